@@ -1,0 +1,59 @@
+import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
+
+/** How a request crossed: V1 migrated, V2 passed unread, or neither prefix. */
+export type Route = 'migrate' | 'pass' | 'none';
+
+/** What came of a request. `passed` is native V2 traffic; the gateway answered `refused` ones itself. */
+export type Verdict = 'rewritten' | 'unchanged' | 'refused' | 'passed';
+
+/** Why the `x-api-version` that was sent is what it is. */
+export type ApiVersionReason = 'absent' | 'invalid' | 'client' | 'pin';
+
+/**
+ * One entry of the rewrite log: one exchange, one JSON line (rewriting contract §5).
+ * It never holds a value of a body, a query value or an API key.
+ */
+export interface Entry {
+  /** RFC 3339, UTC, milliseconds: when the request head had arrived. */
+  readonly time: string;
+  readonly level: 'info' | 'warn' | 'error';
+  readonly requestId: string;
+  /** 32 hex digits of the W3C trace context; absent on V2 traffic without one. */
+  readonly traceId?: string;
+  /** First 16 hex digits of HMAC-SHA-256(API key, secret); absent without a key. */
+  readonly client?: string;
+  readonly route: Route;
+  readonly method: string;
+  /** The path as the client sent it, query names kept, query values replaced by `…`. */
+  readonly path: string;
+  /** The path as V2 got it; absent when nothing was sent. */
+  readonly upstreamPath?: string;
+  /** The id in the rule book; absent for unnamed V1 traffic and for V2 traffic. */
+  readonly operation?: string;
+  readonly apiVersion?: { readonly sent: string; readonly why: ApiVersionReason };
+  readonly verdict: Verdict;
+  readonly edits: readonly EditRecord[];
+  readonly patch?: readonly PatchOperation[];
+  /** Which policy, limit or media type left a V1 body untouched or had it refused. */
+  readonly note?: string;
+  /** The failure code when the gateway answered itself. */
+  readonly failure?: string;
+  /** Pointer and position of a refusal. */
+  readonly pointer?: string;
+  readonly position?: { readonly offset: number; readonly line: number; readonly column: number };
+  /** Bytes of the request body as received and as sent on. */
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** Bytes of the answer's body as sent to the client. */
+  readonly answerBytes: number;
+  /** The status the client got; 0 when it went away before one. */
+  readonly status: number;
+  /** Milliseconds from the request's last byte sent on to the answer's head; absent when nothing was sent. */
+  readonly upstreamMs?: number;
+  /** Milliseconds from the request's head to the answer's end. */
+  readonly totalMs: number;
+  /** How often the request was sent to V2, when more than once. */
+  readonly attempts?: number;
+  /** The hash of the rule book in force. */
+  readonly ruleBook: string;
+}

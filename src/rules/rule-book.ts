@@ -1,0 +1,64 @@
+import type { RequestRule, ResponseRule } from './rule.ts';
+
+/** A V1 operation: a method and a path template below `/api/v1`, such as `PATCH /properties/{id}`. */
+export interface Operation {
+  readonly id: string;
+  readonly method: string;
+  readonly template: string;
+  /** True when neither specification nor documentation shows it. */
+  readonly assumed: boolean;
+}
+
+/** What to do where the specification leaves a choice (rewriting contract §2, last paragraph). */
+export interface Policies {
+  /** A body that is an object without the wrapper. */
+  readonly flat: 'migrate' | 'refuse' | 'forward';
+  /** Members beside the wrapper. */
+  readonly siblings: 'drop' | 'refuse' | 'forward';
+  /** The V1 and the V2 spelling are both there: the V1 value wins, or the request is refused or left untouched. */
+  readonly conflict: 'v1' | 'refuse' | 'forward';
+  /** A member that a rule names occurs twice in one object. */
+  readonly duplicate: 'refuse' | 'last' | 'forward';
+  /** The wrapper is not an object. */
+  readonly wrapper: 'refuse' | 'forward';
+  /** Not JSON, not UTF-8, or nested deeper than the limit. */
+  readonly malformed: 'refuse' | 'forward';
+  /** A charset or content coding that the gateway cannot read. */
+  readonly unsupported: 'refuse' | 'forward';
+}
+
+/** Limits of reading bodies. */
+export interface RuleBookLimits {
+  /** Levels of nesting. */
+  readonly depth: number;
+  /** Bytes of a request body to rewrite, after decoding. */
+  readonly body: number;
+  /** Bytes of an answer's body to rewrite, after decoding. */
+  readonly response: number;
+}
+
+/** A named change from V1 to V2: the unit that the log, the inspector, the metrics and the docs speak of. */
+export interface Change {
+  readonly id: string;
+  /** One sentence for people. */
+  readonly summary: string;
+  /** `every` is any POST or PATCH with a JSON body, named as an operation or not; otherwise operation ids. */
+  readonly on: 'every' | readonly string[];
+  readonly request: readonly RequestRule[];
+  readonly response: readonly ResponseRule[];
+  /** Policies that hold for the rules of this change only, over those of the rule book. */
+  readonly policies: Partial<Policies>;
+  readonly assumed: boolean;
+}
+
+/** A whole rule book, checked: every declaration in it can take effect. */
+export interface RuleBook {
+  /** The dated V2 release the rules lead to, `YYYY-MM-DD`. */
+  readonly version: string;
+  readonly operations: readonly Operation[];
+  readonly changes: readonly Change[];
+  readonly policies: Policies;
+  readonly limits: RuleBookLimits;
+  /** The first 16 hex digits of the SHA-256 of the book's meaning: comments, order of keys and spelling do not count. */
+  readonly hash: string;
+}

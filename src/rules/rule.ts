@@ -1,0 +1,79 @@
+/** Member names from the body's root downwards; `*` stands for any element of an array. Empty means the body itself. */
+export type Path = readonly string[];
+
+/** Replaces the body by the object in the member `member` of the body (rewriting contract §2). */
+export interface UnwrapRule {
+  readonly rule: 'unwrap';
+  readonly member: string;
+}
+
+/** Moves `members` of each object at `in` into its sub-object `under`, made at the place of the first one moved. */
+export interface NestRule {
+  readonly rule: 'nest';
+  readonly members: readonly string[];
+  readonly in: Path;
+  readonly under: string;
+}
+
+/** Gives the member `member` of each object at `in` the name `to`; its value keeps its bytes and its place. */
+export interface RenameRule {
+  readonly rule: 'rename';
+  readonly member: string;
+  readonly in: Path;
+  readonly to: string;
+}
+
+/** Removes `members` from each object at `in`. */
+export interface StripRule {
+  readonly rule: 'strip';
+  readonly members: readonly string[];
+  readonly in: Path;
+}
+
+/** Removes every member that is not in `members` from each object at `in`. */
+export interface OnlyRule {
+  readonly rule: 'only';
+  readonly members: readonly string[];
+  readonly in: Path;
+}
+
+/** A request rule: what one declaration does to the body of a V1 request. A closed union. */
+export type RequestRule = UnwrapRule | NestRule | RenameRule | StripRule | OnlyRule;
+
+/** The name of a request rule, as the rule book and the rewrite log spell it. */
+export type RequestRuleName = RequestRule['rule'];
+
+/** Statuses that a response rule applies to: exact ones or classes. */
+export type StatusPattern = number | '2xx' | '4xx' | '5xx';
+
+/** Adds the V1 name `as` beside the member at `path` of an answer, with the same value bytes. */
+export interface AliasRule {
+  readonly rule: 'alias';
+  readonly path: Path;
+  readonly as: string;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Adds the members of the sub-object at `path` to the object around it, where absent. */
+export interface FlattenRule {
+  readonly rule: 'flatten';
+  readonly path: Path;
+  readonly members: readonly string[] | undefined;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Adds a list, at `path`, of the deprecated attributes that the request used, each with a sentence. */
+export interface DeprecationsRule {
+  readonly rule: 'deprecations';
+  readonly path: Path;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Turns V2's pointers and field names in error bodies back into V1's. */
+export interface AliasErrorsRule {
+  readonly rule: 'alias-errors';
+  readonly status: readonly StatusPattern[];
+}
+
+/** A response rule: what one declaration does to the body of the answer to a V1 client. A closed union. */
+export type ResponseRule = AliasRule | FlattenRule | DeprecationsRule | AliasErrorsRule;
