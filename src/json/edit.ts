@@ -4,3 +4,35 @@ export interface Edit {
   readonly end: number;
   readonly insert: Uint8Array;
 }
+
+/** Copies of up to this many bytes are cheaper by hand than through `TypedArray.set`, measured on Node 24. */
+const SHORT = 48;
+
+/** Returns `bytes` with `edits` carried out, in fresh memory; the edits are in order and do not overlap. */
+export function applyEdits(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array {
+  let length = bytes.length;
+  for (const edit of edits) length += edit.insert.length - (edit.end - edit.start);
+  const out = new Uint8Array(length);
+  let from = 0;
+  let at = 0;
+  for (const edit of edits) {
+    at = copy(bytes, from, edit.start, out, at);
+    at = copy(edit.insert, 0, edit.insert.length, out, at);
+    from = edit.end;
+  }
+  copy(bytes, from, bytes.length, out, at);
+  return out;
+}
+
+function copy(source: Uint8Array, start: number, end: number, target: Uint8Array, at: number): number {
+  if (end - start > SHORT) {
+    target.set(source.subarray(start, end), at);
+    return at + end - start;
+  }
+  let to = at;
+  for (let i = start; i < end; i += 1) {
+    target[to] = source[i] ?? 0;
+    to += 1;
+  }
+  return to;
+}

@@ -1,0 +1,96 @@
+import { ESCAPED_KEY, KEY_END, KEY_START, KIND } from './tape.ts';
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/** Returns the bytes of `text` as a JSON string with its quotes. */
+export function printString(text: string): Uint8Array {
+  return encoder.encode(JSON.stringify(text));
+}
+
+/** Returns the decoded name of the member at `node`: what a JSON parser would call it. */
+export function memberName(bytes: Uint8Array, tape: Int32Array, node: number): string {
+  const raw = decoder.decode(
+    bytes.subarray((tape[node + KEY_START] ?? 0) + 1, (tape[node + KEY_END] ?? 0) - 1),
+  );
+  return ((tape[node + KIND] ?? 0) & ESCAPED_KEY) === 0 ? raw : unescape(raw);
+}
+
+const SHORT_ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+
+/** Decodes the escapes of RFC 8259 section 7 in what the scanner found well-formed; lone surrogates stay as they are. */
+function unescape(raw: string): string {
+  return raw.replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.))/gs, (_, hex: string | undefined, short: string) =>
+    hex === undefined ? (SHORT_ESCAPES[short] ?? short) : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+}
+
+/** Numbers the names that somebody looks for, so that a member is matched once and compared as an integer ever after. */
+export class NameTable {
+  readonly #ids = new Map<string, number>();
+  readonly #names: string[] = [''];
+  readonly #bytes: Uint8Array[] = [new Uint8Array()];
+  #buckets: number[][] = [[], []];
+
+  /** Returns the id of `name`, from 1 on, adding it when it is new. */
+  add(name: string): number {
+    const known = this.#ids.get(name);
+    if (known !== undefined) return known;
+    const id = this.#names.length;
+    this.#ids.set(name, id);
+    this.#names.push(name);
+    this.#bytes.push(encoder.encode(name));
+    this.#index();
+    return id;
+  }
+
+  /** Returns the name with the id `id`. */
+  name(id: number): string {
+    return this.#names[id] ?? '';
+  }
+
+  /** Returns the id of the name of the member at `node`, compared decoded; 0 when nobody looks for it. */
+  idOf(bytes: Uint8Array, tape: Int32Array, node: number): number {
+    if (((tape[node + KIND] ?? 0) & ESCAPED_KEY) !== 0)
+      return this.#ids.get(memberName(bytes, tape, node)) ?? 0;
+    const start = (tape[node + KEY_START] ?? 0) + 1;
+    const length = (tape[node + KEY_END] ?? 0) - 1 - start;
+    const bucket = this.#buckets[hash(bytes, start, length) & (this.#buckets.length - 1)] ?? [];
+    for (let k = 0; k < bucket.length; k += 1) {
+      const id = bucket[k] ?? 0;
+      const name = this.#bytes[id];
+      if (name !== undefined && name.length === length && same(bytes, start, name)) return id;
+    }
+    return 0;
+  }
+
+  #index(): void {
+    if (this.#names.length * 2 > this.#buckets.length) {
+      this.#buckets = Array.from({ length: this.#buckets.length * 4 }, () => []);
+      for (let id = 1; id < this.#names.length; id += 1) this.#place(id);
+      return;
+    }
+    this.#place(this.#names.length - 1);
+  }
+
+  #place(id: number): void {
+    const name = this.#bytes[id] ?? new Uint8Array();
+    this.#buckets[hash(name, 0, name.length) & (this.#buckets.length - 1)]?.push(id);
+  }
+}
+
+function hash(bytes: Uint8Array, start: number, length: number): number {
+  if (length === 0) return 0;
+  const end = start + length - 1;
+  const middle = start + (length >> 1);
+  const first = bytes[start] ?? 0;
+  const beforeLast = bytes[length > 1 ? end - 1 : end] ?? 0;
+  return length + first * 3 + (bytes[middle] ?? 0) * 31 + (bytes[end] ?? 0) * 7 + beforeLast * 131;
+}
+
+function same(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
+  for (let k = 0; k < name.length; k += 1) {
+    if (bytes[start + k] !== name[k]) return false;
+  }
+  return true;
+}

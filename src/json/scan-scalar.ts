@@ -1,0 +1,46 @@
+/** Returns the offset behind the number at `from`, or minus the offset of the offending byte minus one (RFC 8259 section 6). */
+export function scanNumber(bytes: Uint8Array, from: number): number {
+  const n = bytes.length;
+  let i = from;
+  if (bytes[i] === 0x2d) i += 1;
+  if (i < n && bytes[i] === 0x30) {
+    i += 1;
+  } else {
+    const end = digits(bytes, i, n);
+    if (end === i) return -i - 1;
+    i = end;
+  }
+  if (i < n && bytes[i] === 0x2e) {
+    const end = digits(bytes, i + 1, n);
+    if (end === i + 1) return -end - 1;
+    i = end;
+  }
+  if (i < n && ((bytes[i] ?? 0) | 0x20) === 0x65) {
+    i += 1;
+    if (i < n && (bytes[i] === 0x2b || bytes[i] === 0x2d)) i += 1;
+    const end = digits(bytes, i, n);
+    if (end === i) return -i - 1;
+    i = end;
+  }
+  return i;
+}
+
+function digits(bytes: Uint8Array, from: number, n: number): number {
+  let i = from;
+  while (i < n && (bytes[i] ?? 0) >= 0x30 && (bytes[i] ?? 0) <= 0x39) i += 1;
+  return i;
+}
+
+const TRUE = Uint8Array.of(0x74, 0x72, 0x75, 0x65);
+const FALSE = Uint8Array.of(0x66, 0x61, 0x6c, 0x73, 0x65);
+const NULL = Uint8Array.of(0x6e, 0x75, 0x6c, 0x6c);
+
+/** Returns the offset behind the literal at `from`, or minus the offset of the offending byte minus one. */
+export function scanLiteral(bytes: Uint8Array, from: number): number {
+  const first = bytes[from];
+  const literal = first === 0x74 ? TRUE : first === 0x66 ? FALSE : NULL;
+  for (let k = 0; k < literal.length; k += 1) {
+    if (from + k >= bytes.length || bytes[from + k] !== literal[k]) return -(from + k) - 1;
+  }
+  return from + literal.length;
+}

@@ -1,0 +1,216 @@
+import type { NameTable } from '../json/member-name.ts';
+import { ARRAY, DELIMITER, END, KIND, NEXT, NODE_SIZE, OBJECT, START } from '../json/tape.ts';
+
+/** A member of a draft object: a member of the V1 body, perhaps renamed or moved, or one that a rule made. */
+export class DraftMember {
+  /** The id of its name in the plan's name table; 0 when no rule looks for it. */
+  id: number;
+  /** Its node on the tape; -1 when a rule made it. */
+  readonly node: number;
+  /** The node whose delimiter and white space stand before it. */
+  place: number;
+  hasDelimiter: boolean;
+  hasLead: boolean;
+  /** True when a rule gave it another name, that of `id`. */
+  isRenamed = false;
+  /** True when it no longer stands where it stood, so that its bytes are copied. */
+  isMoved = false;
+  isRemoved = false;
+  /** Its value, once a rule looked into it. */
+  value: DraftObject | DraftArray | undefined = undefined;
+  /** The object it is in; undefined for the member that became the body. */
+  holder: DraftObject | undefined;
+
+  constructor(id: number, node: number, place: number, hasDelimiter: boolean, holder: DraftObject) {
+    this.id = id;
+    this.node = node;
+    this.place = place;
+    this.hasDelimiter = hasDelimiter;
+    this.hasLead = true;
+    this.holder = holder;
+  }
+}
+
+/** An object of the body that rules look into. */
+export class DraftObject {
+  /** Its node on the tape; -1 when a rule made it. */
+  readonly node: number;
+  readonly members: DraftMember[] = [];
+  /** What it is the value of: a member, an element of an array, or the body (undefined). */
+  up: DraftMember | DraftElement | undefined;
+  /** True when the white space before its closing bracket is kept. */
+  hasTail = true;
+  /** True when it, or something in it, is not as it was. */
+  isChanged = false;
+
+  constructor(node: number, up: DraftMember | DraftElement | undefined) {
+    this.node = node;
+    this.up = up;
+  }
+}
+
+/** An array of the body that rules look into, with the objects and arrays that stand in it. */
+export class DraftArray {
+  readonly node: number;
+  readonly elements: DraftElement[] = [];
+  readonly up: DraftMember | DraftElement;
+  isChanged = false;
+
+  constructor(node: number, up: DraftMember | DraftElement) {
+    this.node = node;
+    this.up = up;
+  }
+}
+
+/** An element of a draft array: its value is an object or an array. */
+export class DraftElement {
+  readonly array: DraftArray;
+  readonly index: number;
+  value: DraftObject | DraftArray | undefined = undefined;
+
+  constructor(array: DraftArray, index: number) {
+    this.array = array;
+    this.index = index;
+  }
+}
+
+/** The V1 body under the hands of the rules: the parts they look into, as they stand after the rules so far. */
+export class Draft {
+  readonly bytes: Uint8Array;
+  readonly tape: Int32Array;
+  readonly length: number;
+  readonly names: NameTable;
+  /** What is the body now. */
+  root: DraftObject;
+
+  constructor(bytes: Uint8Array, tape: Int32Array, length: number, names: NameTable) {
+    this.bytes = bytes;
+    this.tape = tape;
+    this.length = length;
+    this.names = names;
+    this.root = this.#object(0, undefined);
+  }
+
+  /** Calls `visit` with each object at `path`, whose segments are ids of names and -1 for `*`; stops at what `visit` returns. */
+  each<T>(
+    path: readonly number[],
+    visit: (object: DraftObject) => T | undefined,
+    ambiguous: (id: number, member: DraftMember) => T | undefined,
+  ): T | undefined {
+    return this.#walk(this.root, path, 0, visit, ambiguous);
+  }
+
+  /** Opens the value of `member`: its members or elements become known. Undefined for a string or a scalar. */
+  open(member: DraftMember | DraftElement, node: number): DraftObject | DraftArray | undefined {
+    if (member.value !== undefined || node < 0) return member.value;
+    const kind = (this.tape[node + KIND] ?? 0) & 7;
+    if (kind === OBJECT) member.value = this.#object(node, member);
+    if (kind === ARRAY) member.value = this.#array(node, member);
+    return member.value;
+  }
+
+  #walk<T>(
+    value: DraftObject | DraftArray | undefined,
+    path: readonly number[],
+    at: number,
+    visit: (object: DraftObject) => T | undefined,
+    ambiguous: (id: number, member: DraftMember) => T | undefined,
+  ): T | undefined {
+    if (value === undefined) return undefined;
+    if (at === path.length) return value instanceof DraftObject ? visit(value) : undefined;
+    const id = path[at] ?? 0;
+    if (value instanceof DraftArray) {
+      if (id !== -1) return undefined;
+      for (const element of value.elements) {
+        const outcome = this.#walk(element.value, path, at + 1, visit, ambiguous);
+        if (outcome !== undefined) return outcome;
+      }
+      return undefined;
+    }
+    if (id === -1) return undefined;
+    const member = find(value, id);
+    if (member === undefined) return undefined;
+    if (isRepeated(value, id, member)) {
+      const outcome = ambiguous(id, member);
+      if (outcome !== undefined) return outcome;
+    }
+    return this.#walk(this.open(member, member.node), path, at + 1, visit, ambiguous);
+  }
+
+  #object(node: number, up: DraftMember | DraftElement | undefined): DraftObject {
+    const object = new DraftObject(node, up);
+    const { tape, bytes, names } = this;
+    for (let child = this.#firstChild(node); child > 0; child = tape[child + NEXT] ?? 0) {
+      const id = names.idOf(bytes, tape, child);
+      object.members.push(new DraftMember(id, child, child, (tape[child + DELIMITER] ?? 0) >= 0, object));
+    }
+    return object;
+  }
+
+  #array(node: number, up: DraftMember | DraftElement): DraftArray {
+    const array = new DraftArray(node, up);
+    let index = 0;
+    for (let child = this.#firstChild(node); child > 0; child = this.tape[child + NEXT] ?? 0) {
+      const element = new DraftElement(array, index);
+      if (this.open(element, child) !== undefined) array.elements.push(element);
+      index += 1;
+    }
+    return array;
+  }
+
+  #firstChild(node: number): number {
+    const child = node + NODE_SIZE;
+    if (child >= this.length) return 0;
+    return (this.tape[child + START] ?? 0) < (this.tape[node + END] ?? 0) ? child : 0;
+  }
+}
+
+/** Returns the last member of `object` with the name `id`. */
+export function find(object: DraftObject, id: number): DraftMember | undefined {
+  const { members } = object;
+  for (let k = members.length - 1; k >= 0; k -= 1) {
+    const member = members[k];
+    if (member !== undefined && member.id === id) return member;
+  }
+  return undefined;
+}
+
+/** Tells whether `object` has another member with the name `id` than `last`. */
+export function isRepeated(object: DraftObject, id: number, last: DraftMember): boolean {
+  for (const member of object.members) {
+    if (member.id === id && member !== last) return true;
+  }
+  return false;
+}
+
+/** Takes `member` out of its object, with exactly one delimiter. */
+export function take(member: DraftMember): void {
+  const object = member.holder;
+  if (object === undefined) return;
+  object.members.splice(object.members.indexOf(member), 1);
+  member.isRemoved = true;
+  settle(object);
+}
+
+/** Restores what always holds of an object after a change: no delimiter before the first member, no space when empty. */
+export function settle(object: DraftObject): void {
+  const first = object.members[0];
+  if (first === undefined) object.hasTail = false;
+  else first.hasDelimiter = false;
+  markChanged(object);
+}
+
+/** Marks `value` and everything around it as changed. */
+export function markChanged(value: DraftObject | DraftArray): void {
+  for (
+    let at: DraftObject | DraftArray | undefined = value;
+    at !== undefined && !at.isChanged;
+    at = around(at)
+  ) {
+    at.isChanged = true;
+  }
+}
+
+function around(value: DraftObject | DraftArray): DraftObject | DraftArray | undefined {
+  return value.up instanceof DraftElement ? value.up.array : value.up?.holder;
+}

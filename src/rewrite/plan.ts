@@ -1,0 +1,180 @@
+import { applyEdits } from '../json/edit.ts';
+import { NameTable } from '../json/member-name.ts';
+import { Scanner } from '../json/scanner.ts';
+import { KIND, OBJECT } from '../json/tape.ts';
+import type { Operation, Policies, RuleBook } from '../rules/rule-book.ts';
+import type { RequestRule } from '../rules/rule.ts';
+import { Draft } from './draft.ts';
+import { compileNest, nest, type CompiledNest } from './nest.ts';
+import { printDraft, type KeyCache } from './print-draft.ts';
+import { Recorder } from './recorder.ts';
+import { RecordCache, type Records } from './record-cache.ts';
+import { compileRename, rename, type CompiledRename } from './rename.ts';
+import type { EditRecord, Rewrite } from './rewrite.ts';
+import { Run, STEPS, type CompiledRule, type Stop } from './run.ts';
+import { compileStrip, strip, type CompiledStrip } from './strip.ts';
+import { compileUnwrap, unwrap, type CompiledUnwrap } from './unwrap.ts';
+
+type Compiled = CompiledUnwrap | CompiledNest | CompiledRename | CompiledStrip;
+
+/** The plans of a rule book: one for each operation, and one for every other POST or PATCH. */
+export interface Plans {
+  /** Returns the plan of `operation`; `undefined` is a request that the rule book does not name. */
+  of(operation: Operation | undefined): Plan;
+}
+
+/** Compiles the request rules of `book` into plans. */
+export function compilePlans(book: RuleBook): Plans {
+  const other = new Plan(book, undefined);
+  const plans = new Map(book.operations.map((operation) => [operation.id, new Plan(book, operation)]));
+  return { of: (operation) => (operation === undefined ? other : (plans.get(operation.id) ?? other)) };
+}
+
+/** All request rules of one operation, ready to be carried out on a body in one reading of its bytes. */
+export class Plan {
+  readonly #policies: Policies;
+  readonly #names = new NameTable();
+  readonly #rules: readonly Compiled[];
+  readonly #scanner: Scanner;
+  readonly #keys: KeyCache = new Map();
+  readonly #cache = new RecordCache();
+
+  constructor(book: RuleBook, operation: Operation | undefined) {
+    this.#policies = book.policies;
+    this.#rules = this.#compile(book, operation);
+    const record = this.#rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + this.#unwraps();
+    this.#scanner = new Scanner({ depth: book.limits.depth, record });
+  }
+
+  /** Rewrites a V1 body; never throws, whatever the bytes are. The rewritten body is in memory of its own. */
+  rewrite(body: Uint8Array): Rewrite {
+    if (body.length === 0) return { verdict: 'unchanged', body, records: [] };
+    const from = hasByteOrderMark(body) ? 3 : 0;
+    const fault = this.#scanner.scan(body, from);
+    if (fault !== undefined) {
+      if (this.#policies.malformed === 'forward')
+        return { verdict: 'unchanged', body, records: [], note: 'malformed-json' };
+      const { offset, line, column, message } = fault;
+      const code = fault.code === 'depth' ? 'too-deep' : 'malformed-json';
+      const detail = `The body is not valid JSON at byte ${offset}, line ${line}, column ${column}: ${message}.`;
+      return {
+        verdict: 'refused',
+        refusal: { code, status: 400, detail, position: { offset, line, column } },
+      };
+    }
+    const isObject = ((this.#scanner.tape[KIND] ?? 0) & 7) === OBJECT;
+    const run = this.#run(body, undefined);
+    const stop = isObject ? this.#carryOut(run) : undefined;
+    if (stop?.kind === 'refuse') return { verdict: 'refused', refusal: stop.refusal };
+    if (stop?.kind === 'forward') return { verdict: 'unchanged', body, records: [], note: stop.note };
+    const { records, patch } = this.#recordsOf(run, body);
+    if (run.codes.length === 0 && from === 0) return { verdict: 'unchanged', body, records };
+    const edits = printDraft(run.draft, from, this.#keys);
+    if (edits.length === 0) return { verdict: 'unchanged', body, records };
+    const all = from === 0 ? records : [BYTE_ORDER_MARK, ...records];
+    return { verdict: 'rewritten', body: applyEdits(body, edits), edits, records: all, patch };
+  }
+
+  #run(body: Uint8Array, record: ((draft: Draft) => Recorder) | undefined): Run {
+    const draft = new Draft(body, this.#scanner.tape, this.#scanner.length, this.#names);
+    return new Run(draft, record?.(draft));
+  }
+
+  #carryOut(run: Run): Stop | undefined {
+    for (const rule of this.#rules) {
+      const stop = carryOut(rule, run);
+      if (stop !== undefined) return stop;
+    }
+    return undefined;
+  }
+
+  /** What the rules did, for people: known from an earlier body that met the same steps, or written down in a second run. */
+  #recordsOf(run: Run, body: Uint8Array): Records {
+    if (run.codes.length === 0) return NO_RECORDS;
+    const known = run.isSingular ? undefined : this.#cache.get(run.codes);
+    if (known !== undefined) return known;
+    const again = this.#run(body, (draft) => new Recorder(draft));
+    this.#carryOut(again);
+    const records = again.recorder?.finish() ?? NO_RECORDS;
+    if (!run.isSingular) this.#cache.set(run.codes, records);
+    return records;
+  }
+
+  #compile(book: RuleBook, operation: Operation | undefined): readonly Compiled[] {
+    const rules: Compiled[] = [];
+    let code = 0;
+    for (const change of book.changes) {
+      if (change.on !== 'every' && (operation === undefined || !change.on.includes(operation.id))) continue;
+      for (const rule of change.request) {
+        const policies = { ...book.policies, ...change.policies };
+        const compiled = compile(rule, { change: change.id, rule: rule.rule, code, policies }, this.#names);
+        if (compiled === undefined) continue;
+        rules.push(compiled);
+        code += STEPS * ('members' in rule ? rule.members.length : 1);
+      }
+    }
+    return rules;
+  }
+
+  #unwraps(): number {
+    return this.#rules.filter((rule) => rule.rule === 'unwrap').length;
+  }
+}
+
+const NO_RECORDS: Records = { records: [], patch: [] };
+
+const BYTE_ORDER_MARK: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
+
+function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compiled | undefined {
+  switch (rule.rule) {
+    case 'unwrap':
+      return compileUnwrap(rule, base, names);
+    case 'nest':
+      return compileNest(rule, base, names);
+    case 'rename':
+      return compileRename(rule, base, names);
+    case 'strip':
+      return rule.members.length === 0 ? undefined : compileStrip(rule, base, names);
+    case 'only':
+      return compileStrip(rule, base, names);
+  }
+}
+
+function carryOut(rule: Compiled, run: Run): Stop | undefined {
+  if (rule.rule === 'unwrap') return unwrap(rule, run);
+  const before = run.codes.length;
+  const stop = run.draft.each(
+    rule.path,
+    (object) => apply(rule, run, object),
+    (id, member) => run.settleRepeated(rule, id, member),
+  );
+  // An index of an array is in the records, but not in the steps.
+  if (run.codes.length > before && rule.path.includes(-1)) run.isSingular = true;
+  return stop;
+}
+
+function apply(
+  rule: Exclude<Compiled, CompiledUnwrap>,
+  run: Run,
+  object: Parameters<typeof nest>[2],
+): Stop | undefined {
+  switch (rule.rule) {
+    case 'nest':
+      return nest(rule, run, object);
+    case 'rename':
+      return rename(rule, run, object);
+    case 'strip':
+    case 'only':
+      return strip(rule, run, object);
+  }
+}
+
+/** How many levels below the body the nodes are that `rule` may look at: its path, the members there, and what is in `under`. */
+function reach(rule: Compiled): number {
+  if (rule.rule === 'unwrap') return 1;
+  return rule.path.length + (rule.rule === 'nest' ? 2 : 1);
+}
+
+function hasByteOrderMark(body: Uint8Array): boolean {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+}

@@ -1,0 +1,51 @@
+import { memberName } from '../json/member-name.ts';
+import { END, KIND, NEXT, NODE_SIZE, OBJECT, START } from '../json/tape.ts';
+import { DraftElement, type Draft, type DraftMember, type DraftObject } from './draft.ts';
+
+/** Escapes one member name for a pointer (RFC 6901 section 3). */
+export function pointerToken(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** Returns the RFC 6901 pointer of a node in the V1 body. */
+export function originPointer(draft: Draft, node: number): string {
+  const { tape, bytes } = draft;
+  let pointer = '';
+  let at = 0;
+  while (at !== node) {
+    let index = 0;
+    let child = at + NODE_SIZE;
+    while (child !== node && (tape[child + END] ?? 0) <= (tape[node + START] ?? 0)) {
+      child = tape[child + NEXT] ?? 0;
+      index += 1;
+    }
+    const isObject = ((tape[at + KIND] ?? 0) & 7) === OBJECT;
+    pointer += `/${isObject ? pointerToken(memberName(bytes, tape, child)) : index}`;
+    at = child;
+  }
+  return pointer;
+}
+
+/** Returns the RFC 6901 pointer of a member in the body as the rules so far left it; undefined when it is not in it. */
+export function currentPointer(draft: Draft, member: DraftMember): string | undefined {
+  if (member.isRemoved || member.holder === undefined) return undefined;
+  const around = objectPointer(draft, member.holder);
+  return around === undefined ? undefined : `${around}/${pointerToken(currentName(draft, member))}`;
+}
+
+/** Returns the pointer of an object in the body as the rules so far left it; undefined when it is not in it. */
+export function objectPointer(draft: Draft, object: DraftObject): string | undefined {
+  if (object === draft.root) return '';
+  return object.up === undefined ? undefined : valuePointer(draft, object.up);
+}
+
+function valuePointer(draft: Draft, holder: DraftMember | DraftElement): string | undefined {
+  if (!(holder instanceof DraftElement)) return currentPointer(draft, holder);
+  const around = valuePointer(draft, holder.array.up);
+  return around === undefined ? undefined : `${around}/${holder.index}`;
+}
+
+/** Returns the name a member has now. */
+export function currentName(draft: Draft, member: DraftMember): string {
+  return member.id > 0 ? draft.names.name(member.id) : memberName(draft.bytes, draft.tape, member.node);
+}

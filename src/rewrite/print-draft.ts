@@ -1,0 +1,147 @@
+import type { Edit } from '../json/edit.ts';
+import { printString } from '../json/member-name.ts';
+import { DELIMITER, END, KEY_END, KEY_START, LEAD, START } from '../json/tape.ts';
+import { DraftObject, type Draft, type DraftArray, type DraftMember } from './draft.ts';
+
+/** Returns the edits that turn the V1 body into the draft, `from` being where its text starts (behind a byte order mark). */
+export function printDraft(draft: Draft, from: number, keys: KeyCache): readonly Edit[] {
+  const printer = new Printer(draft, keys);
+  printer.keep(from, draft.tape[START] ?? 0);
+  printer.object(draft.root, false);
+  printer.keep(draft.tape[END] ?? 0, draft.bytes.length);
+  return printer.finish();
+}
+
+/** Keys that rules print, as bytes, by the id of the name. */
+export type KeyCache = Map<number, Uint8Array>;
+
+const NOTHING = new Uint8Array();
+const OPEN = Uint8Array.of(0x7b);
+const CLOSE = Uint8Array.of(0x7d);
+const COMMA = Uint8Array.of(0x2c);
+const COLON = Uint8Array.of(0x3a);
+
+/** Walks a draft and turns what it meets into edits: original bytes in their place are kept, all else is inserted. */
+class Printer {
+  readonly #draft: Draft;
+  readonly #keys: KeyCache;
+  readonly #edits: Edit[] = [];
+  #pending: Uint8Array[] = [];
+  /** Everything before this offset has been kept or given up. */
+  #at = 0;
+
+  constructor(draft: Draft, keys: KeyCache) {
+    this.#draft = draft;
+    this.#keys = keys;
+  }
+
+  keep(start: number, end: number): void {
+    if (start === end) return;
+    if (start > this.#at || this.#pending.length > 0) this.#edit(start);
+    this.#at = end;
+  }
+
+  object(object: DraftObject, isCopy: boolean): void {
+    const { tape } = this.#draft;
+    const { node } = object;
+    const end = node < 0 ? 0 : (tape[node + END] ?? 0);
+    const start = node < 0 ? 0 : (tape[node + START] ?? 0);
+    if (!object.isChanged) {
+      this.#bytes(start, end, isCopy);
+      return;
+    }
+    if (node < 0) this.#pending.push(OPEN);
+    else this.#bytes(start, start + 1, isCopy);
+    for (let k = 0; k < object.members.length; k += 1) {
+      const member = object.members[k];
+      if (member !== undefined) this.#member(member, k === 0, isCopy || member.isMoved);
+    }
+    if (node < 0) this.#pending.push(CLOSE);
+    else this.#bytes(object.hasTail ? this.#tailStart(end - 1) : end - 1, end, isCopy);
+  }
+
+  finish(): readonly Edit[] {
+    const end = this.#draft.bytes.length;
+    if (this.#at < end || this.#pending.length > 0) this.#edit(end);
+    return this.#edits;
+  }
+
+  #member(member: DraftMember, isFirst: boolean, isCopy: boolean): void {
+    const { tape } = this.#draft;
+    const { node, place, value } = member;
+    if (member.hasDelimiter) this.#bytes(tape[place + DELIMITER] ?? 0, tape[place + LEAD] ?? 0, isCopy);
+    else if (!isFirst) this.#pending.push(COMMA);
+    if (member.hasLead) this.#bytes(tape[place + LEAD] ?? 0, tape[place + KEY_START] ?? 0, isCopy);
+    if (node < 0) {
+      this.#pending.push(this.#key(member.id), COLON);
+    } else if (member.isRenamed) {
+      this.#pending.push(this.#key(member.id));
+      this.#bytes(tape[node + KEY_END] ?? 0, tape[node + START] ?? 0, isCopy);
+    } else {
+      this.#bytes(tape[node + KEY_START] ?? 0, tape[node + START] ?? 0, isCopy);
+    }
+    if (value === undefined) this.#bytes(tape[node + START] ?? 0, tape[node + END] ?? 0, isCopy);
+    else this.#value(value, isCopy);
+  }
+
+  #value(value: DraftObject | DraftArray, isCopy: boolean): void {
+    if (value instanceof DraftObject) {
+      this.object(value, isCopy);
+      return;
+    }
+    const { tape } = this.#draft;
+    let at = tape[value.node + START] ?? 0;
+    for (const element of value.elements) {
+      if (element.value?.isChanged !== true) continue;
+      const { node } = element.value;
+      this.#bytes(at, tape[node + START] ?? 0, isCopy);
+      this.#value(element.value, isCopy);
+      at = tape[node + END] ?? 0;
+    }
+    this.#bytes(at, tape[value.node + END] ?? 0, isCopy);
+  }
+
+  #bytes(start: number, end: number, isCopy: boolean): void {
+    if (isCopy) this.#pending.push(this.#draft.bytes.subarray(start, end));
+    else this.keep(start, end);
+  }
+
+  #key(id: number): Uint8Array {
+    const known = this.#keys.get(id);
+    if (known !== undefined) return known;
+    const key = printString(this.#draft.names.name(id));
+    this.#keys.set(id, key);
+    return key;
+  }
+
+  #tailStart(close: number): number {
+    let at = close;
+    while (isSpace(this.#draft.bytes[at - 1] ?? 0)) at -= 1;
+    return at;
+  }
+
+  #edit(end: number): void {
+    this.#edits.push({ start: this.#at, end, insert: this.#inserted() });
+  }
+
+  #inserted(): Uint8Array {
+    const parts = this.#pending;
+    const [first] = parts;
+    if (first === undefined) return NOTHING;
+    this.#pending = [];
+    if (parts.length === 1) return first;
+    let length = 0;
+    for (const part of parts) length += part.length;
+    const insert = new Uint8Array(length);
+    let at = 0;
+    for (const part of parts) {
+      insert.set(part, at);
+      at += part.length;
+    }
+    return insert;
+  }
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

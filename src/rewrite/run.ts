@@ -1,0 +1,101 @@
+import type { NameTable } from '../json/member-name.ts';
+import type { Policies } from '../rules/rule-book.ts';
+import type { Path } from '../rules/rule.ts';
+import { type Draft, type DraftMember, find, isRepeated, take } from './draft.ts';
+import { originPointer } from './pointer.ts';
+import type { Recorder, RuleName } from './recorder.ts';
+import type { Refusal } from './rewrite.ts';
+
+/** Why the rules stop: the request is refused, or by a policy forwarded untouched. */
+export type Stop =
+  | { readonly kind: 'refuse'; readonly refusal: Refusal }
+  | { readonly kind: 'forward'; readonly note: string };
+
+/** What every compiled rule has. */
+export interface CompiledRule extends RuleName {
+  /** The first of the step codes that belong to the rule. */
+  readonly code: number;
+  readonly policies: Policies;
+}
+
+/** Step codes that one member of one rule may use: what was done to it, and why. */
+export const STEPS = 8;
+export const PLAIN = 0;
+export const CONFLICT = 1;
+export const MADE = 2;
+export const FLAT = 3;
+export const DUPLICATE = 4;
+export const OTHER = 5;
+
+/** One run of a plan's rules over one body: the draft, and what has been done to it. */
+export class Run {
+  readonly draft: Draft;
+  readonly recorder: Recorder | undefined;
+  /** What was done, as step codes in order: equal lists mean equal records, unless `isSingular`. */
+  readonly codes: number[] = [];
+  /** True when the records also depend on names or indexes of this very body. */
+  isSingular = false;
+
+  constructor(draft: Draft, recorder: Recorder | undefined) {
+    this.draft = draft;
+    this.recorder = recorder;
+  }
+
+  /** Settles a member that occurs twice, by the rule's policy; `last` drops all but the last. */
+  settleRepeated(rule: CompiledRule, id: number, last: DraftMember): Stop | undefined {
+    const { holder } = last;
+    if (holder === undefined || !isRepeated(holder, id, last)) return undefined;
+    if (rule.policies.duplicate === 'forward') return { kind: 'forward', note: 'duplicate-member' };
+    if (rule.policies.duplicate === 'refuse') {
+      return refuse(
+        'duplicate-member',
+        400,
+        'A member that the migration reads occurs twice in one object; send it once.',
+        this,
+        last,
+      );
+    }
+    this.isSingular = true;
+    for (const member of holder.members.filter((other) => other.id === id && other !== last)) {
+      this.codes.push(rule.code + DUPLICATE);
+      this.recorder?.drop(rule, member, 'duplicate');
+      take(member);
+    }
+    return undefined;
+  }
+
+  /** Drops `loser`, which has the V2 spelling of what the V1 spelling says too, by the rule's policy. */
+  settleConflict(rule: CompiledRule, code: number, loser: DraftMember): Stop | undefined {
+    const { holder } = loser;
+    if (holder === undefined) return undefined;
+    if (rule.policies.conflict === 'forward') return { kind: 'forward', note: 'conflicting-members' };
+    if (rule.policies.conflict === 'refuse') {
+      return refuse(
+        'conflicting-members',
+        422,
+        'The V1 and the V2 name of one attribute are both there; send the V1 name only.',
+        this,
+        loser,
+      );
+    }
+    for (let other: DraftMember | undefined = loser; other !== undefined; other = find(holder, loser.id)) {
+      this.codes.push(code + CONFLICT);
+      this.recorder?.drop(rule, other, 'conflict');
+      take(other);
+    }
+    return undefined;
+  }
+}
+
+/** Makes the refusal of a request for a member of its body. */
+export function refuse(code: string, status: number, detail: string, run: Run, member: DraftMember): Stop {
+  return {
+    kind: 'refuse',
+    refusal: { code, status, detail, pointer: originPointer(run.draft, Math.max(member.node, 0)) },
+  };
+}
+
+/** Compiles a path into ids of names; `*` is -1. */
+export function pathIds(path: Path, names: NameTable): readonly number[] {
+  return path.map((segment) => (segment === '*' ? -1 : names.add(segment)));
+}

@@ -1,0 +1,62 @@
+import type { NameTable } from '../json/member-name.ts';
+import type { UnwrapRule } from '../rules/rule.ts';
+import { DraftObject, find } from './draft.ts';
+import { FLAT, OTHER, PLAIN, refuse, type CompiledRule, type Run, type Stop } from './run.ts';
+
+/** An `unwrap` rule, compiled. */
+export interface CompiledUnwrap extends CompiledRule {
+  readonly rule: 'unwrap';
+  readonly id: number;
+}
+
+/** Compiles an `unwrap` rule. */
+export function compileUnwrap(rule: UnwrapRule, base: CompiledRule, names: NameTable): CompiledUnwrap {
+  return { ...base, rule: 'unwrap', id: names.add(rule.member) };
+}
+
+/** Makes the object in the named member the body; what stands beside it was ignored by V1 and is dropped. */
+export function unwrap(rule: CompiledUnwrap, run: Run): Stop | undefined {
+  const { draft, recorder } = run;
+  const wrapper = find(draft.root, rule.id);
+  if (wrapper === undefined) return flat(rule, run);
+  const stop = run.settleRepeated(rule, rule.id, wrapper);
+  if (stop !== undefined) return stop;
+  const body = draft.open(wrapper, wrapper.node);
+  if (!(body instanceof DraftObject)) {
+    if (rule.policies.wrapper === 'forward') return { kind: 'forward', note: 'wrapper-not-object' };
+    const detail = `The member ${draft.names.name(rule.id)} must be an object that holds the parameters.`;
+    return refuse('wrapper-not-object', 422, detail, run, wrapper);
+  }
+  const siblings = draft.root.members.filter((member) => member !== wrapper);
+  const [sibling] = siblings;
+  if (sibling !== undefined) {
+    if (rule.policies.siblings === 'forward') return { kind: 'forward', note: 'wrapper-siblings' };
+    if (rule.policies.siblings === 'refuse') {
+      const detail = `Only the member ${draft.names.name(rule.id)} may stand at the top of the body.`;
+      return refuse('wrapper-siblings', 422, detail, run, sibling);
+    }
+    run.isSingular = true;
+    for (const member of siblings) {
+      run.codes.push(rule.code + OTHER);
+      recorder?.drop({ change: rule.change, rule: 'strip' }, member, 'sibling');
+      member.isRemoved = true;
+    }
+  }
+  run.codes.push(rule.code + PLAIN);
+  recorder?.unwrap(rule, wrapper);
+  wrapper.isRemoved = true;
+  body.up = undefined;
+  draft.root = body;
+  return undefined;
+}
+
+function flat(rule: CompiledUnwrap, run: Run): Stop | undefined {
+  if (rule.policies.flat === 'forward') return { kind: 'forward', note: 'already-flat' };
+  if (rule.policies.flat === 'refuse') {
+    const detail = `The parameters must be inside an object named ${run.draft.names.name(rule.id)}.`;
+    return { kind: 'refuse', refusal: { code: 'not-wrapped', status: 422, detail, pointer: '' } };
+  }
+  run.codes.push(rule.code + FLAT);
+  run.recorder?.flat(rule);
+  return undefined;
+}
