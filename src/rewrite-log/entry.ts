@@ -38,6 +38,8 @@ export interface Entry {
   readonly note?: string;
   /** The failure code when the gateway answered itself. */
   readonly failure?: string;
+  /** The system's name for what went wrong upstream, such as `ECONNREFUSED`. */
+  readonly cause?: string;
   /** Pointer and position of a refusal. */
   readonly pointer?: string;
   readonly position?: { readonly offset: number; readonly line: number; readonly column: number };

@@ -1,0 +1,214 @@
+import { endToEnd } from '../http/hop-by-hop.ts';
+import type { HeaderList } from '../http/header-list.ts';
+import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
+import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
+import type { Route } from '../rewrite-log/entry.ts';
+import type { Arrival } from './arrival.ts';
+import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
+import { type Failure, failure } from './failure.ts';
+import type { Gateway } from './gateway.ts';
+import type { InForce } from './in-force.ts';
+import { isRequestId, readTraceparent } from './trace-context.ts';
+import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from './upstream.ts';
+import { failureForFault, isCounted, mayResend, resendDelay } from './upstream-failure.ts';
+
+const noHeaders: HeaderList = [];
+const ascii = new TextEncoder();
+
+/**
+ * One exchange from end to end: a request is sent, perhaps again, the answer streams back, and the log is told.
+ * One object with methods instead of closures, for this is the hot path.
+ */
+export class Crossing implements ExchangeOwner, UpstreamReceiver {
+  protected readonly gateway: Gateway;
+  protected readonly arrival: Arrival;
+  protected readonly inForce: InForce;
+  /** What the log will say. */
+  protected readonly facts: EntryFacts;
+  /** The target as V2 got it, without the path of the origin. */
+  protected upstreamTarget: string | undefined = undefined;
+  /** Bytes taken from the budget. */
+  protected taken = 0;
+  private call: UpstreamCall | undefined = undefined;
+  private request: UpstreamRequest | undefined = undefined;
+  private sentAt = 0;
+  /** The status the client got, or 0. */
+  private status = 0;
+  /** True once no answer is waited for: it is being written, or the client is gone. */
+  private settled = false;
+  private finished = false;
+
+  constructor(gateway: Gateway, arrival: Arrival, route: Route) {
+    this.gateway = gateway;
+    this.arrival = arrival;
+    this.inForce = gateway.parts.inForce();
+    const { exchange, head } = arrival;
+    this.facts = {
+      route,
+      method: exchange.method,
+      target: exchange.target,
+      requestId: isRequestId(head.requestId) ? head.requestId : gateway.parts.newRequestId(),
+      traceId: readTraceparent(head.traceparent)?.traceId,
+      verdict: route === 'migrate' ? 'unchanged' : 'passed',
+      edits: [],
+      bytesOut: 0,
+      answerBytes: 0,
+      attempts: 0,
+      ruleBook: this.inForce.ruleBook.hash,
+    };
+    gateway.inFlight += 1;
+    exchange.attach(this);
+  }
+
+  /** Answers in the gateway's own name, unless an answer is on its way already. */
+  refuse(refused: Failure): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.facts.verdict = 'refused';
+    this.facts.failure = refused.code;
+    this.facts.pointer = refused.pointer;
+    this.facts.position = refused.position;
+    this.status = refused.status;
+    const { exchange } = this.arrival;
+    const body = ascii.encode(refused.envelope());
+    exchange.head(refused.status, '', [
+      'Content-Type',
+      'application/json',
+      'Content-Length',
+      String(body.length),
+      'Date',
+      new Date(this.gateway.parts.time()).toUTCString(),
+      'x-gateway-error',
+      refused.code,
+      ...refused.headers,
+    ]);
+    if (exchange.method !== 'HEAD') {
+      this.facts.answerBytes = body.length;
+      exchange.data(body);
+    }
+    exchange.end(noHeaders);
+  }
+
+  /** Sends the request, or refuses it when the origin is to be left alone. */
+  protected send(request: UpstreamRequest): void {
+    if (this.settled) return;
+    const { breaker, parts } = this.gateway;
+    if (!breaker.admit()) {
+      this.refuse(failure('circuit-open', undefined, ['Retry-After', String(breaker.retryAfter())]));
+      return;
+    }
+    this.request = request;
+    this.facts.attempts += 1;
+    this.sentAt = parts.now();
+    if (request.body instanceof Uint8Array) this.facts.bytesOut = request.body.length;
+    this.call = parts.upstream.send(request, this);
+  }
+
+  // The client's side.
+
+  mayTake(_bytes: number): boolean {
+    return false;
+  }
+
+  collected(_body: Uint8Array): void {}
+
+  opened(_body: Body): void {}
+
+  drained(): void {
+    this.call?.resume();
+  }
+
+  faulted(fault: ClientFault): void {
+    this.call?.abort();
+    if (this.settled) {
+      this.arrival.exchange.breakOff();
+      return;
+    }
+    this.arrival.exchange.closeAfterwards();
+    this.refuse(failure(fault));
+  }
+
+  gone(): void {
+    this.settled = true;
+    this.call?.abort();
+    this.finish();
+  }
+
+  flushed(): void {
+    this.finish();
+  }
+
+  // The side of V2.
+
+  information(status: number, headers: HeaderList): void {
+    if (!this.settled) this.arrival.exchange.information(status, endToEnd(headers, false));
+  }
+
+  head(status: number, reason: string, headers: HeaderList): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.status = status;
+    this.facts.upstreamMs = this.gateway.parts.now() - this.sentAt;
+    this.gateway.breaker.succeeded();
+    this.arrival.exchange.head(status, reason, this.answerHeaders(status, endToEnd(headers, true)));
+  }
+
+  data(chunk: Uint8Array): void {
+    this.facts.answerBytes += chunk.length;
+    if (!this.arrival.exchange.data(chunk)) this.call?.pause();
+  }
+
+  end(trailers: HeaderList): void {
+    this.arrival.exchange.end(trailers);
+  }
+
+  fail(fault: UpstreamFault): void {
+    if (this.finished) return;
+    if (isCounted(fault)) this.gateway.breaker.failed();
+    if (this.settled) {
+      this.facts.failure = 'upstream-broken';
+      this.facts.cause = fault.cause;
+      this.arrival.exchange.breakOff();
+      return;
+    }
+    const { request } = this;
+    if (request !== undefined && mayResend(request, fault, this.facts.attempts)) {
+      this.gateway.parts.after(resendDelay(this.facts.attempts, this.gateway.parts.random()), () =>
+        this.send(request),
+      );
+      return;
+    }
+    this.facts.cause = fault.cause;
+    this.refuse(failureForFault(fault));
+  }
+
+  /** The fields of the answer, for the client. */
+  protected answerHeaders(_status: number, headers: string[]): string[] {
+    return headers;
+  }
+
+  private finish(): void {
+    if (this.finished) return;
+    this.finished = true;
+    const { gateway, arrival, facts } = this;
+    gateway.inFlight -= 1;
+    gateway.budget.release(this.taken);
+    facts.bytesIn = arrival.exchange.bytesIn;
+    if (facts.bytesOut === 0 && this.request?.body != null) facts.bytesOut = facts.bytesIn;
+    facts.status = this.status;
+    facts.time = arrival.time;
+    facts.totalMs = gateway.parts.now() - arrival.started;
+    facts.upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
+    const { authorization } = arrival.head;
+    if (authorization === undefined) {
+      gateway.parts.record(exchangeEntry(facts, undefined));
+      return;
+    }
+    const client = gateway.parts.clientOf(authorization);
+    if (typeof client === 'string') {
+      gateway.parts.record(exchangeEntry(facts, client));
+      return;
+    }
+    client.then((hash) => gateway.parts.record(exchangeEntry(facts, hash)), gateway.parts.surprised);
+  }
+}

@@ -1,0 +1,155 @@
+import type { Coding } from '../http/content-coding.ts';
+import type { ForwardedMode } from '../http/forwarded.ts';
+import { readTarget } from '../http/target.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
+import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
+import { type Arrival, type ArrivalLimits, arrivalFailure, readArrival } from './arrival.ts';
+import { BufferBudget } from './buffer-budget.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
+import { Crossing } from './crossing.ts';
+import type { Exchange } from './exchange.ts';
+import { type Failure, failure } from './failure.ts';
+import type { InForce } from './in-force.ts';
+import { Migration } from './migration.ts';
+import { Pass } from './pass.ts';
+import type { Upstream } from './upstream.ts';
+
+/** What comes of decoding a body. */
+export type Decoded = Uint8Array | 'too-large' | 'undecodable';
+
+/** What a runtime gives the gateway. */
+export interface GatewayParts {
+  /** The rule book in force, asked for once an exchange. */
+  readonly inForce: () => InForce;
+  readonly upstream: Upstream;
+  /** The path of the origin, without a trailing slash: what stands before every target that is sent. */
+  readonly originPath: string;
+  /** Takes the entry of each exchange, once it is over. */
+  readonly record: (entry: Entry) => void;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+  /** Milliseconds since 1970. */
+  readonly time: () => number;
+  readonly newRequestId: () => string;
+  /** 48 random hex digits. */
+  readonly newTraceHex: () => string;
+  /** The first 16 hex digits of HMAC-SHA-256(API key, secret). */
+  readonly clientOf: (authorization: string) => string | Promise<string>;
+  /** Decodes a body up to `limit` bytes, and calls back once. */
+  readonly decode: (
+    coding: Coding,
+    body: Uint8Array,
+    limit: number,
+    done: (outcome: Decoded) => void,
+  ) => void;
+  /** Runs something after so many milliseconds. */
+  readonly after: (milliseconds: number, run: () => void) => void;
+  /** A number from 0 up to 1. */
+  readonly random: () => number;
+  /** Told of a bug: an error that no failure describes. */
+  readonly surprised: (error: unknown) => void;
+}
+
+/** The limits and choices of the operator. */
+export interface GatewayOptions extends ArrivalLimits {
+  readonly maxInFlight: number;
+  /** Bytes held for rewriting, all requests together. */
+  readonly bufferBytes: number;
+  /** Bytes of a body to rewrite; undefined leaves it to the rule book. */
+  readonly bodyLimit: number | undefined;
+  readonly forwarded: ForwardedMode;
+  /** Upstream failures in a row that open the circuit; 0 never opens it. */
+  readonly breakerFailures: number;
+  readonly breakerOpenMs: number;
+}
+
+/** The gateway: what comes in is migrated, passed or refused, and told to the log. */
+export class Gateway {
+  readonly parts: GatewayParts;
+  readonly options: GatewayOptions;
+  readonly budget: BufferBudget;
+  readonly breaker: CircuitBreaker;
+  /** Exchanges that are not over. */
+  inFlight = 0;
+
+  constructor(parts: GatewayParts, options: GatewayOptions) {
+    this.parts = parts;
+    this.options = options;
+    this.budget = new BufferBudget(options.bufferBytes);
+    this.breaker = new CircuitBreaker({
+      failures: options.breakerFailures,
+      openMs: options.breakerOpenMs,
+      now: parts.now,
+    });
+  }
+
+  /** Takes an exchange in; undefined when its head is refused, and the answer on its way. */
+  receive(exchange: Exchange): Arrival | undefined {
+    const arrival = readArrival(exchange, this.options, this.parts.now(), this.parts.time());
+    const failed = arrivalFailure(arrival);
+    if (failed !== undefined) {
+      exchange.closeAfterwards();
+      new Crossing(this, arrival, 'none').refuse(failed);
+      return undefined;
+    }
+    if (this.inFlight >= this.options.maxInFlight) {
+      new Crossing(this, arrival, 'none').refuse(failure('overloaded', undefined, ['Retry-After', '1']));
+      return undefined;
+    }
+    return arrival;
+  }
+
+  /** Answers a V1 request by asking V2 for the same. */
+  migrate(arrival: Arrival): Exchange['answered'] {
+    const target = readTarget(arrival.exchange.target);
+    if (target.fault !== undefined || target.prefix !== '/api/v1') return this.refuseTarget(arrival);
+    new Migration(this, arrival, target).start();
+    return arrival.exchange.answered;
+  }
+
+  /** Answers a V2 request by sending it on unchanged. */
+  pass(arrival: Arrival): Exchange['answered'] {
+    const target = readTarget(arrival.exchange.target);
+    if (target.fault !== undefined || target.prefix !== '/api/v2') return this.refuseTarget(arrival);
+    new Pass(this, arrival).start();
+    return arrival.exchange.answered;
+  }
+
+  /** Answers what is under neither prefix, or cannot be said to be. */
+  refuseTarget(arrival: Arrival): Exchange['answered'] {
+    const { fault } = readTarget(arrival.exchange.target);
+    const refused = fault === undefined ? failure('not-found') : failure('bad-target', fault);
+    new Crossing(this, arrival, 'none').refuse(refused);
+    return arrival.exchange.answered;
+  }
+
+  /** Tells the log of a request that a server's parser refused: there is no exchange to speak of. */
+  refused(refused: Failure): void {
+    const ruleBook = this.parts.inForce().ruleBook.hash;
+    const requestId = this.parts.newRequestId();
+    const facts = {
+      route: 'none',
+      verdict: 'refused',
+      method: '',
+      target: '',
+      edits: [],
+      requestId,
+      ruleBook,
+    } as const;
+    const counts = {
+      bytesOut: 0,
+      answerBytes: 0,
+      attempts: 0,
+      status: refused.status,
+      time: this.parts.time(),
+    };
+    this.parts.record(exchangeEntry({ ...facts, ...counts, failure: refused.code }, undefined));
+  }
+
+  /** Ends an exchange that met a bug: the operator is told what, the client only that. */
+  stumble(arrival: Arrival, error: unknown): Exchange['answered'] {
+    this.parts.surprised(error);
+    arrival.exchange.breakOff();
+    return arrival.exchange.answered;
+  }
+}

@@ -1,0 +1,51 @@
+import type { HeaderList } from '../http/header-list.ts';
+import type { Body } from './exchange.ts';
+
+/** A request to V2. The upstream frames it anew, and writes `Host` itself. */
+export interface UpstreamRequest {
+  readonly method: string;
+  /** Origin form, raw. */
+  readonly target: string;
+  /** End-to-end fields without `Host` and framing, in order. */
+  readonly headers: HeaderList;
+  readonly body: Body;
+  /** The bytes of a body that comes in parts, when the client said so. */
+  readonly length: number | undefined;
+}
+
+/** Why there is no answer, or no whole one. */
+export interface UpstreamFault {
+  /**
+   * `unreachable`: no connection (refused, DNS, TLS). `timeout`: connecting, the first byte or the next byte took too
+   * long. `closed`: the connection went away. `invalid`: the answer is not HTTP, or not whole by its own length.
+   * `rejected`: the request cannot be written.
+   */
+  readonly kind: 'unreachable' | 'timeout' | 'closed' | 'invalid' | 'rejected';
+  /** True when a byte of the request may have reached V2. */
+  readonly sent: boolean;
+  /** The system's name for it, such as `ECONNREFUSED`: for the log of the operator, never for the client. */
+  readonly cause: string;
+}
+
+/** Who is told of the answer. Exactly one of `end` and `fail` is called, last, unless the request was aborted. */
+export interface UpstreamReceiver {
+  information(status: number, headers: HeaderList): void;
+  head(status: number, reason: string, headers: HeaderList): void;
+  data(chunk: Uint8Array): void;
+  end(trailers: HeaderList): void;
+  fail(fault: UpstreamFault): void;
+}
+
+/** A request under way. */
+export interface UpstreamCall {
+  /** Holds the answer's body back, for a client that reads slowly. */
+  pause(): void;
+  resume(): void;
+  /** Gives the request up; nothing more is told. */
+  abort(): void;
+}
+
+/** What sends to V2: the one seam to it. It never sends twice, follows no redirect and decodes nothing. */
+export interface Upstream {
+  send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;
+}

@@ -1,0 +1,22 @@
+/** A content coding (RFC 9110 §8.4.1) that a body can be decoded from. */
+export type Coding = 'gzip' | 'deflate' | 'br';
+
+/** The codings that the gateway can decode, as `Accept-Encoding` spells them. */
+export const acceptedCodings = 'gzip, deflate, br';
+
+/**
+ * Reads `Content-Encoding`: undefined for none, `unsupported` for one that is not known or for a chain, which is how
+ * small bodies grow without end (CVE-2026-22036).
+ */
+export function readCoding(value: string | undefined): Coding | 'unsupported' | undefined {
+  if (value === undefined) return undefined;
+  const named = value
+    .split(',')
+    .map((part) => part.trim().toLowerCase())
+    .filter((part) => part !== '' && part !== 'identity');
+  const [first] = named;
+  if (first === undefined) return undefined;
+  if (named.length > 1) return 'unsupported';
+  if (first === 'x-gzip') return 'gzip';
+  return first === 'gzip' || first === 'deflate' || first === 'br' ? first : 'unsupported';
+}

@@ -1,0 +1,37 @@
+/**
+ * A header section as it stood on the wire: name, value, name, value, … with order, repetition and spelling
+ * kept. Values are latin1: one character a byte.
+ */
+export type HeaderList = readonly string[];
+
+/** The value of the first field called `name`, which is given in lower case. */
+export function headerValue(headers: HeaderList, name: string): string | undefined {
+  for (let at = 0; at < headers.length; at += 2) {
+    if (isNamed(headers[at], name)) return headers[at + 1];
+  }
+  return undefined;
+}
+
+/** Every value of the fields called `name` (lower case), in order. */
+export function headerValues(headers: HeaderList, name: string): string[] {
+  const values: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    if (isNamed(headers[at], name)) values.push(headers[at + 1] ?? '');
+  }
+  return values;
+}
+
+/** The list without the fields called `name` (lower case). */
+export function withoutHeader(headers: HeaderList, name: string): string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const field = headers[at] ?? '';
+    if (!isNamed(field, name)) kept.push(field, headers[at + 1] ?? '');
+  }
+  return kept;
+}
+
+/** True when two spellings of a field name are the same name; `lower` is in lower case. */
+function isNamed(name: string | undefined, lower: string): boolean {
+  return name !== undefined && name.length === lower.length && name.toLowerCase() === lower;
+}

@@ -1,0 +1,81 @@
+import type { HeaderList } from './header-list.ts';
+
+/** Fields of one connection, RFC 9110 §7.6.1 and §11.7, with the older ones that proxies still meet. */
+const hopByHop: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-authentication-info',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+]);
+
+/** True for a field name, in lower case, that stops at each hop. */
+export function isHopByHop(lower: string): boolean {
+  return hopByHop.has(lower);
+}
+
+/**
+ * The names, in lower case, that the values of `Connection` list and that may be removed for it. A client that lists
+ * `Authorization`, `Host`, `Content-*` or what the gateway adds would strip them from the request (CVE-2024-45410).
+ */
+export function nominated(values: readonly string[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const value of values) {
+    for (const token of value.split(',')) {
+      const name = token.trim().toLowerCase();
+      if (name !== '' && !isProtected(name)) names.add(name);
+    }
+  }
+  return names;
+}
+
+/**
+ * The fields of an answer that cross to the client, with order, repetition and spelling kept. `Trailer` crosses when
+ * `trailers` is true, for the trailers cross too.
+ */
+export function endToEnd(headers: HeaderList, trailers: boolean): string[] {
+  const kept: string[] = [];
+  let named: string[] | undefined;
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    const value = headers[at + 1] ?? '';
+    const lower = name.toLowerCase();
+    if (lower === 'connection') (named ??= []).push(value);
+    if (!hopByHop.has(lower) || (trailers && lower === 'trailer')) kept.push(name, value);
+  }
+  return named === undefined ? kept : withoutNominated(kept, nominated(named));
+}
+
+/** The list without the fields whose lower-case names are in `names`. */
+export function withoutNominated(headers: string[], names: ReadonlySet<string>): string[] {
+  if (names.size === 0) return headers;
+  const kept: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    if (!names.has(name.toLowerCase())) kept.push(name, headers[at + 1] ?? '');
+  }
+  return kept;
+}
+
+const protectedNames: ReadonlySet<string> = new Set([
+  'authorization',
+  'host',
+  'date',
+  'x-api-version',
+  'x-request-id',
+  'x-gateway-error',
+  'traceparent',
+  'tracestate',
+  'forwarded',
+  'x-real-ip',
+]);
+
+function isProtected(name: string): boolean {
+  return protectedNames.has(name) || name.startsWith('content-') || name.startsWith('x-forwarded-');
+}

@@ -1,0 +1,42 @@
+/** What a `Content-Type` says to someone who rewrites JSON. */
+export type JsonReading =
+  /** Absent, or a media type that is not JSON. */
+  | 'other'
+  /** JSON in UTF-8. */
+  | 'json'
+  /** JSON in another charset. */
+  | 'charset'
+  /** Not a media type by RFC 9110 §8.3.1, yet some readers would take it for JSON (CVE-2023-51701). */
+  | 'ambiguous';
+
+/** Reads a `Content-Type` strictly: `application/json` and `application/*+json` are JSON. */
+export function readJsonType(value: string | undefined): JsonReading {
+  if (value === undefined) return 'other';
+  if (value === 'application/json') return 'json';
+  if (!mediaType.test(value)) return /json/i.test(value) ? 'ambiguous' : 'other';
+  const end = value.indexOf(';');
+  const essence = (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
+  if (!isJson(essence)) return 'other';
+  return end === -1 || charsetsAreUtf8(value.slice(end)) ? 'json' : 'charset';
+}
+
+const token = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+`;
+const quoted = String.raw`"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*"`;
+const mediaType = new RegExp(
+  `^${token}/${token}(?:[ \\t]*;[ \\t]*(?:${token}=(?:${token}|${quoted}))?)*[ \\t]*$`,
+);
+const parameter = new RegExp(`;[ \\t]*(${token})=(${token}|${quoted})`, 'g');
+
+function isJson(essence: string): boolean {
+  return essence === 'application/json' || (essence.startsWith('application/') && essence.endsWith('+json'));
+}
+
+/** US-ASCII is UTF-8 already. Every charset counts, for readers differ in which of two they take. */
+function charsetsAreUtf8(parameters: string): boolean {
+  for (const [, name, value] of parameters.matchAll(parameter)) {
+    if (name?.toLowerCase() !== 'charset') continue;
+    const charset = (value ?? '').replaceAll(/["\\]/g, '').toLowerCase();
+    if (charset !== 'utf-8' && charset !== 'utf8' && charset !== 'us-ascii') return false;
+  }
+  return true;
+}

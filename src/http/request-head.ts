@@ -1,0 +1,171 @@
+import { isForwarding } from './forwarded.ts';
+import type { HeaderList } from './header-list.ts';
+import { isHopByHop, nominated, withoutNominated } from './hop-by-hop.ts';
+
+/** What a request's header section says, read in one pass. */
+export interface RequestHead {
+  readonly fault: HeadFault | undefined;
+  readonly host: string | undefined;
+  readonly authorization: string | undefined;
+  readonly contentType: string | undefined;
+  /** All values of `Content-Encoding`, joined. */
+  readonly contentEncoding: string | undefined;
+  /** The bytes of the body; undefined without `Content-Length`. */
+  readonly contentLength: number | undefined;
+  readonly chunked: boolean;
+  readonly apiVersion: string | undefined;
+  readonly requestId: string | undefined;
+  readonly traceparent: string | undefined;
+  readonly upgrade: string | undefined;
+  readonly expect: string | undefined;
+  /**
+   * The fields that cross, in order, spelled as they came: without the hop-by-hop ones, those that `Connection` lists,
+   * `Host`, `Expect` and the framing, and without `Forwarded` and its kin unless the peer is trusted.
+   */
+  readonly crossing: string[];
+}
+
+/** Why a header section is refused, with the status to answer. */
+export interface HeadFault {
+  readonly status: 400 | 431 | 501;
+  readonly detail: string;
+}
+
+/** How much of a header section is read. */
+export interface HeadLimits {
+  /** Fields. */
+  readonly count: number;
+  /** Bytes of names, values and their separators. */
+  readonly bytes: number;
+}
+
+/** Reads a header section, and judges what two readers could read differently. */
+export function readHead(headers: HeaderList, limits: HeadLimits, trusted: boolean): RequestHead {
+  const reader = new HeadReader(trusted);
+  if (headers.length > limits.count * 2) {
+    reader.fault = { status: 431, detail: `The request has more than ${limits.count} header fields.` };
+  }
+  let bytes = 0;
+  const end = Math.min(headers.length, limits.count * 2);
+  for (let at = 0; at < end; at += 2) {
+    const name = headers[at] ?? '';
+    const value = headers[at + 1] ?? '';
+    bytes += name.length + value.length + 4;
+    reader.read(name, value);
+  }
+  if (bytes > limits.bytes) {
+    reader.fault ??= {
+      status: 431,
+      detail: `The request's header section is larger than ${limits.bytes} bytes.`,
+    };
+  }
+  reader.finish();
+  return reader;
+}
+
+/** Fields whose second line would leave two readers with two requests. */
+const singletons: ReadonlyMap<string, Singleton> = new Map([
+  ['host', 'host'],
+  ['authorization', 'authorization'],
+  ['content-type', 'contentType'],
+  ['content-length', 'length'],
+  ['transfer-encoding', 'coding'],
+  ['x-api-version', 'apiVersion'],
+]);
+
+type Singleton = 'host' | 'authorization' | 'contentType' | 'length' | 'coding' | 'apiVersion';
+
+/** Values hold visible ASCII, space, tab and obs-text (RFC 9110 §5.5). */
+const forbidden = /[^\t\x20-\x7e\x80-\xff]/;
+
+class HeadReader implements RequestHead {
+  fault: HeadFault | undefined = undefined;
+  host: string | undefined = undefined;
+  authorization: string | undefined = undefined;
+  contentType: string | undefined = undefined;
+  contentEncoding: string | undefined = undefined;
+  contentLength: number | undefined = undefined;
+  chunked = false;
+  apiVersion: string | undefined = undefined;
+  requestId: string | undefined = undefined;
+  traceparent: string | undefined = undefined;
+  upgrade: string | undefined = undefined;
+  expect: string | undefined = undefined;
+  crossing: string[] = [];
+  private length: string | undefined = undefined;
+  private coding: string | undefined = undefined;
+  private connection: string[] | undefined = undefined;
+  private readonly trusted: boolean;
+
+  constructor(trusted: boolean) {
+    this.trusted = trusted;
+  }
+
+  read(name: string, value: string): void {
+    const lower = name.toLowerCase();
+    if (forbidden.test(value)) this.refuse(`The value of ${lower} holds a control character.`);
+    const singleton = singletons.get(lower);
+    if (singleton !== undefined) {
+      if (this[singleton] !== undefined) this.refuse(`The header ${lower} is there twice.`);
+      this[singleton] = value;
+      if (singleton !== 'host' && singleton !== 'length' && singleton !== 'coding')
+        this.crossing.push(name, value);
+      return;
+    }
+    if (isHopByHop(lower)) {
+      if (lower === 'connection') (this.connection ??= []).push(value);
+      if (lower === 'upgrade')
+        this.upgrade = this.upgrade === undefined ? value : `${this.upgrade}, ${value}`;
+      return;
+    }
+    if (lower === 'expect') {
+      this.expect = this.expect === undefined ? value : `${this.expect}, ${value}`;
+      return;
+    }
+    if (isForwarding(lower) && !this.trusted) return;
+    if (lower.includes('_') && isAlias(lower)) {
+      // Servers that follow CGI read X_API_VERSION as X-API-VERSION: a way around every check above.
+      this.refuse(`The header ${lower} can be read as ${lower.replaceAll('_', '-')}.`);
+    }
+    if (lower === 'content-encoding') {
+      this.contentEncoding = this.contentEncoding === undefined ? value : `${this.contentEncoding},${value}`;
+    }
+    if (lower === 'x-request-id') this.requestId ??= value;
+    if (lower === 'traceparent') this.traceparent ??= value;
+    this.crossing.push(name, value);
+  }
+
+  finish(): void {
+    if (this.connection !== undefined)
+      this.crossing = withoutNominated(this.crossing, nominated(this.connection));
+    if (this.length !== undefined) {
+      if (!/^\d{1,15}$/.test(this.length)) this.refuse('Content-Length is not a number of bytes.');
+      this.contentLength = Number(this.length);
+    }
+    if (this.coding === undefined) return;
+    if (this.length !== undefined) this.refuse('Transfer-Encoding and Content-Length are both there.');
+    if (this.coding.toLowerCase() === 'chunked') {
+      this.chunked = true;
+      return;
+    }
+    this.fault ??= /^[a-z][\w-]*(?:[ \t]*,[ \t]*[a-z][\w-]*)*$/i.test(this.coding)
+      ? { status: 501, detail: 'The only transfer coding that is read is chunked.' }
+      : { status: 400, detail: 'Transfer-Encoding is malformed.' };
+  }
+
+  private refuse(detail: string): void {
+    this.fault ??= { status: 400, detail };
+  }
+}
+
+function isAlias(lower: string): boolean {
+  const plain = lower.replaceAll('_', '-');
+  return (
+    singletons.has(plain) ||
+    isHopByHop(plain) ||
+    isForwarding(plain) ||
+    plain === 'content-encoding' ||
+    plain === 'x-request-id' ||
+    plain === 'traceparent'
+  );
+}

@@ -1,0 +1,122 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type Failure, failure } from '../gateway/failure.ts';
+import type { H1Exchange } from './h1-exchange.ts';
+
+/** Milliseconds for which a connection that is closed is still read, so that the client gets to read its answer. */
+const lingerTime = 1000;
+
+interface Connection {
+  /** Exchanges whose answers are not out, in the order of their requests. */
+  readonly exchanges: Set<H1Exchange>;
+  /** True once nothing that comes is a request any more. */
+  closing: boolean;
+  fault: Failure | undefined;
+}
+
+/**
+ * Answers what Node's parser refuses, once the answers before it are out: Node alone writes its 400 in front of them.
+ */
+export class ConnectionFaults {
+  private readonly connections = new WeakMap<Duplex, Connection>();
+  private readonly told: (refused: Failure) => void;
+
+  /** `told` hears of each refusal that belongs to no exchange. */
+  constructor(server: Server, told: (refused: Failure) => void) {
+    this.told = told;
+    server.on('clientError', (error, socket) => this.meet(error, socket));
+    server.on('connect', (_request, socket) => {
+      this.answer(socket, failure('upgrade-refused'));
+    });
+  }
+
+  /** Takes note of an exchange; false when its connection is closing, and the request came too late. */
+  enter(socket: Duplex, exchange: H1Exchange, outgoing: ServerResponse): boolean {
+    const connection = this.of(socket);
+    if (connection.closing) return false;
+    connection.exchanges.add(exchange);
+    outgoing.on('close', () => {
+      connection.exchanges.delete(exchange);
+      if (connection.fault !== undefined && connection.exchanges.size === 0)
+        this.answer(socket, connection.fault);
+    });
+    return true;
+  }
+
+  private of(socket: Duplex): Connection {
+    const known = this.connections.get(socket);
+    if (known !== undefined) return known;
+    const connection = { exchanges: new Set<H1Exchange>(), closing: false, fault: undefined };
+    this.connections.set(socket, connection);
+    lingerOnClose(socket, connection);
+    return connection;
+  }
+
+  private meet(error: Error, socket: Duplex): void {
+    const code = 'code' in error ? String(error.code) : '';
+    if (code === 'ECONNRESET' || code === 'EPIPE' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const connection = this.of(socket);
+    if (connection.closing || connection.fault !== undefined) return;
+    const refused = failureOfParser(code);
+    const broken = [...connection.exchanges].find((exchange) => !exchange.taken);
+    connection.fault = refused;
+    if (broken !== undefined) {
+      // The connection closes behind the answer of the exchange whose body this was.
+      connection.closing = true;
+      connection.fault = undefined;
+      broken.fault(refused.code === 'client-timeout' ? 'client-timeout' : 'bad-framing');
+      return;
+    }
+    if (connection.exchanges.size === 0) this.answer(socket, refused);
+  }
+
+  private answer(socket: Duplex, refused: Failure): void {
+    const connection = this.of(socket);
+    if (connection.closing) return;
+    connection.closing = true;
+    this.told(refused);
+    const body = refused.envelope();
+    socket.end(
+      `HTTP/1.1 ${refused.status} ${refused.title}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+        `Date: ${new Date().toUTCString()}\r\nx-gateway-error: ${refused.code}\r\nConnection: close\r\n\r\n${body}`,
+    );
+    linger(socket);
+  }
+}
+
+function failureOfParser(code: string): Failure {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return failure('headers-too-large');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return failure('client-timeout');
+    case 'HPE_INVALID_VERSION':
+      return failure('unsupported-version');
+    default:
+      return failure('bad-request');
+  }
+}
+
+/**
+ * Node closes a connection as soon as its last answer is written. With bytes of the request unread, that is a reset, and
+ * the client loses the answer; so what still comes is read for a while, and no request in it is heard.
+ */
+function lingerOnClose(socket: Duplex, connection: Connection): void {
+  if (!('destroySoon' in socket)) return;
+  socket.destroySoon = (): void => {
+    connection.closing = true;
+    if (socket.writable) socket.end();
+    linger(socket);
+  };
+}
+
+function linger(socket: Duplex): void {
+  if (socket.destroyed) return;
+  const timer = setTimeout(() => socket.destroy(), lingerTime);
+  timer.unref();
+  socket.once('close', () => clearTimeout(timer));
+  socket.on('error', () => socket.destroy());
+}

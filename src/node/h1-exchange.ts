@@ -1,0 +1,243 @@
+import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { HeaderList } from '../http/header-list.ts';
+import type { Body, ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
+import { IncomingBody, type IncomingBodyOwner } from './incoming-body.ts';
+
+/** What every exchange of a server shares. Times are milliseconds. */
+export interface H1ExchangeOptions {
+  /** Between two parts of the request's body, and for which a client may stop reading its answer. */
+  readonly bodyTimeout: number;
+  /** True while the server drains: every answer then closes its connection. */
+  readonly draining: () => boolean;
+}
+
+/** What the app's handlers give back on Node: the answer goes to the socket by itself. */
+const onTheSocket = new Response(null);
+
+/** An exchange on Node's own HTTP/1.1 server: no web request or response is ever made for it. */
+export class H1Exchange implements Exchange, IncomingBodyOwner {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HeaderList;
+  readonly version: Exchange['version'];
+  readonly remote: string;
+  readonly secure: boolean;
+  readonly hasBody: boolean;
+  readonly answered = onTheSocket;
+  private readonly incoming: IncomingMessage;
+  private readonly outgoing: ServerResponse;
+  private readonly options: H1ExchangeOptions;
+  private readonly expectsContinue: boolean;
+  private readonly body: IncomingBody;
+  private owner: ExchangeOwner | undefined = undefined;
+  private last: Uint8Array | undefined = undefined;
+  private left = -1;
+  /** True once something of the answer is written. */
+  private started = false;
+  private stalledReader: NodeJS.Timeout | undefined = undefined;
+  private closed = false;
+
+  constructor(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    expectsContinue: boolean,
+    options: H1ExchangeOptions,
+  ) {
+    this.incoming = incoming;
+    this.outgoing = outgoing;
+    this.options = options;
+    this.expectsContinue = expectsContinue;
+    this.method = incoming.method ?? '';
+    this.target = incoming.url ?? '';
+    this.headers = incoming.rawHeaders;
+    this.version = versionOf(incoming.httpVersion);
+    this.remote = incoming.socket.remoteAddress ?? '';
+    this.secure = 'encrypted' in incoming.socket;
+    const length = incoming.headers['content-length'];
+    this.hasBody =
+      incoming.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+    this.body = new IncomingBody(
+      incoming,
+      length === undefined ? undefined : Number(length),
+      options.bodyTimeout,
+      this,
+    );
+  }
+
+  get bytesIn(): number {
+    return this.body.bytes;
+  }
+
+  attach(owner: ExchangeOwner): void {
+    this.owner = owner;
+    this.outgoing.on('close', () => this.over());
+    this.incoming.on('error', ignore);
+    this.outgoing.on('error', ignore);
+  }
+
+  collect(): void {
+    this.goOn();
+    this.body.collect();
+  }
+
+  open(): void {
+    this.goOn();
+    this.body.open();
+  }
+
+  information(status: number, headers: HeaderList): void {
+    const { socket } = this.outgoing;
+    // A socket is there once it is this answer's turn; before, an interim answer would stand in another one.
+    if (socket === null || this.version !== '1.1' || this.outgoing.headersSent || status === 101) return;
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+    for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
+    socket.write(`${text}\r\n`, 'latin1');
+  }
+
+  head(status: number, reason: string, headers: HeaderList): void {
+    const { outgoing } = this;
+    if (outgoing.headersSent || outgoing.destroyed) return;
+    if (this.options.draining()) outgoing.shouldKeepAlive = false;
+    outgoing.sendDate = false;
+    const fields = this.framed(status, headers);
+    if (reason === '') outgoing.writeHead(status, fields);
+    else outgoing.writeHead(status, reason, fields);
+    process.nextTick(flushHead, this);
+  }
+
+  data(chunk: Uint8Array): boolean {
+    if (this.left >= 0) {
+      this.left -= chunk.length;
+      if (this.left === 0) {
+        // The answer ends now: its last part goes out in one write with what stands before it.
+        this.last = chunk;
+        return true;
+      }
+    }
+    this.started = true;
+    if (this.outgoing.write(chunk)) return true;
+    this.awaitDrain();
+    return false;
+  }
+
+  end(trailers: HeaderList): void {
+    const { outgoing } = this;
+    if (trailers.length > 0) outgoing.addTrailers(pairs(trailers));
+    this.started = true;
+    if (this.last === undefined) outgoing.end();
+    else outgoing.end(this.last);
+    if (this.hasBody && !this.body.complete) this.body.discard(() => this.incoming.socket.destroy());
+  }
+
+  /** The turn of the head is over: an event stream may stay silent for long after it. */
+  flushHead(): void {
+    if (this.started) return;
+    this.started = true;
+    if (this.last === undefined) this.outgoing.flushHeaders();
+    else this.outgoing.write(this.last);
+    this.last = undefined;
+  }
+
+  closeAfterwards(): void {
+    this.outgoing.shouldKeepAlive = false;
+  }
+
+  breakOff(): void {
+    const { socket } = this.incoming;
+    // Where an answer ends with its connection, only a reset tells a broken one from a whole one.
+    if ('resetAndDestroy' in socket && !this.secure) (socket satisfies Socket).resetAndDestroy();
+    else socket.destroy();
+  }
+
+  /** The parser met a fault in the body of this request. */
+  fault(fault: ClientFault): void {
+    this.body.stop(new Error(fault));
+    this.owner?.faulted(fault);
+  }
+
+  /** True when the request is in, so that a fault of the parser is about a later one. */
+  get taken(): boolean {
+    return this.incoming.complete;
+  }
+
+  // What the body tells.
+
+  mayTake(bytes: number): boolean {
+    return this.owner?.mayTake(bytes) ?? false;
+  }
+
+  collected(body: Uint8Array): void {
+    this.owner?.collected(body);
+  }
+
+  opened(body: Body): void {
+    this.owner?.opened(body);
+  }
+
+  stalled(): void {
+    this.fault('client-timeout');
+  }
+
+  private goOn(): void {
+    if (this.expectsContinue) this.outgoing.writeContinue();
+  }
+
+  /** Framing is this connection's: Node adds chunks where there is no length. */
+  private framed(status: number, headers: HeaderList): string[] {
+    const fields: string[] = [];
+    let trailer: string | undefined;
+    for (let at = 0; at < headers.length; at += 2) {
+      const name = headers[at] ?? '';
+      const value = headers[at + 1] ?? '';
+      const lower = name.length === 14 || name.length === 7 ? name.toLowerCase() : '';
+      if (lower === 'content-length') {
+        // RFC 9110 §8.6: a length on 204 would have the client wait for bytes that never come.
+        if (status === 204) continue;
+        if (this.method !== 'HEAD' && status !== 304) this.left = Number(value);
+      }
+      if (lower === 'trailer') trailer = value;
+      else fields.push(name, value);
+    }
+    const chunks =
+      this.left < 0 && this.version === '1.1' && this.method !== 'HEAD' && status !== 204 && status !== 304;
+    if (trailer !== undefined && chunks) fields.push('Trailer', trailer);
+    return fields;
+  }
+
+  private awaitDrain(): void {
+    this.stalledReader ??= setTimeout(() => this.breakOff(), this.options.bodyTimeout);
+    this.outgoing.once('drain', () => {
+      clearTimeout(this.stalledReader);
+      this.stalledReader = undefined;
+      this.owner?.drained();
+    });
+  }
+
+  private over(): void {
+    if (this.closed) return;
+    this.closed = true;
+    clearTimeout(this.stalledReader);
+    if (!this.incoming.complete && !this.outgoing.writableFinished) this.body.stop(new Error('client gone'));
+    if (this.body.complete || this.incoming.destroyed) this.body.rest();
+    if (this.outgoing.writableFinished) this.owner?.flushed();
+    else this.owner?.gone();
+  }
+}
+
+function versionOf(version: string): Exchange['version'] {
+  return version === '1.1' || version === '1.0' ? version : 'other';
+}
+
+function flushHead(exchange: H1Exchange): void {
+  exchange.flushHead();
+}
+
+function pairs(list: HeaderList): [string, string][] {
+  const entries: [string, string][] = [];
+  for (let at = 0; at < list.length; at += 2) entries.push([list[at] ?? '', list[at + 1] ?? '']);
+  return entries;
+}
+
+/** The `close` of the answer tells what there is to know. */
+function ignore(): void {}

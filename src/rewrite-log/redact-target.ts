@@ -1,0 +1,28 @@
+/** Characters of a target that the log keeps. */
+const kept = 2048;
+
+/** A raw target for the log: names of query parameters stay, their values and any user information become `…`. */
+export function redactTarget(target: string): string {
+  const mark = target.indexOf('?');
+  if (mark === -1 && target.length <= kept && target.charCodeAt(0) === 0x2f) return target;
+  const path = (mark === -1 ? target : target.slice(0, mark)).replace(
+    /^([a-z][\w+.-]*:)?\/\/[^/]*@/i,
+    '$1//…@',
+  );
+  const query = mark === -1 ? '' : target.slice(mark + 1);
+  return cut(mark === -1 ? path : `${path}?${redactQuery(query)}`);
+}
+
+function redactQuery(query: string): string {
+  return query
+    .split('&')
+    .map((pair) => {
+      const equals = pair.indexOf('=');
+      return equals === -1 ? pair : `${pair.slice(0, equals)}=…`;
+    })
+    .join('&');
+}
+
+function cut(text: string): string {
+  return text.length <= kept ? text : `${text.slice(0, kept)}…`;
+}
