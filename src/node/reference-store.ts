@@ -1,0 +1,140 @@
+import { DatabaseSync } from 'node:sqlite';
+import {
+  StoreBusy,
+  type Attributes,
+  type ResourceKind,
+  type Store,
+  type StoredResource,
+} from '../reference/store.ts';
+
+/**
+ * Keeps the reference service's resources in SQLite: the file at `path`, made when absent, or memory without one.
+ * Any number of processes may write to one file. Throws an error that says why when the file cannot be one of ours.
+ */
+export function openReferenceStore(path: string | undefined): Store {
+  const db = new DatabaseSync(path ?? ':memory:', { timeout: patience });
+  try {
+    prepareFile(db);
+    return createStore(db);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** How long a writer waits for another one, in milliseconds. */
+const patience = 5000;
+
+/** Marks a file as ours, in SQLite's own header: `cgw2`. */
+const applicationId = 0x63677732;
+
+function prepareFile(db: DatabaseSync): void {
+  enterWal(db);
+  // A power cut can cost the last writes, a killed process none.
+  db.exec('PRAGMA synchronous = NORMAL');
+  writing(db, () => {
+    const { application_id: owner } = row(db.prepare('PRAGMA application_id').get());
+    if (owner === applicationId) return;
+    const { tables } = row(db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get());
+    if (owner !== 0 || tables !== 0) throw new Error('it is a database of another program');
+    db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = 1; ${tableOfResources}`);
+  });
+}
+
+const tableOfResources = `
+  CREATE TABLE resource (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, attributes TEXT NOT NULL) STRICT;
+  CREATE INDEX resource_by_kind ON resource (kind, id);
+`;
+
+/** SQLite does not wait for the lock that entering WAL takes: two processes that start together would fail. */
+function enterWal(db: DatabaseSync): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let waited = 0; ; waited += 20) {
+    try {
+      db.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || waited >= patience) throw error;
+      Atomics.wait(pause, 0, 0, 20);
+    }
+  }
+}
+
+function createStore(db: DatabaseSync): Store {
+  const insert = db.prepare('INSERT INTO resource (kind, attributes) VALUES (?, ?)');
+  const select = db.prepare('SELECT id, attributes FROM resource WHERE kind = ? AND id = ?');
+  const page = db.prepare('SELECT id, attributes FROM resource WHERE kind = ? ORDER BY id LIMIT ? OFFSET ?');
+  const count = db.prepare('SELECT count(*) AS total FROM resource WHERE kind = ?');
+  const replace = db.prepare('UPDATE resource SET attributes = ? WHERE id = ?');
+  const remove = db.prepare('DELETE FROM resource WHERE kind = ? AND id = ?');
+
+  const read = (kind: ResourceKind, id: number): StoredResource | undefined => {
+    const found = select.get(kind, id);
+    return found === undefined ? undefined : toResource(found);
+  };
+  return {
+    read,
+    create: (kind, attributes) => {
+      const { lastInsertRowid } = writing(db, () => insert.run(kind, JSON.stringify(attributes)));
+      return { id: Number(lastInsertRowid), attributes };
+    },
+    list: (kind, offset, limit) => {
+      return transaction(db, 'BEGIN', () => {
+        const { total } = row(count.get(kind));
+        return { items: page.all(kind, limit, offset).map(toResource), total: Number(total) };
+      });
+    },
+    update: (kind, id, change) => {
+      return writing(db, () => {
+        const before = read(kind, id);
+        if (before === undefined) return undefined;
+        const attributes = change(before.attributes);
+        replace.run(JSON.stringify(attributes), id);
+        return { id, attributes };
+      });
+    },
+    remove: (kind, id) => writing(db, () => remove.run(kind, id).changes > 0),
+    atomically: (work) => writing(db, work),
+    close: () => db.close(),
+  };
+}
+
+/** Takes the write lock first: a transaction that reads, then writes, would fail as soon as another one had written. */
+function writing<T>(db: DatabaseSync, work: () => T): T {
+  return db.isTransaction ? work() : transaction(db, 'BEGIN IMMEDIATE', work);
+}
+
+function transaction<T>(db: DatabaseSync, begin: string, work: () => T): T {
+  try {
+    db.exec(begin);
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw isBusy(error) ? new StoreBusy('another writer holds the database', { cause: error }) : error;
+  }
+}
+
+/** SQLITE_BUSY, whatever its extension. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5;
+}
+
+function toResource(found: Record<string, unknown>): StoredResource {
+  return { id: Number(found['id']), attributes: parseAttributes(String(found['attributes'])) };
+}
+
+function parseAttributes(text: string): Attributes {
+  const attributes: unknown = JSON.parse(text);
+  return isRow(attributes) ? attributes : {};
+}
+
+function row(found: unknown): Record<string, unknown> {
+  if (!isRow(found)) throw new Error('the database answered no row');
+  return found;
+}
+
+function isRow(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

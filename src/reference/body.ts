@@ -1,0 +1,74 @@
+import { Refusal } from './answer.ts';
+
+/**
+ * Reads a request body as JSON: 415 for another media type, charset or content coding, 413 beyond `limit` bytes,
+ * 400 for what is not JSON in UTF-8. Numbers become doubles, as in any plain service.
+ */
+export async function readJson(request: Request, limit: number): Promise<unknown> {
+  requireJson(request.headers);
+  const text = decode(await readBytes(request, limit));
+  try {
+    return JSON.parse(text);
+  } catch {
+    const problem = text.trim() === '' ? 'The body is empty' : 'The body is not valid JSON';
+    throw new Refusal(400, `${problem}: send one JSON object.`);
+  }
+}
+
+function requireJson(headers: Headers): void {
+  const type = headers.get('content-type') ?? '';
+  if (!jsonType.test(type)) {
+    const found = type === '' ? 'The body has no Content-Type' : `The body is ${JSON.stringify(type)}`;
+    throw new Refusal(415, `${found}: send application/json in UTF-8.`, {
+      headers: { accept: 'application/json' },
+    });
+  }
+  const coding = headers.get('content-encoding') ?? 'identity';
+  if (coding.trim().toLowerCase() !== 'identity') {
+    throw new Refusal(
+      415,
+      `The body is encoded as ${JSON.stringify(coding)}: send it without Content-Encoding.`,
+      {
+        headers: { 'accept-encoding': 'identity' },
+      },
+    );
+  }
+}
+
+const jsonType =
+  /^application\/(?:json|[\w!#$&^.-]+\+json)[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?)*$/i;
+
+/** Counts what arrives: a Content-Length may be absent or a lie, so it only ends hopeless uploads early. */
+async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
+  const tooLarge = (): Refusal =>
+    new Refusal(413, `The body is larger than ${limit} bytes: send less at once.`);
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength;
+    if (size > limit) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return concat(chunks, size);
+}
+
+function concat(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const [only] = chunks;
+  if (chunks.length === 1 && only !== undefined) return only;
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Refusal(400, 'The body is not UTF-8: send JSON in UTF-8.');
+  }
+}

@@ -1,0 +1,30 @@
+import { Refusal, type Fault } from './answer.ts';
+
+/** Which stretch of a collection is asked for; pages count from 1. */
+export interface Page {
+  readonly page: number;
+  readonly perPage: number;
+}
+
+/** Entries on a page when the request does not say, and at the most. */
+export const perPageDefault = 25;
+export const perPageMost = 100;
+
+/** Reads `page` and `per_page`; throws a 422 that names each one out of range. */
+export function readPage(query: URLSearchParams): Page {
+  const faults: Fault[] = [];
+  const read = (parameter: string, fallback: number, most: number): number => {
+    const text = query.get(parameter);
+    if (text === null) return fallback;
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+    if (value >= 1 && value <= most) return value;
+    faults.push({ detail: `${parameter} must be a whole number from 1 to ${most}.`, source: { parameter } });
+    return fallback;
+  };
+  const page = read('page', 1, pageMost);
+  const perPage = read('per_page', perPageDefault, perPageMost);
+  if (faults.length > 0) throw new Refusal(422, faults);
+  return { page, perPage };
+}
+
+const pageMost = 999_999_999;

@@ -1,0 +1,32 @@
+/** Counts one request of `key` and answers how many seconds it must wait: 0 when it may go on. */
+export type RateLimit = (key: string) => number;
+
+/**
+ * Allows `perMinute` requests a key in a window of one minute that its first request opens. Zero allows all.
+ * `now` answers milliseconds.
+ */
+export function createRateLimit(perMinute: number, now: () => number): RateLimit {
+  if (perMinute === 0) return () => 0;
+  const windows = new Map<string, { readonly end: number; used: number }>();
+  return (key) => {
+    const time = now();
+    forget(windows, time);
+    const window = windows.get(key);
+    if (window === undefined) {
+      windows.set(key, { end: time + 60_000, used: 1 });
+      return 0;
+    }
+    window.used += 1;
+    return window.used <= perMinute ? 0 : Math.ceil((window.end - time) / 1000);
+  };
+}
+
+/** Windows stand in the order in which they end. Every key is accepted, so a flood of invented keys is cut off too. */
+function forget(windows: Map<string, { readonly end: number }>, time: number): void {
+  for (const [key, window] of windows) {
+    if (window.end > time && windows.size < mostKeys) return;
+    windows.delete(key);
+  }
+}
+
+const mostKeys = 10_000;

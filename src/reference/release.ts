@@ -1,0 +1,18 @@
+/** The dated releases of V2 that the service knows, oldest first. */
+export const releases: readonly string[] = ['2025-01-01'];
+
+/**
+ * The release that an `x-api-version` header selects: the newest one that is not younger than the date.
+ * Absent, not a calendar day `YYYY-MM-DD`, or before the first release means the latest.
+ */
+export function resolveRelease(header: string | null | undefined, known: readonly string[]): string {
+  const latest = known.at(-1) ?? '';
+  if (header === null || header === undefined || !isCalendarDay(header)) return latest;
+  return known.findLast((release) => release <= header) ?? latest;
+}
+
+function isCalendarDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+}

@@ -1,0 +1,80 @@
+import type { ResourceKind } from './store.ts';
+
+/** An operation of the specification on a collection. */
+export interface NamedOperation {
+  readonly operation: string;
+  readonly summary: string;
+}
+
+/** A collection of the API: where it is, and which of the specification's operations write to it. */
+export interface Resource {
+  readonly kind: ResourceKind;
+  /** Below `/api/v2`. */
+  readonly path: string;
+  /** The name of its schema in the description. */
+  readonly schema: string;
+  readonly singular: string;
+  readonly plural: string;
+  readonly create?: NamedOperation;
+  readonly update?: NamedOperation;
+}
+
+/** Every collection. A property has no create: it comes into being with the order, booking or tour that names it. */
+export const resources: readonly Resource[] = [
+  {
+    kind: 'client',
+    path: '/clients',
+    schema: 'Client',
+    singular: 'client',
+    plural: 'clients',
+    create: { operation: 'create_client', summary: 'Create a client' },
+  },
+  {
+    kind: 'contact',
+    path: '/contacts',
+    schema: 'Contact',
+    singular: 'contact',
+    plural: 'contacts',
+    create: { operation: 'create_contact', summary: 'Create a contact' },
+  },
+  {
+    kind: 'booking',
+    path: '/bookings',
+    schema: 'Booking',
+    singular: 'booking',
+    plural: 'bookings',
+    create: { operation: 'create_booking', summary: 'Create a booking' },
+  },
+  {
+    kind: 'floor_plan_order',
+    path: '/orders/floor_plans',
+    schema: 'FloorPlanOrder',
+    singular: 'floor plan order',
+    plural: 'floor plan orders',
+    create: { operation: 'order_floor_plan', summary: 'Order a floor plan' },
+  },
+  {
+    kind: 'post_production_order',
+    path: '/orders/post_productions',
+    schema: 'PostProductionOrder',
+    singular: 'post production order',
+    plural: 'post production orders',
+    create: { operation: 'order_post_production', summary: 'Order post production' },
+  },
+  {
+    kind: 'virtual_tour',
+    path: '/virtual_tours',
+    schema: 'VirtualTour',
+    singular: 'virtual tour',
+    plural: 'virtual tours',
+    create: { operation: 'create_virtual_tour', summary: 'Create a virtual tour' },
+  },
+  {
+    kind: 'property',
+    path: '/properties',
+    schema: 'Property',
+    singular: 'property',
+    plural: 'properties',
+    update: { operation: 'update_property', summary: 'Update a property' },
+  },
+];

@@ -1,0 +1,97 @@
+import type { Answer } from './answer.ts';
+import { createOne, listPage, readOne, removeOne, updateOne } from './collection.ts';
+import { resources, type Resource } from './resources.ts';
+import type { Attributes, Store } from './store.ts';
+
+/** What a route answers when all is well; the description is made from it. */
+export type Outcome = 'empty' | 'created' | 'one' | 'page' | 'nothing';
+
+/** A request as a route sees it. */
+export interface Call {
+  /** The `{id}` of the path; a text that cannot be an id names nothing. */
+  readonly id: string;
+  readonly query: URLSearchParams;
+  /** Reads the body and checks it against the schema of the route's resource. */
+  readonly attributes: () => Promise<Attributes>;
+}
+
+/** A method on a path, described and done. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the prefix, with `{id}` where one stands. */
+  readonly path: string;
+  readonly operation: string;
+  readonly summary: string;
+  readonly outcome: Outcome;
+  /** The collection it works on; none for the heartbeat. */
+  readonly resource?: Resource;
+  readonly handle: (call: Call) => Answer | Promise<Answer>;
+}
+
+/** Every route of the service. `prefix` is `/api/v2`, and begins each Location. */
+export function createRoutes(store: Store, prefix: string): readonly Route[] {
+  return [heartbeat, ...resources.flatMap((resource) => resourceRoutes(store, prefix, resource))];
+}
+
+const heartbeat: Route = {
+  method: 'GET',
+  path: '/heartbeat',
+  operation: 'heartbeat',
+  summary: 'Answer that the service is there',
+  outcome: 'empty',
+  handle: () => ({ status: 200, body: { data: {} } }),
+};
+
+function resourceRoutes(store: Store, prefix: string, resource: Resource): Route[] {
+  const { kind, path, plural, singular, create, update } = resource;
+  const routes: Route[] = [
+    {
+      method: 'GET',
+      path,
+      operation: `list_${plural.replaceAll(' ', '_')}`,
+      summary: `List ${plural}, in the order of creation`,
+      outcome: 'page',
+      resource,
+      handle: ({ query }) => listPage(store, resource, query),
+    },
+    {
+      method: 'GET',
+      path: `${path}/{id}`,
+      operation: `read_${kind}`,
+      summary: `Read a ${singular}`,
+      outcome: 'one',
+      resource,
+      handle: ({ id }) => readOne(store, resource, id),
+    },
+    {
+      method: 'DELETE',
+      path: `${path}/{id}`,
+      operation: `delete_${kind}`,
+      summary: `Delete a ${singular}`,
+      outcome: 'nothing',
+      resource,
+      handle: ({ id }) => removeOne(store, resource, id),
+    },
+  ];
+  if (create !== undefined) {
+    routes.push({
+      method: 'POST',
+      path,
+      ...create,
+      outcome: 'created',
+      resource,
+      handle: async ({ attributes }) => createOne(store, resource, await attributes(), prefix),
+    });
+  }
+  if (update !== undefined) {
+    routes.push({
+      method: 'PATCH',
+      path: `${path}/{id}`,
+      ...update,
+      outcome: 'one',
+      resource,
+      handle: async ({ id, attributes }) => updateOne(store, resource, id, await attributes()),
+    });
+  }
+  return routes;
+}
