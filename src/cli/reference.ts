@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { ReferenceFault, startReference, type RunningReference } from '../node/reference-server.ts';
 import {
   readReferenceSettings,
+  referenceDefaults,
   type ReferenceSettings,
   type ReferenceTexts,
 } from '../node/reference-settings.ts';

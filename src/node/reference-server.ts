@@ -47,7 +47,7 @@ export async function startReference(options: ReferenceOptions): Promise<Running
     store.close();
     const { message } = asError(error);
     throw new ReferenceFault(
-      `listen ${address.host}:${address.port}: ${message}. Choose another address or port.`,
+      `--listen (GATEWAY_REFERENCE_LISTEN) ${address.host}:${address.port}: ${message}. Choose another address or port.`,
       { cause: error },
     );
   }
@@ -69,7 +69,7 @@ function openStore(path: string | undefined): Store {
   } catch (error) {
     const { message } = asError(error);
     throw new ReferenceFault(
-      `db ${path ?? 'in memory'}: ${message}. Choose a new file, or one that a reference service made.`,
+      `--db (GATEWAY_REFERENCE_DB) ${path ?? 'in memory'}: ${message}. Choose a new file, or one that a reference service made.`,
       { cause: error },
     );
   }

@@ -25,35 +25,32 @@ export function readReferenceSettings(texts: ReferenceTexts): ReferenceSettings 
   const listen = readAddress(texts.listen || referenceDefaults.listen);
   const rate = readCount(texts.rate || referenceDefaults.rate);
   const unknown = texts.unknown || referenceDefaults.unknown;
-  const faults = [
-    ...(listen === undefined
-      ? [
-          `--listen ${JSON.stringify(texts.listen)} is no address: use host:port, such as 127.0.0.1:8090 or [::1]:8090.`,
-        ]
-      : []),
-    ...(isUnknown(unknown)
-      ? []
-      : [`--unknown ${JSON.stringify(unknown)} is not known: use refuse or strip.`]),
-    ...(rate === undefined
-      ? [
-          `--rate ${JSON.stringify(texts.rate)} is no number of requests a minute: use a whole number, or 0 for no limit.`,
-        ]
-      : []),
-  ];
+  const faults: string[] = [];
+  if (listen === undefined) {
+    faults.push(
+      fault('listen', texts.listen, 'is no address: use host:port, such as 127.0.0.1:8090 or [::1]:8090.'),
+    );
+  }
+  if (!isUnknown(unknown)) faults.push(fault('unknown', unknown, 'is not known: use refuse or strip.'));
+  if (rate === undefined) {
+    faults.push(
+      fault('rate', texts.rate, 'is no number of requests a minute: use 60, say, or 0 for no limit.'),
+    );
+  }
   if (listen === undefined || rate === undefined || !isUnknown(unknown)) return faults;
-  return { listen, rate, unknown, db: texts.db === '' ? undefined : texts.db };
+  return { listen, rate, unknown, db: texts.db || undefined };
+}
+
+function fault(name: string, value: string, problem: string): string {
+  return `--${name} (GATEWAY_REFERENCE_${name.toUpperCase()}) ${JSON.stringify(value)} ${problem}`;
 }
 
 function readAddress(text: string): ReferenceSettings['listen'] | undefined {
-  const {
-    bracketed,
-    plain,
-    port: digits,
-  } = /^(?:\[(?<bracketed>[^\]]+)\]|(?<plain>[^\s:/]+)):(?<port>\d{1,5})$/.exec(text)?.groups ?? {};
-  const host = bracketed ?? plain;
-  const port = Number(digits);
-  if (host === undefined || port > 65_535 || (bracketed !== undefined && isIP(bracketed) !== 6))
-    return undefined;
+  const parts = /^(?:\[(?<ipv6>[^\]]+)\]|(?<host>[^\s:/]+)):(?<port>\d{1,5})$/.exec(text)?.groups;
+  const host = parts?.['ipv6'] ?? parts?.['host'];
+  const port = Number(parts?.['port']);
+  if (host === undefined || port > 65_535) return undefined;
+  if (parts?.['ipv6'] !== undefined && isIP(host) !== 6) return undefined;
   return { host, port };
 }
 
