@@ -10,7 +10,7 @@ export interface RuleName {
 }
 
 interface PendingRecord extends RuleName {
-  readonly from: string;
+  readonly from: string | undefined;
   readonly member: DraftMember | undefined;
   readonly note: string | undefined;
 }
@@ -32,15 +32,13 @@ export class Recorder {
 
   /** The value of `member` is about to become the body. */
   unwrap(rule: RuleName, member: DraftMember): void {
-    const from = originPointer(this.#draft, member.node);
-    this.#records.push({ ...rule, from, member: undefined, note: undefined });
+    this.#records.push({ ...rule, from: this.#from(member), member: undefined, note: undefined });
     this.#patch.push({ op: 'move', from: currentPointer(this.#draft, member) ?? '', path: '' });
   }
 
   /** `member` is about to be dropped; `note` tells why, where no rule asked for it. */
   drop(rule: RuleName, member: DraftMember, note?: string): void {
-    const from = member.node < 0 ? '' : originPointer(this.#draft, member.node);
-    this.#records.push({ ...rule, from, member, note });
+    this.#records.push({ ...rule, from: this.#from(member), member, note });
     const path = currentPointer(this.#draft, member);
     const last = this.#patch.at(-1);
     // A repeated name is one member to a patch: it was removed with the first.
@@ -55,8 +53,7 @@ export class Recorder {
 
   /** `member` stood at the pointer `before` and now stands elsewhere or is called otherwise. */
   move(rule: RuleName, member: DraftMember, before: string, note?: string): void {
-    const from = originPointer(this.#draft, member.node);
-    this.#records.push({ ...rule, from, member, note });
+    this.#records.push({ ...rule, from: this.#from(member), member, note });
     this.#patch.push({ op: 'move', from: before, path: currentPointer(this.#draft, member) ?? '' });
   }
 
@@ -65,12 +62,17 @@ export class Recorder {
     return { records: this.#records.map((record) => this.#resolve(record)), patch: this.#patch };
   }
 
+  /** Where `member` stood in the V1 body; nowhere when a rule made it. */
+  #from(member: DraftMember): string | undefined {
+    return member.node < 0 ? undefined : originPointer(this.#draft, member.node);
+  }
+
   #resolve({ change, rule, from, member, note }: PendingRecord): EditRecord {
     const path = member === undefined ? '' : currentPointer(this.#draft, member);
     return {
       change,
       rule,
-      from,
+      ...(from === undefined ? {} : { from }),
       ...(path === undefined ? {} : { path }),
       ...(note === undefined ? {} : { note }),
     };
