@@ -20,6 +20,8 @@ export class Recorder {
   readonly #draft: Draft;
   readonly #records: PendingRecord[] = [];
   readonly #patch: PatchOperation[] = [];
+  /** What was removed since something else was done. */
+  readonly #removed = new Set<string>();
 
   constructor(draft: Draft) {
     this.#draft = draft;
@@ -33,6 +35,7 @@ export class Recorder {
   /** The value of `member` is about to become the body. */
   unwrap(rule: RuleName, member: DraftMember): void {
     this.#records.push({ ...rule, from: this.#from(member), member: undefined, note: undefined });
+    this.#removed.clear();
     this.#patch.push({ op: 'move', from: currentPointer(this.#draft, member) ?? '', path: '' });
   }
 
@@ -40,9 +43,9 @@ export class Recorder {
   drop(rule: RuleName, member: DraftMember, note?: string): void {
     this.#records.push({ ...rule, from: this.#from(member), member, note });
     const path = currentPointer(this.#draft, member);
-    const last = this.#patch.at(-1);
     // A repeated name is one member to a patch: it was removed with the first.
-    if (note === 'duplicate' || path === undefined || (last?.op === 'remove' && last.path === path)) return;
+    if (note === 'duplicate' || path === undefined || this.#removed.has(path)) return;
+    this.#removed.add(path);
     this.#patch.push({ op: 'remove', path });
   }
 
@@ -54,6 +57,7 @@ export class Recorder {
   /** `member` stood at the pointer `before` and now stands elsewhere or is called otherwise. */
   move(rule: RuleName, member: DraftMember, before: string, note?: string): void {
     this.#records.push({ ...rule, from: this.#from(member), member, note });
+    this.#removed.clear();
     this.#patch.push({ op: 'move', from: before, path: currentPointer(this.#draft, member) ?? '' });
   }
 
