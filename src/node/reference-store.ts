@@ -29,16 +29,23 @@ const patience = 5000;
 const applicationId = 0x63677732;
 
 function prepareFile(db: DatabaseSync): void {
+  // Looked at before anything is written: a database of another program stays as it was.
+  isPrepared(db);
   enterWal(db);
   // A power cut can cost the last writes, a killed process none.
   db.exec('PRAGMA synchronous = NORMAL');
   writing(db, () => {
-    const { application_id: owner } = row(db.prepare('PRAGMA application_id').get());
-    if (owner === applicationId) return;
-    const { tables } = row(db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get());
-    if (owner !== 0 || tables !== 0) throw new Error('it is a database of another program');
+    if (isPrepared(db)) return;
     db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = 1; ${tableOfResources}`);
   });
+}
+
+function isPrepared(db: DatabaseSync): boolean {
+  const { application_id: owner } = row(db.prepare('PRAGMA application_id').get());
+  if (owner === applicationId) return true;
+  const { tables } = row(db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get());
+  if (owner !== 0 || tables !== 0) throw new Error('it is a database of another program');
+  return false;
 }
 
 const tableOfResources = `

@@ -17,7 +17,7 @@ export async function readJson(request: Request, limit: number): Promise<unknown
 
 function requireJson(headers: Headers): void {
   const type = headers.get('content-type') ?? '';
-  if (!jsonType.test(type)) {
+  if (!isUtf8Json(type)) {
     const found = type === '' ? 'The body has no Content-Type' : `The body is ${JSON.stringify(type)}`;
     throw new Refusal(415, `${found}: send application/json in UTF-8.`, {
       headers: { accept: 'application/json' },
@@ -35,8 +35,14 @@ function requireJson(headers: Headers): void {
   }
 }
 
-const jsonType =
-  /^application\/(?:json|[\w!#$&^.-]+\+json)[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?)*$/i;
+function isUtf8Json(contentType: string): boolean {
+  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
+  if (type !== 'application/json' && !/^application\/[\w.-]+\+json$/.test(type)) return false;
+  return parameters.every((parameter) => {
+    const [name, value = ''] = parameter.split('=');
+    return name !== 'charset' || value.replaceAll('"', '') === 'utf-8';
+  });
+}
 
 /** Counts what arrives: a Content-Length may be absent or a lie, so it only ends hopeless uploads early. */
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
