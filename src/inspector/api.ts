@@ -7,7 +7,7 @@
  * | `GET /entries/:seq` | | `EntryDetail`; 404 when it has left the ring |
  * | `GET /entries/stream` | `filter`, `Last-Event-ID` or `after` | SSE: `entry` (`NumberedEntry`), `gap` (`StreamGap`), `state` (`State`) |
  * | `GET /state` | | `State` |
- * | `GET /history` | | `History`, the last hour by minute |
+ * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`; `client` with `guide` (Markdown) | `Report` |
  * | `GET /rules` | | `RulesView` |
  * | `POST /explain` | `ExplainRequest` | `Explanation` |
@@ -18,10 +18,12 @@
  */
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/rewrite.ts';
 import type { Entry, Verdict } from '../rewrite-log/entry.ts';
+import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
 
 export type { Census, CensusRow } from '../rewrite-log/census.ts';
+export type { HistoryMinute, Quantiles } from '../rewrite-log/history.ts';
 export type { Entry } from '../rewrite-log/entry.ts';
 export type { ClientClass, ClientReport, Report, ReportDay, Usage } from '../rewrite-log/report.ts';
 
@@ -160,26 +162,8 @@ export interface Diff {
   readonly marks: readonly DiffMark[];
 }
 
-/** Traffic of one minute. Counts by verdict, and duration quantiles in milliseconds (absent without requests). */
-export interface HistoryMinute {
-  /** RFC 3339, the start of the minute. */
-  readonly time: string;
-  readonly verdicts: Readonly<Record<Verdict, number>>;
-  /** Answers of 500 and above, and clients gone. */
-  readonly failed: number;
-  readonly total?: Quantiles;
-  readonly upstream?: Quantiles;
-}
-
-/** From a histogram with steps of about 10 %: each is the upper bound of its step. */
-export interface Quantiles {
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-}
-
 /** The last 60 minutes, oldest first, the running one last. */
-export interface History {
+export interface HistoryView {
   readonly minutes: readonly HistoryMinute[];
 }
 

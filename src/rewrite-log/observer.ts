@@ -3,33 +3,35 @@ import type { Entry } from './entry.ts';
 /** A raw header list: name, value, name, value, … in the order of the wire. */
 export type HeaderList = readonly string[];
 
-/** A request as one side saw it. Its bytes are borrowed: an observer copies what it keeps. */
-export interface ObservedRequest {
+/** The head of a request as one side saw it. What is handed in is borrowed: an observer copies what it keeps. */
+export interface ObservedHead {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
-  /** Absent when there was none or when it was streamed unread. */
-  readonly body?: Uint8Array;
-  /** Why `body` is absent although there was one, or is short: `streamed`, `too-large`. */
-  readonly withheld?: string;
+}
+
+/** A body as far as the gateway had it in memory, decoded. */
+export interface ObservedBody {
+  /** Absent when there was none, or when it is withheld. */
+  readonly body?: Uint8Array | undefined;
+  /** Why `body` is not here although there was one: `streamed`, `encoded`, `too-large`. */
+  readonly withheld?: string | undefined;
 }
 
 /** An answer as one side saw it. */
-export interface ObservedAnswer {
+export interface ObservedAnswer extends ObservedBody {
   readonly status: number;
   readonly headers: HeaderList;
-  readonly body?: Uint8Array;
-  readonly withheld?: string;
 }
 
 /** The four perspectives of one exchange, as far as the gateway had them in memory. */
 export interface Material {
-  readonly v1Request: ObservedRequest;
-  /** Absent when nothing was sent. */
-  readonly v2Request?: ObservedRequest;
-  readonly v2Answer?: ObservedAnswer;
+  readonly v1Request: ObservedHead & ObservedBody;
+  /** Absent when nothing was sent. Its body is not asked for: the plan makes it again from that of V1. */
+  readonly v2Request?: ObservedHead | undefined;
+  readonly v2Answer?: ObservedAnswer | undefined;
   /** Absent when the client went away before one. */
-  readonly clientAnswer?: ObservedAnswer;
+  readonly clientAnswer?: ObservedAnswer | undefined;
 }
 
 /**

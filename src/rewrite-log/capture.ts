@@ -1,0 +1,180 @@
+import type { EditRecord } from '../rewrite/rewrite.ts';
+import { bodyStructure } from './body-structure.ts';
+import { JsonWalker } from './json-walk.ts';
+import { maskHeaders, maskQuerySecrets, type ShownHeader } from './mask-headers.ts';
+import type { Material, ObservedAnswer, ObservedBody, ObservedHead, Wanted } from './observer.ts';
+import { redactTarget } from './redact-target.ts';
+import { ValueMasks } from './value-masks.ts';
+
+/** How much is kept of exchanges beside their entries. */
+export interface CaptureOptions {
+  readonly mode: 'off' | 'bodies';
+  /** See `ValueMasks`. */
+  readonly masks: readonly string[];
+  readonly maxEntries: number;
+  readonly maxBytes: number;
+  /** Exchanges a second whose structure is kept while capture is off: bounds what the inspector costs under load. */
+  readonly structurePerSecond: number;
+  /** Bytes of one body; larger ones are not kept. */
+  readonly bodyLimit: number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+}
+
+/** A body as it is kept: masked already, so that what must not be shown is not in memory either. */
+export interface KeptBody {
+  readonly state: 'values' | 'structure' | 'withheld' | 'none';
+  readonly bytes?: Uint8Array;
+  /** Why it is withheld: a sentence. */
+  readonly note?: string;
+}
+
+/** The head of a request as it is kept. */
+export interface KeptHead {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: readonly ShownHeader[];
+}
+
+/** An answer as it is kept. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly headers: readonly ShownHeader[];
+  readonly body: KeptBody;
+}
+
+/**
+ * What is kept of one exchange. The V2 body is not: the plan makes it again from the V1 body, masked or not, whenever somebody
+ * looks.
+ */
+export interface KeptExchange {
+  readonly v1Request: KeptHead & { readonly body: KeptBody };
+  readonly v2Request?: KeptHead;
+  readonly v2Answer?: KeptAnswer;
+  readonly clientAnswer?: KeptAnswer;
+}
+
+/** Keeps what the inspector shows of recent exchanges, bounded by number and by bytes; the oldest go first. */
+export class Capture {
+  readonly options: CaptureOptions;
+  readonly #masks: ValueMasks;
+  readonly #walker = new JsonWalker();
+  readonly #kept = new Map<number, { readonly exchange: KeptExchange; readonly bytes: number }>();
+  #bytes = 0;
+  #second = -1;
+  #begun = 0;
+
+  constructor(options: CaptureOptions) {
+    this.options = options;
+    this.#masks = new ValueMasks(options.masks);
+  }
+
+  /** Exchanges held and their bytes, about. */
+  get held(): { readonly entries: number; readonly bytes: number } {
+    return { entries: this.#kept.size, bytes: this.#bytes };
+  }
+
+  /** Says how much of the exchange that begins now is wanted. */
+  wanted(): Wanted {
+    if (this.options.mode === 'bodies') return 'bodies';
+    const second = Math.floor(this.options.now() / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#begun = 0;
+    }
+    this.#begun += 1;
+    return this.#begun <= this.options.structurePerSecond ? 'structure' : 'nothing';
+  }
+
+  /** Keeps what may be kept of an exchange; its material is not referred to afterwards. */
+  keep(seq: number, material: Material, records: readonly EditRecord[]): void {
+    const { v1Request, v2Request, v2Answer, clientAnswer } = material;
+    const exchange: KeptExchange = {
+      v1Request: {
+        ...this.#head(v1Request),
+        body: this.#body(v1Request, (body) => this.#masks.ofRequest(this.#walker, body, records)),
+      },
+      ...(v2Request === undefined ? {} : { v2Request: this.#head(v2Request) }),
+      ...(v2Answer === undefined ? {} : { v2Answer: this.#answer(v2Answer) }),
+      ...(clientAnswer === undefined ? {} : { clientAnswer: this.#answer(clientAnswer) }),
+    };
+    const bytes = sizeOf(exchange);
+    if (bytes > this.options.maxBytes) return;
+    this.#kept.set(seq, { exchange, bytes });
+    this.#bytes += bytes;
+    this.#shrink();
+  }
+
+  /** What is kept of the exchange with the entry `seq`. */
+  of(seq: number): KeptExchange | undefined {
+    return this.#kept.get(seq)?.exchange;
+  }
+
+  /** Lets go of everything up to the entry `seq`. */
+  forget(seq: number): void {
+    for (const [oldest, { bytes }] of this.#kept) {
+      if (oldest > seq) return;
+      this.#kept.delete(oldest);
+      this.#bytes -= bytes;
+    }
+  }
+
+  #shrink(): void {
+    for (const [oldest, { bytes }] of this.#kept) {
+      if (this.#kept.size <= this.options.maxEntries && this.#bytes <= this.options.maxBytes) return;
+      this.#kept.delete(oldest);
+      this.#bytes -= bytes;
+    }
+  }
+
+  #head(request: ObservedHead): KeptHead {
+    const values = this.options.mode === 'bodies';
+    return {
+      method: request.method,
+      target: values ? maskQuerySecrets(request.target) : redactTarget(request.target),
+      headers: maskHeaders(request.headers, values),
+    };
+  }
+
+  #answer(answer: ObservedAnswer): KeptAnswer {
+    return {
+      status: answer.status,
+      headers: maskHeaders(answer.headers, this.options.mode === 'bodies'),
+      body: this.#body(answer, (body) => this.#masks.ofAnswer(this.#walker, body)),
+    };
+  }
+
+  #body({ body, withheld }: ObservedBody, mask: (body: Uint8Array) => Uint8Array | undefined): KeptBody {
+    if (withheld !== undefined) return { state: 'withheld', note: WITHHELD[withheld] ?? withheld };
+    if (body === undefined || body.length === 0) return { state: 'none' };
+    if (body.length > this.options.bodyLimit) return { state: 'withheld', note: TOO_LARGE };
+    if (this.options.mode === 'off') {
+      const structure = bodyStructure(this.#walker, body);
+      if (structure === undefined)
+        return { state: 'withheld', note: 'It is not JSON; only its values would be left to show.' };
+      return { state: 'structure', bytes: structure };
+    }
+    const masked = mask(body);
+    if (masked === undefined)
+      return { state: 'withheld', note: 'It is not JSON, so its fields cannot be masked.' };
+    return { state: 'values', bytes: masked === body ? body.slice() : masked };
+  }
+}
+
+const TOO_LARGE = 'It is larger than what is kept.';
+
+const WITHHELD: Readonly<Record<string, string>> = {
+  streamed: 'It was streamed and not read.',
+  encoded: 'It is compressed and was not read.',
+  'too-large': TOO_LARGE,
+};
+
+function sizeOf({ v1Request, v2Request, v2Answer, clientAnswer }: KeptExchange): number {
+  let bytes = 256;
+  for (const side of [v1Request, v2Request, v2Answer, clientAnswer]) {
+    if (side === undefined) continue;
+    bytes += 'body' in side ? (side.body.bytes?.length ?? 0) : 0;
+    for (const header of side.headers) bytes += 2 * (header.name.length + header.value.length) + 48;
+  }
+  return bytes;
+}

@@ -1,0 +1,61 @@
+import { FILTER_FIELDS, type FilterField, isFilterField } from './filter-field.ts';
+import { words } from './filter.ts';
+
+/** Values that are known at the moment, for completion: operations, changes, clients seen lately, and so on. */
+export type KnownValues = Readonly<Partial<Record<FilterField, readonly string[]>>>;
+
+/** One way to go on: `insert` takes the place of the text from `start` to `end`. */
+export interface Completion {
+  readonly insert: string;
+  readonly start: number;
+  readonly end: number;
+  /** A word for people. */
+  readonly help: string;
+}
+
+/** Values that never change. */
+const FIXED: KnownValues = {
+  rule: ['unwrap', 'nest', 'rename', 'strip', 'only'],
+  status: ['2xx', '3xx', '4xx', '5xx', '422', '429'],
+  verdict: ['rewritten', 'unchanged', 'refused', 'passed'],
+  route: ['v1', 'v2', 'none'],
+  method: ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'],
+  version: ['absent', 'invalid', 'client', 'pin'],
+  note: ['already-flat', 'conflict', 'sibling', 'duplicate'],
+  ms: ['>100', '>1000'],
+  edits: ['0', '>0'],
+};
+
+/** Proposes how to go on with the word at `cursor`: fields first, then values of the field. */
+export function completeFilter(text: string, cursor: number, known: KnownValues): readonly Completion[] {
+  const word = words(text).find(({ start, end }) => start <= cursor && cursor <= end) ?? {
+    text: '',
+    start: cursor,
+    end: cursor,
+  };
+  const sign = word.text.startsWith('-') ? '-' : '';
+  const typed = word.text.slice(sign.length, Math.max(sign.length, cursor - word.start)).toLowerCase();
+  const propose = (insert: string, help: string): Completion => ({
+    insert: sign + insert,
+    start: word.start,
+    end: word.end,
+    help,
+  });
+  const colon = typed.indexOf(':');
+  if (colon === -1) {
+    return Object.entries(FILTER_FIELDS)
+      .filter(([field]) => field.startsWith(typed))
+      .map(([field, help]) => propose(`${field}:`, help));
+  }
+  const field = typed.slice(0, colon);
+  if (!isFilterField(field)) return [];
+  const before = typed.slice(colon + 1, typed.lastIndexOf(',') + 1);
+  const begun = typed.slice(colon + 1 + before.length);
+  return [...new Set([...(known[field] ?? []), ...(FIXED[field] ?? [])])]
+    .filter((value) => value.toLowerCase().startsWith(begun))
+    .map((value) => propose(`${field}:${before}${printable(value)} `, FILTER_FIELDS[field]));
+}
+
+function printable(value: string): string {
+  return /[\s",]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value;
+}

@@ -1,0 +1,116 @@
+import { DurationSteps } from './duration-steps.ts';
+import type { Entry, Verdict } from './entry.ts';
+
+/** Traffic of one minute. Quantiles are milliseconds, absent without requests. */
+export interface HistoryMinute {
+  /** RFC 3339, the start of the minute. */
+  readonly time: string;
+  readonly verdicts: Readonly<Record<Verdict, number>>;
+  /** Answers of 500 and above, and clients gone. */
+  readonly failed: number;
+  readonly total?: Quantiles;
+  readonly upstream?: Quantiles;
+}
+
+/** From a histogram with steps of about 10 %: each is the upper bound of its step. */
+export interface Quantiles {
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+}
+
+interface Minute {
+  start: number;
+  verdicts: Record<Verdict, number>;
+  failed: number;
+  readonly total: DurationSteps;
+  readonly upstream: DurationSteps;
+}
+
+const MINUTE = 60_000;
+
+/** Traffic by verdict and durations, minute by minute, over the last hour. Memory is fixed. */
+export class History {
+  readonly #minutes: readonly Minute[];
+  #second = 0;
+  #inSecond = 0;
+  #lastSecond = 0;
+
+  constructor(minutes = 60) {
+    this.#minutes = Array.from({ length: minutes }, () => ({
+      start: -1,
+      verdicts: none(),
+      failed: 0,
+      total: new DurationSteps(),
+      upstream: new DurationSteps(),
+    }));
+  }
+
+  /** Counts an exchange that ended at `time` (milliseconds since 1970). */
+  add(entry: Entry, time: number): void {
+    this.#turn(Math.floor(time / 1000));
+    this.#inSecond += 1;
+    const minute = this.#minute(Math.floor(time / MINUTE) * MINUTE);
+    minute.verdicts[entry.verdict] += 1;
+    if (entry.status >= 500 || entry.status === 0) minute.failed += 1;
+    minute.total.add(entry.totalMs);
+    if (entry.upstreamMs !== undefined) minute.upstream.add(entry.upstreamMs);
+  }
+
+  /** Exchanges of the last whole second before `time`. */
+  perSecond(time: number): number {
+    this.#turn(Math.floor(time / 1000));
+    return this.#lastSecond;
+  }
+
+  /** The minutes up to `time`, oldest first, quiet ones too. */
+  minutes(time: number): readonly HistoryMinute[] {
+    const latest = Math.floor(time / MINUTE) * MINUTE;
+    return this.#minutes.map((_, at) => {
+      const start = latest - (this.#minutes.length - 1 - at) * MINUTE;
+      const minute = this.#minutes[(start / MINUTE) % this.#minutes.length];
+      return shown(start, minute?.start === start ? minute : undefined);
+    });
+  }
+
+  #turn(second: number): void {
+    if (second === this.#second) return;
+    this.#lastSecond = second === this.#second + 1 ? this.#inSecond : 0;
+    this.#second = second;
+    this.#inSecond = 0;
+  }
+
+  #minute(start: number): Minute {
+    const minute = this.#minutes[(start / MINUTE) % this.#minutes.length];
+    if (minute === undefined) throw new RangeError('a history has at least one minute');
+    if (minute.start !== start) {
+      minute.start = start;
+      minute.verdicts = none();
+      minute.failed = 0;
+      minute.total.clear();
+      minute.upstream.clear();
+    }
+    return minute;
+  }
+}
+
+function none(): Record<Verdict, number> {
+  return { rewritten: 0, unchanged: 0, refused: 0, passed: 0 };
+}
+
+function shown(start: number, minute: Minute | undefined): HistoryMinute {
+  const total = minute && quantiles(minute.total);
+  const upstream = minute && quantiles(minute.upstream);
+  return {
+    time: new Date(start).toISOString(),
+    verdicts: { ...(minute?.verdicts ?? none()) },
+    failed: minute?.failed ?? 0,
+    ...(total === undefined ? {} : { total }),
+    ...(upstream === undefined ? {} : { upstream }),
+  };
+}
+
+function quantiles(steps: DurationSteps): Quantiles | undefined {
+  const [p50, p90, p99] = [steps.quantile(0.5), steps.quantile(0.9), steps.quantile(0.99)];
+  return p50 === undefined || p90 === undefined || p99 === undefined ? undefined : { p50, p90, p99 };
+}

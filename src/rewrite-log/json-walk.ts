@@ -1,0 +1,97 @@
+import { memberName } from '../json/member-name.ts';
+import { Scanner } from '../json/scanner.ts';
+import {
+  ARRAY,
+  END,
+  KEY_END,
+  KEY_START,
+  KIND,
+  NEXT,
+  NODE_SIZE,
+  OBJECT,
+  START,
+  STRING,
+} from '../json/tape.ts';
+
+/** A value met on a walk through a JSON text. Offsets are bytes; for what is no member, `keyStart` is `keyEnd`. */
+export interface WalkedNode {
+  readonly kind: 'object' | 'array' | 'string' | 'scalar';
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly start: number;
+  readonly end: number;
+  /** Names and indexes from the root; the walk reuses the array. */
+  readonly path: readonly (string | number)[];
+  /** True for the first of its container. */
+  readonly first: boolean;
+}
+
+/** Who is told of the nodes, in document order; `leave` follows the last child of a container. */
+export interface WalkVisitor {
+  enter(node: WalkedNode): void;
+  leave?(node: WalkedNode): void;
+}
+
+/** Levels of nesting that are walked: as deep as the default limit of what the gateway rewrites. */
+const DEPTH = 512;
+
+/** Walks through whole JSON texts. The scanner's memory is reused, so one walker serves one walk at a time. */
+export class JsonWalker {
+  readonly #scanner = new Scanner({ depth: DEPTH, record: DEPTH });
+
+  /** Visits every value of `bytes`; returns false, having visited none, when they are not JSON or are too deep. */
+  walk(bytes: Uint8Array, visitor: WalkVisitor): boolean {
+    const from = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+    if (bytes.length === 0 || this.#scanner.scan(bytes, from) !== undefined) return false;
+    visit(bytes, this.#scanner.tape, 0, [], true, visitor);
+    return true;
+  }
+}
+
+function visit(
+  bytes: Uint8Array,
+  tape: Int32Array,
+  at: number,
+  path: (string | number)[],
+  first: boolean,
+  visitor: WalkVisitor,
+): void {
+  const kind = (tape[at + KIND] ?? 0) & 7;
+  const node: WalkedNode = {
+    kind: kind === OBJECT ? 'object' : kind === ARRAY ? 'array' : kind === STRING ? 'string' : 'scalar',
+    keyStart: tape[at + KEY_START] ?? 0,
+    keyEnd: tape[at + KEY_END] ?? 0,
+    start: tape[at + START] ?? 0,
+    end: tape[at + END] ?? 0,
+    path,
+    first,
+  };
+  visitor.enter(node);
+  if (kind !== OBJECT && kind !== ARRAY) return;
+  let child = isFilled(bytes, node) ? at + NODE_SIZE : 0;
+  for (let index = 0; child !== 0; index += 1) {
+    path.push(kind === OBJECT ? memberName(bytes, tape, child) : index);
+    visit(bytes, tape, child, path, index === 0, visitor);
+    path.pop();
+    child = tape[child + NEXT] ?? 0;
+  }
+  visitor.leave?.(node);
+}
+
+/** An empty container has nothing but white space between its brackets. */
+function isFilled(bytes: Uint8Array, node: WalkedNode): boolean {
+  for (let i = node.start + 1; i < node.end - 1; i += 1) {
+    const byte = bytes[i] ?? 0;
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return true;
+  }
+  return false;
+}
+
+/** Prints a path as an RFC 6901 pointer. */
+export function pointerOf(path: readonly (string | number)[]): string {
+  let pointer = '';
+  for (const step of path) {
+    pointer += `/${typeof step === 'number' ? step : step.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  }
+  return pointer;
+}

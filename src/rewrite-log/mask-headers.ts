@@ -1,0 +1,58 @@
+import { redactTarget } from './redact-target.ts';
+
+/** A header line as it may be shown. */
+export interface ShownHeader {
+  readonly name: string;
+  readonly value: string;
+  readonly masked: boolean;
+}
+
+/** Fields whose values say nothing of a person, a key or an order. Everything else is masked while capture is off. */
+const HARMLESS: ReadonlySet<string> = new Set(
+  [
+    'accept accept-charset accept-encoding accept-language accept-ranges age allow alt-svc cache-control connection',
+    'content-encoding content-language content-length content-type date deprecation expect expires host keep-alive',
+    'pragma retry-after server strict-transport-security sunset te trailer transfer-encoding upgrade user-agent',
+    'vary via x-api-version x-content-type-options x-frame-options x-gateway-error x-ratelimit-limit',
+    'x-ratelimit-remaining x-ratelimit-reset x-request-id traceparent',
+  ].flatMap((line) => line.split(' ')),
+);
+
+/** Fields that hold addresses: their query values are masked, their paths are as telling as the log's. */
+const ADDRESSES: ReadonlySet<string> = new Set(['location', 'content-location', 'referer']);
+
+/** Names of fields that hold credentials, now or under a name of somebody's own. Their values are never kept. */
+const SECRET = /auth|cookie|key|passw|secret|session|signature|token|credential/i;
+
+/** Masks a raw header list for keeping. `values` keeps what is no credential, as capture does. */
+export function maskHeaders(headers: readonly string[], values: boolean): ShownHeader[] {
+  const shown: ShownHeader[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    shown.push(maskHeader(headers[at] ?? '', headers[at + 1] ?? '', values));
+  }
+  return shown;
+}
+
+/** A target without the values of query parameters that sound like credentials. */
+export function maskQuerySecrets(target: string): string {
+  return target.replace(/([?&])([^=&]*)=([^&]*)/g, (pair, mark: string, name: string) =>
+    SECRET.test(name) ? `${mark}${name}=…` : pair,
+  );
+}
+
+function maskHeader(name: string, value: string, values: boolean): ShownHeader {
+  const lower = name.toLowerCase();
+  if (SECRET.test(lower)) return { name, value: maskSecret(value), masked: true };
+  if (values || HARMLESS.has(lower)) return { name, value, masked: false };
+  if (ADDRESSES.has(lower)) {
+    const address = redactTarget(value);
+    return { name, value: address, masked: address !== value };
+  }
+  return { name, value: '…', masked: true };
+}
+
+/** The scheme of `Authorization` helps to find a client that sends the wrong one. */
+function maskSecret(value: string): string {
+  const scheme = /^(?:bearer|basic|digest|token|apikey) /i.exec(value);
+  return scheme === null ? '…' : `${scheme[0]}…`;
+}

@@ -1,0 +1,95 @@
+import { applyEdits, type Edit } from '../json/edit.ts';
+import type { EditRecord } from '../rewrite/rewrite.ts';
+import { type JsonWalker, pointerOf } from './json-walk.ts';
+
+const MASK = new TextEncoder().encode('"…"');
+
+/**
+ * The operator's list of fields whose values capture must not keep. A mask is a pointer (`/data/client/email`, `*` for any
+ * member or element) into the body as V1 has it or as V2 has it, or a bare member name, which holds anywhere.
+ */
+export class ValueMasks {
+  /** As given, for people. */
+  readonly masks: readonly string[];
+  readonly #pointers: readonly (readonly string[])[];
+  readonly #names: ReadonlySet<string>;
+  readonly #lastNames: ReadonlySet<string>;
+
+  constructor(masks: readonly string[]) {
+    this.masks = masks;
+    this.#pointers = masks.filter((mask) => mask.startsWith('/')).map(steps);
+    this.#names = new Set(masks.filter((mask) => !mask.startsWith('/')));
+    const last = this.#pointers.map((pointer) => pointer.findLast((step) => step !== '*') ?? '*');
+    this.#lastNames = new Set([...this.#names, ...last]);
+  }
+
+  get empty(): boolean {
+    return this.masks.length === 0;
+  }
+
+  /** The V1 body with masked values as `"…"`; `records` tell where its members went. Undefined when it cannot be read. */
+  ofRequest(walker: JsonWalker, body: Uint8Array, records: readonly EditRecord[]): Uint8Array | undefined {
+    return this.#mask(walker, body, (path) => {
+      const here = path.map(String);
+      return (
+        this.#names.has(here.at(-1) ?? '') ||
+        this.#holds(here) ||
+        this.#holds(steps(movedPointer(pointerOf(path), records)))
+      );
+    });
+  }
+
+  /** An answer with masked values as `"…"`. Where a member stands in an answer no rule tells, so a mask holds by its last name. */
+  ofAnswer(walker: JsonWalker, body: Uint8Array): Uint8Array | undefined {
+    return this.#mask(
+      walker,
+      body,
+      (path) => this.#lastNames.has('*') || this.#lastNames.has(String(path.at(-1))),
+    );
+  }
+
+  #holds(path: readonly string[]): boolean {
+    return this.#pointers.some(
+      (pointer) =>
+        pointer.length === path.length && pointer.every((step, at) => step === '*' || step === path[at]),
+    );
+  }
+
+  #mask(
+    walker: JsonWalker,
+    body: Uint8Array,
+    isMasked: (path: readonly (string | number)[]) => boolean,
+  ): Uint8Array | undefined {
+    if (this.empty) return body;
+    const edits: Edit[] = [];
+    let maskedUntil = 0;
+    const isJson = walker.walk(body, {
+      enter: ({ kind, path, start, end }) => {
+        if (start >= maskedUntil && path.length > 0 && isMasked(path)) maskedUntil = end;
+        // Containers stay, so that the rules still find what they look for; all values in them go.
+        if (start < maskedUntil && kind !== 'object' && kind !== 'array')
+          edits.push({ start, end, insert: MASK });
+      },
+    });
+    return isJson ? applyEdits(body, edits) : undefined;
+  }
+}
+
+/** Where the member at `pointer` of the V1 body stands in the V2 body, as far as `records` tell: the longest move above it counts. */
+export function movedPointer(pointer: string, records: readonly EditRecord[]): string {
+  let longest: EditRecord | undefined;
+  for (const record of records) {
+    const { from, path } = record;
+    if (from === undefined || path === undefined || record.note === 'already-flat') continue;
+    if (pointer !== from && !pointer.startsWith(`${from}/`)) continue;
+    if (longest?.from === undefined || from.length >= longest.from.length) longest = record;
+  }
+  return longest?.from === undefined ? pointer : `${longest.path ?? ''}${pointer.slice(longest.from.length)}`;
+}
+
+function steps(pointer: string): readonly string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
