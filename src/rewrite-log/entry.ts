@@ -20,6 +20,10 @@ export interface Entry {
   readonly requestId: string;
   /** 32 hex digits of the W3C trace context; absent on V2 traffic without one. */
   readonly traceId?: string;
+  /** 16 hex digits: the span that the gateway began in the `traceparent` it made, or the one that the client named. */
+  readonly spanId?: string;
+  /** True when the client named the span. */
+  readonly spanOfClient?: true;
   /** First 16 hex digits of HMAC-SHA-256(API key, secret); absent without a key. */
   readonly client?: string;
   readonly route: Route;
@@ -54,8 +58,15 @@ export interface Entry {
   readonly upstreamMs?: number;
   /** Milliseconds from the request's head to the answer's end. */
   readonly totalMs: number;
+  /** Milliseconds spent on scanning and editing a V1 body; absent when none was read. */
+  readonly rewriteMs?: number;
   /** How often the request was sent to V2, when more than once. */
   readonly attempts?: number;
+  /**
+   * Names of the members of the V1 body as pointers, `*` for elements, at most 64: for the attribute census. Present for a
+   * bounded number of exchanges a second, whatever became of them.
+   */
+  readonly attributes?: readonly string[];
   /** The hash of the rule book in force. */
   readonly ruleBook: string;
 }
