@@ -2,6 +2,7 @@ import type { Coding } from '../http/content-coding.ts';
 import type { ForwardedMode } from '../http/forwarded.ts';
 import { readTarget } from '../http/target.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
+import type { Observer } from '../rewrite-log/observer.ts';
 import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
 import { type Arrival, type ArrivalLimits, arrivalFailure, readArrival } from './arrival.ts';
 import { BufferBudget } from './buffer-budget.ts';
@@ -26,6 +27,8 @@ export interface GatewayParts {
   readonly originPath: string;
   /** Takes the entry of each exchange, once it is over. */
   readonly record: (entry: Entry) => void;
+  /** Who sees exchanges beside the log, such as the inspector. */
+  readonly observer?: Observer | undefined;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   /** Milliseconds since 1970. */

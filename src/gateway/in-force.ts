@@ -3,8 +3,6 @@ import type { Operation, RuleBook } from '../rules/rule-book.ts';
 
 /** What a compiled plan does to the bodies of one operation. */
 export interface BodyPlan {
-  /** True when no rule concerns the operation. */
-  readonly empty: boolean;
   rewrite(body: Uint8Array): Rewrite;
 }
 

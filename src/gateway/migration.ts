@@ -63,7 +63,6 @@ export class Migration extends Crossing {
     if (exchange.method !== 'POST' && exchange.method !== 'PATCH') return 'forward';
     const type = readJsonType(head.contentType);
     if (type === 'other') return this.untouched('media-type');
-    if (this.inForce.plans.of(this.operation).empty) return 'forward';
     const { unsupported } = this.inForce.ruleBook.policies;
     if (type === 'ambiguous') {
       this.refuse(failure('ambiguous-media-type'));

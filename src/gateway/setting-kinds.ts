@@ -1,0 +1,132 @@
+import { type AddressRange, readRange } from '../http/address-range.ts';
+
+/** How the text of a setting is read; a fault is a sentence that ends "…, such as x". */
+export interface SettingKind<Value> {
+  /** What stands for the value in `--help`, such as `<ms>`. */
+  readonly placeholder: string;
+  /** The unit for tables; empty without one. */
+  readonly unit: string;
+  readonly read: (text: string) => { readonly value: Value } | { readonly fault: string };
+}
+
+/** Where a listener binds; port 0 is any free one. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The origin of a service: the only place that requests are sent to. */
+export interface OriginSetting {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** The path before every target, without a trailing slash; mostly empty. */
+  readonly path: string;
+}
+
+/** A piece of text: a path, a name. */
+export const text: SettingKind<string> = {
+  placeholder: '<text>',
+  unit: '',
+  read: (given) => (given === '' ? { fault: 'must not be empty' } : { value: given }),
+};
+
+/** A path of the file system. */
+export const file: SettingKind<string> = { ...text, placeholder: '<file>' };
+
+/** A whole number from 0. */
+export const count: SettingKind<number> = numberKind('<n>', '', 'must be a whole number, such as 100');
+
+/** A time in milliseconds; 0 is off. */
+export const milliseconds: SettingKind<number> = numberKind(
+  '<ms>',
+  'ms',
+  'must be a whole number of milliseconds, such as 5000',
+);
+
+/** A size in bytes, with or without a binary unit: `1048576`, `1MiB`. */
+export const bytes: SettingKind<number> = {
+  placeholder: '<bytes>',
+  unit: 'bytes',
+  read: (given) => {
+    const match = /^(\d{1,15})(KiB|MiB|GiB)?$/.exec(given);
+    const scale = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }[match?.[2] ?? ''] ?? 1;
+    return match === null
+      ? { fault: 'must be a number of bytes, such as 1048576 or 1MiB' }
+      : { value: Number(match[1]) * scale };
+  },
+};
+
+/** `on` or `off`. */
+export const onOff: SettingKind<boolean> = {
+  placeholder: '<on|off>',
+  unit: '',
+  read: (given) => {
+    if (given === 'on' || given === 'true' || given === '1') return { value: true };
+    if (given === 'off' || given === 'false' || given === '0') return { value: false };
+    return { fault: 'must be on or off' };
+  },
+};
+
+/** Host and port of a listener. */
+export const address: SettingKind<ListenAddress> = {
+  placeholder: '<host:port>',
+  unit: '',
+  read: (given) => {
+    const match = /^(?:(\[[0-9a-fA-F:.]+\]|[\w.-]+)?:)?(\d{1,5})$/.exec(given);
+    if (match === null || Number(match[2]) > 65_535) {
+      return { fault: 'must be a host and a port, such as 127.0.0.1:8080 or [::1]:8080' };
+    }
+    const host = match[1] ?? (given.startsWith(':') ? '0.0.0.0' : '127.0.0.1');
+    return { value: { host: host.replaceAll(/[[\]]/g, ''), port: Number(match[2]) } };
+  },
+};
+
+/** An http or https address, perhaps with a path, without user, query and fragment. */
+export const origin: SettingKind<OriginSetting> = {
+  placeholder: '<url>',
+  unit: '',
+  read: (given) => {
+    const url = URL.parse(given);
+    if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
+      return { fault: 'must be an http or https address, such as https://captur3d.io' };
+    }
+    if (url.username !== '' || url.password !== '') return { fault: 'must not hold a user or a password' };
+    if (url.search !== '' || url.hash !== '') return { fault: 'must not have a query or a fragment' };
+    return { value: { origin: url.origin, path: url.pathname.replace(/\/+$/, '') } };
+  },
+};
+
+/** Addresses and CIDR blocks, separated by commas. */
+export const addressRanges: SettingKind<readonly AddressRange[]> = {
+  placeholder: '<cidr,…>',
+  unit: '',
+  read: (given) => {
+    const ranges: AddressRange[] = [];
+    for (const part of given.split(',').filter((piece) => piece.trim() !== '')) {
+      const range = readRange(part);
+      if (range === undefined) return { fault: 'must be addresses or CIDR blocks, such as 10.0.0.0/8,::1' };
+      ranges.push(range);
+    }
+    return { value: ranges };
+  },
+};
+
+/** One of a few words. */
+export function choice<const Word extends string>(...words: readonly Word[]): SettingKind<Word> {
+  return {
+    placeholder: `<${words.join('|')}>`,
+    unit: '',
+    read: (given) => {
+      const word = words.find((candidate) => candidate === given);
+      return word === undefined ? { fault: `must be one of ${words.join(', ')}` } : { value: word };
+    },
+  };
+}
+
+function numberKind(placeholder: string, unit: string, fault: string): SettingKind<number> {
+  return {
+    placeholder,
+    unit,
+    read: (given) => (/^\d{1,10}$/.test(given) ? { value: Number(given) } : { fault }),
+  };
+}

@@ -1,0 +1,83 @@
+import { onTestFinished } from 'vitest';
+import { readSettings } from '../../src/gateway/read-settings.ts';
+import type { LogSink } from '../../src/node/log-sink.ts';
+import { RuleBooks } from '../../src/node/rule-books.ts';
+import { type NodeGatewayParts, type RunningGateway, startGateway } from '../../src/node/start-gateway.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import type { RuleBook } from '../../src/rules/rule-book.ts';
+import { testInForce } from './rule-book.ts';
+
+/** A gateway under test: the real one on real sockets, with its log at hand. */
+export interface TestGateway extends RunningGateway {
+  readonly port: number;
+  readonly adminPort: number;
+  readonly lines: readonly string[];
+  /** Entries so far, from the lines. */
+  entries(): readonly Entry[];
+  /** Waits for the nth entry, from 1. */
+  entry(count?: number): Promise<Entry>;
+  /** What was told of bugs. */
+  readonly surprises: readonly unknown[];
+}
+
+export interface TestGatewayOptions {
+  /** Settings by name, over the defaults. */
+  readonly flags?: Readonly<Record<string, string>>;
+  readonly ruleBook?: Partial<RuleBook>;
+  readonly parts?: Partial<NodeGatewayParts>;
+}
+
+/** Starts a gateway in front of `upstream`, such as `http://127.0.0.1:4711`; it ends with the test. */
+export async function gatewayFor(upstream: string, options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const outcome = readSettings({
+    flags: { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0', upstream, ...options.flags },
+    environment: {},
+    readFile: () => '',
+  });
+  if ('faults' in outcome) throw new Error(outcome.faults.join('\n'));
+  const lines: string[] = [];
+  const surprises: unknown[] = [];
+  const sink: LogSink = {
+    write: (line) => void lines.push(line),
+    dropped: 0,
+    flush: () => Promise.resolve(),
+  };
+  const inForce = testInForce(options.ruleBook);
+  const url = new URL(upstream);
+  const running = await startGateway({
+    settings: outcome.settings,
+    ruleBooks: new RuleBooks(inForce, () => ({ inForce }), Date.now),
+    origin: { origin: url.origin, path: url.pathname.replace(/\/+$/, '') },
+    clientSecret: 'a secret of the tests',
+    sink,
+    upstreamTls: undefined,
+    surprised: (error) => void surprises.push(error),
+    ...options.parts,
+  });
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= running.stop());
+  onTestFinished(async () => {
+    running.server.closeAllConnections();
+    await stop();
+  });
+  const entries = (): readonly Entry[] => lines.map((line) => JSON.parse(line) as Entry);
+  return {
+    ...running,
+    stop,
+    port: Number(new URL(running.origin).port),
+    adminPort: Number(new URL(running.adminOrigin).port),
+    lines,
+    surprises,
+    entries,
+    entry: async (count = 1) => {
+      for (let wait = 0; wait < 2000 && lines.length < count; wait += 1) {
+        await new Promise((resolve) => {
+          setTimeout(resolve, 5);
+        });
+      }
+      const entry = entries()[count - 1];
+      if (entry === undefined) throw new Error(`there are ${lines.length} entries, not ${count}`);
+      return entry;
+    },
+  };
+}

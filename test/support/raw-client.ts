@@ -1,0 +1,85 @@
+import { connect, type Socket } from 'node:net';
+
+/** What a raw client read. */
+export interface RawAnswerRead {
+  /** Everything, as latin1. */
+  readonly text: string;
+  /** True when the other side closed the connection, in order or by a reset. */
+  readonly closed: boolean;
+  readonly reset: boolean;
+}
+
+/** One connection on which a test writes bytes as an attacker would. */
+export interface RawClient {
+  readonly socket: Socket;
+  /** What has been read so far, as latin1. */
+  text(): string;
+  write(bytes: string | Uint8Array): void;
+  /** Waits until what was read matches, or the connection closes, or `milliseconds` pass. */
+  until(pattern: RegExp, milliseconds?: number): Promise<RawAnswerRead>;
+  /** Waits until the connection closes, or `milliseconds` pass. */
+  end(milliseconds?: number): Promise<RawAnswerRead>;
+}
+
+/** Connects to a port of the loopback interface. */
+export function rawClient(port: number): RawClient {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  let closed = false;
+  let reset = false;
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  socket.on('error', (error) => {
+    reset ||= 'code' in error && error.code === 'ECONNRESET';
+  });
+  socket.on('close', () => {
+    closed = true;
+  });
+  socket.on('end', () => {
+    closed = true;
+  });
+  const settled = async (done: () => boolean, milliseconds: number): Promise<RawAnswerRead> => {
+    const end = Date.now() + milliseconds;
+    while (!done() && !closed && Date.now() < end) {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 2);
+      });
+    }
+    return { text, closed, reset };
+  };
+  return {
+    socket,
+    text: () => text,
+    write: (bytes) => void socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes),
+    until: (pattern, milliseconds = 5000) => settled(() => pattern.test(text), milliseconds),
+    end: (milliseconds = 5000) => settled(() => false, milliseconds),
+  };
+}
+
+/** Sends bytes on a connection of their own, and reads until an answer seems whole or the connection closes. */
+export async function exchange(port: number, bytes: string, milliseconds = 5000): Promise<RawAnswerRead> {
+  const client = rawClient(port);
+  client.write(bytes);
+  const answer = await client.until(wholeAnswer, milliseconds);
+  client.socket.destroy();
+  return answer;
+}
+
+/** An answer with a length, by chunks, or without a body. */
+const wholeAnswer = {
+  test: (text: string): boolean => {
+    const head = text.indexOf('\r\n\r\n');
+    if (head === -1) return false;
+    const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, head + 2));
+    if (length !== null) return text.length >= head + 4 + Number(length[1]);
+    if (/\r\ntransfer-encoding: *chunked/i.test(text.slice(0, head + 2)))
+      return /\r\n0\r\n(?:[^\r\n]+\r\n)*\r\n$/.test(text);
+    return /^HTTP\/1.1 (?:204|304)/.test(text);
+  },
+} as RegExp;
+
+/** The status of the first answer in a text. */
+export function statusOf({ text }: { readonly text: string }): number {
+  return Number(/^HTTP\/1\.[01] (\d{3})/.exec(text)?.[1] ?? 0);
+}

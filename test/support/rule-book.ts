@@ -1,0 +1,73 @@
+import type { Operation, Policies, RuleBook } from '../../src/rules/rule-book.ts';
+import type { InForce } from '../../src/gateway/in-force.ts';
+import { compilePlans } from '../../src/rewrite/plan.ts';
+
+const policies: Policies = {
+  flat: 'migrate',
+  siblings: 'drop',
+  conflict: 'v1',
+  duplicate: 'refuse',
+  wrapper: 'refuse',
+  malformed: 'refuse',
+  unsupported: 'refuse',
+};
+
+const operations: readonly Operation[] = [
+  { id: 'create_client', method: 'POST', template: '/clients', assumed: false },
+  { id: 'order_floor_plan', method: 'POST', template: '/orders/floor_plans', assumed: false },
+  { id: 'order_post_production', method: 'POST', template: '/orders/post_productions', assumed: true },
+];
+
+/** A rule book of the specification's changes, for tests that are not about reading rule books. */
+export function testRuleBook(over: Partial<RuleBook> = {}): RuleBook {
+  const change = { response: [], policies: {}, assumed: false };
+  return {
+    version: '2025-01-01',
+    operations,
+    changes: [
+      {
+        ...change,
+        id: 'body-wrapper',
+        summary: 'No wrapper.',
+        on: 'every',
+        request: [{ rule: 'unwrap', member: 'data' }],
+      },
+      {
+        ...change,
+        id: 'property-address',
+        summary: 'The address is nested.',
+        on: ['order_floor_plan', 'order_post_production'],
+        request: [
+          {
+            rule: 'nest',
+            members: ['street_address', 'suburb', 'state', 'postcode', 'country', 'latitude', 'longitude'],
+            in: ['property'],
+            under: 'address',
+          },
+        ],
+      },
+      {
+        ...change,
+        id: 'highlight-type',
+        summary: 'A new name.',
+        on: ['order_post_production'],
+        request: [{ rule: 'rename', member: 'transition_type', in: [], to: 'highlight_type' }],
+      },
+    ],
+    policies,
+    limits: { depth: 512, body: 10 * 1024 * 1024, response: 10 * 1024 * 1024 },
+    hash: '0123456789abcdef',
+    ...over,
+  };
+}
+
+/** The rule book in force, matched on exact templates. */
+export function testInForce(over: Partial<RuleBook> = {}): InForce {
+  const ruleBook = testRuleBook(over);
+  return {
+    ruleBook,
+    plans: compilePlans(ruleBook),
+    match: (method, path) =>
+      ruleBook.operations.find((operation) => operation.method === method && operation.template === path),
+  };
+}
