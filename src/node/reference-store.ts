@@ -9,12 +9,13 @@ import {
 
 /**
  * Keeps the reference service's resources in SQLite: the file at `path`, made when absent, or memory without one.
- * Any number of processes may write to one file. Throws an error that says why when the file cannot be one of ours.
+ * Any number of processes may write to one file. A writer waits `patience` milliseconds for
+ * another one. Throws an error that says why when the file cannot be one of ours.
  */
-export function openReferenceStore(path: string | undefined): Store {
+export function openReferenceStore(path: string | undefined, patience = 5000): Store {
   const db = new DatabaseSync(path ?? ':memory:', { timeout: patience });
   try {
-    prepareFile(db);
+    prepareFile(db, patience);
     return createStore(db);
   } catch (error) {
     db.close();
@@ -22,16 +23,13 @@ export function openReferenceStore(path: string | undefined): Store {
   }
 }
 
-/** How long a writer waits for another one, in milliseconds. */
-const patience = 5000;
-
 /** Marks a file as ours, in SQLite's own header: `cgw2`. */
 const applicationId = 0x63677732;
 
-function prepareFile(db: DatabaseSync): void {
+function prepareFile(db: DatabaseSync, patience: number): void {
   // Looked at before anything is written: a database of another program stays as it was.
   isPrepared(db);
-  enterWal(db);
+  enterWal(db, patience);
   // A power cut can cost the last writes, a killed process none.
   db.exec('PRAGMA synchronous = NORMAL');
   writing(db, () => {
@@ -54,7 +52,7 @@ const tableOfResources = `
 `;
 
 /** SQLite does not wait for the lock that entering WAL takes: two processes that start together would fail. */
-function enterWal(db: DatabaseSync): void {
+function enterWal(db: DatabaseSync, patience: number): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let waited = 0; ; waited += 20) {
     try {

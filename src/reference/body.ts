@@ -46,15 +46,18 @@ function isUtf8Json(contentType: string): boolean {
 
 /** Counts what arrives: a Content-Length may be absent or a lie, so it only ends hopeless uploads early. */
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
-  const tooLarge = (): Refusal =>
-    new Refusal(413, `The body is larger than ${limit} bytes: send less at once.`);
-  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge();
+  const tooLarge = new Refusal(413, `The body is larger than ${limit} bytes: send less at once.`);
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    if (size > limit) throw tooLarge();
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength;
+      if (size > limit) throw tooLarge;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof Refusal ? error : new Refusal(400, 'The body ended before it was complete.');
   }
   return concat(chunks, size);
 }

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { openReferenceStore } from '../../src/node/reference-store.ts';
+import { createReference } from '../../src/reference/reference.ts';
 import { service } from './service.ts';
 
 test.each([
@@ -165,4 +167,16 @@ test('beyond the rate a key gets 429 with the seconds to wait, and another key i
   expect(refused.body.meta.reset).toBeLessThanOrEqual(60);
   expect(refused.headers.get('retry-after')).toBe(String(refused.body.meta.reset));
   expect((await send('GET /heartbeat', undefined, { authorization: 'Bearer other' })).status).toBe(200);
+});
+
+test('a bug becomes a bare 500 and is reported', async () => {
+  const reports: unknown[] = [];
+  const store = openReferenceStore(undefined);
+  store.close();
+  const app = createReference({ store, now: () => 0, report: (error) => void reports.push(error) });
+  const failed = await app.request('/api/v2/clients', { headers: { authorization: 'Bearer key' } });
+  expect(failed.status).toBe(500);
+  expect(failed.headers.get('x-api-version')).toBe('2025-01-01');
+  expect(await failed.text()).not.toContain('database');
+  expect(reports).toHaveLength(1);
 });

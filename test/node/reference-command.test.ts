@@ -1,0 +1,105 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { sender } from '../reference/service.ts';
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly printed: { out: string; err: string };
+  readonly exited: Promise<unknown[]>;
+}
+
+/** The real command in a process of its own. */
+function command(args: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
+  const script = `import { Command } from 'commander';
+    import { reference } from './src/cli/reference.ts';
+    const program = new Command();
+    reference(program);
+    await program.parseAsync(['reference', ...process.argv.slice(1)], { from: 'user' });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', ...args], {
+    cwd: new URL('../..', import.meta.url),
+    env: { ...process.env, ...env },
+  });
+  const printed = { out: '', err: '' };
+  child.stdout.on('data', (chunk) => (printed.out += chunk));
+  child.stderr.on('data', (chunk) => (printed.err += chunk));
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return { child, printed, exited: once(child, 'close') };
+}
+
+async function started({ child, printed }: Running): Promise<string> {
+  while (!printed.err.includes('curl ') && child.exitCode === null) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return /http:\/\/\S+:\d+/.exec(printed.err)?.[0] ?? `not started: ${printed.err}`;
+}
+
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  'it serves until %s, then exits 0; stdout stays empty',
+  async (signal) => {
+    const running = command(['--listen', '127.0.0.1:0']);
+    const origin = await started(running);
+    expect((await sender(origin)('POST /clients', { name: 'x' })).status).toBe(201);
+    running.child.kill(signal);
+    expect(await running.exited).toEqual([0, null]);
+    expect(running.printed.out).toBe('');
+    expect(running.printed.err).not.toContain('Warning');
+  },
+);
+
+test('with a file, data survives a restart, and two commands share it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'reference-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const env = { GATEWAY_REFERENCE_DB: join(folder, 'v2.db'), GATEWAY_REFERENCE_LISTEN: '127.0.0.1:0' };
+  const first = [command([], env), command([], env)];
+  const sends = (await Promise.all(first.map(started))).map(sender);
+  await Promise.all(
+    sends.flatMap((send) => Array.from({ length: 50 }, () => send('POST /clients', { name: 'x' }))),
+  );
+  for (const { child } of first) child.kill('SIGTERM');
+  expect(await Promise.all(first.map(({ exited }) => exited))).toEqual([
+    [0, null],
+    [0, null],
+  ]);
+
+  const again = command([], env);
+  const list = await sender(await started(again))('GET /clients');
+  expect(list.body.meta.total).toBe(100);
+});
+
+test('a flag is over the environment', async () => {
+  const env = { GATEWAY_REFERENCE_UNKNOWN: 'strip', GATEWAY_REFERENCE_RATE: '1', GATEWAY_REFERENCE_DB: '' };
+  const send = sender(await started(command(['--listen', '127.0.0.1:0', '--unknown', 'refuse'], env)));
+  expect((await send('POST /bookings', { data: {} })).status).toBe(422);
+  expect((await send('GET /bookings')).status).toBe(429);
+});
+
+test('bad settings are all named at once, and exit 2', async () => {
+  const args = ['--listen', 'nowhere', '--unknown', 'maybe', '--rate', '1.5'];
+  const { exited, printed } = command(args);
+  expect(await exited).toEqual([2, null]);
+  expect(printed.err.trim().split('\n')).toEqual([
+    expect.stringMatching(/--listen \(GATEWAY_REFERENCE_LISTEN\) "nowhere" .*use host:port/),
+    expect.stringMatching(/--unknown \(GATEWAY_REFERENCE_UNKNOWN\) "maybe" .*use refuse or strip/),
+    expect.stringMatching(/--rate \(GATEWAY_REFERENCE_RATE\) "1.5" .*use 60/),
+  ]);
+  expect(printed.out).toBe('');
+});
+
+test.each(['127.0.0.1:70000', '127.0.0.1', ':8090', '[127.0.0.1]:80', '[::1]', 'http://x:1', '::1:80'])(
+  'the address %s is no address',
+  async (listen) => {
+    const { exited, printed } = command(['--listen', listen]);
+    expect(await exited).toEqual([2, null]);
+    expect(printed.err).toContain('is no address');
+  },
+);
+
+test('a file that cannot be opened exits 2 and is named', async () => {
+  const { exited, printed } = command(['--listen', '127.0.0.1:0', '--db', '/nonexistent/v2.db']);
+  expect(await exited).toEqual([2, null]);
+  expect(printed.err).toMatch(/^reference: --db \(GATEWAY_REFERENCE_DB\) \/nonexistent\/v2\.db: .*Choose/);
+});
