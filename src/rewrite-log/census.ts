@@ -1,3 +1,6 @@
+import type { Entry } from './entry.ts';
+import { proposeStrips } from './strip-proposal.ts';
+
 /** One attribute name as the clients of an operation send it. */
 export interface CensusRow {
   readonly operation: string;
@@ -9,9 +12,9 @@ export interface CensusRow {
   readonly accepted: number;
   /** Those that V2 answered 422. */
   readonly unprocessable: number;
-  /** Clients that sent it, as far as counted: at most `CENSUS_CLIENTS` names are kept. */
+  /** Clients that sent it, the first ten. */
   readonly clients: readonly string[];
-  /** The change that takes or moves it, when the rule book names it already. */
+  /** The change that took or moved it. */
   readonly change?: string;
 }
 
@@ -20,9 +23,99 @@ export interface Census {
   /** V1 exchanges whose names were looked at, out of `exchanges`. */
   readonly sampled: number;
   readonly exchanges: number;
+  /** By operation, the least accepted first. */
   readonly rows: readonly CensusRow[];
-  /** `strip` rules for names that V2 never accepted, as YAML to paste into the rule book; empty when none. */
+  /** `strip` rules for names that V2 never accepted, as YAML to paste into the rule book; empty when there are none. */
   readonly proposal: string;
-  /** Names beyond the bound, counted but not listed. */
+  /** Names beyond the bound, which are not listed. */
   readonly omitted: number;
+}
+
+/** What the census reads of an entry. */
+type CensusEntry = Pick<Entry, 'client' | 'verdict' | 'status' | 'edits' | 'attributes'>;
+
+interface Row {
+  count: number;
+  accepted: number;
+  unprocessable: number;
+  readonly clients: Set<string>;
+  change?: string;
+}
+
+/** Names of one operation that are counted: names that are data would have no end. */
+const NAMES = 1000;
+const CLIENTS = 10;
+
+/** Counts the names that V1 clients send, by operation, with what V2 said. */
+export class CensusTally {
+  readonly #operations = new Map<string, Map<string, Row>>();
+  #sampled = 0;
+  #exchanges = 0;
+  #omitted = 0;
+
+  add(operation: string, entry: CensusEntry): void {
+    this.#exchanges += 1;
+    if (entry.attributes === undefined) return;
+    this.#sampled += 1;
+    const rows = this.#operations.get(operation) ?? new Map<string, Row>();
+    this.#operations.set(operation, rows);
+    const wrapper = entry.edits.find((edit) => edit.rule === 'unwrap' && edit.note === undefined)?.from ?? '';
+    for (const attribute of entry.attributes) {
+      if (!attribute.startsWith(`${wrapper}/`)) continue;
+      const row = this.#row(rows, attribute.slice(wrapper.length));
+      if (row !== undefined) count(row, entry);
+    }
+    for (const { from, change, rule } of entry.edits) {
+      if (from === undefined || rule === 'unwrap') continue;
+      const row = rows.get(from.slice(wrapper.length).replaceAll(/\/\d+(?=\/|$)/g, '/*'));
+      if (row !== undefined) row.change = change;
+    }
+  }
+
+  /** What was counted so far. */
+  result(): Census {
+    const rows = [...this.#operations].flatMap(([operation, names]) =>
+      [...names].map(([pointer, row]) => shown(operation, pointer, row)),
+    );
+    rows.sort(
+      (one, other) =>
+        one.operation.localeCompare(other.operation) || share(one) - share(other) || other.count - one.count,
+    );
+    return {
+      sampled: this.#sampled,
+      exchanges: this.#exchanges,
+      rows,
+      proposal: proposeStrips(rows),
+      omitted: this.#omitted,
+    };
+  }
+
+  #row(rows: Map<string, Row>, pointer: string): Row | undefined {
+    const known = rows.get(pointer);
+    if (known !== undefined) return known;
+    if (rows.size >= NAMES) {
+      this.#omitted += 1;
+      return undefined;
+    }
+    const row: Row = { count: 0, accepted: 0, unprocessable: 0, clients: new Set() };
+    rows.set(pointer, row);
+    return row;
+  }
+}
+
+function count(row: Row, { client, status, verdict }: CensusEntry): void {
+  row.count += 1;
+  if (status >= 200 && status < 300) row.accepted += 1;
+  if (status === 422 && verdict !== 'refused') row.unprocessable += 1;
+  if (client !== undefined && row.clients.size < CLIENTS) row.clients.add(client);
+}
+
+function shown(operation: string, pointer: string, row: Row): CensusRow {
+  const { count, accepted, unprocessable, clients, change } = row;
+  const counted = { operation, pointer, count, accepted, unprocessable, clients: [...clients] };
+  return change === undefined ? counted : { ...counted, change };
+}
+
+function share(row: CensusRow): number {
+  return row.accepted / row.count;
 }

@@ -1,36 +1,6 @@
 import type { Census } from './census.ts';
-
-/**
- * What a client still needs from V1. `gone`: no V1 request for `goneAfterDays`; `url-only`: already flat, no edit but
- * path and version header; `unwrap-only`: only the wrapper is in the way; `field-work`: members move, change name or go.
- */
-export type ClientClass = 'gone' | 'url-only' | 'unwrap-only' | 'field-work';
-
-/** How often a client used something, and when. Times are RFC 3339. */
-export interface Usage {
-  readonly count: number;
-  readonly firstSeen: string;
-  readonly lastSeen: string;
-}
-
-/** One client's dependence on V1. */
-export interface ClientReport {
-  /** The keyed hash, or `-` for requests without a key. */
-  readonly client: string;
-  /** From the names file. */
-  readonly name?: string;
-  readonly class: ClientClass;
-  readonly v1: number;
-  readonly v2: number;
-  readonly refused: number;
-  /** Requests whose `x-api-version` was there and not valid. */
-  readonly invalidVersions: number;
-  /** First and last V1 request. */
-  readonly firstSeen: string;
-  readonly lastSeen: string;
-  readonly operations: readonly (Usage & { readonly operation: string })[];
-  readonly changes: readonly (Usage & { readonly change: string; readonly rules: readonly string[] })[];
-}
+import { type ClientClass, type ClientReport, clientReport } from './client-report.ts';
+import type { Tally } from './tally.ts';
 
 /** One day of traffic, UTC: the burn-down. */
 export interface ReportDay {
@@ -54,16 +24,92 @@ export interface Report {
   readonly v1: number;
   readonly v2: number;
   readonly goneAfterDays: number;
-  /** Clients that are not `gone` first, by weight of work, then by V1 requests. */
+  /** Clients that ever used V1; by weight of work, then by requests. */
   readonly clients: readonly ClientReport[];
   readonly classes: Readonly<Record<ClientClass, number>>;
   readonly days: readonly ReportDay[];
-  /** Sentences for people; the one list to work off before V1 can be switched off. */
+  /** Sentences for people: the list to work off before V1 can be switched off. */
   readonly remaining: readonly string[];
-  /** True when every client that ever used V1 is `gone`. */
+  /** True when V1 was used, and every client that used it is `gone`. */
   readonly canSwitchOff: boolean;
   readonly census: Census;
-  /** Lines that are not entries, and clients beyond the bound. */
+  /** Lines that are not entries. */
   readonly unreadable: number;
+  /** Requests of clients beyond the bound. */
   readonly omittedClients: number;
+}
+
+/** What makes a report of a tally. */
+export interface ReportOptions {
+  /** RFC 3339: the day the report is of; absent, that of the last entry. */
+  readonly now?: string | undefined;
+  /** 14 unless told. */
+  readonly goneAfterDays?: number | undefined;
+  /** Names for people, by client hash. */
+  readonly names?: ReadonlyMap<string, string> | undefined;
+  readonly unreadable?: number | undefined;
+}
+
+const WEIGHT: Readonly<Record<ClientClass, number>> = {
+  'field-work': 0,
+  'unwrap-only': 1,
+  'url-only': 2,
+  gone: 3,
+};
+
+/** Makes the report of what a tally has added up. */
+export function makeReport(tally: Tally, options: ReportOptions = {}): Report {
+  const goneAfterDays = options.goneAfterDays ?? 14;
+  const now = options.now ?? tally.until;
+  const cut = now === '' ? '' : new Date(Date.parse(now) - goneAfterDays * 86_400_000).toISOString();
+  const clients = [...tally.clients]
+    .filter(([, client]) => client.v1.count > 0)
+    .map(([hash, client]) => clientReport(hash, client, cut, options.names?.get(hash)))
+    .sort((one, other) => WEIGHT[one.class] - WEIGHT[other.class] || other.v1 - one.v1);
+  const classes = { gone: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 0 };
+  for (const client of clients) classes[client.class] += 1;
+  return {
+    ...(tally.since === '' ? {} : { since: tally.since, until: tally.until }),
+    entries: tally.entries,
+    v1: tally.v1,
+    v2: tally.v2,
+    goneAfterDays,
+    clients,
+    classes,
+    days: [...tally.days]
+      .map(([day, { v1, v2, refused, clients, rewritten }]) => ({
+        day,
+        v1,
+        v2,
+        clients: clients.size,
+        rewritten: rewritten.size,
+        refused,
+      }))
+      .sort((one, other) => one.day.localeCompare(other.day)),
+    remaining: remaining(clients, classes),
+    canSwitchOff: clients.length > 0 && classes.gone === clients.length,
+    census: tally.census.result(),
+    unreadable: options.unreadable ?? 0,
+    omittedClients: tally.omittedClients,
+  };
+}
+
+function remaining(clients: readonly ClientReport[], classes: Report['classes']): string[] {
+  const sentences: string[] = [];
+  const say = (count: number, one: string, many: string): void => {
+    if (count > 0) sentences.push(count === 1 ? `1 client ${one}.` : `${count} clients ${many}.`);
+  };
+  say(classes['field-work'], 'has fields to change', 'have fields to change');
+  say(classes['unwrap-only'], 'only has to drop the wrapper', 'only have to drop the wrapper');
+  say(classes['url-only'], 'only has to change the address', 'only have to change the address');
+  const active = clients.filter((client) => client.class !== 'gone');
+  say(
+    active.filter((client) => client.invalidVersions > 0).length,
+    'sends an x-api-version that is not a date',
+    'send an x-api-version that is not a date',
+  );
+  const keyless = active.find((client) => client.client === '-');
+  if (keyless !== undefined)
+    sentences.push(`${keyless.v1} V1 requests came without a key: nobody knows whose they are.`);
+  return sentences;
 }

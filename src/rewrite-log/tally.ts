@@ -1,0 +1,156 @@
+import { BitSet } from './bit-set.ts';
+import { CensusTally } from './census.ts';
+import { EditSummaries, type Work } from './client-work.ts';
+import type { Entry } from './entry.ts';
+
+/** What a tally reads of an entry. Lists of edits should be shared between like entries: they are summed up once a list. */
+export type TallyEntry = Pick<
+  Entry,
+  'time' | 'client' | 'route' | 'operation' | 'verdict' | 'status' | 'edits' | 'apiVersion' | 'attributes'
+>;
+
+/** A count with first and last time. */
+export interface Span {
+  count: number;
+  first: string;
+  last: string;
+}
+
+/** What one client did. */
+export interface ClientTally {
+  /** Counts clients from 0 on: their place in the bit sets of days. */
+  readonly index: number;
+  readonly v1: Span;
+  v2: number;
+  refused: number;
+  invalidVersions: number;
+  readonly operations: Map<string, Span>;
+  readonly changes: Map<string, Span & { readonly rules: Set<string> }>;
+  /** When it last needed each kind of work. */
+  readonly lastWork: Record<Work, string>;
+}
+
+/** What one day brought. */
+export interface DayTally {
+  v1: number;
+  v2: number;
+  refused: number;
+  readonly clients: BitSet;
+  readonly rewritten: BitSet;
+}
+
+/** Clients, operations of one client, and days beyond which nothing new is kept: memory stays flat whatever the logs say. */
+const CLIENTS = 20_000;
+const OPERATIONS = 1000;
+const DAYS = 4000;
+
+/** The client of requests without a key. */
+export const NO_KEY = '-';
+
+/** Adds entries up for the retirement report, in any order. Memory grows with clients and days, not with entries. */
+export class Tally {
+  readonly clients = new Map<string, ClientTally>();
+  readonly days = new Map<string, DayTally>();
+  readonly census = new CensusTally();
+  entries = 0;
+  v1 = 0;
+  v2 = 0;
+  since = '';
+  until = '';
+  omittedClients = 0;
+  readonly #summaries = new EditSummaries();
+  #day: DayTally | undefined;
+  #dayName = '';
+
+  add(entry: TallyEntry): void {
+    this.entries += 1;
+    if (this.since === '' || entry.time < this.since) this.since = entry.time;
+    if (entry.time > this.until) this.until = entry.time;
+    if (entry.route === 'none') return;
+    const day = this.#dayOf(entry.time);
+    if (entry.route === 'pass') {
+      this.v2 += 1;
+      day.v2 += 1;
+      const client = this.#client(entry.client ?? NO_KEY);
+      if (client !== undefined) client.v2 += 1;
+      return;
+    }
+    this.v1 += 1;
+    day.v1 += 1;
+    this.#addV1(entry, day);
+  }
+
+  #addV1(entry: TallyEntry, day: DayTally): void {
+    const operation = entry.operation ?? '(other)';
+    this.census.add(operation, entry);
+    if (entry.verdict === 'refused') day.refused += 1;
+    const client = this.#client(entry.client ?? NO_KEY);
+    if (client === undefined) return;
+    const { work, changes } = this.#summaries.of(entry.edits);
+    mark(client.v1, entry.time);
+    if (entry.verdict === 'refused') client.refused += 1;
+    if (entry.apiVersion?.why === 'invalid') client.invalidVersions += 1;
+    const used = client.operations.get(operation);
+    if (used !== undefined) mark(used, entry.time);
+    else if (client.operations.size < OPERATIONS) client.operations.set(operation, begun(entry.time));
+    for (const { change, rules } of changes) {
+      const known = client.changes.get(change);
+      if (known === undefined) {
+        client.changes.set(change, { ...begun(entry.time), rules: new Set(rules) });
+        continue;
+      }
+      mark(known, entry.time);
+      for (const rule of rules) known.rules.add(rule);
+    }
+    if (entry.time > client.lastWork[work]) client.lastWork[work] = entry.time;
+    day.clients.add(client.index);
+    if (work !== 'url-only') day.rewritten.add(client.index);
+  }
+
+  #client(name: string): ClientTally | undefined {
+    const known = this.clients.get(name);
+    if (known !== undefined) return known;
+    if (this.clients.size >= CLIENTS) {
+      this.omittedClients += 1;
+      return undefined;
+    }
+    const client: ClientTally = {
+      index: this.clients.size,
+      v1: { count: 0, first: '', last: '' },
+      v2: 0,
+      refused: 0,
+      invalidVersions: 0,
+      operations: new Map(),
+      changes: new Map(),
+      lastWork: { 'url-only': '', 'unwrap-only': '', 'field-work': '' },
+    };
+    this.clients.set(name, client);
+    return client;
+  }
+
+  #dayOf(time: string): DayTally {
+    if (this.#day !== undefined && time.startsWith(this.#dayName)) return this.#day;
+    const name = time.slice(0, 10);
+    const day = this.days.get(name) ?? {
+      v1: 0,
+      v2: 0,
+      refused: 0,
+      clients: new BitSet(),
+      rewritten: new BitSet(),
+    };
+    if (this.days.size < DAYS) this.days.set(name, day);
+    this.#day = day;
+    this.#dayName = name;
+    return day;
+  }
+}
+
+function begun(time: string): Span {
+  return { count: 1, first: time, last: time };
+}
+
+function mark(span: Span, time: string): void {
+  span.count += 1;
+  if (span.first === '' || time < span.first) span.first = time;
+  if (time > span.last) span.last = time;
+}
