@@ -1,12 +1,8 @@
 import { once } from 'node:events';
 import { type Command, Option } from 'commander';
-import { ReferenceFault, startReference, type RunningReference } from '../node/reference-server.ts';
-import {
-  readReferenceSettings,
-  referenceDefaults,
-  type ReferenceSettings,
-  type ReferenceTexts,
-} from '../node/reference-settings.ts';
+import type { ListenAddress } from '../gateway/setting-kinds.ts';
+import { environmentName, settings, type Setting } from '../gateway/settings.ts';
+import { ReferenceFault, startReference } from '../node/reference-server.ts';
 
 /** Adds the command `reference`, which runs the V2 reference service alone until SIGTERM or SIGINT. */
 export function reference(program: Command): void {
@@ -14,39 +10,40 @@ export function reference(program: Command): void {
     .command('reference')
     .summary('run the V2 reference service alone')
     .description('Runs the V2 service of the specification, small and real. Any API key is accepted.')
-    .addOption(
-      new Option('--listen <host:port>', 'address to listen on; port 0 takes a free one')
-        .env('GATEWAY_REFERENCE_LISTEN')
-        .default(referenceDefaults.listen),
-    )
-    .addOption(
-      new Option('--db <file>', 'SQLite file to keep data in (default: memory)').env('GATEWAY_REFERENCE_DB'),
-    )
-    .addOption(
-      new Option(
-        '--unknown <refuse|strip>',
-        'attributes that V2 does not have: answer 422, or drop them silently',
-      )
-        .env('GATEWAY_REFERENCE_UNKNOWN')
-        .default(referenceDefaults.unknown),
-    )
-    .addOption(
-      new Option('--rate <n>', 'requests a minute for each API key; 0 is no limit')
-        .env('GATEWAY_REFERENCE_RATE')
-        .default(referenceDefaults.rate),
-    )
-    .action(async (texts: ReferenceTexts) => {
+    .addOption(option('listen', settings.referenceListen))
+    .addOption(option('db', settings.referenceDb))
+    .addOption(option('unknown', settings.referenceUnknown))
+    .addOption(option('rate', settings.referenceRate))
+    .action(async (texts: Readonly<Record<string, string | undefined>>) => {
       process.exitCode = await run(texts);
     });
 }
 
+function option(flag: string, setting: Setting<unknown>): Option {
+  return new Option(`--${flag} ${setting.kind.placeholder}`, setting.sentence)
+    .env(environmentName(setting))
+    .default(setting.initial);
+}
+
 /** Answers the exit code. */
-async function run(texts: ReferenceTexts): Promise<number> {
-  const settings = readReferenceSettings(texts);
-  if (!('listen' in settings)) return fail(settings);
+async function run(texts: Readonly<Record<string, string | undefined>>): Promise<number> {
+  const faults: string[] = [];
+  const read = <Value>(flag: string, setting: Setting<Value>): Value => {
+    // An empty variable is how compose files and shells say "not set".
+    const text = texts[flag] || setting.initial;
+    const outcome = text === undefined ? { value: setting.value } : setting.kind.read(text);
+    if ('value' in outcome) return outcome.value;
+    faults.push(`--${flag} (${environmentName(setting)}) ${outcome.fault}, not ${JSON.stringify(text)}.`);
+    return setting.value;
+  };
+  const listen = read('listen', settings.referenceListen);
+  const db = read('db', settings.referenceDb);
+  const unknown = read('unknown', settings.referenceUnknown);
+  const rate = read('rate', settings.referenceRate);
+  if (faults.length > 0) return fail(faults);
   try {
-    const running = await startReference({ ...settings, report });
-    process.stderr.write(banner(running, settings));
+    const running = await startReference({ listen, db, unknown, rate, report });
+    process.stderr.write(banner(running.origin, listen, { db, unknown, rate }));
     await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     await running.close();
     return 0;
@@ -65,15 +62,21 @@ function report(error: unknown): void {
   process.stderr.write(`reference: ${error instanceof Error ? error.stack : String(error)}\n`);
 }
 
-function banner({ origin }: RunningReference, { listen, db, unknown, rate }: ReferenceSettings): string {
-  const open = ['127.0.0.1', '::1', 'localhost'].includes(listen.host);
+interface Facts {
+  readonly db: string | undefined;
+  readonly unknown: string;
+  readonly rate: number;
+}
+
+function banner(origin: string, { host }: ListenAddress, { db, unknown, rate }: Facts): string {
+  const loopback = ['127.0.0.1', '::1', 'localhost'].includes(host);
   return [
     `V2 reference service on ${origin}`,
     `  data      ${db ?? 'in memory, gone when it stops'}`,
     `  unknown   attributes that V2 does not have are ${unknown === 'refuse' ? 'refused with 422' : 'stripped silently'}`,
     `  rate      ${rate === 0 ? 'no limit' : `${rate} requests a minute for each API key`}`,
     `  API       ${origin}/api/v2/openapi.json`,
-    ...(open ? [] : ['  careful   others can reach this address, and any API key is accepted']),
+    ...(loopback ? [] : ['  careful   others can reach this address, and any API key is accepted']),
     '',
     `curl ${origin}/api/v2/clients -H 'authorization: Bearer any-key' -H 'content-type: application/json' \\`,
     `  -d '{"name":"Harbour Realty"}'`,

@@ -1,7 +1,7 @@
 import type { ResourceKind } from './store.ts';
 
 /** An operation of the specification on a collection. */
-export interface NamedOperation {
+interface NamedOperation {
   readonly operation: string;
   readonly summary: string;
 }

@@ -7,7 +7,7 @@ import type { Attributes, Store } from './store.ts';
 export type Outcome = 'empty' | 'created' | 'one' | 'page' | 'nothing';
 
 /** A request as a route sees it. */
-export interface Call {
+interface Call {
   /** The `{id}` of the path; a text that cannot be an id names nothing. */
   readonly id: string;
   readonly query: URLSearchParams;

@@ -18,7 +18,7 @@ export interface StoredResource {
 }
 
 /** A stretch of a collection in the order of creation, and the size of the whole collection at that moment. */
-export interface StoredPage {
+interface StoredPage {
   readonly items: readonly StoredResource[];
   readonly total: number;
 }
