@@ -1,0 +1,129 @@
+import { MetricHistogram, REQUEST_BUCKETS } from './metric-histogram.ts';
+import type { MetricFamily, MetricSample } from './metric-text.ts';
+import type { Metrics, Series } from './metrics.ts';
+
+/** The families of what was counted. `templateOf` gives the path of an operation, such as `/clients`. */
+export function exchangeFamilies(
+  { series, edits, rewriting }: Metrics,
+  templateOf: (operation: string) => string | undefined,
+): MetricFamily[] {
+  const sent = series.filter((one) => one.upstreamSeen);
+  return [
+    family('gateway_exchanges_total', 'counter', 'Exchanges that ended.', exchanges(series)),
+    family(
+      'gateway_edits_total',
+      'counter',
+      'Edits of V1 bodies, by change, rule and reason.',
+      editSamples(edits),
+    ),
+    family(
+      'gateway_failures_total',
+      'counter',
+      'Exchanges that the gateway answered itself, by code.',
+      failures(series),
+    ),
+    family(
+      'http_server_request_duration_seconds',
+      'histogram',
+      'From the head of a request to the end of its answer.',
+      durations(series, (one) => one.duration, templateOf),
+    ),
+    family(
+      'http_client_request_duration_seconds',
+      'histogram',
+      'From the end of the request to V2 to the head of its answer.',
+      durations(sent, (one) => one.upstream, templateOf),
+    ),
+    family(
+      'gateway_rewrite_duration_seconds',
+      'histogram',
+      'Scanning and editing of a V1 body.',
+      rewriting.samples([]),
+    ),
+  ];
+}
+
+function editSamples(edits: Metrics['edits']): MetricSample[] {
+  return edits.map(({ edit, value }) => ({
+    labels: [
+      ['change', edit.change],
+      ['rule', edit.rule],
+      ['note', edit.note ?? ''],
+    ],
+    value,
+  }));
+}
+
+function family(
+  name: string,
+  type: MetricFamily['type'],
+  help: string,
+  samples: readonly MetricSample[],
+): MetricFamily {
+  return { name, type, help, samples };
+}
+
+function exchanges(all: readonly Series[]): MetricSample[] {
+  return summed(all, ({ route, operation, verdict, status }) => [
+    ['route', route],
+    ['operation', operation],
+    ['verdict', verdict],
+    ['status_class', status === 0 ? 'none' : `${Math.floor(status / 100)}xx`],
+  ]);
+}
+
+function failures(all: readonly Series[]): MetricSample[] {
+  return summed(
+    all.filter((series) => series.failure !== ''),
+    ({ failure }) => [['code', failure]],
+  );
+}
+
+function summed(
+  all: readonly Series[],
+  labelsOf: (series: Series) => MetricSample['labels'],
+): MetricSample[] {
+  const sums = new Map<string, { labels: MetricSample['labels']; value: number }>();
+  for (const series of all) {
+    const labels = labelsOf(series);
+    const key = labels.map(([, value]) => value).join('\n');
+    const sum = sums.get(key) ?? { labels, value: 0 };
+    sum.value += series.exchanges;
+    sums.set(key, sum);
+  }
+  return [...sums.values()];
+}
+
+function durations(
+  all: readonly Series[],
+  histogramOf: (series: Series) => MetricHistogram,
+  templateOf: (operation: string) => string | undefined,
+): MetricSample[] {
+  const sums = new Map<string, { labels: MetricSample['labels']; histogram: MetricHistogram }>();
+  for (const series of all) {
+    const labels = durationLabels(series, routeOf(series, templateOf));
+    const key = labels.map(([, value]) => value).join('\n');
+    const sum = sums.get(key) ?? { labels, histogram: new MetricHistogram(REQUEST_BUCKETS) };
+    sum.histogram.merge(histogramOf(series));
+    sums.set(key, sum);
+  }
+  return [...sums.values()].flatMap(({ labels, histogram }) => histogram.samples(labels));
+}
+
+function durationLabels({ method, status, failure }: Series, route: string): MetricSample['labels'] {
+  return [
+    ['http_request_method', method],
+    ['http_route', route],
+    ['http_response_status_code', status === 0 ? '' : String(status)],
+    ['error_type', failure],
+  ];
+}
+
+function routeOf(
+  { route, operation }: Series,
+  templateOf: (operation: string) => string | undefined,
+): string {
+  if (route === 'none') return '';
+  if (route === 'pass') return '/api/v2/*';
+  return `/api/v1${templateOf(operation) ?? '/*'}`;
+}

@@ -1,0 +1,124 @@
+import type { EditRecord } from '../rewrite/rewrite.ts';
+import type { Entry, Route, Verdict } from './entry.ts';
+import { MetricHistogram, REQUEST_BUCKETS, REWRITE_BUCKETS } from './metric-histogram.ts';
+
+/** A count that is found once for many entries. */
+interface Cell {
+  value: number;
+}
+
+/** Everything that is counted of exchanges with the same route, operation, method, status, verdict and failure. */
+export interface Series {
+  readonly route: Route;
+  readonly operation: string;
+  readonly method: string;
+  readonly status: number;
+  readonly verdict: Verdict;
+  readonly failure: string;
+  exchanges: number;
+  readonly duration: MetricHistogram;
+  readonly upstream: MetricHistogram;
+  upstreamSeen: boolean;
+}
+
+/** Series beyond which new combinations are counted as one: no client can make labels without end. */
+const SERIES = 500;
+
+/** Any other method is `_OTHER`, as OpenTelemetry wants it. */
+const METHODS: ReadonlySet<string> = new Set(
+  'GET HEAD POST PUT PATCH DELETE OPTIONS CONNECT TRACE'.split(' '),
+);
+
+/** Counts exchanges for `/metrics`. An entry costs a few look-ups by reference or number; no text is made before a scrape. */
+export class Metrics {
+  /** How long bodies took to rewrite. */
+  readonly rewriting = new MetricHistogram(REWRITE_BUCKETS);
+  readonly #series = new Map<string, Map<number, Series[]>>();
+  readonly #edits = new Map<string, Cell & { readonly edit: EditRecord }>();
+  readonly #cellsOfEdits = new WeakMap<readonly EditRecord[], readonly Cell[]>();
+  #count = 0;
+
+  add(entry: Entry): void {
+    const series = this.#seriesOf(entry);
+    series.exchanges += 1;
+    series.duration.add(entry.totalMs / 1000);
+    if (entry.upstreamMs !== undefined) {
+      series.upstream.add(entry.upstreamMs / 1000);
+      series.upstreamSeen = true;
+    }
+    if (entry.rewriteMs !== undefined) this.rewriting.add(entry.rewriteMs / 1000);
+    if (entry.edits.length > 0) for (const cell of this.#cellsOf(entry.edits)) cell.value += 1;
+  }
+
+  /** What was counted of exchanges. */
+  get series(): readonly Series[] {
+    return [...this.#series.values()].flatMap((byStatus) => [...byStatus.values()].flat());
+  }
+
+  /** How often each rule of each change made an edit, plain or for one of the reasons in `note`. */
+  get edits(): readonly { readonly edit: EditRecord; readonly value: number }[] {
+    return [...this.#edits.values()];
+  }
+
+  #seriesOf(entry: Entry): Series {
+    const operation = entry.operation ?? '';
+    let byStatus = this.#series.get(operation);
+    if (byStatus === undefined) {
+      byStatus = new Map();
+      this.#series.set(operation, byStatus);
+    }
+    let list = byStatus.get(entry.status);
+    if (list === undefined) {
+      list = [];
+      byStatus.set(entry.status, list);
+    }
+    const method = METHODS.has(entry.method) ? entry.method : '_OTHER';
+    const failure = entry.failure ?? '';
+    for (const series of list) {
+      if (series.method === method && series.verdict === entry.verdict && series.route === entry.route) {
+        if (series.failure === failure) return series;
+      }
+    }
+    if (this.#count >= SERIES && operation !== OVERFLOW.operation)
+      return this.#seriesOf({ ...entry, ...OVERFLOW });
+    this.#count += 1;
+    const { route, status, verdict } = entry;
+    const series: Series = {
+      route,
+      operation,
+      method,
+      status,
+      verdict,
+      failure,
+      exchanges: 0,
+      duration: new MetricHistogram(REQUEST_BUCKETS),
+      upstream: new MetricHistogram(REQUEST_BUCKETS),
+      upstreamSeen: false,
+    };
+    list.push(series);
+    return series;
+  }
+
+  #cellsOf(edits: readonly EditRecord[]): readonly Cell[] {
+    const known = this.#cellsOfEdits.get(edits);
+    if (known !== undefined) return known;
+    const cells = edits.map((edit) => {
+      const key = `${edit.change} ${edit.rule} ${edit.note ?? ''}`;
+      const cell = this.#edits.get(key) ?? { value: 0, edit };
+      this.#edits.set(key, cell);
+      return cell;
+    });
+    this.#cellsOfEdits.set(edits, cells);
+    return cells;
+  }
+}
+
+/** Where combinations beyond the bound are counted. */
+const OVERFLOW = {
+  operation: '(overflow)',
+  method: 'OTHER',
+  status: 0,
+  verdict: 'passed',
+  route: 'none',
+  failure: 'overflow',
+} as const;
