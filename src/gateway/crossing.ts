@@ -2,12 +2,13 @@ import { endToEnd } from '../http/hop-by-hop.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
 import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
-import type { Route } from '../rewrite-log/entry.ts';
+import type { Entry, Route } from '../rewrite-log/entry.ts';
 import type { Arrival } from './arrival.ts';
 import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import { type Failure, failure } from './failure.ts';
 import type { Gateway } from './gateway.ts';
 import type { InForce } from './in-force.ts';
+import { Observed } from './observed.ts';
 import { isRequestId, readTraceparent } from './trace-context.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from './upstream.ts';
 import { failureForFault, isCounted, mayResend, resendDelay } from './upstream-failure.ts';
@@ -27,6 +28,8 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
   protected readonly facts: EntryFacts;
   /** The target as V2 got it, without the path of the origin. */
   protected upstreamTarget: string | undefined = undefined;
+  /** What the observer is shown; undefined when it wants nothing of this exchange. */
+  protected readonly observed: Observed | undefined;
   /** Bytes taken from the budget. */
   protected taken = 0;
   private call: UpstreamCall | undefined = undefined;
@@ -48,7 +51,6 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
       method: exchange.method,
       target: exchange.target,
       requestId: isRequestId(head.requestId) ? head.requestId : gateway.parts.newRequestId(),
-      traceId: readTraceparent(head.traceparent)?.traceId,
       verdict: route === 'migrate' ? 'unchanged' : 'passed',
       edits: [],
       bytesOut: 0,
@@ -56,6 +58,16 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
       attempts: 0,
       ruleBook: this.inForce.ruleBook.hash,
     };
+    const trace = readTraceparent(head.traceparent);
+    if (trace !== undefined) {
+      this.facts.traceId = trace.traceId;
+      this.facts.spanId = trace.spanId;
+      this.facts.spanOfClient = true;
+    }
+    const { observer } = gateway.parts;
+    const wanted = observer === undefined ? 'nothing' : observer.begin();
+    this.observed =
+      observer === undefined || wanted === 'nothing' ? undefined : new Observed(observer, wanted, exchange);
     gateway.inFlight += 1;
     exchange.attach(this);
   }
@@ -71,7 +83,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     this.status = refused.status;
     const { exchange } = this.arrival;
     const body = ascii.encode(refused.envelope());
-    exchange.head(refused.status, '', [
+    const headers = [
       'Content-Type',
       'application/json',
       'Content-Length',
@@ -81,7 +93,10 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
       'x-gateway-error',
       refused.code,
       ...refused.headers,
-    ]);
+    ];
+    exchange.head(refused.status, '', headers);
+    this.observed?.told(refused.status, headers);
+    this.observed?.part(body);
     if (exchange.method !== 'HEAD') {
       this.facts.answerBytes = body.length;
       exchange.data(body);
@@ -101,6 +116,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     this.facts.attempts += 1;
     this.sentAt = parts.now();
     if (request.body instanceof Uint8Array) this.facts.bytesOut = request.body.length;
+    this.observed?.sent(request);
     this.call = parts.upstream.send(request, this);
   }
 
@@ -150,11 +166,15 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     this.status = status;
     this.facts.upstreamMs = this.gateway.parts.now() - this.sentAt;
     this.gateway.breaker.succeeded();
-    this.arrival.exchange.head(status, reason, this.answerHeaders(status, endToEnd(headers, true)));
+    const answerHeaders = this.answerHeaders(status, endToEnd(headers, true));
+    this.arrival.exchange.head(status, reason, answerHeaders);
+    this.observed?.answered(status, headers);
+    this.observed?.told(status, answerHeaders);
   }
 
   data(chunk: Uint8Array): void {
     this.facts.answerBytes += chunk.length;
+    this.observed?.part(chunk);
     if (!this.arrival.exchange.data(chunk)) this.call?.pause();
   }
 
@@ -200,15 +220,18 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     facts.totalMs = gateway.parts.now() - arrival.started;
     facts.upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
     const { authorization } = arrival.head;
-    if (authorization === undefined) {
-      gateway.parts.record(exchangeEntry(facts, undefined));
+    const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
+    if (typeof client === 'string' || client === undefined) {
+      this.record(exchangeEntry(facts, client));
       return;
     }
-    const client = gateway.parts.clientOf(authorization);
-    if (typeof client === 'string') {
-      gateway.parts.record(exchangeEntry(facts, client));
-      return;
-    }
-    client.then((hash) => gateway.parts.record(exchangeEntry(facts, hash)), gateway.parts.surprised);
+    client.then((hash) => this.record(exchangeEntry(facts, hash)), gateway.parts.surprised);
+  }
+
+  private record(entry: Entry): void {
+    const { record, observer } = this.gateway.parts;
+    record(entry);
+    if (this.observed === undefined) observer?.observe(entry);
+    else this.observed.finish(entry);
   }
 }

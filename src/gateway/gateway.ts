@@ -3,6 +3,7 @@ import type { ForwardedMode } from '../http/forwarded.ts';
 import { readTarget } from '../http/target.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
+import { AttributeNames } from '../rewrite-log/attribute-names.ts';
 import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
 import { type Arrival, type ArrivalLimits, arrivalFailure, readArrival } from './arrival.ts';
 import { BufferBudget } from './buffer-budget.ts';
@@ -72,6 +73,8 @@ export class Gateway {
   readonly options: GatewayOptions;
   readonly budget: BufferBudget;
   readonly breaker: CircuitBreaker;
+  /** Lists the names in a body, for the attribute census. */
+  readonly attributeNames = new AttributeNames();
   /** Exchanges that are not over. */
   inFlight = 0;
 

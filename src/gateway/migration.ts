@@ -1,7 +1,7 @@
 import { acceptedCodings, type Coding, readCoding } from '../http/content-coding.ts';
 import { tellForwarded } from '../http/forwarded.ts';
 import { readJsonType } from '../http/media-type.ts';
-import { plainPath, type Target } from '../http/target.ts';
+import type { Target } from '../http/target.ts';
 import type { Operation } from '../rules/rule-book.ts';
 import { chooseApiVersion } from './api-version.ts';
 import type { Arrival } from './arrival.ts';
@@ -9,7 +9,7 @@ import { Crossing } from './crossing.ts';
 import type { Body } from './exchange.ts';
 import { failure, failureOf } from './failure.ts';
 import type { Decoded, Gateway } from './gateway.ts';
-import { isRequestId, newTrace, readTraceparent } from './trace-context.ts';
+import { isRequestId, newTrace } from './trace-context.ts';
 
 /** A V1 request on its way to V2: its target, its version header and, where rules apply, its body change. */
 export class Migration extends Crossing {
@@ -21,7 +21,7 @@ export class Migration extends Crossing {
   constructor(gateway: Gateway, arrival: Arrival, target: Target) {
     super(gateway, arrival, 'migrate');
     this.target = target;
-    this.operation = this.inForce.match(arrival.exchange.method, plainPath(target.rest));
+    this.operation = this.inForce.match(arrival.exchange.method, target.rest);
     this.bodyLimit = gateway.options.bodyLimit ?? this.inForce.ruleBook.limits.body;
     this.facts.operation = this.operation?.id;
   }
@@ -118,7 +118,14 @@ export class Migration extends Crossing {
       this.forward(this.headers(), original.length === 0 ? null : original);
       return;
     }
+    const { now } = this.gateway.parts;
+    const before = now();
     const outcome = this.inForce.plans.of(this.operation).rewrite(body);
+    this.facts.rewriteMs = now() - before;
+    if (this.observed !== undefined) {
+      this.observed.clientBody({ body });
+      this.facts.attributes = this.gateway.attributeNames.of(body);
+    }
     if (outcome.verdict === 'refused') {
       this.refuse(failureOf(outcome.refusal));
       return;
@@ -142,9 +149,10 @@ export class Migration extends Crossing {
     this.facts.apiVersion = version;
     if (version.why !== 'client') setField(headers, 'x-api-version', version.sent);
     if (!isRequestId(head.requestId)) setField(headers, 'x-request-id', this.facts.requestId);
-    if (this.facts.traceId === undefined || readTraceparent(head.traceparent) === undefined) {
+    if (this.facts.traceId === undefined) {
       const trace = newTrace(parts.newTraceHex());
       this.facts.traceId = trace.traceId;
+      this.facts.spanId = trace.spanId;
       setField(headers, 'traceparent', trace.header);
     }
     tellForwarded(headers, options.forwarded, {

@@ -1,3 +1,4 @@
+import { didYouMean } from '../rules/did-you-mean.ts';
 import { allSettings, environmentName, type Setting } from './settings.ts';
 
 /** Where settings come from: a flag stands above the environment, which stands above the default. */
@@ -77,32 +78,12 @@ function unknownNames(environment: SettingSources['environment']): string[] {
   const known = new Set(allSettings.flatMap((setting) => namesOf(setting)));
   return Object.keys(environment)
     .filter((name) => name.startsWith('GATEWAY_') && !known.has(name) && !serviceLink.test(name))
-    .map((name) => `${name} is not a setting; ${suggestion(name, [...known])}.`);
+    .map(
+      (name) => `${name} is not a setting${didYouMean(name, known) || '; see --help for those there are.'}`,
+    );
 }
 
 function namesOf(setting: Setting<unknown>): string[] {
   const name = environmentName(setting);
   return setting.secret ? [name, `${name}_FILE`] : [name];
-}
-
-function suggestion(name: string, known: readonly string[]): string {
-  const [nearest] = known
-    .map((candidate) => ({ candidate, distance: distance(name, candidate) }))
-    .sort((one, other) => one.distance - other.distance);
-  if (nearest === undefined || nearest.distance > name.length / 3) return 'see --help for those there are';
-  return `did you mean ${nearest.candidate}?`.replace(/\?$/, '');
-}
-
-/** The edits between two names (Levenshtein). */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let at = 1; at <= one.length; at += 1) {
-    const next = [at];
-    for (let to = 1; to <= other.length; to += 1) {
-      const change = (row[to - 1] ?? 0) + (one[at - 1] === other[to - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
 }

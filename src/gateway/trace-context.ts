@@ -2,6 +2,8 @@
 export interface TraceContext {
   /** 32 hex digits. */
   readonly traceId: string;
+  /** 16 hex digits: the span that V2's own would be children of. */
+  readonly spanId: string;
   /** The `traceparent` to send on. */
   readonly header: string;
 }
@@ -14,13 +16,14 @@ export function readTraceparent(value: string | undefined): TraceContext | undef
   const [, version, traceId = '', parentId = '', more] = match;
   if (version === 'ff' || (version === '00' && more !== undefined)) return undefined;
   if (/^0+$/.test(traceId) || /^0+$/.test(parentId)) return undefined;
-  return { traceId, header: value };
+  return { traceId, spanId: parentId, header: value };
 }
 
 /** A new trace, of 48 random hex digits. Not sampled: the decision is the origin's. */
 export function newTrace(hex: string): TraceContext {
   const traceId = hex.slice(0, 32);
-  return { traceId, header: `00-${traceId}-${hex.slice(32, 48)}-00` };
+  const spanId = hex.slice(32, 48);
+  return { traceId, spanId, header: `00-${traceId}-${spanId}-00` };
 }
 
 /** True for a request id that can stand in a log and a header: 1 to 128 visible ASCII characters. */

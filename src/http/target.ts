@@ -38,15 +38,6 @@ export function readTarget(raw: string): Target | FaultyTarget {
   };
 }
 
-/** The path with its percent-encoded unreserved characters decoded (RFC 3986 §6.2.2.2): the form to match on. */
-export function plainPath(path: string): string {
-  if (!path.includes('%')) return path;
-  return path.replace(/%[0-9a-f]{2}/gi, (triplet) => {
-    const character = String.fromCharCode(Number.parseInt(triplet.slice(1), 16));
-    return /[\w.~-]/.test(character) ? character : triplet;
-  });
-}
-
 const SLASH = 0x2f;
 
 /** Controls, space, `#` and everything beyond ASCII. */

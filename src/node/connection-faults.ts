@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Failure, failure } from '../gateway/failure.ts';
 import type { H1Exchange } from './h1-exchange.ts';
@@ -22,12 +22,8 @@ export class ConnectionFaults {
   private readonly told: (refused: Failure) => void;
 
   /** `told` hears of each refusal that belongs to no exchange. */
-  constructor(server: Server, told: (refused: Failure) => void) {
+  constructor(told: (refused: Failure) => void) {
     this.told = told;
-    server.on('clientError', (error, socket) => this.meet(error, socket));
-    server.on('connect', (_request, socket) => {
-      this.answer(socket, failure('upgrade-refused'));
-    });
   }
 
   /** Takes note of an exchange; false when its connection is closing, and the request came too late. */
@@ -43,6 +39,11 @@ export class ConnectionFaults {
     return true;
   }
 
+  /** Refuses a `CONNECT`. */
+  refuseTunnel(socket: Duplex): void {
+    this.answer(socket, failure('upgrade-refused'));
+  }
+
   private of(socket: Duplex): Connection {
     const known = this.connections.get(socket);
     if (known !== undefined) return known;
@@ -52,7 +53,8 @@ export class ConnectionFaults {
     return connection;
   }
 
-  private meet(error: Error, socket: Duplex): void {
+  /** Answers a fault of the parser, when the answers before it are out. */
+  meet(error: Error, socket: Duplex): void {
     const code = 'code' in error ? String(error.code) : '';
     if (code === 'ECONNRESET' || code === 'EPIPE' || !socket.writable) {
       socket.destroy();

@@ -1,19 +1,43 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, Server, type ServerResponse } from 'node:http';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  Http2ServerRequest,
+  Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2';
+import { Server as NetServer, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { createApp } from '../app.ts';
+import type { Exchange } from '../gateway/exchange.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { ListenAddress } from '../gateway/setting-kinds.ts';
 import { ConnectionFaults } from './connection-faults.ts';
 import { H1Exchange } from './h1-exchange.ts';
+import { H2Exchange } from './h2-exchange.ts';
+import { listen } from './listen.ts';
+import type { TlsTexts } from './tls-files.ts';
 
 /** How clients are served. Times are milliseconds; 0 is no limit. */
 export interface GatewayServerOptions {
   /** Bytes of a request's head. */
   readonly headerBytes: number;
+  /** Fields of a request's head. */
+  readonly headerCount: number;
   readonly headersTimeout: number;
   readonly bodyTimeout: number;
   readonly idleTimeout: number;
   readonly requestTimeout: number;
-  readonly draining: () => boolean;
+  /** With it clients speak TLS, and HTTP/2 if they like. */
+  readonly tls: TlsTexts | undefined;
 }
+
+/** Milliseconds between two looks for connections that took too long. */
+const checking = 250;
+/** Milliseconds in which a kept connection may bring one more request, whose answer says that it was the last. */
+const grace = 500;
+/** Milliseconds between two looks for connections that have become idle. */
+const look = 50;
 
 /**
  * Routing goes by the exchange (see `createApp`), so one request object serves Hono for all of them: making one an exchange
@@ -21,37 +45,157 @@ export interface GatewayServerOptions {
  */
 const anyRequest = new Request('http://gateway.invalid/');
 
-/** Makes the server that clients talk to; it listens once it is told to. */
-export function createGatewayServer(gateway: Gateway, options: GatewayServerOptions): Server {
-  const app = createApp(gateway);
-  const server = createServer({
-    maxHeaderSize: options.headerBytes,
-    headersTimeout: options.headersTimeout,
-    requestTimeout: options.requestTimeout,
-    keepAliveTimeout: options.idleTimeout,
-    connectionsCheckingInterval: 250,
-    requireHostHeader: false,
-    insecureHTTPParser: false,
-    noDelay: true,
-  });
-  // Node cuts longer lists silently: a trailing Authorization would be lost. The gateway counts by itself.
-  server.maxHeadersCount = 0;
-  const faults = new ConnectionFaults(server, (refused) => gateway.refused(refused));
+/** The server that clients talk to: plain HTTP/1.1, or TLS with HTTP/2 and HTTP/1.1. */
+export class GatewayServer {
+  /** True from the moment it stops accepting: every answer then closes its connection. */
+  draining = false;
+  private readonly gateway: Gateway;
+  private readonly options: GatewayServerOptions;
+  private readonly server: Server | Http2SecureServer;
+  private readonly app: ReturnType<typeof createApp>;
+  private readonly faults: ConnectionFaults;
+  private readonly sockets = new Set<Socket>();
+  private readonly sessions = new Set<ServerHttp2Session>();
 
-  function serve(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean): void {
-    const exchange = new H1Exchange(incoming, outgoing, expectsContinue, options);
-    if (!faults.enter(incoming.socket, exchange, outgoing)) {
-      incoming.socket.destroy();
-      return;
-    }
-    const arrival = gateway.receive(exchange);
-    if (arrival === undefined) return;
-    const answered = app.fetch(anyRequest, { arrival });
-    if (answered instanceof Promise) answered.catch((error: unknown) => gateway.stumble(arrival, error));
+  constructor(gateway: Gateway, options: GatewayServerOptions) {
+    this.gateway = gateway;
+    this.options = options;
+    this.app = createApp(gateway);
+    this.faults = new ConnectionFaults((refused) => gateway.refused(refused));
+    this.server = options.tls === undefined ? this.plain() : this.secure(options.tls);
   }
 
-  server.on('request', (incoming, outgoing) => serve(incoming, outgoing, false));
-  server.on('checkContinue', (incoming, outgoing) => serve(incoming, outgoing, true));
-  server.on('checkExpectation', (incoming, outgoing) => serve(incoming, outgoing, false));
-  return server;
+  /** Listens, and resolves to the origin for clients. */
+  listen(address: ListenAddress): Promise<string> {
+    return listen(this.server, address, this.options.tls === undefined ? 'http' : 'https');
+  }
+
+  /** Connections are made with these certificates from now on. */
+  renew(tls: TlsTexts): void {
+    if ('setSecureContext' in this.server) this.server.setSecureContext(tls);
+  }
+
+  /**
+   * Stops accepting, lets what is in flight end, and cuts what is left after `milliseconds`. A kept connection is not cut
+   * at once, as Node's own `close` does: a request may be on its way in it.
+   */
+  async drain(milliseconds: number): Promise<void> {
+    this.draining = true;
+    const closed = new Promise<void>((resolve) => {
+      // What the kernel has accepted is taken in first: a closed listener resets what waits in its queue.
+      setImmediate(() => NetServer.prototype.close.call(this.server, () => resolve()));
+    });
+    for (const session of this.sessions) session.close();
+    const deadline = setTimeout(() => this.cut(), milliseconds);
+    let looking: NodeJS.Timeout | undefined;
+    const idle = setTimeout(
+      () => {
+        this.closeIdle();
+        looking = setInterval(() => this.closeIdle(), look);
+      },
+      Math.min(grace, milliseconds),
+    );
+    await closed;
+    clearTimeout(deadline);
+    clearTimeout(idle);
+    clearInterval(looking);
+  }
+
+  /** Cuts every connection, whatever is on it. */
+  cut(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  private closeIdle(): void {
+    // The method of plain servers works on both, and only plain ones are typed to have it.
+    Reflect.apply(Server.prototype.closeIdleConnections, this.server, []);
+  }
+
+  private plain(): Server {
+    const server = createServer({ ...this.timeLimits(), noDelay: true, highWaterMark: 64 * 1024 });
+    // Node cuts longer lists silently: a trailing Authorization would be lost. The gateway counts by itself.
+    server.maxHeadersCount = 0;
+    server.on('request', (incoming, outgoing) => this.serve(incoming, outgoing, false));
+    server.on('checkContinue', (incoming, outgoing) => this.serve(incoming, outgoing, true));
+    server.on('checkExpectation', (incoming, outgoing) => this.serve(incoming, outgoing, false));
+    server.on('connect', (_incoming, socket) => this.faults.refuseTunnel(socket));
+    server.on('clientError', (error, socket) => this.faults.meet(error, socket));
+    server.on('connection', (socket) => this.keep(socket));
+    return server;
+  }
+
+  private secure(tls: TlsTexts): Http2SecureServer {
+    const { headerBytes, headerCount } = this.options;
+    const server = createSecureServer({
+      ...tls,
+      allowHTTP1: true,
+      http1Options: this.timeLimits(),
+      // Room for the pseudo-header fields, and so that it is the gateway that answers when there are too many.
+      maxHeaderListPairs: headerCount + 16,
+      settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes },
+    });
+    Object.assign(server, { maxHeadersCount: 0 });
+    type Incoming = IncomingMessage | Http2ServerRequest;
+    type Outgoing = ServerResponse | Http2ServerResponse;
+    const serve = (incoming: Incoming, outgoing: Outgoing, expectsContinue: boolean): void => {
+      if (incoming instanceof Http2ServerRequest) this.take(new H2Exchange(incoming, this));
+      else if (!(outgoing instanceof Http2ServerResponse)) this.serve(incoming, outgoing, expectsContinue);
+    };
+    server.on('request', (incoming: Incoming, outgoing: Outgoing) => serve(incoming, outgoing, false));
+    server.on('checkContinue', (incoming: Incoming, outgoing: Outgoing) => serve(incoming, outgoing, true));
+    server.on('checkExpectation', (incoming: Incoming, outgoing: Outgoing) =>
+      serve(incoming, outgoing, false),
+    );
+    server.on('connect', (incoming: Incoming, other: Outgoing | Duplex) => {
+      if (incoming instanceof Http2ServerRequest) this.take(new H2Exchange(incoming, this));
+      else if (other instanceof Duplex) this.faults.refuseTunnel(other);
+    });
+    server.on('clientError', (error: Error, socket: Duplex) => this.faults.meet(error, socket));
+    server.on('connection', (socket: Socket) => this.keep(socket));
+    server.on('session', (session) => {
+      this.sessions.add(session);
+      session.setTimeout(this.options.idleTimeout, () => session.close());
+      session.on('close', () => this.sessions.delete(session));
+      session.on('error', ignore);
+    });
+    return server;
+  }
+
+  private timeLimits() {
+    const { headerBytes, headersTimeout, requestTimeout, idleTimeout } = this.options;
+    return {
+      maxHeaderSize: headerBytes,
+      headersTimeout,
+      requestTimeout,
+      keepAliveTimeout: idleTimeout,
+      connectionsCheckingInterval: checking,
+      requireHostHeader: false,
+      insecureHTTPParser: false,
+    };
+  }
+
+  private keep(socket: Socket): void {
+    this.sockets.add(socket);
+    socket.on('close', () => this.sockets.delete(socket));
+  }
+
+  private serve(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean): void {
+    const exchange = new H1Exchange(incoming, outgoing, expectsContinue, this);
+    if (this.faults.enter(incoming.socket, exchange, outgoing)) this.take(exchange);
+    else incoming.socket.destroy();
+  }
+
+  private take(exchange: Exchange): void {
+    const arrival = this.gateway.receive(exchange);
+    if (arrival === undefined) return;
+    const answered = this.app.fetch(anyRequest, { arrival });
+    if (answered instanceof Promise) answered.catch((error: unknown) => this.gateway.stumble(arrival, error));
+  }
+
+  get bodyTimeout(): number {
+    return this.options.bodyTimeout;
+  }
 }
+
+/** A session that breaks takes its streams with it, and they tell. */
+function ignore(): void {}

@@ -9,7 +9,7 @@ export interface H1ExchangeOptions {
   /** Between two parts of the request's body, and for which a client may stop reading its answer. */
   readonly bodyTimeout: number;
   /** True while the server drains: every answer then closes its connection. */
-  readonly draining: () => boolean;
+  readonly draining: boolean;
 }
 
 /** What the app's handlers give back on Node: the answer goes to the socket by itself. */
@@ -98,7 +98,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
   head(status: number, reason: string, headers: HeaderList): void {
     const { outgoing } = this;
     if (outgoing.headersSent || outgoing.destroyed) return;
-    if (this.options.draining()) outgoing.shouldKeepAlive = false;
+    if (this.options.draining) outgoing.shouldKeepAlive = false;
     outgoing.sendDate = false;
     const fields = this.framed(status, headers);
     if (reason === '') outgoing.writeHead(status, fields);

@@ -1,21 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Hono } from 'hono';
 import { Gateway } from '../gateway/gateway.ts';
 import type { Settings } from '../gateway/read-settings.ts';
 import { settings as table } from '../gateway/settings.ts';
-import type { ListenAddress, OriginSetting } from '../gateway/setting-kinds.ts';
+import type { OriginSetting } from '../gateway/setting-kinds.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import { createAdminServer } from './admin-server.ts';
 import { createClientHash } from './client-hash.ts';
 import { decodeBody } from './decode-body.ts';
-import { drainServer } from './drain-server.ts';
-import { createGatewayServer } from './gateway-server.ts';
+import { GatewayServer } from './gateway-server.ts';
+import { listen } from './listen.ts';
 import type { LogSink } from './log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
+import type { TlsTexts } from './tls-files.ts';
 import { createUndiciUpstream, type UndiciUpstream } from './undici-upstream.ts';
 
 /** What a gateway on Node is made of. */
@@ -27,7 +26,9 @@ export interface NodeGatewayParts {
   readonly clientSecret: string;
   readonly sink: LogSink;
   /** PEM texts for TLS to V2. */
-  readonly upstreamTls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
+  readonly upstreamTls: TlsTexts | undefined;
+  /** PEM texts for TLS with clients; reading them again gives renewed ones. */
+  readonly clientTls: TlsTexts | undefined;
   /** Told of bugs. */
   readonly surprised: (error: unknown) => void;
   readonly observer?: Observer | undefined;
@@ -38,7 +39,7 @@ export interface NodeGatewayParts {
 /** A gateway that listens. */
 export interface RunningGateway {
   readonly gateway: Gateway;
-  readonly server: Server;
+  readonly server: GatewayServer;
   /** Such as `http://127.0.0.1:8080`. */
   readonly origin: string;
   readonly adminOrigin: string;
@@ -46,35 +47,45 @@ export interface RunningGateway {
   stop(): Promise<void>;
 }
 
+/** Milliseconds of the drain time kept back for closing and for the log, so that the exit is not later than it. */
+const reserve = 1000;
+
 /** Starts a gateway; rejects when an address cannot be listened on. */
 export async function startGateway(parts: NodeGatewayParts): Promise<RunningGateway> {
   const { settings } = parts;
   const upstream = upstreamOf(parts);
   const gateway = gatewayOf(parts, upstream);
-  let draining = false;
   let listening = false;
-  const server = createGatewayServer(gateway, {
+  const server = new GatewayServer(gateway, {
     headerBytes: settings.get(table.headerBytes),
+    headerCount: settings.get(table.headerCount),
     headersTimeout: settings.get(table.clientHeadersTimeout),
     bodyTimeout: settings.get(table.clientBodyTimeout),
     idleTimeout: settings.get(table.idleTimeout),
     requestTimeout: settings.get(table.clientRequestTimeout),
-    draining: () => draining,
+    tls: parts.clientTls,
   });
-  const admin = createAdminServer({ ready: () => listening && !draining, mounted: parts.admin?.(gateway) });
-  const adminOrigin = await listen(admin, settings.get(table.adminListen));
-  const origin = await listen(server, settings.get(table.listen));
-  listening = true;
+  const admin = createAdminServer({
+    ready: () => listening && !server.draining,
+    mounted: parts.admin?.(gateway),
+  });
+  const adminOrigin = await listen(admin, settings.get(table.adminListen), 'http');
+  try {
+    const origin = await server.listen(settings.get(table.listen));
+    listening = true;
+    return { gateway, server, origin, adminOrigin, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 
   async function stop(): Promise<void> {
-    draining = true;
-    await drainServer(server, settings.get(table.drain));
+    const milliseconds = settings.get(table.drain);
+    if (listening) await server.drain(Math.max(0, milliseconds - Math.min(reserve, milliseconds / 5)));
     await upstream.close();
     admin.close();
     admin.closeAllConnections();
   }
-
-  return { gateway, server, origin, adminOrigin, stop };
 }
 
 function upstreamOf({ settings, origin, upstreamTls }: NodeGatewayParts): UndiciUpstream {
@@ -147,19 +158,4 @@ function randomHex(bytes: number): () => string {
     at += bytes * 2;
     return pool.slice(at - bytes * 2, at);
   };
-}
-
-function listen(server: Server, { host, port }: ListenAddress): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port, backlog: 1024 }, () => {
-      server.off('error', reject);
-      resolve(originOf(server.address(), 'http'));
-    });
-  });
-}
-
-function originOf(bound: AddressInfo | string | null, scheme: string): string {
-  if (bound === null || typeof bound === 'string') return '';
-  return `${scheme}://${bound.address.includes(':') ? `[${bound.address}]` : bound.address}:${bound.port}`;
 }

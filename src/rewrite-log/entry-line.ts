@@ -8,6 +8,8 @@ import type { Entry } from './entry.ts';
 export function entryLine(entry: Entry): string {
   let line = `{"time":"${entry.time}","level":"${entry.level}","requestId":${quoted(entry.requestId)}`;
   if (entry.traceId !== undefined) line += `,"traceId":"${entry.traceId}"`;
+  if (entry.spanId !== undefined) line += `,"spanId":"${entry.spanId}"`;
+  if (entry.spanOfClient !== undefined) line += ',"spanOfClient":true';
   if (entry.client !== undefined) line += `,"client":"${entry.client}"`;
   line += `,"route":"${entry.route}","method":${quoted(entry.method)},"path":${quoted(entry.path)}`;
   if (entry.upstreamPath !== undefined) line += `,"upstreamPath":${quoted(entry.upstreamPath)}`;
@@ -23,6 +25,8 @@ export function entryLine(entry: Entry): string {
   line += `,"status":${entry.status}`;
   if (entry.upstreamMs !== undefined) line += `,"upstreamMs":${entry.upstreamMs}`;
   line += `,"totalMs":${entry.totalMs}`;
+  if (entry.rewriteMs !== undefined) line += `,"rewriteMs":${entry.rewriteMs}`;
+  if (entry.attributes !== undefined) line += `,"attributes":${listed(entry.attributes)}`;
   if (entry.attempts !== undefined) line += `,"attempts":${entry.attempts}`;
   return `${line},"ruleBook":"${entry.ruleBook}"}\n`;
 }

@@ -11,6 +11,8 @@ export interface EntryFacts {
   readonly requestId: string;
   readonly ruleBook: string;
   traceId?: string | undefined;
+  spanId?: string | undefined;
+  spanOfClient?: true;
   verdict: Verdict;
   edits: readonly EditRecord[];
   patch?: readonly PatchOperation[] | undefined;
@@ -31,6 +33,8 @@ export interface EntryFacts {
   time?: number;
   upstreamMs?: number;
   totalMs?: number;
+  rewriteMs?: number;
+  attributes?: readonly string[];
   attempts: number;
 }
 
@@ -53,6 +57,8 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
     ruleBook: facts.ruleBook,
   };
   if (facts.traceId !== undefined) entry.traceId = facts.traceId;
+  if (facts.spanId !== undefined) entry.spanId = facts.spanId;
+  if (facts.spanOfClient !== undefined) entry.spanOfClient = true;
   if (client !== undefined) entry.client = client;
   if (facts.upstreamTarget !== undefined) entry.upstreamPath = redactTarget(facts.upstreamTarget);
   if (facts.operation !== undefined) entry.operation = facts.operation;
@@ -64,6 +70,8 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
   if (facts.pointer !== undefined) entry.pointer = facts.pointer;
   if (facts.position !== undefined) entry.position = facts.position;
   if (facts.upstreamMs !== undefined) entry.upstreamMs = rounded(facts.upstreamMs);
+  if (facts.rewriteMs !== undefined) entry.rewriteMs = rounded(facts.rewriteMs);
+  if (facts.attributes !== undefined) entry.attributes = facts.attributes;
   if (facts.attempts > 1) entry.attempts = facts.attempts;
   return entry;
 }

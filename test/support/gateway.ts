@@ -51,13 +51,14 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     clientSecret: 'a secret of the tests',
     sink,
     upstreamTls: undefined,
+    clientTls: undefined,
     surprised: (error) => void surprises.push(error),
     ...options.parts,
   });
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= running.stop());
   onTestFinished(async () => {
-    running.server.closeAllConnections();
+    running.server.cut();
     await stop();
   });
   const entries = (): readonly Entry[] => lines.map((line) => JSON.parse(line) as Entry);

@@ -1,0 +1,171 @@
+import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2';
+import type { HeaderList } from '../http/header-list.ts';
+import type { Body, ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
+import type { H1ExchangeOptions } from './h1-exchange.ts';
+import { IncomingBody, type IncomingBodyOwner } from './incoming-body.ts';
+
+/** `NO_ERROR` and `INTERNAL_ERROR` of RFC 9113 §7. */
+const noError = 0;
+const internalError = 2;
+
+const onTheStream = new Response(null);
+
+/** An exchange on a stream of HTTP/2. Pseudo-header fields become method, target and `host`. */
+export class H2Exchange implements Exchange, IncomingBodyOwner {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HeaderList;
+  readonly version = '2';
+  readonly remote: string;
+  readonly secure = true;
+  readonly hasBody: boolean;
+  readonly answered = onTheStream;
+  private readonly stream: ServerHttp2Stream;
+  private readonly options: H1ExchangeOptions;
+  private readonly body: IncomingBody;
+  private owner: ExchangeOwner | undefined = undefined;
+  private trailers: HeaderList = [];
+  private stalledReader: NodeJS.Timeout | undefined = undefined;
+  private ended = false;
+  private closed = false;
+
+  constructor(request: Http2ServerRequest, options: H1ExchangeOptions) {
+    const { stream } = request;
+    this.stream = stream;
+    this.options = options;
+    this.method = request.method;
+    this.target = request.url;
+    this.headers = plainHeaders(request.rawHeaders);
+    this.remote = stream.session?.socket.remoteAddress ?? '';
+    this.hasBody = !stream.endAfterHeaders;
+    const length = request.headers['content-length'];
+    this.body = new IncomingBody(
+      stream,
+      length === undefined ? undefined : Number(length),
+      options.bodyTimeout,
+      this,
+    );
+  }
+
+  get bytesIn(): number {
+    return this.body.bytes;
+  }
+
+  attach(owner: ExchangeOwner): void {
+    this.owner = owner;
+    this.stream.on('close', () => this.over());
+    this.stream.on('error', ignore);
+    this.stream.on('wantTrailers', () => this.stream.sendTrailers(asObject(this.trailers)));
+  }
+
+  collect(): void {
+    this.body.collect();
+  }
+
+  open(): void {
+    this.body.open();
+  }
+
+  information(status: number, headers: HeaderList): void {
+    if (this.stream.destroyed || this.stream.headersSent || status === 101) return;
+    this.stream.additionalHeaders({ ':status': status, ...asObject(headers) });
+  }
+
+  head(status: number, _reason: string, headers: HeaderList): void {
+    if (this.stream.destroyed || this.stream.headersSent) return;
+    const empty = this.method === 'HEAD' || status === 204 || status === 304;
+    const fields = lowerCased(headers, status);
+    this.stream.respond([':status', String(status), ...fields], { waitForTrailers: !empty });
+    if (this.options.draining) this.stream.session?.close();
+  }
+
+  data(chunk: Uint8Array): boolean {
+    if (this.stream.destroyed) return true;
+    if (this.stream.write(chunk)) return true;
+    this.stalledReader ??= setTimeout(() => this.breakOff(), this.options.bodyTimeout);
+    this.stream.once('drain', () => {
+      clearTimeout(this.stalledReader);
+      this.stalledReader = undefined;
+      this.owner?.drained();
+    });
+    return false;
+  }
+
+  end(trailers: HeaderList): void {
+    this.trailers = trailers;
+    this.ended = true;
+    this.stream.end();
+    // RFC 9113 §8.1: an answer that is whole before its request tells the client to stop sending.
+    if (this.hasBody && !this.body.complete) this.body.discard(() => this.stream.close(noError));
+  }
+
+  closeAfterwards(): void {}
+
+  breakOff(): void {
+    this.stream.close(internalError);
+  }
+
+  mayTake(bytes: number): boolean {
+    return this.owner?.mayTake(bytes) ?? false;
+  }
+
+  collected(body: Uint8Array): void {
+    this.owner?.collected(body);
+  }
+
+  opened(body: Body): void {
+    this.owner?.opened(body);
+  }
+
+  stalled(): void {
+    const fault: ClientFault = 'client-timeout';
+    this.body.stop(new Error(fault));
+    this.owner?.faulted(fault);
+  }
+
+  private over(): void {
+    if (this.closed) return;
+    this.closed = true;
+    clearTimeout(this.stalledReader);
+    this.body.rest();
+    if (!this.body.complete) this.body.stop(new Error('client gone'));
+    if (this.ended && this.stream.rstCode === noError) this.owner?.flushed();
+    else this.owner?.gone();
+  }
+}
+
+function plainHeaders(raw: readonly string[]): string[] {
+  const headers: string[] = [];
+  let authority: string | undefined;
+  let host = false;
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at] ?? '';
+    const value = raw[at + 1] ?? '';
+    if (name === ':authority') authority = value;
+    if (name.startsWith(':')) continue;
+    if (name === 'host') host = true;
+    headers.push(name, value);
+  }
+  if (authority !== undefined && !host) headers.push('host', authority);
+  return headers;
+}
+
+/** HTTP/2 has names in lower case only, and a length on 204 is a fault of framing. */
+function lowerCased(headers: HeaderList, status: number): string[] {
+  const fields: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = (headers[at] ?? '').toLowerCase();
+    if (name !== 'content-length' || status !== 204) fields.push(name, headers[at + 1] ?? '');
+  }
+  return fields;
+}
+
+function asObject(list: HeaderList): Record<string, string[]> {
+  const object: Record<string, string[]> = {};
+  for (let at = 0; at < list.length; at += 2)
+    (object[(list[at] ?? '').toLowerCase()] ??= []).push(list[at + 1] ?? '');
+  return object;
+}
+
+/** The `close` of the stream tells what there is to know. */
+function ignore(): void {}

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+
+/** PEM texts, as TLS takes them. */
+export type TlsTexts = Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
+
+/** Reads PEM files and checks that they go together; the fault is a sentence that names the setting. */
+export function readTlsFiles(files: {
+  readonly [Part in 'ca' | 'cert' | 'key']?: { readonly setting: string; readonly path: string | undefined };
+}): { readonly tls: TlsTexts | undefined } | { readonly fault: string } {
+  const texts: { -readonly [Part in keyof TlsTexts]: string } = {};
+  for (const part of ['ca', 'cert', 'key'] as const) {
+    const file = files[part];
+    if (file?.path === undefined) continue;
+    try {
+      texts[part] = readFileSync(file.path, 'utf8');
+    } catch (error) {
+      return {
+        fault: `--${file.setting} names a file that cannot be read: ${file.path} (${codeOf(error)}).`,
+      };
+    }
+  }
+  if ((texts.cert === undefined) !== (texts.key === undefined)) {
+    return {
+      fault: `--${files.cert?.setting} and --${files.key?.setting} belong together; set both or none.`,
+    };
+  }
+  if (Object.keys(texts).length === 0) return { tls: undefined };
+  try {
+    createSecureContext(texts);
+  } catch (error) {
+    const names = Object.values(files).map(({ setting }) => `--${setting}`);
+    return { fault: `${names.join(', ')}: not valid PEM, or not a pair (${codeOf(error)}).` };
+  }
+  return { tls: texts };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+}
