@@ -1,3 +1,5 @@
+import { Slab } from './slab.ts';
+
 /** An edit against the original bytes: the bytes from `start` up to `end` give way to `insert`. */
 export interface Edit {
   readonly start: number;
@@ -6,13 +8,13 @@ export interface Edit {
 }
 
 /** Copies of up to this many bytes are cheaper by hand than through `TypedArray.set`, measured on Node 24. */
-const SHORT = 48;
+const SHORT = 32;
 
-/** Returns `bytes` with `edits` carried out, in fresh memory; the edits are in order and do not overlap. */
-export function applyEdits(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array {
+/** Returns `bytes` with `edits` carried out, in memory from `slab`; the edits are in order and do not overlap. */
+export function applyEdits(bytes: Uint8Array, edits: readonly Edit[], slab: Slab = new Slab()): Uint8Array {
   let length = bytes.length;
   for (const edit of edits) length += edit.insert.length - (edit.end - edit.start);
-  const out = new Uint8Array(length);
+  const out = slab.take(length);
   let from = 0;
   let at = 0;
   for (const edit of edits) {

@@ -1,15 +1,9 @@
 /** Returns the offset behind the number at `from`, or minus the offset of the offending byte minus one (RFC 8259 section 6). */
-export function scanNumber(bytes: Uint8Array, from: number): number {
-  const n = bytes.length;
-  let i = from;
-  if (bytes[i] === 0x2d) i += 1;
-  if (i < n && bytes[i] === 0x30) {
-    i += 1;
-  } else {
-    const end = digits(bytes, i, n);
-    if (end === i) return -i - 1;
-    i = end;
-  }
+export function scanNumber(bytes: Uint8Array, from: number, n: number): number {
+  let i = bytes[from] === 0x2d ? from + 1 : from;
+  const first = i < n ? (bytes[i] ?? 0) : 0;
+  if (!isDigit(first)) return -i - 1;
+  i = first === 0x30 ? i + 1 : digits(bytes, i, n);
   if (i < n && bytes[i] === 0x2e) {
     const end = digits(bytes, i + 1, n);
     if (end === i + 1) return -end - 1;
@@ -27,8 +21,12 @@ export function scanNumber(bytes: Uint8Array, from: number): number {
 
 function digits(bytes: Uint8Array, from: number, n: number): number {
   let i = from;
-  while (i < n && (bytes[i] ?? 0) >= 0x30 && (bytes[i] ?? 0) <= 0x39) i += 1;
+  while (i < n && isDigit(bytes[i] ?? 0)) i += 1;
   return i;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
 }
 
 const TRUE = Uint8Array.of(0x74, 0x72, 0x75, 0x65);

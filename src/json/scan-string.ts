@@ -19,16 +19,23 @@ const CLASS = new Uint8Array(256).map((_, byte) => {
   return NEVER;
 });
 
+/** Returns the offset of the first byte from `from` on that is not a plain ASCII character of a string. */
+export function skipPlain(bytes: Uint8Array, from: number, n: number): number {
+  let i = from;
+  while (i < n && CLASS[bytes[i] ?? 0] === PLAIN) i += 1;
+  return i;
+}
+
 /**
- * Reads a string whose opening quote is just before `i`. Returns twice the offset behind the closing quote, plus one
- * when an escape was seen; or, for a fault, minus the offset of the offending byte minus one.
+ * Reads the rest of a string, `from` being inside it. Returns twice the offset behind the closing quote, plus one when
+ * an escape was seen; or, for a fault, minus the offset of the offending byte minus one.
  */
 export function scanString(bytes: Uint8Array, from: number): number {
   const n = bytes.length;
   let escaped = 0;
   let i = from;
   for (;;) {
-    while (i < n && CLASS[bytes[i] ?? 0] === PLAIN) i += 1;
+    i = skipPlain(bytes, i, n);
     if (i >= n) return -n - 1;
     const kind = CLASS[bytes[i] ?? 0] ?? NEVER;
     if (kind === QUOTE) return (i + 1) * 2 + escaped;

@@ -1,21 +1,21 @@
 import type { NameTable } from '../json/member-name.ts';
 import type { NestRule } from '../rules/rule.ts';
-import { DraftMember, DraftObject, find, isRepeated, settle } from './draft.ts';
+import { DraftMember, DraftObject, find, settle } from './draft.ts';
 import { currentPointer, pointerToken } from './pointer.ts';
-import { MADE, pathIds, PLAIN, STEPS, type CompiledRule, type Run, type Stop } from './run.ts';
+import { MADE, pathIds, placesOf, PLAIN, STEPS, type CompiledRule, type Run, type Stop } from './run.ts';
 
 /** A `nest` rule, compiled. */
 export interface CompiledNest extends CompiledRule {
   readonly rule: 'nest';
   readonly path: readonly number[];
   /** The place of each named member in the rule, by the id of its name. */
-  readonly places: ReadonlyMap<number, number>;
+  readonly places: readonly number[];
   readonly under: number;
 }
 
 /** Compiles a `nest` rule. */
 export function compileNest(rule: NestRule, base: CompiledRule, names: NameTable): CompiledNest {
-  const places = new Map(rule.members.map((member, place) => [names.add(member), place]));
+  const places = placesOf(rule.members, names);
   return { ...base, rule: 'nest', path: pathIds(rule.in, names), places, under: names.add(rule.under) };
 }
 
@@ -24,76 +24,105 @@ export function nest(rule: CompiledNest, run: Run, object: DraftObject): Stop | 
   const existing = find(object, rule.under);
   const stop = settleAllRepeated(rule, run, object, existing);
   if (stop !== undefined) return stop;
-  const named = object.members.filter((member) => rule.places.has(member.id));
-  const [first] = named;
+  const at = object.members.findIndex((member) => isNamed(rule, member));
+  const first = object.members[at];
   if (first === undefined) return undefined;
   const value = existing === undefined ? undefined : run.draft.open(existing, existing.node);
-  if (existing !== undefined && !(value instanceof DraftObject)) {
+  if (value instanceof DraftObject) return add(rule, run, object, value);
+  if (existing !== undefined) {
     const conflict = run.settleConflict(rule, rule.code, existing);
     if (conflict !== undefined) return conflict;
   }
-  const target = value instanceof DraftObject ? value : make(rule, run, object, first);
-  return move(rule, run, object, target, named);
+  enclose(rule, run, object, first);
+  return undefined;
 }
 
+/** Settles what occurs twice among the members that the rule names. */
 function settleAllRepeated(
   rule: CompiledNest,
   run: Run,
   object: DraftObject,
   existing: DraftMember | undefined,
 ): Stop | undefined {
-  if (existing !== undefined) {
-    const stop = run.settleRepeated(rule, rule.under, existing);
+  const stop = existing === undefined ? undefined : run.settleRepeated(rule, rule.under, existing);
+  if (stop !== undefined) return stop;
+  for (;;) {
+    const repeated = run.findRepeated(object, rule.places);
+    if (repeated === undefined) return undefined;
+    const stop = run.settleRepeated(rule, repeated.id, repeated);
     if (stop !== undefined) return stop;
   }
-  for (let k = object.members.length - 1; k > 0; k -= 1) {
-    const member = object.members[k];
-    if (member === undefined || !rule.places.has(member.id) || !isRepeated(object, member.id, member))
-      continue;
-    const stop = run.settleRepeated(rule, member.id, member);
-    if (stop !== undefined) return stop;
-    k = object.members.length;
-  }
-  return undefined;
 }
 
-function make(rule: CompiledNest, run: Run, object: DraftObject, first: DraftMember): DraftObject {
-  const member = new DraftMember(rule.under, -1, first.place, first.hasDelimiter, object);
-  member.hasLead = first.hasLead;
-  const made = new DraftObject(-1, member);
-  member.value = made;
-  object.members.splice(object.members.indexOf(first), 0, member);
-  first.hasLead = false;
-  run.codes.push(rule.code + MADE);
-  run.recorder?.make(object, pointerToken(run.draft.names.name(rule.under)));
-  return made;
+function isNamed(rule: CompiledNest, member: DraftMember): boolean {
+  return (rule.places[member.id] ?? -1) >= 0;
 }
 
-function move(
-  rule: CompiledNest,
-  run: Run,
-  object: DraftObject,
-  target: DraftObject,
-  named: readonly DraftMember[],
-): Stop | undefined {
-  const at = named[0] === undefined ? 0 : object.members.indexOf(named[0]);
-  for (const member of named) {
-    const code = rule.code + (rule.places.get(member.id) ?? 0) * STEPS;
+/** Adds the named members to the object that is already there; on the same name the flat value wins. */
+function add(rule: CompiledNest, run: Run, object: DraftObject, target: DraftObject): Stop | undefined {
+  for (const member of object.members.filter((other) => isNamed(rule, other))) {
     const other = find(target, member.id);
     if (other !== undefined) {
+      const code = rule.code + (rule.places[member.id] ?? 0) * STEPS;
       const stop = run.settleRepeated(rule, member.id, other) ?? run.settleConflict(rule, code, other);
       if (stop !== undefined) return stop;
     }
-    // Members that follow each other into the new object stay where they are: brackets are put around them.
-    if (target.node >= 0 || object.members[at] !== member) member.isMoved = true;
     const before = run.recorder === undefined ? '' : (currentPointer(run.draft, member) ?? '');
     object.members.splice(object.members.indexOf(member), 1);
-    target.members.push(member);
-    member.holder = target;
-    run.codes.push(code + PLAIN);
-    run.recorder?.move(rule, member, before, other === undefined ? undefined : 'conflict');
+    member.isMoved = true;
+    put(rule, run, target, member, before, other !== undefined);
   }
   settle(target);
   settle(object);
   return undefined;
+}
+
+/** Makes the sub-object at the place of `first` and moves the named members into it. */
+function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: DraftMember): void {
+  const holder = new DraftMember(rule.under, -1, first.place, first.hasDelimiter, object);
+  const made = new DraftObject(-1, holder);
+  holder.hasLead = first.hasLead;
+  holder.value = made;
+  first.hasLead = false;
+  run.codes.push(rule.code + MADE);
+  run.recorder?.make(object, pointerToken(run.draft.names.name(rule.under)));
+  const { members } = object;
+  const count = members.length;
+  let length = 0;
+  let isInPlace = true;
+  for (let k = 0; k < count; k += 1) {
+    const member = members[k];
+    if (member === undefined) continue;
+    if (!isNamed(rule, member)) {
+      if (made.members.length > 0) isInPlace = false;
+      members[length] = member;
+      length += 1;
+      continue;
+    }
+    const before = run.recorder === undefined ? '' : (currentPointer(run.draft, member) ?? '');
+    if (member === first) {
+      members[length] = holder;
+      length += 1;
+    }
+    // Members that follow each other into the new object stay where they are: brackets are put around them.
+    if (!isInPlace) member.isMoved = true;
+    put(rule, run, made, member, before, false);
+  }
+  members.length = length;
+  settle(made);
+  settle(object);
+}
+
+function put(
+  rule: CompiledNest,
+  run: Run,
+  target: DraftObject,
+  member: DraftMember,
+  before: string,
+  isConflict: boolean,
+): void {
+  target.members.push(member);
+  member.holder = target;
+  run.codes.push(rule.code + (rule.places[member.id] ?? 0) * STEPS + PLAIN);
+  run.recorder?.move(rule, member, before, isConflict ? 'conflict' : undefined);
 }

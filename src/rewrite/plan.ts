@@ -1,6 +1,7 @@
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/member-name.ts';
 import { Scanner } from '../json/scanner.ts';
+import { Slab } from '../json/slab.ts';
 import { KIND, OBJECT } from '../json/tape.ts';
 import type { Operation, Policies, RuleBook } from '../rules/rule-book.ts';
 import type { RequestRule } from '../rules/rule.ts';
@@ -11,7 +12,7 @@ import { Recorder } from './recorder.ts';
 import { RecordCache, type Records } from './record-cache.ts';
 import { compileRename, rename, type CompiledRename } from './rename.ts';
 import type { EditRecord, Rewrite } from './rewrite.ts';
-import { Run, STEPS, type CompiledRule, type Stop } from './run.ts';
+import { Run, STEPS, type CompiledRule, type Marks, type Stop } from './run.ts';
 import { compileStrip, strip, type CompiledStrip } from './strip.ts';
 import { compileUnwrap, unwrap, type CompiledUnwrap } from './unwrap.ts';
 
@@ -38,12 +39,19 @@ export class Plan {
   readonly #scanner: Scanner;
   readonly #keys: KeyCache = new Map();
   readonly #cache = new RecordCache();
+  readonly #slab = new Slab();
+  readonly #marks: Marks = { rounds: [], round: 0 };
 
   constructor(book: RuleBook, operation: Operation | undefined) {
     this.#policies = book.policies;
     this.#rules = this.#compile(book, operation);
     const record = this.#rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + this.#unwraps();
-    this.#scanner = new Scanner({ depth: book.limits.depth, record });
+    const opened = openedBy(this.#rules);
+    this.#scanner = new Scanner({
+      depth: book.limits.depth,
+      record,
+      isOpened: (bytes, tape, node) => opened.has(this.#names.idOf(bytes, tape, node)),
+    });
   }
 
   /** Rewrites a V1 body; never throws, whatever the bytes are. The rewritten body is in memory of its own. */
@@ -72,12 +80,12 @@ export class Plan {
     const edits = printDraft(run.draft, from, this.#keys);
     if (edits.length === 0) return { verdict: 'unchanged', body, records };
     const all = from === 0 ? records : [BYTE_ORDER_MARK, ...records];
-    return { verdict: 'rewritten', body: applyEdits(body, edits), edits, records: all, patch };
+    return { verdict: 'rewritten', body: applyEdits(body, edits, this.#slab), edits, records: all, patch };
   }
 
   #run(body: Uint8Array, record: ((draft: Draft) => Recorder) | undefined): Run {
     const draft = new Draft(body, this.#scanner.tape, this.#scanner.length, this.#names);
-    return new Run(draft, record?.(draft));
+    return new Run(draft, record?.(draft), this.#marks);
   }
 
   #carryOut(run: Run): Stop | undefined {
@@ -142,6 +150,7 @@ function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compi
 
 function carryOut(rule: Compiled, run: Run): Stop | undefined {
   if (rule.rule === 'unwrap') return unwrap(rule, run);
+  if (rule.path.length === 0) return apply(rule, run, run.draft.root);
   const before = run.codes.length;
   const stop = run.draft.each(
     rule.path,
@@ -167,6 +176,18 @@ function apply(
     case 'only':
       return strip(rule, run, object);
   }
+}
+
+/** The names of the members that `rules` look into, in the V1 body: under the old name where a rule gives a new one. */
+function openedBy(rules: readonly Compiled[]): ReadonlySet<number> {
+  const opened = new Set<number>();
+  for (const rule of rules.toReversed()) {
+    if (rule.rule === 'rename' && opened.has(rule.to)) opened.add(rule.id);
+    if (rule.rule === 'nest') opened.add(rule.under);
+    if (rule.rule === 'unwrap') opened.add(rule.id);
+    else for (const id of rule.path) opened.add(id);
+  }
+  return opened;
 }
 
 /** How many levels below the body the nodes are that `rule` may look at: its path, the members there, and what is in `under`. */

@@ -12,21 +12,19 @@ export function printDraft(draft: Draft, from: number, keys: KeyCache): readonly
   return printer.finish();
 }
 
-/** Keys that rules print, as bytes, by the id of the name. */
-export type KeyCache = Map<number, Uint8Array>;
+/** What rules print of a name, by its id: the key, and the key with a colon and the bracket of a new object. */
+export type KeyCache = Map<number, { readonly key: Uint8Array; readonly opening: Uint8Array }>;
 
 const NOTHING = new Uint8Array();
-const OPEN = Uint8Array.of(0x7b);
 const CLOSE = Uint8Array.of(0x7d);
 const COMMA = Uint8Array.of(0x2c);
-const COLON = Uint8Array.of(0x3a);
 
 /** Walks a draft and turns what it meets into edits: original bytes in their place are kept, all else is inserted. */
 class Printer {
   readonly #draft: Draft;
   readonly #keys: KeyCache;
   readonly #edits: Edit[] = [];
-  #pending: Uint8Array[] = [];
+  readonly #pending: Uint8Array[] = [];
   /** Everything before this offset has been kept or given up. */
   #at = 0;
 
@@ -50,8 +48,7 @@ class Printer {
       this.#bytes(start, end, isCopy);
       return;
     }
-    if (node < 0) this.#pending.push(OPEN);
-    else this.#bytes(start, start + 1, isCopy);
+    if (node >= 0) this.#bytes(start, start + 1, isCopy);
     for (let k = 0; k < object.members.length; k += 1) {
       const member = object.members[k];
       if (member !== undefined) this.#member(member, k === 0, isCopy || member.isMoved);
@@ -69,13 +66,17 @@ class Printer {
   #member(member: DraftMember, isFirst: boolean, isCopy: boolean): void {
     const { tape } = this.#draft;
     const { node, place, value } = member;
+    if (!isCopy && member.hasDelimiter && !member.isRenamed && node >= 0 && value?.isChanged !== true) {
+      this.keep(tape[node + DELIMITER] ?? 0, tape[node + END] ?? 0);
+      return;
+    }
     if (member.hasDelimiter) this.#bytes(tape[place + DELIMITER] ?? 0, tape[place + LEAD] ?? 0, isCopy);
     else if (!isFirst) this.#pending.push(COMMA);
     if (member.hasLead) this.#bytes(tape[place + LEAD] ?? 0, tape[place + KEY_START] ?? 0, isCopy);
     if (node < 0) {
-      this.#pending.push(this.#key(member.id), COLON);
+      this.#pending.push(this.#key(member.id).opening);
     } else if (member.isRenamed) {
-      this.#pending.push(this.#key(member.id));
+      this.#pending.push(this.#key(member.id).key);
       this.#bytes(tape[node + KEY_END] ?? 0, tape[node + START] ?? 0, isCopy);
     } else {
       this.#bytes(tape[node + KEY_START] ?? 0, tape[node + START] ?? 0, isCopy);
@@ -106,12 +107,13 @@ class Printer {
     else this.keep(start, end);
   }
 
-  #key(id: number): Uint8Array {
+  #key(id: number): { readonly key: Uint8Array; readonly opening: Uint8Array } {
     const known = this.#keys.get(id);
     if (known !== undefined) return known;
     const key = printString(this.#draft.names.name(id));
-    this.#keys.set(id, key);
-    return key;
+    const opening = Uint8Array.of(...key, 0x3a, 0x7b);
+    this.#keys.set(id, { key, opening });
+    return { key, opening };
   }
 
   #tailStart(close: number): number {
@@ -126,10 +128,12 @@ class Printer {
 
   #inserted(): Uint8Array {
     const parts = this.#pending;
-    const [first] = parts;
+    const first = parts[0];
     if (first === undefined) return NOTHING;
-    this.#pending = [];
-    if (parts.length === 1) return first;
+    if (parts.length === 1) {
+      parts.length = 0;
+      return first;
+    }
     let length = 0;
     for (const part of parts) length += part.length;
     const insert = new Uint8Array(length);
@@ -138,6 +142,7 @@ class Printer {
       insert.set(part, at);
       at += part.length;
     }
+    parts.length = 0;
     return insert;
   }
 }

@@ -18,9 +18,20 @@ const CAPACITY = 4096;
 export class RecordCache {
   readonly #root: Step = { next: new Map(), records: undefined };
   #size = 0;
+  #latest: readonly number[] = [];
+  #latestRecords: Records | undefined;
 
-  /** Returns the records kept for `codes`. */
+  /** Returns the records kept for `codes`; keeps the list itself to compare the next one with. */
   get(codes: readonly number[]): Records | undefined {
+    if (this.#latestRecords !== undefined && isSame(codes, this.#latest)) return this.#latestRecords;
+    const records = this.#find(codes);
+    if (records === undefined) return undefined;
+    this.#latest = codes;
+    this.#latestRecords = records;
+    return records;
+  }
+
+  #find(codes: readonly number[]): Records | undefined {
     let step: Step | undefined = this.#root;
     for (let k = 0; k < codes.length && step !== undefined; k += 1) step = step.next.get(codes[k] ?? 0);
     return step?.records;
@@ -41,4 +52,12 @@ export class RecordCache {
     }
     step.records = records;
   }
+}
+
+function isSame(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let k = 0; k < a.length; k += 1) {
+    if (a[k] !== b[k]) return false;
+  }
+  return true;
 }

@@ -1,7 +1,7 @@
 import type { NameTable } from '../json/member-name.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path } from '../rules/rule.ts';
-import { type Draft, type DraftMember, find, isRepeated, take } from './draft.ts';
+import { type Draft, type DraftMember, type DraftObject, find, isRepeated, take } from './draft.ts';
 import { originPointer } from './pointer.ts';
 import type { Recorder, RuleName } from './recorder.ts';
 import type { Refusal } from './rewrite.ts';
@@ -27,6 +27,12 @@ export const FLAT = 3;
 export const DUPLICATE = 4;
 export const OTHER = 5;
 
+/** Which names were seen in which round of looking, by id; shared by the runs of a plan, one after the other. */
+export interface Marks {
+  readonly rounds: number[];
+  round: number;
+}
+
 /** One run of a plan's rules over one body: the draft, and what has been done to it. */
 export class Run {
   readonly draft: Draft;
@@ -35,10 +41,26 @@ export class Run {
   readonly codes: number[] = [];
   /** True when the records also depend on names or indexes of this very body. */
   isSingular = false;
+  readonly #marks: Marks;
 
-  constructor(draft: Draft, recorder: Recorder | undefined) {
+  constructor(draft: Draft, recorder: Recorder | undefined, marks: Marks) {
     this.draft = draft;
     this.recorder = recorder;
+    this.#marks = marks;
+  }
+
+  /** Returns the last of the members of `object` that have the name of an earlier one, among names with a place in `places`. */
+  findRepeated(object: DraftObject, places: readonly number[]): DraftMember | undefined {
+    const marks = this.#marks;
+    marks.round += 1;
+    const { members } = object;
+    for (let k = members.length - 1; k >= 0; k -= 1) {
+      const id = members[k]?.id ?? 0;
+      if ((places[id] ?? -1) < 0) continue;
+      if (marks.rounds[id] === marks.round) return find(object, id);
+      marks.rounds[id] = marks.round;
+    }
+    return undefined;
   }
 
   /** Settles a member that occurs twice, by the rule's policy; `last` drops all but the last. */
@@ -93,6 +115,14 @@ export function refuse(code: string, status: number, detail: string, run: Run, m
     kind: 'refuse',
     refusal: { code, status, detail, pointer: originPointer(run.draft, Math.max(member.node, 0)) },
   };
+}
+
+/** Compiles names into their places in a rule, by id; -1 for every other id. */
+export function placesOf(members: readonly string[], names: NameTable): readonly number[] {
+  const ids = members.map((member) => names.add(member));
+  const places = Array.from({ length: Math.max(0, ...ids) + 1 }, () => -1);
+  for (const [place, id] of ids.entries()) places[id] = place;
+  return places;
 }
 
 /** Compiles a path into ids of names; `*` is -1. */

@@ -1,6 +1,6 @@
 import type { NameTable } from '../json/member-name.ts';
 import type { UnwrapRule } from '../rules/rule.ts';
-import { DraftObject, find } from './draft.ts';
+import { type DraftMember, DraftObject, find } from './draft.ts';
 import { FLAT, OTHER, PLAIN, refuse, type CompiledRule, type Run, type Stop } from './run.ts';
 
 /** An `unwrap` rule, compiled. */
@@ -27,26 +27,31 @@ export function unwrap(rule: CompiledUnwrap, run: Run): Stop | undefined {
     const detail = `The member ${draft.names.name(rule.id)} must be an object that holds the parameters.`;
     return refuse('wrapper-not-object', 422, detail, run, wrapper);
   }
-  const siblings = draft.root.members.filter((member) => member !== wrapper);
-  const [sibling] = siblings;
-  if (sibling !== undefined) {
-    if (rule.policies.siblings === 'forward') return { kind: 'forward', note: 'wrapper-siblings' };
-    if (rule.policies.siblings === 'refuse') {
-      const detail = `Only the member ${draft.names.name(rule.id)} may stand at the top of the body.`;
-      return refuse('wrapper-siblings', 422, detail, run, sibling);
-    }
-    run.isSingular = true;
-    for (const member of siblings) {
-      run.codes.push(rule.code + OTHER);
-      recorder?.drop({ change: rule.change, rule: 'strip' }, member, 'sibling');
-      member.isRemoved = true;
-    }
+  if (draft.root.members.length > 1) {
+    const dropped = dropSiblings(rule, run, wrapper);
+    if (dropped !== undefined) return dropped;
   }
   run.codes.push(rule.code + PLAIN);
   recorder?.unwrap(rule, wrapper);
   wrapper.isRemoved = true;
   body.up = undefined;
   draft.root = body;
+  return undefined;
+}
+
+function dropSiblings(rule: CompiledUnwrap, run: Run, wrapper: DraftMember): Stop | undefined {
+  const siblings = run.draft.root.members.filter((member) => member !== wrapper);
+  if (rule.policies.siblings === 'forward') return { kind: 'forward', note: 'wrapper-siblings' };
+  if (rule.policies.siblings === 'refuse') {
+    const detail = `Only the member ${run.draft.names.name(rule.id)} may stand at the top of the body.`;
+    return refuse('wrapper-siblings', 422, detail, run, siblings[0] ?? wrapper);
+  }
+  run.isSingular = true;
+  for (const member of siblings) {
+    run.codes.push(rule.code + OTHER);
+    run.recorder?.drop({ change: rule.change, rule: 'strip' }, member, 'sibling');
+    member.isRemoved = true;
+  }
   return undefined;
 }
 

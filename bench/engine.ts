@@ -1,0 +1,134 @@
+import { Buffer } from 'node:buffer';
+import { applyEdits as applyJsoncEdits, modify, parseTree, findNodeAtLocation } from 'jsonc-parser';
+import * as lossless from 'lossless-json';
+import type { Plan } from '../src/rewrite/plan.ts';
+import { v1Order } from './v1-order.ts';
+import { median } from './statistics.ts';
+
+/** One way to do the work: a V1 body in, a V2 body out, bytes both. */
+type Contender = (body: Uint8Array) => Uint8Array;
+
+interface Order {
+  data?: Order;
+  property?: Record<string, unknown>;
+  [member: string]: unknown;
+}
+
+const ADDRESS = ['street_address', 'suburb', 'state', 'postcode', 'country', 'latitude', 'longitude'];
+
+function mutate(order: Order): Order {
+  const body = order.data ?? order;
+  const { property } = body;
+  if (property !== undefined) {
+    const address: Record<string, unknown> = {};
+    for (const name of ADDRESS) {
+      if (!(name in property)) continue;
+      address[name] = property[name];
+      delete property[name];
+    }
+    property['address'] = address;
+  }
+  if ('transition_type' in body) {
+    body['highlight_type'] = body['transition_type'];
+    delete body['transition_type'];
+  }
+  delete body['legacy'];
+  return body;
+}
+
+const native: Contender = (body) =>
+  Buffer.from(
+    JSON.stringify(
+      mutate(JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()) as Order),
+    ),
+  );
+
+const losslessJson: Contender = (body) =>
+  Buffer.from(lossless.stringify(mutate(lossless.parse(Buffer.from(body).toString()) as Order)) ?? '');
+
+const jsoncParser: Contender = (body) => {
+  let text = Buffer.from(body).toString();
+  const tree = parseTree(text);
+  const data = tree === undefined ? undefined : findNodeAtLocation(tree, ['data']);
+  if (data !== undefined) text = text.slice(data.offset, data.offset + data.length);
+  for (const path of [['legacy'], ['transition_type']])
+    text = applyJsoncEdits(text, modify(text, path, undefined, {}));
+  for (const name of ADDRESS) text = applyJsoncEdits(text, modify(text, ['property', name], undefined, {}));
+  text = applyJsoncEdits(text, modify(text, ['property', 'address'], {}, {}));
+  return Buffer.from(text);
+};
+
+const SIZES: readonly [label: string, bytes: number][] = [
+  ['0.5 KiB', 512],
+  ['2 KiB', 2048],
+  ['20 KiB', 20_480],
+  ['1 MiB', 1 << 20],
+];
+
+/** Measures the engine beside other ways to do the same work, interleaved, and prints microseconds a body and ratios. */
+export function benchEngine(plan: Plan): void {
+  const engine: Contender = (body) => {
+    const outcome = plan.rewrite(body);
+    if (outcome.verdict !== 'rewritten')
+      throw new Error(`the engine found nothing to do: ${outcome.verdict}`);
+    if (outcome.records.length === 0) throw new Error('the engine wrote nothing down');
+    return outcome.body;
+  };
+  console.log(
+    'engine: microseconds a body, bytes in to bytes out, records for the log included; median of interleaved rounds',
+  );
+  console.log('| body | engine | parse, mutate, stringify | ratio | jsonc-parser | lossless-json |');
+  console.log('|---|---|---|---|---|---|');
+  for (const [label, size] of SIZES) {
+    const body = v1Order(size);
+    check(engine(body), native(body));
+    const isSlowTooSlow = size > 100_000;
+    const contenders = isSlowTooSlow ? [engine, native] : [engine, native, jsoncParser, losslessJson];
+    const [ours = 0, theirs = 0, jsonc, loss] = measure(contenders, body);
+    const slow = (value: number | undefined): string => (value === undefined ? '–' : value.toFixed(1));
+    console.log(
+      `| ${label} (${body.length} bytes) | ${ours.toFixed(2)} | ${theirs.toFixed(2)} | ${(ours / theirs).toFixed(3)} | ${slow(jsonc)} | ${slow(loss)} |`,
+    );
+  }
+}
+
+function measure(contenders: readonly Contender[], body: Uint8Array): readonly number[] {
+  const rounds = 25;
+  const times: number[][] = contenders.map(() => []);
+  for (const contender of contenders) run(contender, body, 30);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [k, contender] of contenders.entries()) times[k]?.push(run(contender, body, 6));
+  }
+  return times.map(median);
+}
+
+/** Runs a contender for about `milliseconds`; returns microseconds a body. */
+function run(contender: Contender, body: Uint8Array, milliseconds: number): number {
+  const batch = Math.max(1, Math.floor(20_000 / body.length));
+  const start = performance.now();
+  let count = 0;
+  let now = start;
+  while (now - start < milliseconds) {
+    for (let k = 0; k < batch; k += 1) contender(body);
+    count += batch;
+    now = performance.now();
+  }
+  return ((now - start) * 1000) / count;
+}
+
+function check(ours: Uint8Array, theirs: Uint8Array): void {
+  const [a, b] = [ours, theirs].map((bytes) =>
+    JSON.stringify(sorted(JSON.parse(Buffer.from(bytes).toString()))),
+  );
+  if (a !== b) throw new Error('the engine and JSON.parse disagree about the V2 body');
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, inner]) => [name, sorted(inner)]),
+  );
+}

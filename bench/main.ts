@@ -1,0 +1,4 @@
+import { benchEngine } from './engine.ts';
+import { benchPlan } from './bench-plan.ts';
+
+benchEngine(benchPlan());
