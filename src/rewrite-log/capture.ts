@@ -39,6 +39,8 @@ export interface KeptHead {
 /** An answer as it is kept. */
 export interface KeptAnswer {
   readonly status: number;
+  /** Of the body as far as it was seen, before masking. */
+  readonly bodyBytes: number;
   readonly headers: readonly ShownHeader[];
   readonly body: KeptBody;
 }
@@ -139,6 +141,7 @@ export class Capture {
   #answer(answer: ObservedAnswer): KeptAnswer {
     return {
       status: answer.status,
+      bodyBytes: answer.body?.length ?? 0,
       headers: maskHeaders(answer.headers, this.options.mode === 'bodies'),
       body: this.#body(answer, (body) => this.#masks.ofAnswer(this.#walker, body)),
     };

@@ -1,0 +1,47 @@
+import type { RequestView } from './api.ts';
+
+/** Fields that curl sets itself, or that belonged to that one request. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'traceparent',
+  'tracestate',
+  'transfer-encoding',
+  'x-request-id',
+]);
+
+/**
+ * Prints a request as a curl command for a POSIX shell. `origin` is scheme, host and port. The key is `$API_KEY`, other masked
+ * fields are left out, and where only the structure of a body is known, placeholders of the right types stand for its values.
+ */
+export function curlCommand(request: RequestView, origin: string): string {
+  const { method, target, headers, body } = request;
+  const parts = [`curl -X ${quote(method)} ${quote(origin + target.replaceAll('…', ''))}`];
+  for (const { name, value, masked } of headers) {
+    const lower = name.toLowerCase();
+    if (LEFT_OUT.has(lower)) continue;
+    if (lower === 'authorization') {
+      parts.push('-H "Authorization: Bearer $API_KEY"');
+      continue;
+    }
+    if (!masked && lower !== 'content-encoding') parts.push(`-H ${quote(`${name}: ${value}`)}`);
+  }
+  if (body.text !== undefined)
+    parts.push(`--data-binary ${quote(body.state === 'structure' ? placeholders(body.text) : body.text)}`);
+  return parts.join(' \\\n  ');
+}
+
+function quote(text: string): string {
+  return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function placeholders(structure: string): string {
+  return structure
+    .replaceAll('"‹number›"', '0')
+    .replaceAll('"‹boolean›"', 'false')
+    .replaceAll('"‹string›"', '"string"');
+}

@@ -1,0 +1,120 @@
+import type { EditRecord, PatchOperation, Refusal, Rewrite } from '../rewrite/rewrite.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
+import type { Diff, DiffMark, TextSpan } from './api.ts';
+import { type JsonLayout, layOutJson, type Place } from './json-layout.ts';
+import { editReason } from './rule-words.ts';
+
+const decoder = new TextDecoder();
+
+/**
+ * Puts a V1 body and what became of it side by side. Both texts are laid out alike, and each edit record becomes a mark
+ * with its places on both sides.
+ */
+export function makeDiff(body: Uint8Array, outcome: Rewrite, ruleBook: RuleBook): Diff {
+  const before = layOutJson(body);
+  if (outcome.verdict === 'refused') return refusedDiff(body, before, outcome.refusal);
+  const after = layOutJson(outcome.body);
+  if (before === undefined || after === undefined) {
+    return { before: decoder.decode(body), after: decoder.decode(outcome.body), marks: [] };
+  }
+  const patch = outcome.verdict === 'rewritten' ? outcome.patch : [];
+  const sides = { before, after, ruleBook, seen: new Map<string, number>() };
+  const marks = outcome.records.map((record, index) => mark(record, index, sides));
+  return {
+    before: before.text,
+    after: after.text,
+    marks: withMadeObjects(marks, outcome.records, patch, after),
+  };
+}
+
+interface Sides {
+  readonly before: JsonLayout;
+  readonly after: JsonLayout;
+  readonly ruleBook: RuleBook;
+  /** How many records have named a pointer so far: a repeated member has a place for each. */
+  readonly seen: Map<string, number>;
+}
+
+function mark(record: EditRecord, index: number, { before, after, ruleBook, seen }: Sides): DiffMark {
+  const change = ruleBook.changes.find(({ id }) => id === record.change);
+  const { from, path, note } = record;
+  const nth = from === undefined ? 0 : (seen.get(from) ?? 0);
+  if (from !== undefined) seen.set(from, nth + 1);
+  const places = from === undefined ? undefined : before.places.get(from);
+  const source = places?.[nth] ?? places?.at(-1);
+  const target = path === undefined ? undefined : after.places.get(path)?.at(-1);
+  const isWrapper = record.rule === 'unwrap';
+  return {
+    index,
+    change: record.change,
+    rule: record.rule,
+    reason: editReason(record, change),
+    ...(note === undefined ? {} : { note }),
+    before: note === 'already-flat' || source === undefined ? [] : spansOf(record, source),
+    after: isWrapper || target === undefined ? [] : spansOf(record, target),
+  };
+}
+
+function spansOf({ rule }: EditRecord, place: Place): TextSpan[] {
+  if (rule === 'unwrap') return bracketsOf(place);
+  if (rule === 'rename' && place.key.end > place.key.start) return [place.key];
+  return [{ start: place.key.start, end: place.value.end }];
+}
+
+/** What opens a container, with its key, and what closes it. */
+function bracketsOf({ key, value }: Place): TextSpan[] {
+  return [
+    { start: key.start, end: value.start + 1 },
+    { start: value.end - 1, end: value.end },
+  ];
+}
+
+/** An object that a rule made has no record of its own; its brackets belong to the first that moved into it. */
+function withMadeObjects(
+  marks: readonly DiffMark[],
+  records: readonly EditRecord[],
+  patch: readonly PatchOperation[],
+  after: JsonLayout,
+): DiffMark[] {
+  const made = patch.filter((operation) => operation.op === 'add');
+  const all = [...marks];
+  for (const { path } of made) {
+    const first = records.findIndex(
+      (record) => record.path?.startsWith(`${path}/`) === true && record.rule === 'nest',
+    );
+    const place = after.places.get(path)?.at(-1);
+    const found = all[first];
+    if (found !== undefined && place !== undefined) {
+      all[first] = {
+        ...found,
+        after: [...bracketsOf(place), ...found.after].sort((one, other) => one.start - other.start),
+      };
+    }
+  }
+  return all;
+}
+
+function refusedDiff(body: Uint8Array, layout: JsonLayout | undefined, refusal: Refusal): Diff {
+  const text = layout?.text ?? decoder.decode(body);
+  const span = layout === undefined ? spanAt(body, refusal) : spanOfPointer(layout, refusal);
+  const place: DiffMark = {
+    index: -1,
+    change: '',
+    rule: 'refusal',
+    reason: refusal.detail,
+    before: span === undefined ? [] : [span],
+    after: [],
+  };
+  return { before: text, marks: [place] };
+}
+
+function spanOfPointer(layout: JsonLayout, { pointer }: Refusal): TextSpan | undefined {
+  const place = pointer === undefined ? undefined : layout.places.get(pointer)?.at(-1);
+  return place && { start: place.key.start, end: place.value.end };
+}
+
+function spanAt(body: Uint8Array, { position }: Refusal): TextSpan | undefined {
+  if (position === undefined) return undefined;
+  const start = decoder.decode(body.subarray(0, position.offset)).length;
+  return { start, end: start + 1 };
+}

@@ -1,0 +1,110 @@
+import type { KeptAnswer, KeptBody, KeptExchange, KeptHead } from '../rewrite-log/capture.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
+import type { Rewrite } from '../rewrite/rewrite.ts';
+import type { AnswerView, BodyView, EntryDetail, NumberedEntry, RequestView } from './api.ts';
+import { curlCommand } from './curl.ts';
+import { makeDiff } from './diff.ts';
+import { compareHeaders } from './header-views.ts';
+import { layOutJson } from './json-layout.ts';
+import type { RulesInForce } from './rules-in-force.ts';
+
+/** What the detail of an entry is made of. */
+export interface DetailParts {
+  readonly run: string;
+  readonly seq: number;
+  readonly entry: Entry;
+  readonly kept: KeptExchange | undefined;
+  /** The rule book of the entry, unless it is no longer known. */
+  readonly rules: RulesInForce | undefined;
+  /** Where V2 is. */
+  readonly origin: string;
+}
+
+const decoder = new TextDecoder();
+
+/** Shows one exchange from its four perspectives, with what was changed in it and why. */
+export function entryDetail(parts: DetailParts): EntryDetail {
+  const { run, seq, entry, kept } = parts;
+  const numbered: NumberedEntry = { seq, ...entry };
+  if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_KEPT };
+  const outcome = rewriteAgain(parts, kept);
+  const headers = compareHeaders(kept.v1Request.headers, kept.v2Request?.headers);
+  const answers = compareHeaders(kept.v2Answer?.headers ?? [], kept.clientAnswer?.headers);
+  const v1Request = requestView(kept.v1Request, headers.before, bodyView(kept.v1Request.body, entry.bytesIn));
+  const v2Request =
+    kept.v2Request &&
+    requestView(kept.v2Request, headers.after, sentBody(kept.v1Request.body, outcome, entry));
+  const isRead = outcome !== undefined && parts.rules !== undefined;
+  const bytes = kept.v1Request.body.bytes;
+  return {
+    run,
+    entry: numbered,
+    kept: kept.v1Request.body.state === 'values' ? 'bodies' : 'structure',
+    ...(entry.route === 'migrate' && parts.rules === undefined ? { note: OLD_RULES } : {}),
+    v1Request,
+    ...(v2Request === undefined ? {} : { v2Request }),
+    ...(kept.v2Answer === undefined ? {} : { v2Answer: answerView(kept.v2Answer, answers.before) }),
+    ...(kept.clientAnswer === undefined
+      ? {}
+      : {
+          clientAnswer: answerView(
+            kept.clientAnswer,
+            kept.v2Answer === undefined ? kept.clientAnswer.headers : answers.after,
+          ),
+        }),
+    ...(isRead && bytes !== undefined && parts.rules !== undefined
+      ? { diff: makeDiff(bytes, outcome, parts.rules.ruleBook) }
+      : {}),
+    curl: {
+      v1: curlCommand(v1Request, gatewayOrigin(kept.v1Request)),
+      ...(v2Request === undefined ? {} : { v2: curlCommand(v2Request, parts.origin) }),
+    },
+  };
+}
+
+const NOT_KEPT =
+  'Nothing was kept of this exchange but its entry: so many came at once that only a share had its structure kept, or it made room for newer ones.';
+const OLD_RULES = 'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.';
+
+/** The same plan does the same to a masked body as it did to the real one, for no rule looks at values. */
+function rewriteAgain({ entry, rules }: DetailParts, kept: KeptExchange): Rewrite | undefined {
+  const { bytes } = kept.v1Request.body;
+  if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
+  if (entry.note === 'media-type' || entry.note === 'unsupported: forward') return undefined;
+  const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
+  return rules.plans.of(operation).rewrite(bytes);
+}
+
+function sentBody(kept: KeptBody, outcome: Rewrite | undefined, entry: Entry): BodyView {
+  if (outcome === undefined) return bodyView(kept, entry.bytesOut);
+  if (outcome.verdict === 'refused') return { state: 'none', bytes: 0 };
+  return bodyView({ ...kept, bytes: outcome.body }, entry.bytesOut);
+}
+
+function bodyView({ state, bytes, note }: KeptBody, size: number): BodyView {
+  const text = bytes === undefined ? undefined : (layOutJson(bytes)?.text ?? decoder.decode(bytes));
+  return {
+    state,
+    ...(text === undefined ? {} : { text }),
+    bytes: size,
+    ...(note === undefined ? {} : { note }),
+  };
+}
+
+function requestView(
+  { method, target }: KeptHead,
+  headers: RequestView['headers'],
+  body: BodyView,
+): RequestView {
+  return { method, target, headers, body };
+}
+
+function answerView({ status, body, bodyBytes }: KeptAnswer, headers: AnswerView['headers']): AnswerView {
+  return { status, headers, body: bodyView(body, bodyBytes) };
+}
+
+/** The gateway as the client addressed it. */
+function gatewayOrigin({ headers }: KeptHead): string {
+  const host = headers.find(({ name }) => name.toLowerCase() === 'host' || name === ':authority')?.value;
+  return `http://${host ?? '127.0.0.1:8080'}`;
+}

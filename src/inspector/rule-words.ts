@@ -1,0 +1,80 @@
+import type { EditRecord } from '../rewrite/rewrite.ts';
+import { printPath } from '../rules/path-text.ts';
+import type { Change } from '../rules/rule-book.ts';
+import type { Path, RequestRule, ResponseRule } from '../rules/rule.ts';
+
+/** A request rule in words, such as `nest street_address, suburb in property under address`. */
+export function requestRuleWords(rule: RequestRule): string {
+  switch (rule.rule) {
+    case 'unwrap':
+      return `unwrap ${rule.member}`;
+    case 'nest':
+      return `nest ${rule.members.join(', ')}${within(rule.in)} under ${rule.under}`;
+    case 'rename':
+      return `rename ${rule.member} to ${rule.to}${within(rule.in)}`;
+    case 'strip':
+      return `strip ${rule.members.length === 0 ? 'nothing yet' : rule.members.join(', ')}${within(rule.in)}`;
+    case 'only':
+      return `keep only ${rule.members.join(', ')}${within(rule.in)}`;
+  }
+}
+
+/** A response rule in words. */
+export function responseRuleWords(rule: ResponseRule): string {
+  switch (rule.rule) {
+    case 'alias':
+      return `alias ${printPath(rule.path)} as ${rule.as}`;
+    case 'flatten':
+      return `flatten ${printPath(rule.path)}${rule.members === undefined ? '' : `: ${rule.members.join(', ')}`}`;
+    case 'deprecations':
+      return `list the deprecated attributes at ${printPath(rule.path)}`;
+    case 'alias-errors':
+      return 'name members in errors as V1 does';
+  }
+}
+
+/** One sentence or two for people: what an edit did, and why. */
+export function editReason(edit: EditRecord, change: Change | undefined): string {
+  const done = doneBy(edit);
+  return change === undefined ? done : `${done} ${change.summary}`;
+}
+
+function doneBy({ rule, from, path, note }: EditRecord): string {
+  const name = nameOf(from);
+  if (note === 'already-flat') return 'The body came without a wrapper; there was nothing to take off.';
+  if (note === 'byte-order-mark') return 'The byte order mark before the body was dropped: JSON has none.';
+  if (note === 'sibling')
+    return `${name} stood beside the wrapper, where V1 did not read it; it was dropped.`;
+  if (note === 'duplicate')
+    return `${name} occurred more than once; the last one counts, this one was dropped.`;
+  if (note === 'conflict' && path === undefined) {
+    return `${name} is V2's name for what V1's name says too; V1 did not know it, so it was dropped.`;
+  }
+  const aside = note === 'conflict' ? ' V2’s name was there too; the V1 value won.' : '';
+  switch (rule) {
+    case 'unwrap':
+      return `The wrapper ${name} was taken off.`;
+    case 'nest':
+      return `${name} moved into ${nameOf(parentOf(path))}.${aside}`;
+    case 'rename':
+      return `${name} is now called ${nameOf(path)}.${aside}`;
+    case 'strip':
+      return `${name} was removed.`;
+    case 'only':
+      return `${name} is not in the list of what V2 takes; it was removed.`;
+  }
+}
+
+/** The last name of a pointer, for people. */
+export function nameOf(pointer: string | undefined): string {
+  const last = pointer?.slice(pointer.lastIndexOf('/') + 1) ?? '';
+  return last === '' ? 'the body' : last.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+function parentOf(pointer: string | undefined): string | undefined {
+  return pointer?.slice(0, Math.max(0, pointer.lastIndexOf('/')));
+}
+
+function within(path: Path): string {
+  return path.length === 0 ? '' : ` in ${printPath(path)}`;
+}
