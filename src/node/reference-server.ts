@@ -1,21 +1,15 @@
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { refusalAnswer, Refusal, toResponse } from '../reference/answer.ts';
-import { createReference } from '../reference/reference.ts';
-import type { UnknownAttributes } from '../reference/schemas.ts';
+import { createReference, type ReferenceParts } from '../reference/reference.ts';
 import type { Store } from '../reference/store.ts';
 import { openReferenceStore } from './reference-store.ts';
 
 /** How the reference service runs. Without `listen` it takes a free port of the loopback interface. */
-export interface ReferenceOptions {
+export interface ReferenceOptions extends Omit<ReferenceParts, 'store' | 'now'> {
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
   /** A file; without one, memory. */
   readonly db?: string | undefined;
-  readonly unknown?: UnknownAttributes | undefined;
-  /** Requests a minute for each key; 0 is no limit. */
-  readonly rate?: number | undefined;
-  /** Hears of errors that are bugs. */
-  readonly report?: ((error: unknown) => void) | undefined;
 }
 
 /** A reference service that answers. */
@@ -33,10 +27,9 @@ export class ReferenceFault extends Error {
 
 /** Starts the reference service; rejects with a {@link ReferenceFault} when the address or the file cannot be used. */
 export async function startReference(options: ReferenceOptions): Promise<RunningReference> {
-  const { listen: address = { host: '127.0.0.1', port: 0 }, db, unknown = 'refuse', rate = 0 } = options;
+  const { listen: address = { host: '127.0.0.1', port: 0 }, db, ...parts } = options;
   const store = openStore(db);
-  const { report = () => {} } = options;
-  const app = createReference({ store, unknown, rate, now: () => performance.now(), report });
+  const app = createReference({ ...parts, store, now: () => performance.now() });
   const respond = getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler });
   const server = createServer({ keepAliveTimeout }, (incoming, outgoing) => void respond(incoming, outgoing));
   try {

@@ -39,9 +39,12 @@ function prepareFile(db: DatabaseSync, patience: number): void {
 }
 
 function isPrepared(db: DatabaseSync): boolean {
-  const { application_id: owner } = row(db.prepare('PRAGMA application_id').get());
+  // In one transaction: another process may be preparing the same file just now.
+  const { owner, tables } = reading(db, () => ({
+    owner: row(db.prepare('PRAGMA application_id').get())['application_id'],
+    tables: row(db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get())['tables'],
+  }));
   if (owner === applicationId) return true;
-  const { tables } = row(db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get());
   if (owner !== 0 || tables !== 0) throw new Error('it is a database of another program');
   return false;
 }
@@ -84,7 +87,7 @@ function createStore(db: DatabaseSync): Store {
       return { id: Number(lastInsertRowid), attributes };
     },
     list: (kind, offset, limit) => {
-      return transaction(db, 'BEGIN', () => {
+      return reading(db, () => {
         const { total } = row(count.get(kind));
         return { items: page.all(kind, limit, offset).map(toResource), total: Number(total) };
       });
@@ -102,6 +105,11 @@ function createStore(db: DatabaseSync): Store {
     atomically: (work) => writing(db, work),
     close: () => db.close(),
   };
+}
+
+/** One moment of the database for all of `work`. */
+function reading<T>(db: DatabaseSync, work: () => T): T {
+  return db.isTransaction ? work() : transaction(db, 'BEGIN', work);
 }
 
 /** Takes the write lock first: a transaction that reads, then writes, would fail as soon as another one had written. */

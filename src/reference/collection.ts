@@ -1,43 +1,59 @@
 import { Refusal, type Answer } from './answer.ts';
 import { readPage } from './page.ts';
+import type { Accepted, Deprecation, Dialect } from './dialect.ts';
+import { isObject } from './is-object.ts';
 import type { Resource } from './resources.ts';
 import type { Attributes, Store, StoredResource } from './store.ts';
 
+/** A collection in a store, as a dialect shows it. */
+export interface Collection {
+  readonly store: Store;
+  readonly dialect: Dialect;
+  readonly resource: Resource;
+}
+
 /** 200 with a page of the collection and, in `meta`, where in the whole of it that page is. */
-export function listPage(store: Store, { kind }: Resource, query: URLSearchParams): Answer {
+export function listPage({ store, dialect, resource }: Collection, query: URLSearchParams): Answer {
   const { page, perPage } = readPage(query);
-  const { items, total } = store.list(kind, (page - 1) * perPage, perPage);
+  const { items, total } = store.list(resource.kind, (page - 1) * perPage, perPage);
   const meta = { page, per_page: perPage, total, total_pages: Math.ceil(total / perPage) };
-  return { status: 200, body: { data: items.map(present), meta } };
+  return { status: 200, body: { data: items.map((kept) => present(resource, dialect, kept)), meta } };
 }
 
 /** 200 with the resource, or 404. */
-export function readOne(store: Store, resource: Resource, id: string): Answer {
+export function readOne({ store, dialect, resource }: Collection, id: string): Answer {
   const kept = store.read(resource.kind, parseId(resource, id));
   if (kept === undefined) throw missing(resource, id);
-  return { status: 200, body: { data: present(kept) } };
+  return { status: 200, body: answerBody(resource, dialect, kept) };
 }
 
 /** 204, or 404. */
-export function removeOne(store: Store, resource: Resource, id: string): Answer {
+export function removeOne({ store, resource }: Collection, id: string): Answer {
   if (!store.remove(resource.kind, parseId(resource, id))) throw missing(resource, id);
   return { status: 204 };
 }
 
 /** 201 with the resource and its Location; `property` without an id brings that property into being too. */
-export function createOne(store: Store, resource: Resource, attributes: Attributes, prefix: string): Answer {
+export function createOne(
+  { store, dialect, resource }: Collection,
+  { attributes, deprecations }: Accepted,
+): Answer {
   const created = store.atomically(() => {
     return store.create(resource.kind, withPropertyId(store, attributes));
   });
-  const location = `${prefix}${resource.path}/${created.id}`;
-  return { status: 201, headers: { location }, body: { data: present(created) } };
+  const location = `${dialect.prefix}${resource.path}/${created.id}`;
+  return { status: 201, headers: { location }, body: answerBody(resource, dialect, created, deprecations) };
 }
 
 /** 200 with the resource as it is after the update, or 404. Objects, such as an address, are updated member by member. */
-export function updateOne(store: Store, resource: Resource, id: string, attributes: Attributes): Answer {
+export function updateOne(
+  { store, dialect, resource }: Collection,
+  id: string,
+  { attributes, deprecations }: Accepted,
+): Answer {
   const kept = store.update(resource.kind, parseId(resource, id), (before) => merge(before, attributes));
   if (kept === undefined) throw missing(resource, id);
-  return { status: 200, body: { data: present(kept) } };
+  return { status: 200, body: answerBody(resource, dialect, kept, deprecations) };
 }
 
 function parseId(resource: Resource, text: string): number {
@@ -67,10 +83,16 @@ function merge(before: Attributes, given: Attributes): Attributes {
   return merged;
 }
 
-function present({ id, attributes }: StoredResource): Attributes {
-  return { id, ...attributes };
+function present({ kind }: Resource, dialect: Dialect, { id, attributes }: StoredResource): Attributes {
+  return { id, ...dialect.present(kind, attributes) };
 }
 
-function isObject(value: unknown): value is Attributes {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function answerBody(
+  resource: Resource,
+  dialect: Dialect,
+  kept: StoredResource,
+  deprecations: readonly Deprecation[] = [],
+): unknown {
+  const data = present(resource, dialect, kept);
+  return deprecations.length === 0 ? { data } : { data, deprecations };
 }

@@ -2,46 +2,63 @@ import { Hono, type Context } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { Refusal, refusalAnswer, toResponse } from './answer.ts';
 import { readJson } from './body.ts';
+import type { Accepted, Dialect, DialectName } from './dialect.ts';
+import { createV1 } from './dialect-v1.ts';
+import { createV2 } from './dialect-v2.ts';
 import { describeApi } from './openapi.ts';
-import { createRateLimit } from './rate-limit.ts';
+import { createRateLimit, type RateLimit } from './rate-limit.ts';
 import { releases as shipped, resolveRelease } from './release.ts';
 import { createRoutes, type Route } from './routes.ts';
-import { createSchemas, type Schemas, type UnknownAttributes } from './schemas.ts';
+import type { UnknownAttributes } from './schemas.ts';
 import { StoreBusy, type Store } from './store.ts';
-import { acceptAttributes } from './validation.ts';
 
 /** What the reference service is made of. */
 export interface ReferenceParts {
   readonly store: Store;
-  /** `refuse` by default. */
+  /** Milliseconds; for the rate limit. */
+  readonly now: () => number;
+  /** What V2 does with attributes it does not have; `refuse` by default. */
   readonly unknown?: UnknownAttributes;
   /** Requests a minute for each key; 0, the default, is no limit. */
   readonly rate?: number;
-  /** Milliseconds; for the rate limit. */
-  readonly now: () => number;
+  /** Which versions it speaks, on the same data; V2 only by default. */
+  readonly dialects?: readonly DialectName[];
+  /** Attributes that V1 still takes and V2 does not have; none by default. */
+  readonly deprecated?: readonly string[];
+  /** Dated releases of V2, oldest first. */
+  readonly releases?: readonly string[];
   /** Bytes of a request body; 10 MiB by default. */
   readonly bodyLimit?: number;
-  /** Dated releases, oldest first. */
-  readonly releases?: readonly string[];
   /** Hears of errors that are bugs; their request is answered with a bare 500. */
   readonly report?: (error: unknown) => void;
 }
 
 /**
- * The V2 service of the specification under `/api/v2`, small and real. Any non-empty Bearer key is accepted; all keys
- * see the same data. Its description is at `/api/v2/openapi.json`, without a key.
+ * The service of the specification, small and real: V2 under `/api/v2`, and V1 under `/api/v1` if it is wanted. Any
+ * Bearer key that is not empty is accepted; all keys see the same data. Each version describes itself at `openapi.json`,
+ * without a key.
  */
 export function createReference(parts: ReferenceParts): Hono {
-  const { store, unknown = 'refuse', rate = 0, now, releases = shipped } = parts;
-  const schemas = createSchemas(unknown);
-  const routes = createRoutes(store, prefix);
-  const description = describeApi(routes, schemas, prefix, releases);
-  const wait = createRateLimit(rate, now);
+  const { unknown = 'refuse', rate = 0, now, dialects = ['v2'], deprecated = [] } = parts;
   const app = new Hono({ getPath: resourcePath });
+  const wait = createRateLimit(rate, now);
+  for (const name of dialects) {
+    addVersion(app, name === 'v1' ? createV1(deprecated) : createV2(unknown), wait, parts);
+  }
+  app.notFound((c) => answer(new Refusal(404, `There is nothing at ${c.req.path}.`)));
+  app.onError((error) => answer(refusalOf(error, parts)));
+  return app;
+}
+
+function addVersion(app: Hono, dialect: Dialect, wait: RateLimit, parts: ReferenceParts): void {
+  const { prefix, dated } = dialect;
+  const { store, releases = shipped } = parts;
+  const routes = createRoutes(store, dialect);
+  const description = describeApi(routes, dialect, releases);
 
   app.use(`${prefix}/*`, async (c, next) => {
     await next();
-    c.header('x-api-version', resolveRelease(c.req.header('x-api-version'), releases));
+    if (dated) c.header('x-api-version', resolveRelease(c.req.header('x-api-version'), releases));
   });
   app.get(`${prefix}/openapi.json`, (c) => c.json(description));
   app.use(`${prefix}/*`, async (c, next) => {
@@ -50,27 +67,25 @@ export function createReference(parts: ReferenceParts): Hono {
     await next();
   });
   for (const route of routes) {
-    app.on(route.method, honoPath(route.path), async (c) =>
-      toResponse(await route.handle(call(c, route, schemas, parts))),
-    );
+    const { method, handle } = route;
+    app.on(method, pattern(prefix, route), async (c) => {
+      const id = c.req.param('id') ?? '';
+      const query = new URL(c.req.url).searchParams;
+      return toResponse(await handle({ id, query, accepted: () => accept(c, dialect, route, parts) }));
+    });
   }
-  for (const [path, allow] of allowed(routes)) {
+  for (const [path, allow] of allowed(prefix, routes)) {
     app.all(path, (c) => {
       throw new Refusal(405, `${c.req.method} is not possible here: use ${allow}.`, { headers: { allow } });
     });
   }
-  app.notFound((c) => answer(new Refusal(404, `There is nothing at ${c.req.path}.`)));
-  app.onError((error) => answer(refusalOf(error, parts)));
-  return app;
 }
-
-const prefix = '/api/v2';
 
 /** Old integrations write `/clients/` and `/clients.json`; both are `/clients`. */
 function resourcePath(request: Request): string {
   const path = getPath(request);
-  if (path === `${prefix}/openapi.json`) return path;
-  return path.length > 1 ? path.replace(/\/$/, '').replace(/\.json$/, '') : path;
+  if (path.endsWith('/openapi.json') || path === '/') return path;
+  return path.replace(/\/$/, '').replace(/\.json$/, '');
 }
 
 function requireKey(c: Context): string {
@@ -89,33 +104,26 @@ function tooMany(seconds: number): Refusal {
   });
 }
 
-function call(
-  c: Context,
-  { resource }: Route,
-  schemas: Schemas,
-  { bodyLimit = 10 * 1024 * 1024 }: ReferenceParts,
-) {
-  return {
-    id: c.req.param('id') ?? '',
-    query: new URL(c.req.url).searchParams,
-    attributes: async () => {
-      if (resource === undefined) return {};
-      return acceptAttributes(schemas[resource.kind], await readJson(c.req.raw, bodyLimit));
-    },
-  };
+async function accept(c: Context, dialect: Dialect, route: Route, parts: ReferenceParts): Promise<Accepted> {
+  const { bodyLimit = 10 * 1024 * 1024 } = parts;
+  const body = await readJson(c.req.raw, bodyLimit);
+  return route.resource === undefined
+    ? { attributes: {}, deprecations: [] }
+    : dialect.accept(route.resource.kind, body);
 }
 
-function honoPath(path: string): string {
+function pattern(prefix: string, { path }: Route): string {
   return `${prefix}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
 }
 
 /** The `Allow` of each path (RFC 9110 §10.2.1). Hono answers HEAD wherever it answers GET. */
-function allowed(routes: readonly Route[]): Map<string, string> {
+function allowed(prefix: string, routes: readonly Route[]): Map<string, string> {
   const methods = new Map<string, string>();
-  for (const { method, path } of routes) {
-    const before = methods.get(honoPath(path));
-    const names = method === 'GET' ? 'GET, HEAD' : method;
-    methods.set(honoPath(path), before === undefined ? names : `${before}, ${names}`);
+  for (const route of routes) {
+    const path = pattern(prefix, route);
+    const before = methods.get(path);
+    const names = route.method === 'GET' ? 'GET, HEAD' : route.method;
+    methods.set(path, before === undefined ? names : `${before}, ${names}`);
   }
   return methods;
 }

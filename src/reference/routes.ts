@@ -1,7 +1,8 @@
 import type { Answer } from './answer.ts';
-import { createOne, listPage, readOne, removeOne, updateOne } from './collection.ts';
+import { type Collection, createOne, listPage, readOne, removeOne, updateOne } from './collection.ts';
+import type { Accepted, Dialect } from './dialect.ts';
 import { resources, type Resource } from './resources.ts';
-import type { Attributes, Store } from './store.ts';
+import type { Store } from './store.ts';
 
 /** What a route answers when all is well; the description is made from it. */
 export type Outcome = 'empty' | 'created' | 'one' | 'page' | 'nothing';
@@ -11,8 +12,8 @@ interface Call {
   /** The `{id}` of the path; a text that cannot be an id names nothing. */
   readonly id: string;
   readonly query: URLSearchParams;
-  /** Reads the body and checks it against the schema of the route's resource. */
-  readonly attributes: () => Promise<Attributes>;
+  /** Reads the body and checks it as the dialect has the route's resource. */
+  readonly accepted: () => Promise<Accepted>;
 }
 
 /** A method on a path, described and done. */
@@ -28,9 +29,9 @@ export interface Route {
   readonly handle: (call: Call) => Answer | Promise<Answer>;
 }
 
-/** Every route of the service. `prefix` is `/api/v2`, and begins each Location. */
-export function createRoutes(store: Store, prefix: string): readonly Route[] {
-  return [heartbeat, ...resources.flatMap((resource) => resourceRoutes(store, prefix, resource))];
+/** Every route of one version of the API. */
+export function createRoutes(store: Store, dialect: Dialect): readonly Route[] {
+  return [heartbeat, ...resources.flatMap((resource) => resourceRoutes({ store, dialect, resource }))];
 }
 
 const heartbeat: Route = {
@@ -42,7 +43,8 @@ const heartbeat: Route = {
   handle: () => ({ status: 200, body: { data: {} } }),
 };
 
-function resourceRoutes(store: Store, prefix: string, resource: Resource): Route[] {
+function resourceRoutes(collection: Collection): Route[] {
+  const { resource } = collection;
   const { kind, path, plural, singular, create, update } = resource;
   const routes: Route[] = [
     {
@@ -52,7 +54,7 @@ function resourceRoutes(store: Store, prefix: string, resource: Resource): Route
       summary: `List ${plural}, in the order of creation`,
       outcome: 'page',
       resource,
-      handle: ({ query }) => listPage(store, resource, query),
+      handle: ({ query }) => listPage(collection, query),
     },
     {
       method: 'GET',
@@ -61,7 +63,7 @@ function resourceRoutes(store: Store, prefix: string, resource: Resource): Route
       summary: `Read a ${singular}`,
       outcome: 'one',
       resource,
-      handle: ({ id }) => readOne(store, resource, id),
+      handle: ({ id }) => readOne(collection, id),
     },
     {
       method: 'DELETE',
@@ -70,7 +72,7 @@ function resourceRoutes(store: Store, prefix: string, resource: Resource): Route
       summary: `Delete a ${singular}`,
       outcome: 'nothing',
       resource,
-      handle: ({ id }) => removeOne(store, resource, id),
+      handle: ({ id }) => removeOne(collection, id),
     },
   ];
   if (create !== undefined) {
@@ -80,7 +82,7 @@ function resourceRoutes(store: Store, prefix: string, resource: Resource): Route
       ...create,
       outcome: 'created',
       resource,
-      handle: async ({ attributes }) => createOne(store, resource, await attributes(), prefix),
+      handle: async ({ accepted }) => createOne(collection, await accepted()),
     });
   }
   if (update !== undefined) {
@@ -90,7 +92,7 @@ function resourceRoutes(store: Store, prefix: string, resource: Resource): Route
       ...update,
       outcome: 'one',
       resource,
-      handle: async ({ id, attributes }) => updateOne(store, resource, id, await attributes()),
+      handle: async ({ id, accepted }) => updateOne(collection, id, await accepted()),
     });
   }
   return routes;

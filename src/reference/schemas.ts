@@ -4,7 +4,7 @@ import type { ResourceKind } from './store.ts';
 /** What becomes of an attribute that V2 does not have: the specification allows both. */
 export type UnknownAttributes = 'refuse' | 'strip';
 
-/** What a request body may hold, by the kind of resource it creates or updates. */
+/** What the parameters of a request may be, by the kind of resource it creates or updates. */
 export type Schemas = Readonly<Record<ResourceKind, z.ZodObject>>;
 
 /** The address attributes that V1 kept directly on a property. */
@@ -18,15 +18,28 @@ export const addressAttributes = [
   'longitude',
 ] as const;
 
+/** Where the versions of the API spell the same things differently. */
+export interface Spelling {
+  readonly address: 'nested' | 'flat';
+  readonly highlight: 'highlight_type' | 'transition_type';
+  /** Further top-level attributes of every resource, with any value. */
+  readonly further: readonly string[];
+}
+
+/** As V2 has them. */
+export const spellingOfV2: Spelling = { address: 'nested', highlight: 'highlight_type', further: [] };
+
 /**
- * The request schemas of V2. Only a client's name is required; any other attribute may be absent or null.
+ * The schemas of parameters. Only a client's name is required; any other attribute may be absent or null.
  * Names beyond those of the specification and the public documentation are assumptions.
  */
-export function createSchemas(unknown: UnknownAttributes): Schemas {
+export function createSchemas(unknown: UnknownAttributes, spelling: Spelling): Schemas {
   const object = (shape: z.ZodRawShape): z.ZodObject =>
     unknown === 'refuse' ? z.strictObject(shape) : z.object(shape);
+  const further = Object.fromEntries(spelling.further.map((name) => [name, z.json().optional()]));
+  const resource = (shape: z.ZodRawShape): z.ZodObject => object({ ...shape, ...further });
 
-  const address = object({
+  const address = {
     street_address: text,
     suburb: text,
     state: text,
@@ -34,13 +47,13 @@ export function createSchemas(unknown: UnknownAttributes): Schemas {
     country: text,
     latitude: number,
     longitude: number,
-  });
+  };
   const propertyAttributes = {
     display_name: text,
     external_reference: text,
     property_type: text,
     client: object({ id, name: text, external_reference: text }).nullish(),
-    address: address.nullish(),
+    ...(spelling.address === 'flat' ? address : { address: object(address).nullish() }),
   };
   const property = {
     property_id: id,
@@ -50,8 +63,8 @@ export function createSchemas(unknown: UnknownAttributes): Schemas {
   };
 
   return {
-    client: object({ name: z.string(), email: text, phone: text, external_reference: text, notes: text }),
-    contact: object({
+    client: resource({ name: z.string(), email: text, phone: text, external_reference: text, notes: text }),
+    contact: resource({
       name: text,
       first_name: text,
       last_name: text,
@@ -62,7 +75,7 @@ export function createSchemas(unknown: UnknownAttributes): Schemas {
       external_reference: text,
       notes: text,
     }),
-    booking: object({
+    booking: resource({
       ...property,
       client_id: id,
       contact_id: id,
@@ -72,22 +85,22 @@ export function createSchemas(unknown: UnknownAttributes): Schemas {
       services: z.array(z.string()).nullish(),
       notes: text,
     }),
-    floor_plan_order: object({
+    floor_plan_order: resource({
       ...property,
       client_id: id,
       external_id: text,
       external_reference: text,
       notes: text,
     }),
-    post_production_order: object({
+    post_production_order: resource({
       ...property,
       client_id: id,
       external_id: text,
       external_reference: text,
-      highlight_type: text.describe('Called transition_type in V1; any value.'),
+      [spelling.highlight]: text.describe('Any value; highlight_type in V2, transition_type in V1.'),
       notes: text,
     }),
-    virtual_tour: object({
+    virtual_tour: resource({
       ...property,
       client_id: id,
       name: text,
@@ -96,7 +109,7 @@ export function createSchemas(unknown: UnknownAttributes): Schemas {
       external_reference: text,
       notes: text,
     }),
-    property: object(propertyAttributes),
+    property: resource(propertyAttributes),
   };
 }
 

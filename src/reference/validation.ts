@@ -3,25 +3,32 @@ import { Refusal, type Fault } from './answer.ts';
 import { addressAttributes } from './schemas.ts';
 import type { Attributes } from './store.ts';
 
-/** The attributes in `body` as `schema` lets them through; throws a 422 with a pointer to each that it does not. */
-export function acceptAttributes(schema: z.ZodObject, body: unknown): Attributes {
-  const outcome = schema.safeParse(body, { reportInput: true });
+/**
+ * The attributes in `parameters` as `schema` lets them through; throws a 422 with a pointer to each that it does not.
+ * `at` is where in the body the parameters are.
+ */
+export function acceptAttributes(
+  schema: z.ZodObject,
+  parameters: unknown,
+  at: readonly string[] = [],
+): Attributes {
+  const outcome = schema.safeParse(parameters, { reportInput: true });
   if (outcome.success) return outcome.data;
-  const faults = outcome.error.issues.flatMap((issue) => issueFaults(schema, issue));
+  const faults = outcome.error.issues.flatMap((issue) => issueFaults(schema, issue, at));
   throw new Refusal(422, faults.slice(0, mostFaults));
 }
 
 /** A hostile body can hold a million unknown names; nobody reads more than a few of them. */
 const mostFaults = 20;
 
-function issueFaults(schema: z.ZodObject, issue: z.core.$ZodIssue): Fault[] {
+function issueFaults(schema: z.ZodObject, issue: z.core.$ZodIssue, at: readonly string[]): Fault[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.slice(0, mostFaults).map((key) => ({
       detail: unknownDetail(schema, issue.path, key),
-      source: { pointer: pointer([...issue.path, key]) },
+      source: { pointer: pointer([...at, ...issue.path, key]) },
     }));
   }
-  return [{ detail: invalidDetail(issue), source: { pointer: pointer(issue.path) } }];
+  return [{ detail: invalidDetail(issue), source: { pointer: pointer([...at, ...issue.path]) } }];
 }
 
 /** Says what V2 wants instead where V1 had the attribute. */

@@ -1,0 +1,17 @@
+import type { Dialect } from './dialect.ts';
+import { createSchemas, spellingOfV2, type UnknownAttributes } from './schemas.ts';
+import { acceptAttributes } from './validation.ts';
+
+/** V2: flat bodies, stored as they come. */
+export function createV2(unknown: UnknownAttributes): Dialect {
+  const schemas = createSchemas(unknown, spellingOfV2);
+  return {
+    name: 'v2',
+    prefix: '/api/v2',
+    wrapper: undefined,
+    dated: true,
+    schemas,
+    accept: (kind, body) => ({ attributes: acceptAttributes(schemas[kind], body), deprecations: [] }),
+    present: (_kind, attributes) => attributes,
+  };
+}
