@@ -56,6 +56,7 @@ function pathFault(path: string): string | undefined {
   if (/%(?:2f|5c)/i.test(path)) return 'The path holds an encoded slash or backslash.';
   if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'The path holds an encoded control character.';
   if (/%3b/i.test(path)) return 'The path holds an encoded semicolon.';
+  if (/%(?:c[01]|e0%[89]|f0%8|f[5-9a-f])/i.test(path)) return 'The path holds an overlong encoding.';
   if (/%25[0-9a-f]{2}/i.test(path)) return 'The path is encoded twice.';
   if (/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) return 'The path holds a dot segment.';
   return undefined;

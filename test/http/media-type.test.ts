@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { readCoding } from '../../src/http/content-coding.ts';
+import { readJsonType } from '../../src/http/media-type.ts';
+
+test.each([
+  [undefined, 'other'],
+  ['', 'other'],
+  ['text/plain', 'other'],
+  ['text/json', 'other'],
+  ['application/jsonp', 'other'],
+  ['multipart/form-data; boundary="application/json"', 'other'],
+  ['application/json', 'json'],
+  ['Application/JSON', 'json'],
+  ['application/vnd.api+json', 'json'],
+  ['application/json;charset=utf-8', 'json'],
+  ['application/json ; charset="UTF-8" ; x=y', 'json'],
+  ['application/json ;', 'json'],
+  ['application/json; charset=us-ascii', 'json'],
+  ['application/json; charset=iso-8859-1', 'charset'],
+  ['application/json; charset=utf-8; charset=utf-16', 'charset'],
+  ['application/json; charset="utf-16"', 'charset'],
+  ['application/json, text/plain', 'ambiguous'],
+  ['application/json x', 'ambiguous'],
+  ['application/json; charset', 'ambiguous'],
+  ['application /json', 'ambiguous'],
+])('Content-Type %s is %s', (value, reading) => {
+  expect(readJsonType(value)).toBe(reading);
+});
+
+test.each([
+  [undefined, undefined],
+  ['', undefined],
+  ['identity', undefined],
+  ['gzip', 'gzip'],
+  ['X-GZIP', 'gzip'],
+  [' br ', 'br'],
+  ['deflate,', 'deflate'],
+  ['zstd', 'unsupported'],
+  ['gzip, br', 'unsupported'],
+  ['gzip, gzip', 'unsupported'],
+])('Content-Encoding %s is %s', (value, coding) => {
+  expect(readCoding(value)).toBe(coding);
+});

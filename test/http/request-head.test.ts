@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { readHead } from '../../src/http/request-head.ts';
+
+const limits = { count: 100, bytes: 16_384 };
+const read = (headers: readonly string[], trusted = false) => readHead(headers, limits, trusted);
+
+describe('fields that cross', () => {
+  test('keep order, repetition, spelling and bytes', () => {
+    const headers = ['X-B', '1', 'x-a', '', 'Set-Cookie', 'a', 'x-B', '2', 'Cookie', 'c=\u00e9'];
+    expect(read(headers).crossing).toEqual(headers);
+  });
+
+  test('are not those of the connection, nor those that Connection lists', () => {
+    const head = read([
+      ...[
+        'Connection',
+        'X-Gone, keep-alive',
+        'Keep-Alive',
+        '5',
+        'TE',
+        'trailers',
+        'Trailer',
+        'x',
+        'X-Gone',
+        '1',
+      ],
+      ...[
+        'Proxy-Connection',
+        'x',
+        'Proxy-Authorization',
+        'Basic x',
+        'Upgrade',
+        'h2c',
+        'X-Stays',
+        '1',
+        'Expect',
+        'x',
+      ],
+    ]);
+    expect(head.crossing).toEqual(['X-Stays', '1']);
+  });
+
+  test('cannot be taken away by a client that lists them in Connection (CVE-2024-45410)', () => {
+    const headers = [
+      'Authorization',
+      'k',
+      'Content-Type',
+      'x',
+      'x-api-version',
+      'v',
+      'X-Request-Id',
+      'i',
+      'traceparent',
+      't',
+    ];
+    const names =
+      'authorization, content-type, x-api-version, x-request-id, traceparent, x-forwarded-for, host';
+    expect(read(['Connection', names, ...headers]).crossing).toEqual(headers);
+  });
+
+  test('say where a request came from only when a trusted proxy says so: anyone can write the others', () => {
+    const headers = ['X-Forwarded-For', '1.2.3.4', 'Forwarded', 'for=1.2.3.4', 'X-Real-IP', '1.2.3.4'];
+    expect(read(headers).crossing).toEqual([]);
+    expect(read(headers, true).crossing).toEqual(headers);
+  });
+});
+
+describe('what two readers could read differently', () => {
+  test.each([
+    'Host',
+    'Authorization',
+    'Content-Type',
+    'Content-Length',
+    'x-api-version',
+    'Transfer-Encoding',
+  ])('a second %s, even with the same value', (name) => {
+    expect(read([name, '1', name.toLowerCase(), '1']).fault?.status).toBe(400);
+  });
+
+  test.each(['X_Api_Version', 'content_length', 'Transfer_Encoding', 'x_forwarded_for', 'content_type'])(
+    '%s is read as the field with hyphens by servers that follow CGI',
+    (name) => {
+      expect(read([name, '1']).fault?.status).toBe(400);
+    },
+  );
+
+  test('other names with underscores cross', () => {
+    expect(read(['X_Custom', '1']).crossing).toEqual(['X_Custom', '1']);
+  });
+
+  test.each([
+    [['Transfer-Encoding', 'chunked', 'Content-Length', '5'], 400],
+    [['Content-Length', '5', 'Transfer-Encoding', 'chunked'], 400],
+    [['Transfer-Encoding', ''], 400],
+    [['Transfer-Encoding', ',chunked'], 400],
+    [['Transfer-Encoding', 'chunked,'], 400],
+    [['Transfer-Encoding', '\u000bchunked'], 400],
+    [['Transfer-Encoding', 'gzip, chunked'], 501],
+    [['Transfer-Encoding', 'chunked, chunked'], 501],
+    [['Transfer-Encoding', 'identity'], 501],
+    [['Content-Length', '+5'], 400],
+    [['Content-Length', '5, 5'], 400],
+    [['Content-Length', '0x5'], 400],
+    [['Content-Length', ''], 400],
+    [['Content-Length', '9999999999999999999'], 400],
+    [['X', 'a\u0000b'], 400],
+    [['X', 'a\u007fb'], 400],
+    [['X', 'a\u000ab'], 400],
+  ])('%j', (headers, status) => {
+    expect(read(headers).fault?.status).toBe(status);
+  });
+});
+
+test('a header section beyond the count or the size is refused, also when its end would hold the key', () => {
+  const many = Array.from({ length: 100 }, (_, index) => [`x-${index}`, '1']).flat();
+  expect(read(many).fault).toBeUndefined();
+  expect(read([...many, 'Authorization', 'k']).fault?.status).toBe(431);
+  expect(read(['x', 'y'.repeat(16_400)]).fault?.status).toBe(431);
+});

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { readTarget } from '../../src/http/target.ts';
+
+/** Each target with the attack that it is. */
+const refused: readonly (readonly [target: string, attack: string])[] = [
+  ['http://evil.example/api/v1/clients', 'absolute form names another origin'],
+  ['//evil.example/api/v1/clients', 'a network path names another origin where a URL is resolved'],
+  ['@evil.example/api/v1', 'what stands before an @ is user information once an origin is put in front'],
+  ['.evil.example/api/v1', 'an origin put in front becomes another host'],
+  [':81/api/v1', 'an origin put in front gets another port'],
+  ['evil.example:443', 'authority form asks for a tunnel'],
+  ['', 'nothing at all'],
+  ['/api/v1/../v2/x', 'a dot segment leaves the prefix that was judged'],
+  ['/api/v1/..', 'a last dot segment leaves the prefix'],
+  ['/./api/v1/clients', 'a router that resolves it sees a prefix that the bytes do not have'],
+  ['/api/v1/%2e%2e/v2/x', 'an encoded dot segment is one for every URL parser'],
+  ['/api/v1/.%2E/v2/x', 'a half encoded dot segment is one too'],
+  ['/api/v1/%2e/x', 'an encoded single dot is dropped'],
+  ['/api/v1%2fclients', 'an encoded slash is a slash for some servers'],
+  ['/api/v1/x%2F..%2Fv2', 'encoded slashes hide dot segments'],
+  ['/api/v1/..%5c..%5cx', 'an encoded backslash is a slash for some servers'],
+  ['/api/v1\\..\\x', 'a backslash is a slash for URL parsers'],
+  ['/api/v1/..;/x', 'servers that drop path parameters see a dot segment'],
+  ['/api/v1;a=b/x', 'servers that drop path parameters see another prefix'],
+  ['/api/v1/x%3b/y', 'an encoded semicolon is one for servers that decode first'],
+  ['/api/v1//clients', 'servers that merge slashes see another path'],
+  ['/api/v1/%00', 'NUL ends the path for readers written in C'],
+  ['/api/v1/%0d%0aX:1', 'encoded line ends become headers where a path is decoded and written'],
+  ['/api/v1/%252e%252e/x', 'a reader that decodes twice sees a dot segment'],
+  ['/api/v1/%c0%ae%c0%ae/x', 'an overlong encoding is a dot for lenient decoders of UTF-8'],
+  ['/api/v1/100%', 'a lone percent sign has no one reading'],
+  ['/api/v1/%zz', 'a percent sign without digits has no one reading'],
+  ['/api/v1/x#/../..', 'a fragment is cut by one reader and kept by the other'],
+  ['/api/v1/\u00e9', 'bytes beyond ASCII are encoded by one reader and refused by the other'],
+  ['/api/v1/a b', 'a space ends the target for a lenient parser'],
+  ['/api/v1/\u0000', 'a raw NUL'],
+];
+
+describe('a target that two readers could read differently', () => {
+  test.each(refused)('%s: %s', (target) => {
+    expect(readTarget(target).fault).toBeTypeOf('string');
+  });
+});
+
+describe('a target that everyone reads alike', () => {
+  test.each([
+    ['/api/v1/clients', '/api/v1', '/clients', ''],
+    ['/api/v1', '/api/v1', '', ''],
+    ['/api/v1/', '/api/v1', '/', ''],
+    ['/api/v2/x?y=/../%2e%2e//;\\&z', '/api/v2', '/x', '?y=/../%2e%2e//;\\&z'],
+    ['/api/v2/x?', '/api/v2', '/x', '?'],
+    ['/api/v1?data=1', '/api/v1', '', '?data=1'],
+    ['/api/v1/a%20b/%7Ec.json', '/api/v1', '/a%20b/%7Ec.json', ''],
+    ['/api/v1/a.b/..c/.d', '/api/v1', '/a.b/..c/.d', ''],
+    ['/api/v2/"<>{}|^`/@x', '/api/v2', '/"<>{}|^`/@x', ''],
+  ])('%s', (target, prefix, rest, query) => {
+    expect(readTarget(target)).toEqual({ fault: undefined, prefix, rest, query });
+  });
+
+  test.each([
+    '/',
+    '/api',
+    '/api/v10/x',
+    '/api/v3',
+    '/API/v1/x',
+    '/api/V1/x',
+    '/%61pi/v1/x',
+    '/x/api/v1',
+    '*',
+  ])('%s is under neither prefix', (target) => {
+    expect(readTarget(target)).toMatchObject({ fault: undefined, prefix: undefined });
+  });
+});
