@@ -1,0 +1,239 @@
+import { describe, expect, test } from 'vitest';
+import { gatewayFor } from '../support/gateway.ts';
+import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+
+const head = 'POST /api/v2/x HTTP/1.1\r\nHost: g\r\n';
+
+/** Each request with the attack that it is. None may reach V2, and each closes the connection. */
+const refused: readonly (readonly [bytes: string, status: number, attack: string])[] = [
+  [
+    `${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    400,
+    'TE and CL: two ends of the request (CL.TE)',
+  ],
+  [
+    `${head}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n`,
+    400,
+    'the same the other way round (TE.CL)',
+  ],
+  [`${head}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!`, 400, 'two lengths'],
+  [
+    `${head}Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello`,
+    400,
+    'the same length twice: some readers join them',
+  ],
+  [`${head}Content-Length: 5, 5\r\n\r\nhello`, 400, 'a list of lengths'],
+  [`${head}Content-Length: +5\r\n\r\nhello`, 400, 'a signed length'],
+  [`${head}Content-Length: 0x5\r\n\r\nhello`, 400, 'a hexadecimal length'],
+  [`${head}Content-Length: -1\r\n\r\n`, 400, 'a negative length'],
+  [`${head}Content-Length : 5\r\n\r\nhello`, 400, 'a space before the colon hides a length'],
+  [`${head}Content-Length: 5 5\r\n\r\nhello`, 400, 'a space in a length'],
+  [`${head}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n`, 400, 'two codings'],
+  [`${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`, 501, 'a coding that looks like chunked (TE.TE)'],
+  [`${head}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`, 501, 'a coding that cannot be read'],
+  [`${head}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`, 400, 'chunked is not last'],
+  [`${head}Transfer-Encoding:\r\n\r\n`, 400, 'an empty coding'],
+  [`${head}Transfer-Encoding: ,chunked\r\n\r\n0\r\n\r\n`, 400, 'an empty list element before chunked'],
+  [`${head}Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\n`, 400, 'a vertical tab before chunked'],
+  [`${head}X: 1\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400, 'obs-fold hides a header'],
+  [`${head}X: 1\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400, 'a bare LF hides a header'],
+  [`${head}X: 1\rTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400, 'a bare CR hides a header'],
+  [`${head}X: a\0b\r\n\r\n`, 400, 'NUL in a value ends it for readers written in C'],
+  [`${head}: 1\r\n\r\n`, 400, 'a header without a name'],
+  [`${head}X Y: 1\r\n\r\n`, 400, 'a space in a name'],
+  [`${head}X_Api_Version: 2020-01-01\r\n\r\n`, 400, 'an alias of x-api-version for servers that follow CGI'],
+  [`${head}Transfer-Encoding: chunked\r\n\r\nx\r\n`, 400, 'a chunk size that is none'],
+  [`${head}Transfer-Encoding: chunked\r\n\r\n-1\r\nx\r\n0\r\n\r\n`, 400, 'a negative chunk size'],
+  [`${head}Transfer-Encoding: chunked\r\n\r\n0x1\r\nx\r\n0\r\n\r\n`, 400, 'a prefixed chunk size'],
+  [`${head}Transfer-Encoding: chunked\r\n\r\n1 \r\nx\r\n0\r\n\r\n`, 400, 'a space behind a chunk size'],
+  [
+    `${head}Transfer-Encoding: chunked\r\n\r\n1\nx\r\n0\r\n\r\n`,
+    400,
+    'a chunk size that ends with a bare LF',
+  ],
+  [`${head}Transfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n0\r\n\r\n`, 400, 'a chunk longer than its size'],
+  [`${head}Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nx`, 400, 'a chunk size that overflows'],
+  ['POST /api/v2/x HTTP/1.1\r\n\r\n', 400, 'no Host'],
+  [
+    'POST /api/v2/x HTTP/1.1\r\nHost: g\r\nHost: g\r\n\r\n',
+    400,
+    'two hosts: routers and origins pick different ones',
+  ],
+  ['POST /api/v2/x HTTP/1.1\r\nHost: g/x\r\n\r\n', 400, 'a Host that is a path'],
+  ['POST /api/v2/x HTTP/1.1\r\nHost: u@g\r\n\r\n', 400, 'a Host with user information'],
+  ['POST /api/v2/x HTTP/1.1\r\nHost:\r\n\r\n', 400, 'an empty Host'],
+  [
+    'POST /api/v2/x HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    400,
+    'chunks in HTTP/1.0, which has none',
+  ],
+  ['POST /api/v2/x HTTP/2.0\r\nHost: g\r\n\r\n', 505, 'a version that this connection does not speak'],
+  ['POST /api/v2/x HTTP/0.9\r\nHost: g\r\n\r\n', 505, 'a version without heads'],
+  ['POST /api/v2/x HTTP/1.2\r\nHost: g\r\n\r\n', 505, 'a version that does not exist'],
+  ['POST /api/v2/x\r\n\r\n', 505, 'a request line of HTTP/0.9'],
+  ['POST /api/v2/x y HTTP/1.1\r\nHost: g\r\n\r\n', 400, 'a space in the target'],
+  ['PO ST /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n', 400, 'a space in the method'],
+  ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'TLS on a plain port'],
+  ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'the preface of HTTP/2 without TLS'],
+  [`${head}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n`, 400, 'two keys'],
+  [`${head}Content-Type: text/plain\r\nContent-Type: application/json\r\n\r\n`, 400, 'two media types'],
+  [`${head}x-api-version: 2025-01-01\r\nX-API-Version: 2026-01-01\r\n\r\n`, 400, 'two versions'],
+  [
+    `${head}Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n`,
+    501,
+    'an upgrade: bytes behind it are not HTTP',
+  ],
+  ['CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n', 501, 'a tunnel'],
+  [`${head}Expect: 200-ok\r\n\r\n`, 417, 'an expectation that nobody meets'],
+  [`${head}X: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'a header section beyond the limit'],
+  [`${head}${'x: 1\r\n'.repeat(101)}Authorization: k\r\n\r\n`, 431, 'more fields than the limit'],
+];
+
+describe('a request that is not one request for everyone is refused, and its connection closes', () => {
+  test.each(refused)('%j: %i, %s', async (bytes, status) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const client = rawClient(gateway.port);
+    client.write(bytes);
+    const answer = await client.end(3000);
+    expect(statusOf(answer)).toBe(status);
+    expect(answer.text).toMatch(/\r\nx-gateway-error: /i);
+    expect(answer.text).toMatch(/\r\nconnection: close\r\n/i);
+    expect(answer.text).toContain('{"errors":[{"status":"');
+    expect(answer.closed).toBe(true);
+    expect(v2.received.join('')).not.toMatch(/\r\n\r\n[^]*HTTP\/1/);
+    expect((await gateway.entry()).verdict).toBe('refused');
+    expect(gateway.surprises).toEqual([]);
+  });
+});
+
+test('an invalid pipelined request does not spoil the answer before it', async () => {
+  const v2 = await rawServer((socket) => {
+    setTimeout(() => socket.write(ok('"first"')), 100);
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\nBROKEN\r\n\r\n');
+  const { text, closed } = await client.end();
+  expect(text).toMatch(/^HTTP\/1\.1 200 [^]*"first"HTTP\/1\.1 400 /);
+  expect(closed).toBe(true);
+});
+
+test('pipelined requests are answered in their order, though the second answer came first', async () => {
+  const v2 = await rawServer((socket, request) => {
+    if (request.includes('/slow')) setTimeout(() => socket.write(ok('"slow"')), 100);
+    else socket.write(ok('"fast"'));
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('GET /api/v2/slow HTTP/1.1\r\nHost: g\r\n\r\nGET /api/v2/fast HTTP/1.1\r\nHost: g\r\n\r\n');
+  const { text } = await client.until(/"slow"[^]*"fast"/);
+  expect(text).toMatch(/"slow"[^]*"fast"/);
+});
+
+test('what follows a request that said close is not a request: it could be smuggled', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write(
+    'GET /api/v2/a HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\nGET /api/v2/b HTTP/1.1\r\nHost: g\r\n\r\n',
+  );
+  const { text, closed } = await client.end();
+  expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(1);
+  expect(closed).toBe(true);
+  expect(v2.received.join('')).not.toContain('/api/v2/b');
+});
+
+test('chunks are framed anew: extensions and trailers of the client stop here', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  const answer = await exchange(
+    gateway.port,
+    `${head}Transfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n02\r\nde\r\n0\r\n\r\n`,
+  );
+  expect(statusOf(answer)).toBe(200);
+  expect(v2.received[0]).toMatch(/content-length: 5\r\n\r\nabcde$/);
+});
+
+test('a HTTP/1.0 client gets an answer that ends with its connection, without chunks', async () => {
+  const v2 = await rawServer((socket) =>
+    socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n'),
+  );
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('GET /api/v2/x HTTP/1.0\r\n\r\n');
+  const { text, closed } = await client.end();
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:(?!chunked)[^])*\r\n\r\nabc$/);
+  expect(closed).toBe(true);
+});
+
+test('HEAD, 204 and 304 have no body, and keep the connection', async () => {
+  const v2 = await rawServer((socket, request) => {
+    if (request.startsWith('HEAD'))
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 99\r\nETag: "a"\r\n\r\n');
+    else if (request.includes('/204')) socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+    else socket.write('HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n');
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('HEAD /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+  expect((await client.until(/\r\n\r\n/)).text).toMatch(/Content-Length: 99\r\nETag: "a"\r\n/);
+  client.write('GET /api/v2/204 HTTP/1.1\r\nHost: g\r\n\r\n');
+  expect((await client.until(/ 204 [^]*\r\n\r\n/)).text).not.toContain('chunked');
+  client.write('GET /api/v2/304 HTTP/1.1\r\nHost: g\r\n\r\n');
+  const { text, closed } = await client.until(/ 304 [^]*\r\n\r\n/);
+  expect(text).toMatch(/ 304 Not Modified\r\nContent-Length: 99\r\n/);
+  expect(closed).toBe(false);
+});
+
+test('Expect: 100-continue is answered here, only when the body is wanted, and never sent on', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write(`${head}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n`);
+  expect((await client.until(/100 Continue\r\n\r\n/)).text).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
+  client.write('hi');
+  expect((await client.until(/200 OK[^]*\}$/)).text).toContain('200 OK');
+  expect(v2.received[0]).not.toMatch(/expect/i);
+  const unwanted = await exchange(
+    gateway.port,
+    'POST /x HTTP/1.1\r\nHost: g\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n',
+  );
+  expect(unwanted.text).toMatch(/^HTTP\/1\.1 404 /);
+});
+
+test('1xx of V2 cross as they come, and trailers too', async () => {
+  const v2 = await rawServer((socket) => {
+    socket.write('HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n');
+    setTimeout(() => {
+      socket.write(
+        'HTTP/1.1 200 OK\r\nTrailer: x-sum\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nx-sum: 7\r\n\r\n',
+      );
+    }, 50);
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+  const { text } = await client.until(/x-sum: 7\r\n\r\n$/);
+  expect(text).toMatch(
+    /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>; rel=preload\r\n\r\nHTTP\/1\.1 200 OK\r\n/,
+  );
+  expect(text).toMatch(/Trailer: x-sum\r\n/);
+  expect(text).toMatch(/\r\n0\r\nx-sum: 7\r\n\r\n$/);
+});
+
+test('an early answer reaches a client that is still sending, and its connection serves on', async () => {
+  const v2 = await rawServer(() => {});
+  v2.server.on('connection', (socket) => {
+    socket.once('data', () => socket.write(ok('"no"').replace('200 OK', '403 Forbidden')));
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write(`${head}Content-Length: 200000\r\n\r\n${'x'.repeat(100_000)}`);
+  const early = await client.until(/"no"/);
+  expect(statusOf(early)).toBe(403);
+  client.write('x'.repeat(100_000));
+  client.write('GET /other HTTP/1.1\r\nHost: g\r\n\r\n');
+  expect((await client.until(/ 404 /)).text).toMatch(/ 404 /);
+});
