@@ -36,7 +36,7 @@ export const spellingOfV2: Spelling = { address: 'nested', highlight: 'highlight
 export function createSchemas(unknown: UnknownAttributes, spelling: Spelling): Schemas {
   const object = (shape: z.ZodRawShape): z.ZodObject =>
     unknown === 'refuse' ? z.strictObject(shape) : z.object(shape);
-  const further = Object.fromEntries(spelling.further.map((name) => [name, z.json().optional()]));
+  const further = Object.fromEntries(spelling.further.map((name) => [name, z.unknown().optional()]));
   const resource = (shape: z.ZodRawShape): z.ZodObject => object({ ...shape, ...further });
 
   const address = {

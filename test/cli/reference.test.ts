@@ -55,7 +55,7 @@ test('with a file, data survives a restart, and two commands share it', async ()
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const env = { GATEWAY_REFERENCE_DB: join(folder, 'v2.db'), GATEWAY_REFERENCE_LISTEN: '127.0.0.1:0' };
   const first = [command([], env), command([], env)];
-  const sends = (await Promise.all(first.map(started))).map(sender);
+  const sends = (await Promise.all(first.map(started))).map((origin) => sender(origin));
   await Promise.all(
     sends.flatMap((send) => Array.from({ length: 50 }, () => send('POST /clients', { name: 'x' }))),
   );

@@ -2,9 +2,10 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { beforeAll, expect, test } from 'vitest';
+import type { DialectName } from '../../src/reference/dialect.ts';
 import { createReference } from '../../src/reference/reference.ts';
 import { openReferenceStore } from '../../src/node/reference-store.ts';
-import { service, type Reply } from './service.ts';
+import { sender, service, type Reply } from './service.ts';
 
 /* oxlint-disable typescript/no-explicit-any -- a description is a tree of anything */
 let api: any;
@@ -21,9 +22,10 @@ beforeAll(async () => {
   };
 });
 
-async function describe(unknown: 'refuse' | 'strip' = 'refuse'): Promise<any> {
-  const app = createReference({ store: openReferenceStore(undefined), unknown, now: () => 0 });
-  return (await app.request('/api/v2/openapi.json')).json();
+async function describe(unknown: 'refuse' | 'strip' = 'refuse', name: DialectName = 'v2'): Promise<any> {
+  const parts = { deprecated: ['legacy_code'], dialects: [name] };
+  const app = createReference({ store: openReferenceStore(undefined), unknown, now: () => 0, ...parts });
+  return (await app.request(`/api/${name}/openapi.json`)).json();
 }
 
 test.each(['refuse', 'strip'] as const)(
@@ -117,6 +119,25 @@ test('every described route answers as described, when all is well and when not'
     if (attributes !== undefined) await exchange(method, path, '1', '{');
   }
   expect(answered.size).toBe(described().length);
+});
+
+test('V1 is described as it answers', async () => {
+  const { origin } = await service({ dialects: ['v1'] });
+  const v1 = await describe('refuse', 'v1');
+  const { post } = v1.paths['/api/v1/orders/floor_plans'];
+  const ajv = new Ajv2020({ strict: false });
+  addFormats.default(ajv);
+  ajv.addSchema({ $id: 'v1', components: v1.components });
+  const fits = (schema: unknown, value: unknown): boolean =>
+    ajv.validate(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"v1#/')), value);
+
+  const wrapped = { data: { property: { suburb: 'x' } } };
+  const request = post.requestBody.content['application/json'].schema;
+  expect([fits(request, wrapped), fits(request, wrapped.data)]).toEqual([true, false]);
+  const reply = await sender(origin, '/api/v1')('POST /orders/floor_plans', wrapped);
+  const { content, headers } = post.responses[201];
+  expect(fits(content['application/json'].schema, reply.body)).toBe(true);
+  expect(Object.keys(headers)).toEqual(['location']);
 });
 
 test('the described bodies are the accepted ones', async () => {

@@ -23,11 +23,11 @@ export async function service(options: ReferenceOptions = {}): Promise<{ send: S
 }
 
 /** A body that is a string or bytes goes as it is, anything else as JSON. */
-export function sender(origin: string): Send {
+export function sender(origin: string, prefix = '/api/v2'): Send {
   return async (line, body, headers = {}) => {
     const [method = '', path = ''] = line.split(' ');
     const raw = typeof body === 'string' || body instanceof Uint8Array;
-    const response = await fetch(`${origin}/api/v2${path}`, {
+    const response = await fetch(`${origin}${prefix}${path}`, {
       method,
       headers: { authorization: 'Bearer key', 'content-type': 'application/json', ...headers },
       body: raw ? new Blob([new Uint8Array(Buffer.from(body))]) : JSON.stringify(body),
