@@ -13,7 +13,7 @@ import {
 export interface Filter {
   /** In one spelling: what goes into addresses. */
   readonly text: string;
-  accepts(entry: Entry): boolean;
+  readonly accepts: (entry: Entry) => boolean;
 }
 
 /** What is wrong with the text of a filter: a sentence, and where, in UTF-16 code units. */

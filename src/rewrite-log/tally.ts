@@ -39,9 +39,9 @@ export interface DayTally {
   readonly rewritten: BitSet;
 }
 
-/** Clients, operations of one client, and days beyond which nothing new is kept: memory stays flat whatever the logs say. */
+/** Clients, operations or changes of one client, and days beyond which nothing new is kept: memory stays flat whatever the logs say. */
 const CLIENTS = 20_000;
-const OPERATIONS = 1000;
+const NAMES = 1000;
 const DAYS = 4000;
 
 /** The client of requests without a key. */
@@ -52,6 +52,10 @@ export class Tally {
   readonly clients = new Map<string, ClientTally>();
   readonly days = new Map<string, DayTally>();
   readonly census = new CensusTally();
+  /** Use of V1 by operation, of changes by id, and of rules by `<change> <rule>`, of all clients together. */
+  readonly operations = new Map<string, Span>();
+  readonly changes = new Map<string, Span>();
+  readonly rules = new Map<string, Span>();
   entries = 0;
   v1 = 0;
   v2 = 0;
@@ -84,15 +88,18 @@ export class Tally {
     const operation = entry.operation ?? '(other)';
     this.census.add(operation, entry);
     if (entry.verdict === 'refused') day.refused += 1;
+    const { work, changes } = this.#summaries.of(entry.edits);
+    use(this.operations, operation, entry.time);
+    for (const { change, rules } of changes) {
+      use(this.changes, change, entry.time);
+      for (const rule of rules) use(this.rules, `${change} ${rule}`, entry.time);
+    }
     const client = this.#client(entry.client ?? NO_KEY);
     if (client === undefined) return;
-    const { work, changes } = this.#summaries.of(entry.edits);
     mark(client.v1, entry.time);
     if (entry.verdict === 'refused') client.refused += 1;
     if (entry.apiVersion?.why === 'invalid') client.invalidVersions += 1;
-    const used = client.operations.get(operation);
-    if (used !== undefined) mark(used, entry.time);
-    else if (client.operations.size < OPERATIONS) client.operations.set(operation, begun(entry.time));
+    use(client.operations, operation, entry.time);
     for (const { change, rules } of changes) {
       const known = client.changes.get(change);
       if (known === undefined) {
@@ -143,6 +150,12 @@ export class Tally {
     this.#dayName = name;
     return day;
   }
+}
+
+function use(spans: Map<string, Span>, name: string, time: string): void {
+  const known = spans.get(name);
+  if (known !== undefined) mark(known, time);
+  else if (spans.size < NAMES) spans.set(name, begun(time));
 }
 
 function begun(time: string): Span {
