@@ -1,0 +1,69 @@
+import type { Hono } from 'hono';
+import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
+import type { EntriesPage } from './api.ts';
+import { entryDetail } from './entry-detail.ts';
+import { entryStream } from './entry-stream.ts';
+import { failureBody } from './failure-body.ts';
+import { stateOf } from './figure-routes.ts';
+import type { InspectorParts } from './inspector.ts';
+
+/** Entries on one page of the API, at most. */
+const PAGE = 500;
+
+/** Adds `/entries`, `/entries/stream` and `/entries/:seq`. */
+export function entryRoutes(app: Hono, parts: InspectorParts): void {
+  const { ring, capture } = parts.view;
+  app.get('/entries', (c) => {
+    const filter = parseFilter(c.req.query('filter') ?? '');
+    if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
+    const limit = Math.min(PAGE, wholeNumber(c.req.query('limit')) ?? 100);
+    const before = wholeNumber(c.req.query('before')) ?? ring.latest + 1;
+    const found = ring.before(before, Math.max(1, limit), filter.accepts);
+    const last = found.at(-1);
+    const page: EntriesPage = {
+      run: parts.run,
+      entries: found.map(({ seq, entry }) => Object.assign({ seq }, entry)),
+      ...(last !== undefined && found.length >= limit && last.seq > ring.oldest ? { next: last.seq } : {}),
+      oldest: ring.oldest,
+      latest: ring.latest,
+    };
+    return c.json(page);
+  });
+  app.get('/entries/stream', (c) => {
+    const filter = parseFilter(c.req.query('filter') ?? '');
+    if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
+    const after =
+      resumeAt(c.req.header('last-event-id'), parts) ?? wholeNumber(c.req.query('after')) ?? ring.latest;
+    return entryStream({
+      ring,
+      run: parts.run,
+      filter,
+      after: Math.min(after, ring.latest),
+      state: () => stateOf(parts),
+      every: parts.every,
+    });
+  });
+  app.get('/entries/:seq{[0-9]+}', (c) => {
+    const seq = Number(c.req.param('seq'));
+    const entry = ring.at(seq);
+    if (entry === undefined) {
+      const detail = `There is no entry ${seq}; the ring holds ${ring.oldest} to ${ring.latest}.`;
+      return c.json(failureBody(404, 'no-entry', detail), 404);
+    }
+    const rules = parts.rulesOf(entry.ruleBook);
+    return c.json(
+      entryDetail({ run: parts.run, seq, entry, kept: capture.of(seq), rules, origin: parts.origin }),
+    );
+  });
+}
+
+/** A reader of the run before gets everything of this one. */
+function resumeAt(eventId: string | undefined, { run }: InspectorParts): number | undefined {
+  if (eventId === undefined || eventId === '') return undefined;
+  const dash = eventId.lastIndexOf('-');
+  return eventId.slice(0, dash) === run ? (wholeNumber(eventId.slice(dash + 1)) ?? 0) : 0;
+}
+
+function wholeNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}

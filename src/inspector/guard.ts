@@ -1,0 +1,119 @@
+import type { MiddlewareHandler } from 'hono';
+import { failureBody } from './failure-body.ts';
+
+/** Who may come in. */
+export interface GuardOptions {
+  /** Undefined where the listener is on loopback and needs none. */
+  readonly token: string | undefined;
+  /** Host names, beside addresses and `localhost`, that the admin listener is reached by. */
+  readonly hosts: readonly string[];
+}
+
+/** Only what the page is made of may be loaded or asked, and only from here; nobody may frame it. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+} as const;
+
+/** Puts the page's policy on every answer. */
+export function secureHeaders(): MiddlewareHandler {
+  return async (c, next) => {
+    await next();
+    for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
+  };
+}
+
+/**
+ * Refuses requests that another site's page makes: through a name that was made to point here (DNS rebinding; an address or
+ * `localhost` cannot be), or across sites.
+ */
+export function sameSite({ hosts }: GuardOptions): MiddlewareHandler {
+  const allowed = new Set(hosts.map((host) => host.toLowerCase()));
+  return async (c, next) => {
+    const host = c.req.header('host') ?? '';
+    if (!isOwnHost(host, allowed)) {
+      const detail = 'The Host is neither an address nor localhost; list the name in GATEWAY_ADMIN_HOSTS.';
+      return c.json(failureBody(403, 'foreign-host', detail), 403);
+    }
+    const origin = c.req.header('origin');
+    const isCross =
+      c.req.header('sec-fetch-site') === 'cross-site' && c.req.header('sec-fetch-mode') !== 'navigate';
+    if (isCross || (origin !== undefined && URL.parse(origin)?.host !== host.toLowerCase())) {
+      return c.json(failureBody(403, 'cross-site', 'Pages of other sites may not ask this.'), 403);
+    }
+    return next();
+  };
+}
+
+function isOwnHost(host: string, allowed: ReadonlySet<string>): boolean {
+  const name = host.toLowerCase().replace(/:\d*$/, '');
+  return /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]|localhost)$/.test(name) || allowed.has(name);
+}
+
+const COOKIE = 'inspector';
+
+/** Lets in who shows the token, as a bearer or in the cookie that `loginCookie` made. */
+export function tokenGate({ token }: GuardOptions): MiddlewareHandler {
+  return async (c, next) => {
+    if (token === undefined) return next();
+    const bearer = /^bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
+    const cookie = cookieValue(c.req.header('cookie'));
+    const isKnown =
+      (bearer !== undefined && (await isSame(bearer, token))) ||
+      (cookie !== undefined && (await isSame(cookie, await sessionOf(token))));
+    if (isKnown) return next();
+    c.header('WWW-Authenticate', 'Bearer');
+    return c.json(failureBody(401, 'token-needed', 'The admin listener wants its token.'), 401);
+  };
+}
+
+/** The cookie of someone who has shown `given`; undefined when it is not the token. The cookie does not hold the token. */
+export async function loginCookie(
+  given: string,
+  token: string,
+  secure: boolean,
+): Promise<string | undefined> {
+  if (!(await isSame(given, token))) return undefined;
+  return `${COOKIE}=${await sessionOf(token)}; Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+}
+
+/** Compares in constant time: digests of equal length, every byte of them. */
+async function isSame(given: string, expected: string): Promise<boolean> {
+  const [one, other] = await Promise.all([digest(given), digest(expected)]);
+  let difference = 0;
+  for (let at = 0; at < one.length; at += 1) difference |= (one[at] ?? 0) ^ (other[at] ?? 0);
+  return difference === 0;
+}
+
+async function sessionOf(token: string): Promise<string> {
+  const bytes = await digest(`inspector session ${token}`);
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+async function digest(text: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+}
+
+function cookieValue(header: string | undefined): string | undefined {
+  return header
+    ?.split(';')
+    .map((pair) => pair.trim())
+    .find((pair) => pair.startsWith(`${COOKIE}=`))
+    ?.slice(COOKIE.length + 1);
+}

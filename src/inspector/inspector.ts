@@ -1,0 +1,48 @@
+import { Hono } from 'hono';
+import type { GatewayFigures } from '../rewrite-log/figure-families.ts';
+import type { OperatorView } from '../rewrite-log/operator-view.ts';
+import type { PageFile } from './api.ts';
+import { entryRoutes } from './entry-routes.ts';
+import type { ExplainParts } from './explain.ts';
+import { figureRoutes } from './figure-routes.ts';
+import { type GuardOptions, sameSite, secureHeaders, tokenGate } from './guard.ts';
+import { loginRoute, pageRoutes } from './page-routes.ts';
+import { ruleRoutes } from './rule-routes.ts';
+import type { RulesInForce } from './rules-in-force.ts';
+
+/** What the inspector reads. It writes nothing, anywhere. */
+export interface InspectorParts extends GuardOptions {
+  readonly view: OperatorView;
+  /** Names this run of the gateway. */
+  readonly run: string;
+  /** Milliseconds since 1970 when this run began. */
+  readonly startedAt: number;
+  readonly time: () => number;
+  readonly figures: () => GatewayFigures;
+  readonly rules: () => RulesInForce & { readonly since: number; readonly text: string };
+  /** A rule book that was in force when an entry was written, as long as it is known. */
+  readonly rulesOf: (hash: string) => RulesInForce | undefined;
+  readonly versionOf: ExplainParts['versionOf'];
+  /** Scheme, host and port of the gateway and of V2. */
+  readonly gatewayOrigin: () => string;
+  readonly origin: string;
+  /** Names for people, by client hash. */
+  readonly names: () => ReadonlyMap<string, string>;
+  /** Runs something every so many milliseconds until the returned function is called. */
+  readonly every: (milliseconds: number, run: () => void) => () => void;
+  /** The page's files by path; empty where there is no page. */
+  readonly page: ReadonlyMap<string, PageFile>;
+}
+
+/** Makes the routes of the admin listener that operators use; health is the listener's own. */
+export function createInspector(parts: InspectorParts): Hono {
+  const app = new Hono();
+  app.use(secureHeaders(), sameSite(parts));
+  pageRoutes(app, parts.page);
+  loginRoute(app, parts);
+  app.use(tokenGate(parts));
+  entryRoutes(app, parts);
+  figureRoutes(app, parts);
+  ruleRoutes(app, parts);
+  return app;
+}

@@ -1,0 +1,85 @@
+import type { Tally } from '../rewrite-log/tally.ts';
+import type { Change, RuleBook } from '../rules/rule-book.ts';
+import type { ChangeView, Hits, OperationView, RulesView } from './api.ts';
+import { requestRuleWords, responseRuleWords } from './rule-words.ts';
+
+/** What the view of a rule book is made of. */
+export interface RulesViewParts {
+  readonly ruleBook: RuleBook;
+  /** Milliseconds since 1970 when it came into force. */
+  readonly since: number;
+  /** The file as it was read. */
+  readonly text: string;
+  readonly tally: Tally;
+}
+
+/** Shows a rule book with what it did in this run. */
+export function rulesView({ ruleBook, since, text, tally }: RulesViewParts): RulesView {
+  const named = ruleBook.operations.map(({ id, method, template, assumed }): OperationView => {
+    const changes = ruleBook.changes
+      .filter(({ on }) => on === 'every' || on.includes(id))
+      .map((change) => change.id);
+    return { id, method, template, assumed, changes, ...hits(tally.operations, id) };
+  });
+  const other: OperationView = {
+    id: '(other)',
+    method: '*',
+    template: '/*',
+    assumed: false,
+    changes: ruleBook.changes.filter(({ on }) => on === 'every').map((change) => change.id),
+    ...hits(tally.operations, '(other)'),
+  };
+  return {
+    hash: ruleBook.hash,
+    version: ruleBook.version,
+    loadedAt: new Date(since).toISOString(),
+    policies: ruleBook.policies,
+    operations: [...named, other],
+    changes: ruleBook.changes.map((change) => changeView(change, tally)),
+    assumptions: assumptionsOf(ruleBook),
+    text,
+  };
+}
+
+/** Sentences about what neither the specification nor the documentation shows. */
+export function assumptionsOf({ operations, changes }: RuleBook): string[] {
+  return [
+    ...operations
+      .filter(({ assumed }) => assumed)
+      .map(({ id, method, template }) => `The path of ${id}, ${method} ${template}, is assumed.`),
+    ...changes
+      .filter(({ assumed }) => assumed)
+      .map(({ id }) => `Where or whether ${id} applies is assumed in part.`),
+  ];
+}
+
+function changeView(change: Change, tally: Tally): ChangeView {
+  const { id, summary, assumed, on } = change;
+  return {
+    id,
+    summary,
+    assumed,
+    on,
+    request: change.request.map((rule) => {
+      const counted = hits(tally.rules, `${id} ${rule.rule}`);
+      return {
+        rule: rule.rule,
+        in: 'in' in rule ? rule.in : [],
+        text: requestRuleWords(rule),
+        hits: counted.hits,
+        ...last(counted),
+      };
+    }),
+    response: change.response.map((rule) => ({ rule: rule.rule, text: responseRuleWords(rule) })),
+    ...hits(tally.changes, id),
+  };
+}
+
+function hits(spans: Tally['changes'], name: string): Hits {
+  const span = spans.get(name);
+  return span === undefined ? { hits: 0 } : { hits: span.count, lastHit: span.last };
+}
+
+function last({ lastHit }: Hits): { readonly lastHit?: string } {
+  return lastHit === undefined ? {} : { lastHit };
+}
