@@ -65,6 +65,11 @@ export class ConnectionFaults {
     const refused = failureOfParser(code);
     const broken = [...connection.exchanges].find((exchange) => !exchange.taken);
     connection.fault = refused;
+    if (broken !== undefined && code === 'HPE_INVALID_EOF_STATE') {
+      // The client closed its side in the middle of a body: it went away.
+      socket.destroy();
+      return;
+    }
     if (broken !== undefined) {
       // The connection closes behind the answer of the exchange whose body this was.
       connection.closing = true;

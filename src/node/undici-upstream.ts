@@ -187,7 +187,8 @@ function faultOf(error: Error, sent: boolean): UpstreamFault {
     return { kind: 'timeout', sent, cause };
   if (cause === 'UND_ERR_INVALID_ARG' || cause === 'UND_ERR_NOT_SUPPORTED')
     return { kind: 'rejected', sent, cause };
-  if (cause.startsWith('HPE_') || invalidAnswers.has(cause)) return { kind: 'invalid', sent, cause };
+  if (cause.startsWith('HPE_') || cause === 'HTTPParserError' || invalidAnswers.has(cause))
+    return { kind: 'invalid', sent, cause };
   return { kind: sent ? 'closed' : 'unreachable', sent, cause };
 }
 
