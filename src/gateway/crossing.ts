@@ -67,7 +67,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     const { observer } = gateway.parts;
     const wanted = observer === undefined ? 'nothing' : observer.begin();
     this.observed =
-      observer === undefined || wanted === 'nothing' ? undefined : new Observed(observer, wanted, exchange);
+      observer === undefined || wanted === 'nothing' ? undefined : new Observed(observer, exchange);
     gateway.inFlight += 1;
     exchange.attach(this);
   }

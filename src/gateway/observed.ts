@@ -6,7 +6,6 @@ import type {
   ObservedBody,
   ObservedHead,
   Observer,
-  Wanted,
 } from '../rewrite-log/observer.ts';
 import type { Exchange } from './exchange.ts';
 import type { UpstreamRequest } from './upstream.ts';
@@ -14,7 +13,6 @@ import type { UpstreamRequest } from './upstream.ts';
 /** What an observer sees of one exchange, gathered on the way; made only when the observer wants it. */
 export class Observed {
   private readonly observer: Observer;
-  private readonly wanted: Wanted;
   private readonly exchange: Exchange;
   private request: ObservedBody = {};
   private v2Request: ObservedHead | undefined = undefined;
@@ -23,9 +21,8 @@ export class Observed {
   private chunks: Uint8Array[] = [];
   private bytes = 0;
 
-  constructor(observer: Observer, wanted: Wanted, exchange: Exchange) {
+  constructor(observer: Observer, exchange: Exchange) {
     this.observer = observer;
-    this.wanted = wanted;
     this.exchange = exchange;
     if (exchange.hasBody) this.request = { withheld: 'streamed' };
   }
@@ -50,7 +47,7 @@ export class Observed {
   /** A part of V2's answer; copied, for it may be a view of a buffer that is used again. */
   part(chunk: Uint8Array): void {
     this.bytes += chunk.length;
-    if (this.wanted === 'bodies' && this.bytes <= this.observer.bodyLimit) this.chunks.push(chunk.slice());
+    if (this.bytes <= this.observer.bodyLimit) this.chunks.push(chunk.slice());
   }
 
   finish(entry: Entry): void {
@@ -68,7 +65,6 @@ export class Observed {
     answer: { readonly status: number; readonly headers: HeaderList } | undefined,
   ): ObservedAnswer | undefined {
     if (answer === undefined || this.bytes === 0) return answer;
-    if (this.wanted !== 'bodies') return { ...answer, withheld: 'streamed' };
     if (this.bytes > this.observer.bodyLimit) return { ...answer, withheld: 'too-large' };
     return { ...answer, body: joined(this.chunks, this.bytes) };
   }

@@ -111,6 +111,18 @@ export const addressRanges: SettingKind<readonly AddressRange[]> = {
   },
 };
 
+/** Words separated by commas. */
+export const names: SettingKind<readonly string[]> = {
+  placeholder: '<name,…>',
+  unit: '',
+  read: (given) => ({
+    value: given
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  }),
+};
+
 /** One of a few words. */
 export function choice<const Word extends string>(...words: readonly Word[]): SettingKind<Word> {
   return {

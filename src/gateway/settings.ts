@@ -6,6 +6,7 @@ import {
   count,
   file,
   milliseconds,
+  names,
   onOff,
   origin,
   type SettingKind,
@@ -118,6 +119,40 @@ export const settings = {
     'PEM certificate chain; clients then speak TLS, and HTTP/2 if they like.',
   ),
   tlsKey: optional('tls-key', file, 'PEM key of that certificate.'),
+
+  adminToken: secret(
+    'admin-token',
+    'Opens the admin listener; needed when it is reached from other machines.',
+  ),
+  adminHosts: given('admin-hosts', names, '', 'Host names that the admin listener is reached by.'),
+  capture: given(
+    'capture',
+    choice('off', 'bodies'),
+    'off',
+    'What the inspector keeps of exchanges: structure only, or bodies too.',
+  ),
+  captureMask: given(
+    'capture-mask',
+    names,
+    '',
+    'Fields whose values are not kept: pointers, or names that hold anywhere.',
+  ),
+  captureEntries: given('capture-entries', count, '1000', 'Exchanges kept for the inspector.'),
+  captureBytes: given('capture-bytes', bytes, '64MiB', 'Bytes kept for the inspector.'),
+  captureBodyLimit: given(
+    'capture-body-limit',
+    bytes,
+    '256KiB',
+    'Bytes of a body beyond which it is not kept.',
+  ),
+  inspectorEntries: given('inspector-entries', count, '10000', 'Entries that the inspector looks back on.'),
+  structureRate: given(
+    'structure-rate',
+    count,
+    '50',
+    'Exchanges a second whose structure and attribute names are kept.',
+  ),
+  clientNames: optional('client-names', file, 'Names for people by client hash, as YAML or JSON.'),
 
   referenceListen: given('reference-listen', address, '127.0.0.1:8090', 'Where `reference` listens.'),
   referenceDb: optional('reference-db', file, 'The database of the reference V2; without one, memory.'),

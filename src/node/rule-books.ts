@@ -8,6 +8,10 @@ export class RuleBooks {
   current: InForce;
   /** Milliseconds since 1970 when the current one came into force. */
   since: number;
+  /** Rule books that took the place of another, those that were refused, and seconds that the last reading took. */
+  reloads = 0;
+  refused = 0;
+  reloadSeconds: number | undefined = undefined;
   private readonly load: () => RuleBookOutcome;
   private readonly time: () => number;
 
@@ -20,11 +24,19 @@ export class RuleBooks {
 
   /** Reads the rule book again; the faults of one that is refused. */
   reload(): { readonly changed: boolean; readonly faults: readonly string[] } {
+    const began = this.time();
     const outcome = this.load();
-    if ('faults' in outcome) return { changed: false, faults: outcome.faults };
+    this.reloadSeconds = (this.time() - began) / 1000;
+    if ('faults' in outcome) {
+      this.refused += 1;
+      return { changed: false, faults: outcome.faults };
+    }
     const changed = outcome.inForce.ruleBook.hash !== this.current.ruleBook.hash;
     this.current = outcome.inForce;
-    if (changed) this.since = this.time();
+    if (changed) {
+      this.since = this.time();
+      this.reloads += 1;
+    }
     return { changed, faults: [] };
   }
 }

@@ -143,7 +143,9 @@ export class Capture {
       status: answer.status,
       bodyBytes: answer.body?.length ?? 0,
       headers: maskHeaders(answer.headers, this.options.mode === 'bodies'),
-      body: this.#body(answer, (body) => this.#masks.ofAnswer(this.#walker, body)),
+      body: this.#body(isEncoded(answer) ? { withheld: 'encoded' } : answer, (body) =>
+        this.#masks.ofAnswer(this.#walker, body),
+      ),
     };
   }
 
@@ -171,6 +173,11 @@ const WITHHELD: Readonly<Record<string, string>> = {
   encoded: 'It is compressed and was not read.',
   'too-large': TOO_LARGE,
 };
+
+function isEncoded({ headers, body }: ObservedAnswer): boolean {
+  const coding = headers.findIndex((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-encoding');
+  return body !== undefined && coding !== -1 && headers[coding + 1]?.toLowerCase() !== 'identity';
+}
 
 function sizeOf({ v1Request, v2Request, v2Answer, clientAnswer }: KeptExchange): number {
   let bytes = 256;

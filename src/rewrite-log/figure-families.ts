@@ -14,6 +14,8 @@ export interface GatewayFigures {
     readonly since: number;
     readonly reloads?: number | undefined;
     readonly refusedReloads?: number | undefined;
+    /** Seconds that the last reading took. */
+    readonly reloadSeconds?: number | undefined;
   };
   readonly process?: ProcessFigures | undefined;
 }
@@ -76,6 +78,11 @@ export function figureFamilies(
       'gateway_rule_book_reloads_total',
       'Rule books that came into force after the first.',
       ruleBook.reloads,
+    ),
+    gauge(
+      'gateway_rule_book_reload_duration_seconds',
+      'How long the last reading of the rule book took.',
+      ruleBook.reloadSeconds,
     ),
     counter('gateway_rule_book_refused_total', 'Rule books that were not taken.', ruleBook.refusedReloads),
     {

@@ -1,0 +1,48 @@
+import { readFileSync, statSync } from 'node:fs';
+import { parse } from 'yaml';
+
+/** A file of names that cannot be used: a sentence. */
+export interface NamesFault {
+  readonly fault: string;
+}
+
+/** Reads names for people from a YAML or JSON file that maps client hashes to names: `3fa9c1d2e4b50617: Harcourts Richmond`. */
+export function readClientNames(path: string): ReadonlyMap<string, string> | NamesFault {
+  let names: unknown;
+  try {
+    // As text: a hash such as 1234567890123456 or 3e10 is no number.
+    names = parse(readFileSync(path, 'utf8'), { schema: 'failsafe' });
+  } catch (error) {
+    return {
+      fault: `The file of client names cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+    };
+  }
+  if (names === null) return new Map();
+  if (typeof names !== 'object' || Array.isArray(names)) {
+    return {
+      fault: 'The file of client names must map hashes to names, such as 3fa9c1d2e4b50617: Harcourts.',
+    };
+  }
+  const found = new Map<string, string>();
+  for (const [hash, name] of Object.entries(names)) {
+    if (!/^(?:[0-9a-f]{16}|-)$/i.test(hash) || typeof name !== 'string') {
+      return { fault: `The file of client names has ${hash}, which is not 16 hex digits with a name.` };
+    }
+    found.set(hash.toLowerCase(), name);
+  }
+  return found;
+}
+
+/** Gives the names in the file, read again when it has changed; while it is faulty, the names stay as they were. */
+export function watchClientNames(path: string | undefined): () => ReadonlyMap<string, string> {
+  let names: ReadonlyMap<string, string> = new Map();
+  let seen = -1;
+  return () => {
+    const changed = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+    if (path === undefined || changed === undefined || changed === seen) return names;
+    seen = changed;
+    const read = readClientNames(path);
+    if (!('fault' in read)) names = read;
+    return names;
+  };
+}

@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Hono } from 'hono';
+import { chooseApiVersion } from '../gateway/api-version.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import type { InForce } from '../gateway/in-force.ts';
+import type { Settings } from '../gateway/read-settings.ts';
+import { settings as table } from '../gateway/settings.ts';
+import type { PageFile } from '../inspector/api.ts';
+import { createInspector } from '../inspector/inspector.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
+import type { GatewayFigures } from '../rewrite-log/figure-families.ts';
+import type { Observer } from '../rewrite-log/observer.ts';
+import { OperatorView } from '../rewrite-log/operator-view.ts';
+import { watchClientNames } from './client-names.ts';
+import type { LogSink } from './log-sink.ts';
+import { watchProcess } from './process-figures.ts';
+import type { RuleBooks } from './rule-books.ts';
+
+/** What the operators' side of a gateway is made of. */
+export interface OperatorParts {
+  readonly settings: Settings;
+  readonly ruleBooks: RuleBooks;
+  readonly rulesPath: string;
+  readonly sink: LogSink;
+  /** Scheme, host and port of V2. */
+  readonly origin: string;
+  readonly gatewayOrigin: () => string;
+  readonly version: string;
+  readonly page: ReadonlyMap<string, PageFile>;
+  /** Told of each entry, such as an exporter of traces. */
+  readonly also?: ((entry: Entry) => void) | undefined;
+}
+
+/** What a gateway is given so that operators see what it does. */
+export interface Operators {
+  readonly view: OperatorView;
+  readonly observer: Observer;
+  readonly admin: (gateway: Gateway) => Hono;
+}
+
+/** Rule books of which entries may still be looked at. */
+const BOOKS = 8;
+
+/** What the settings of the admin listener forbid: a sentence. Whoever can reach it sees traffic, so beyond loopback it wants a token. */
+export function adminFault(settings: Settings): string | undefined {
+  const { host } = settings.get(table.adminListen);
+  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.');
+  const token = settings.get(table.adminToken);
+  if (token !== undefined && token.length < 16)
+    return 'GATEWAY_ADMIN_TOKEN must have at least 16 characters.';
+  if (isLoopback || token !== undefined) return undefined;
+  return `--admin-listen ${host} can be reached from other machines; set GATEWAY_ADMIN_TOKEN, or listen on 127.0.0.1.`;
+}
+
+/** Makes what keeps recent exchanges, and the routes that show them. */
+export function createOperators(parts: OperatorParts): Operators {
+  const { settings, ruleBooks, sink, version } = parts;
+  const view = new OperatorView({
+    entries: settings.get(table.inspectorEntries),
+    time: Date.now,
+    also: parts.also,
+    capture: {
+      mode: settings.get(table.capture),
+      masks: settings.get(table.captureMask),
+      maxEntries: settings.get(table.captureEntries),
+      maxBytes: settings.get(table.captureBytes),
+      structurePerSecond: settings.get(table.structureRate),
+      bodyLimit: settings.get(table.captureBodyLimit),
+      now: () => performance.now(),
+    },
+  });
+  const books = new Books(parts);
+  const processFigures = watchProcess();
+  const names = watchClientNames(settings.get(table.clientNames));
+  const run = randomBytes(4).toString('hex');
+  const startedAt = Date.now();
+  const observer: Observer = {
+    bodyLimit: view.bodyLimit,
+    begin: () => view.begin(),
+    observe: (entry, material) => {
+      books.see(ruleBooks.current);
+      view.observe(entry, material);
+    },
+  };
+  const figuresOf = (gateway: Gateway): GatewayFigures => ({
+    version,
+    inFlight: gateway.inFlight,
+    bufferedBytes: gateway.budget.held,
+    droppedLogLines: sink.dropped,
+    breaker: gateway.breaker.state,
+    ruleBook: {
+      hash: ruleBooks.current.ruleBook.hash,
+      version: ruleBooks.current.ruleBook.version,
+      since: ruleBooks.since,
+      reloads: ruleBooks.reloads,
+      refusedReloads: ruleBooks.refused,
+      reloadSeconds: ruleBooks.reloadSeconds,
+    },
+    process: processFigures(),
+  });
+  const admin = (gateway: Gateway): Hono =>
+    createInspector({
+      view,
+      run,
+      startedAt,
+      time: Date.now,
+      figures: () => figuresOf(gateway),
+      rules: () => {
+        const { current, since } = ruleBooks;
+        return { ...ofInForce(current), since, text: books.see(current) };
+      },
+      rulesOf: (hash) => books.of(hash),
+      versionOf: chooseApiVersion,
+      gatewayOrigin: parts.gatewayOrigin,
+      origin: parts.origin,
+      names,
+      token: settings.get(table.adminToken),
+      hosts: settings.get(table.adminHosts),
+      every: (milliseconds, work) => {
+        const timer = setInterval(work, milliseconds);
+        return () => clearInterval(timer);
+      },
+      page: parts.page,
+    });
+  return { view, observer, admin };
+}
+
+/** Remembers the rule books that were in force lately, with the text of their file. */
+class Books {
+  readonly #path: string;
+  readonly #known = new Map<string, { readonly inForce: InForce; readonly text: string }>();
+  #last: InForce | undefined;
+  #text = '';
+
+  constructor({ rulesPath, ruleBooks }: OperatorParts) {
+    this.#path = rulesPath;
+    this.see(ruleBooks.current);
+  }
+
+  /** Returns the text of a rule book's file. */
+  see(inForce: InForce): string {
+    if (inForce === this.#last) return this.#text;
+    this.#last = inForce;
+    this.#text = readText(this.#path);
+    this.#known.set(inForce.ruleBook.hash, { inForce, text: this.#text });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > BOOKS && oldest !== undefined) this.#known.delete(oldest);
+    return this.#text;
+  }
+
+  of(hash: string): InForce | undefined {
+    const found = this.#known.get(hash)?.inForce;
+    return found;
+  }
+}
+
+function ofInForce(inForce: InForce): Pick<InForce, 'ruleBook' | 'plans' | 'match'> {
+  return {
+    ruleBook: inForce.ruleBook,
+    plans: inForce.plans,
+    match: (method, path) => inForce.match(method, path),
+  };
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
