@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { readSettings } from '../gateway/read-settings.ts';
+import { allSettings, settings as table } from '../gateway/settings.ts';
+import { loadRuleBook } from '../node/rule-book-file.ts';
+import type { Change, RuleBook } from '../rules/rule-book.ts';
+import { addSettings, flagsOf } from './setting-options.ts';
+
+/** Adds the command `check`: all faults of settings and rule book at once, or what they say. Exit code 2 on a fault. */
+export function check(program: Command): void {
+  const command = program
+    .command('check')
+    .summary('validate settings and rule book, and list what they say')
+    .description(
+      'Validates settings and rule book without starting anything; lists operations, changes and assumptions.',
+    );
+  addSettings(command, allSettings).action((options: Record<string, string | undefined>) => {
+    const flags = flagsOf(allSettings, options);
+    const read = readSettings({
+      flags,
+      environment: process.env,
+      readFile: (path) => readFileSync(path, 'utf8'),
+    });
+    const path = flags['rules'] ?? process.env['GATEWAY_RULES'] ?? table.rules.value;
+    return report(read, path);
+  });
+}
+
+async function report(read: ReturnType<typeof readSettings>, path: string): Promise<void> {
+  const book = await loadRuleBook(path);
+  const faults = [...('faults' in read ? read.faults : []), ...('faults' in book ? book.faults : [])];
+  if ('faults' in book || faults.length > 0) {
+    process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
+    process.exitCode = 2;
+    return;
+  }
+  process.stdout.write(`${path} is sound.\n\n${describe(book.inForce.ruleBook)}`);
+}
+
+function describe(book: RuleBook): string {
+  const operations = book.operations.map(({ id, method, template, assumed }) => {
+    return `  ${id.padEnd(24)} ${method.padEnd(6)} ${template}${assumed ? '  (assumed)' : ''}`;
+  });
+  const changes = book.changes.flatMap((change) => describeChange(change));
+  const policies = Object.entries(book.policies).map(([name, value]) => `${name}: ${value}`);
+  const assumed = [...book.operations, ...book.changes].filter((part) => part.assumed).map(({ id }) => id);
+  return [
+    `rule book ${book.hash}, leading to V2 ${book.version}`,
+    `\noperations (${book.operations.length}; any other POST or PATCH gets the changes on every request)`,
+    ...operations,
+    `\nchanges (${book.changes.length})`,
+    ...changes,
+    `\npolicies\n  ${policies.join(', ')}`,
+    `\nassumptions (${assumed.length}): neither specification nor documentation shows them; confirm them with the service`,
+    assumed.length === 0 ? '  none' : `  ${assumed.join(', ')}`,
+    '',
+  ].join('\n');
+}
+
+function describeChange({ id, summary, on, request, response, assumed }: Change): readonly string[] {
+  const rules = [...request, ...response].map(({ rule }) => rule);
+  return [
+    `  ${id}${assumed ? ' (assumed)' : ''}: ${summary}`,
+    `    on ${on === 'every' ? 'every request' : on.join(', ')}: ${rules.length === 0 ? 'no rules' : rules.join(', ')}`,
+  ];
+}

@@ -1,0 +1,98 @@
+import { devNull } from 'node:os';
+import { styleText } from 'node:util';
+import type { Command } from 'commander';
+import type { InForce } from '../gateway/in-force.ts';
+import { allSettings } from '../gateway/settings.ts';
+import { liveUntilSignal } from '../node/life-cycle.ts';
+import type { EditRecord } from '../rewrite/rewrite.ts';
+import { demoRequests, type DemoRequest } from './demo-requests.ts';
+import { startServing } from './serving.ts';
+import { addSettings, flagsOf } from './setting-options.ts';
+
+/** Settings that the demo has no use for: it always serves the embedded V2. */
+const unused: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
+
+/** Adds the command `demo`: one V1 request for each operation, what became of it and why, and then it keeps serving. */
+export function demo(program: Command): void {
+  const settings = allSettings.filter(({ name }) => !unused.has(name));
+  const command = program
+    .command('demo')
+    .summary('send one V1 request for each operation and show what is changed')
+    .description(
+      'Serves with the embedded V2, sends one V1 request for each of the seven operations, prints what went in, what came out and why, and keeps serving. Log lines go to --log-file, or nowhere.',
+    );
+  addSettings(command, settings).action(async (options: Record<string, string | undefined>) => {
+    const flags = { 'log-file': devNull, ...definedOnly(flagsOf(settings, options)) };
+    const { GATEWAY_UPSTREAM: _, ...environment } = process.env;
+    const started = await startServing(flags, environment);
+    if ('faults' in started) {
+      process.stderr.write(started.faults.map((fault) => `${fault}\n`).join(''));
+      process.exitCode = 2;
+      return;
+    }
+    await play(started.running.origin, started.ruleBooks.current);
+    process.stdout.write(
+      `${styleText('bold', 'Still serving.')} Paste the request above, or stop with Ctrl-C.\n`,
+    );
+    process.exit(await liveUntilSignal(started.life));
+  });
+}
+
+function definedOnly(flags: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(flags).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+async function play(origin: string, inForce: InForce): Promise<void> {
+  let property = '1';
+  for (const request of demoRequests) {
+    const path = request.path.replace('{property}', property);
+    const answer = await fetch(`${origin}/api/v1${path}`, {
+      method: request.method,
+      headers: { authorization: 'Bearer demo', 'content-type': 'application/json' },
+      body: request.body,
+    });
+    const text = await answer.text();
+    property = /"property_id":(\d+)/.exec(text)?.[1] ?? property;
+    process.stdout.write(`${describe(request, path, inForce)}${describeAnswer(answer.status, text)}\n`);
+  }
+}
+
+function describe(request: DemoRequest, path: string, inForce: InForce): string {
+  const { ruleBook, plans, match } = inForce;
+  const rewrite = plans.of(match(request.method, path)).rewrite(new TextEncoder().encode(request.body));
+  const lines = [
+    `${styleText('bold', request.operation)}`,
+    `  V1  ${styleText('red', `${request.method} /api/v1${path}`)}`,
+    indent(request.body),
+  ];
+  if (rewrite.verdict === 'refused') return [...lines, `  refused: ${rewrite.refusal.detail}`, ''].join('\n');
+  const reasons = new Map(ruleBook.changes.map((change) => [change.id, change.summary]));
+  return [
+    ...lines,
+    `  V2  ${styleText('green', `${request.method} /api/v2${path}`)}  ${styleText('dim', `x-api-version: ${ruleBook.version}`)}`,
+    indent(new TextDecoder().decode(rewrite.body)),
+    ...rewrite.records.map((record) => describeRecord(record, reasons)),
+    '',
+  ].join('\n');
+}
+
+function describeRecord(
+  { change, rule, from, path, note }: EditRecord,
+  reasons: ReadonlyMap<string, string>,
+): string {
+  const where = [from, path]
+    .filter((pointer) => pointer !== undefined)
+    .map((pointer) => (pointer === '' ? '(the body)' : pointer));
+  const why = `${reasons.get(change) ?? change}${note === undefined ? '' : ` (${note})`}`;
+  return `  ${styleText('yellow', rule.padEnd(7))} ${where.join(' → ')}  ${styleText('dim', why)}`;
+}
+
+function describeAnswer(status: number, text: string): string {
+  return `  ${styleText(status < 300 ? 'green' : 'red', `answered ${status}`)} ${styleText('dim', text.trim())}\n`;
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, '      ');
+}
