@@ -30,8 +30,8 @@ export interface InspectorParts extends GuardOptions {
   readonly names: () => ReadonlyMap<string, string>;
   /** Runs something every so many milliseconds until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
-  /** The page's files by path; empty where there is no page. */
-  readonly page: ReadonlyMap<string, PageFile>;
+  /** The page's files by path, asked for when somebody opens it; empty where there is no page. */
+  readonly page: () => ReadonlyMap<string, PageFile>;
 }
 
 /** Makes the routes of the admin listener that operators use; health is the listener's own. */

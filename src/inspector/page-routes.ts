@@ -4,10 +4,12 @@ import { failureBody } from './failure-body.ts';
 import { type GuardOptions, loginCookie } from './guard.ts';
 
 /** Serves the page. It holds nothing of the gateway, so it needs no token; what it asks for does. */
-export function pageRoutes(app: Hono, page: ReadonlyMap<string, PageFile>): void {
-  for (const [path, { mediaType, body }] of page) {
-    app.get(path, () => new Response(body, { headers: { 'Content-Type': mediaType } }));
-  }
+export function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>): void {
+  app.on('GET', ['/', '/page/*'], async (c, next) => {
+    const file = page().get(c.req.path);
+    if (file === undefined) return next();
+    return new Response(file.body, { headers: { 'Content-Type': file.mediaType } });
+  });
 }
 
 /** Takes the token once, as `{"token":"…"}`, and gives a cookie for it: an event stream cannot send a header. */

@@ -27,7 +27,7 @@ export interface OperatorParts {
   readonly origin: string;
   readonly gatewayOrigin: () => string;
   readonly version: string;
-  readonly page: ReadonlyMap<string, PageFile>;
+  readonly page: () => ReadonlyMap<string, PageFile>;
   /** Told of each entry, such as an exporter of traces. */
   readonly also?: ((entry: Entry) => void) | undefined;
 }
