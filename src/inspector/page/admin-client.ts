@@ -1,0 +1,94 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** The admin listener answered with a failure, or not at all (`status` 0). */
+export class AdminFailure extends Error {
+  readonly status: number;
+
+  constructor(status: number, detail: string) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+/** Gets JSON from the admin listener. Addresses are relative: the page works behind a path prefix too. */
+export async function getJson<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
+  return await ask<Answer>(path, signal === undefined ? {} : { signal });
+}
+
+/** Posts JSON to the admin listener and returns its answer. */
+export async function postJson<Answer>(path: string, body: unknown): Promise<Answer> {
+  return await ask<Answer>(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Posts JSON that is answered without a body. */
+export async function send(path: string, body: unknown): Promise<void> {
+  const response = await fetch(path, { method: 'POST', body: JSON.stringify(body) });
+  if (!response.ok) throw await failureOf(response);
+}
+
+/** What a view knows of something it asked for. */
+export interface Asked<Answer> {
+  readonly answer: Answer | undefined;
+  readonly failure: AdminFailure | undefined;
+}
+
+/** Asks for `path` now and every `everyMs` while the page can be seen; `undefined` asks for nothing. */
+export function useAsked<Answer>(path: string | undefined, everyMs?: number): Asked<Answer> {
+  const [asked, setAsked] = useState<Asked<Answer> & { readonly path: string | undefined }>(NOTHING);
+  useEffect(() => {
+    if (path === undefined) return undefined;
+    const leave = new AbortController();
+    const refresh = async (): Promise<void> => {
+      try {
+        const answer = await getJson<Answer>(path, leave.signal);
+        setAsked({ path, answer, failure: undefined });
+      } catch (error) {
+        if (leave.signal.aborted) return;
+        setAsked((before) => ({
+          path,
+          answer: before.path === path ? before.answer : undefined,
+          failure: asFailure(error),
+        }));
+      }
+    };
+    void refresh();
+    const timer =
+      everyMs === undefined ? undefined : setInterval(() => document.hidden || void refresh(), everyMs);
+    return () => {
+      leave.abort();
+      clearInterval(timer);
+    };
+  }, [path, everyMs]);
+  return asked.path === path ? asked : NOTHING;
+}
+
+/** Makes one kind of failure of all of them. */
+export function asFailure(error: unknown): AdminFailure {
+  if (error instanceof AdminFailure) return error;
+  return new AdminFailure(0, 'The gateway does not answer.');
+}
+
+const NOTHING = { path: undefined, answer: undefined, failure: undefined };
+
+interface FailureBody {
+  readonly errors?: readonly { readonly detail?: string; readonly title?: string }[];
+}
+
+async function ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
+  const response = await fetch(path, { ...init, headers: { accept: 'application/json', ...init.headers } });
+  if (response.ok) {
+    const answer: Answer = await response.json();
+    return answer;
+  }
+  throw await failureOf(response);
+}
+
+async function failureOf(response: Response): Promise<AdminFailure> {
+  const body: FailureBody = await response.json().catch(() => ({}));
+  const [first] = body.errors ?? [];
+  return new AdminFailure(response.status, first?.detail ?? first?.title ?? `Status ${response.status}.`);
+}

@@ -1,0 +1,70 @@
+import type { VNode } from 'preact';
+import type { ReportDay } from '../api.ts';
+import { ChartFrame, type Plot } from './chart-frame.ts';
+import { el, part } from './element.ts';
+import { count, counted } from './format.ts';
+import { linearTicks } from './scale.ts';
+
+/** Clients on V1 by day: those whose bodies had to be edited, and those that only use the old address. */
+export function BurnDown({ days }: { readonly days: readonly ReportDay[] }): VNode {
+  const ticks = linearTicks(Math.max(...days.map(({ clients }) => clients), 1), 4);
+  const most = ticks.at(-1) ?? 1;
+  const width = Math.max(days.length, FEWEST);
+  return part(ChartFrame, {
+    summary: summaryOf(days),
+    height: 220,
+    ticks: ticks.map((tick) => ({ label: count(tick), share: tick / most })),
+    slots: Array.from({ length: width }, (_, index) => days[index]?.day.slice(5) ?? ''),
+    labelEvery: Math.ceil(width / 10),
+    readout: (slot) => readout(slot === undefined ? undefined : days[slot]),
+    draw: (plot) => days.map((day, index) => bar(day, index, plot, width, most)),
+  });
+}
+
+/** A chart of two days would be two walls. */
+const FEWEST = 14;
+
+function bar(day: ReportDay, index: number, plot: Plot, slots: number, most: number): VNode {
+  const width = plot.width / slots;
+  const { clients, rewritten } = day;
+  const x = plot.left + width * (index + 0.2);
+  const base = plot.top + plot.height;
+  const edited = (rewritten / most) * plot.height;
+  const plain = ((clients - rewritten) / most) * plot.height;
+  return el(
+    'g',
+    { key: day.day },
+    el('rect', { class: 'fill-rewritten', x, y: base - edited, width: width * 0.6, height: edited }),
+    el('rect', { class: 'fill-unchanged', x, y: base - edited - plain, width: width * 0.6, height: plain }),
+  );
+}
+
+function readout(day: ReportDay | undefined): (VNode | string)[] {
+  const plain = day === undefined ? '' : `${count(day.clients - day.rewritten)} `;
+  const edited = day === undefined ? '' : `${count(day.rewritten)} `;
+  return [
+    ...(day === undefined ? [] : [el('strong', null, day.day)]),
+    el(
+      'span',
+      { class: 'legend' },
+      el('i', { class: 'swatch fill-rewritten' }),
+      `${edited}clients that need edits`,
+    ),
+    el(
+      'span',
+      { class: 'legend' },
+      el('i', { class: 'swatch fill-unchanged' }),
+      `${plain}that need a new address only`,
+    ),
+    ...(day === undefined
+      ? []
+      : [el('span', { class: 'legend' }, `${count(day.v1)} requests on V1, ${count(day.v2)} on V2`)]),
+  ];
+}
+
+function summaryOf(days: readonly ReportDay[]): string {
+  const first = days[0];
+  const last = days.at(-1);
+  if (first === undefined || last === undefined) return 'Clients on V1 by day: none yet.';
+  return `Clients on V1 by day: ${counted(first.clients, 'client')} on ${first.day}, ${count(last.clients)} on ${last.day}.`;
+}

@@ -1,0 +1,103 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { el } from './element.ts';
+
+/** The room for drawing inside the axes, in pixels. */
+export interface Plot {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A tick of the upright axis. */
+export interface Tick {
+  readonly label: string;
+  /** From 0 at the bottom to 1 at the top. */
+  readonly share: number;
+}
+
+/** What a chart is framed with. */
+export interface ChartFrameProps {
+  /** What the chart shows, with its figures, for those who do not see it. */
+  readonly summary: string;
+  readonly height: number;
+  readonly ticks: readonly Tick[];
+  /** Labels under the chart; each takes the middle of its share of the width. */
+  readonly slots: readonly string[];
+  /** Only every so many of the labels are written. */
+  readonly labelEvery: number;
+  /** What is said of the slot that the pointer is over. */
+  readonly readout: (slot: number | undefined) => ComponentChildren;
+  readonly draw: (plot: Plot) => ComponentChildren;
+}
+
+/** The axes of a chart and what is said of the place under the pointer. Drawn at the width that there is, so lines stay sharp. */
+export function ChartFrame(props: ChartFrameProps): VNode {
+  const { summary, height, ticks, slots, labelEvery, readout, draw } = props;
+  const frame = useRef<HTMLDivElement>(null);
+  const width = useWidth(frame);
+  const [slot, setSlot] = useState<number | undefined>(undefined);
+  const plot = { left: 44, top: 10, width: Math.max(0, width - 52), height: height - 36 };
+  const slotWidth = plot.width / Math.max(1, slots.length);
+  const follow = (event: MouseEvent): void => {
+    const x = event.clientX - (frame.current?.getBoundingClientRect().left ?? 0) - plot.left;
+    const index = Math.floor(x / slotWidth);
+    setSlot(index >= 0 && index < slots.length ? index : undefined);
+  };
+  return el(
+    'div',
+    { class: 'chart', ref: frame, onMouseMove: follow, onMouseLeave: () => setSlot(undefined) },
+    el('p', { class: 'readout' }, readout(slot)),
+    el(
+      'svg',
+      { width, height, role: 'img', 'aria-label': summary },
+      ticks.map(({ label, share }) => {
+        const y = plot.top + plot.height * (1 - share);
+        return el(
+          'g',
+          { key: label, class: 'tick' },
+          el('line', { x1: plot.left, x2: plot.left + plot.width, y1: y, y2: y }),
+          el('text', { x: plot.left - 8, y: y + 4, 'text-anchor': 'end' }, label),
+        );
+      }),
+      slots.map(
+        (label, index) =>
+          index % labelEvery === 0 &&
+          el(
+            'text',
+            {
+              key: label,
+              class: 'slot-label',
+              x: plot.left + slotWidth * (index + 0.5),
+              y: height - 6,
+              'text-anchor': 'middle',
+            },
+            label,
+          ),
+      ),
+      slot !== undefined &&
+        el('rect', {
+          class: 'slot',
+          x: plot.left + slotWidth * slot,
+          y: plot.top,
+          width: slotWidth,
+          height: plot.height,
+        }),
+      draw(plot),
+    ),
+  );
+}
+
+function useWidth(frame: { readonly current: HTMLDivElement | null }): number {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const { current } = frame;
+    if (current === null) return undefined;
+    const observer = new ResizeObserver(() => setWidth(current.clientWidth));
+    observer.observe(current);
+    setWidth(current.clientWidth);
+    return () => observer.disconnect();
+  }, []);
+  return width;
+}

@@ -1,0 +1,103 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { DiffMark } from '../api.ts';
+import { classes, el } from './element.ts';
+import { count } from './format.ts';
+import type { HueOf } from './hues.ts';
+import { type Fold, foldLines, type MarkedLine, type Piece } from './marked-lines.ts';
+
+/** What the lines of a body are drawn with. */
+export interface CodeLinesProps {
+  readonly label: string;
+  readonly lines: readonly MarkedLine[];
+  readonly marks: readonly DiffMark[];
+  readonly hueOf: HueOf;
+  readonly active?: number | undefined;
+  readonly onActive?: (mark: number | undefined) => void;
+  readonly side?: 'before' | 'after';
+  /** Called when lines were folded or shown. */
+  readonly onResize?: () => void;
+}
+
+/** Longer bodies are folded around their marks. */
+const FOLD_FROM = 80;
+const AROUND = 4;
+/** Lines without a mark that are drawn before anybody asks for more. */
+const PLAIN_MOST = 400;
+
+/** Lines of a body with numbers, colours and marks. */
+export function CodeLines(props: CodeLinesProps): VNode {
+  const [isWhole, setIsWhole] = useState(false);
+  const { lines, onResize } = props;
+  const showAll = (): void => {
+    setIsWhole(true);
+    queueMicrotask(() => onResize?.());
+  };
+  const shown = isWhole || lines.length <= FOLD_FROM ? lines : shorten(lines);
+  return el(
+    'div',
+    { class: 'code', role: 'group', 'aria-label': props.label },
+    shown.map((line) => ('folded' in line ? fold(line, showAll) : codeLine(line, props))),
+  );
+}
+
+function shorten(lines: readonly MarkedLine[]): readonly (MarkedLine | Fold)[] {
+  if (lines.some(({ marks }) => marks.length > 0)) return foldLines(lines, AROUND);
+  if (lines.length <= PLAIN_MOST) return lines;
+  return [...lines.slice(0, PLAIN_MOST), { folded: lines.length - PLAIN_MOST, from: PLAIN_MOST + 1 }];
+}
+
+function fold({ folded, from }: Fold, showAll: () => void): VNode {
+  return el(
+    'button',
+    { key: `fold-${from}`, type: 'button', class: 'fold', onClick: showAll },
+    `${count(folded)} more lines – show all`,
+  );
+}
+
+function codeLine(line: MarkedLine, props: CodeLinesProps): VNode {
+  const first = props.marks[line.marks[0] ?? -1];
+  return el(
+    'div',
+    {
+      key: line.number,
+      class: classes('code-line', first !== undefined && `marked hue-${props.hueOf(first.change)}`),
+    },
+    el('span', { class: 'line-number', 'aria-hidden': true }, line.number),
+    el(
+      'code',
+      null,
+      line.pieces.map((piece) => codePiece(piece, props)),
+    ),
+  );
+}
+
+function codePiece({ text, kind, span, opens }: Piece, props: CodeLinesProps): VNode | string {
+  const mark = span === undefined ? undefined : props.marks[span.mark];
+  const token = kind === undefined ? text : el('span', { class: `token-${kind}` }, text);
+  if (span === undefined || mark === undefined) return kind === undefined ? text : el('span', null, token);
+  const { active, onActive } = props;
+  return el(
+    'mark',
+    {
+      class: classes(
+        `hue-${props.hueOf(mark.change)}`,
+        text === '' && 'place',
+        mark.index === -1 && 'blamed',
+        active === span.mark && 'active',
+        active !== undefined && active !== span.mark && 'faded',
+      ),
+      title: mark.reason,
+      'data-join': `${props.side}-${span.mark}-${span.part}`,
+      onMouseEnter: () => onActive?.(span.mark),
+      onMouseLeave: () => onActive?.(undefined),
+    },
+    opens && el('span', { class: 'badge', 'aria-hidden': true }, markNumber(mark)),
+    token,
+  );
+}
+
+/** The number that a mark has on both sides and in the list of edits. */
+export function markNumber(mark: DiffMark): string {
+  return mark.index < 0 ? '!' : String(mark.index + 1);
+}

@@ -1,0 +1,50 @@
+import type { VNode } from 'preact';
+import { el } from './element.ts';
+
+/** What a button copies. */
+export interface CopyButtonProps {
+  readonly text: string;
+  readonly label: string;
+  /** What is said when it is done. */
+  readonly done: string;
+  readonly say: (sentence: string) => void;
+  readonly shortcut?: string;
+}
+
+/** A button that puts a text on the clipboard and says so. */
+export function CopyButton({ text, label, done, say, shortcut }: CopyButtonProps): VNode {
+  return el(
+    'button',
+    {
+      type: 'button',
+      class: 'button',
+      'aria-keyshortcuts': shortcut,
+      onClick: () =>
+        void copyText(text).then((isCopied) => say(isCopied ? done : 'The browser did not allow to copy.')),
+    },
+    label,
+  );
+}
+
+/** Copies a text; true when it is done. Off localhost and without TLS browsers have no clipboard, only the old command. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  const field = document.createElement('textarea');
+  const focused = document.activeElement;
+  field.value = text;
+  field.className = 'sr-only';
+  document.body.append(field);
+  field.select();
+  const isCopied = document.execCommand('copy');
+  field.remove();
+  if (focused instanceof HTMLElement) focused.focus();
+  return isCopied;
+}

@@ -1,0 +1,76 @@
+import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { EntryDetail, HeaderView, RequestView } from '../api.ts';
+import { DiffView } from './diff-view.ts';
+import { EditList } from './edit-list.ts';
+import { classes, el, part } from './element.ts';
+import type { HueOf } from './hues.ts';
+import { requestLine } from './perspective-view.ts';
+
+/** What the gateway did with a request; an exchange that happened and one that is only explained have it alike. */
+export type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
+  readonly edits: EntryDetail['entry']['edits'];
+  /** Said where there is no diff, or no right side of it. */
+  readonly missing: string;
+};
+
+/** What the comparison is drawn with. */
+export interface DiffPaneProps {
+  readonly changed: Changed;
+  readonly hueOf: HueOf;
+  readonly summaryOf: (change: string) => string | undefined;
+}
+
+/** What changed from the V1 to the V2 request: first line, headers, body, and each edit with its reason. */
+export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
+  const { v1Request, v2Request, diff, edits, missing } = changed;
+  const [active, setActive] = useState<number>();
+  useEffect(() => setActive(undefined), [diff]);
+  return el(
+    'div',
+    { class: 'changed' },
+    v1Request !== undefined && heads(v1Request, v2Request),
+    diff === undefined
+      ? el('p', { class: 'empty' }, missing)
+      : part(DiffView, { diff, hueOf, active, onActive: setActive, missing }),
+    part(EditList, { edits, marks: diff?.marks ?? [], hueOf, active, onActive: setActive, summaryOf }),
+  );
+}
+
+/** First lines side by side, with those headers that differ. */
+function heads(v1: RequestView, v2: RequestView | undefined): VNode {
+  const changed = v2?.headers.filter(({ change }) => change !== undefined) ?? [];
+  return el(
+    'div',
+    { class: 'heads' },
+    el('div', { class: 'head' }, requestLine(v1), headerLines(replaced(v1, changed), 'before')),
+    el(
+      'div',
+      { class: 'head' },
+      v2 === undefined ? el('p', { class: 'empty' }, 'Nothing was sent to V2.') : requestLine(v2),
+      headerLines(
+        changed.filter(({ change }) => change !== 'removed'),
+        'after',
+      ),
+    ),
+  );
+}
+
+/** The lines of the V1 request that V2 got otherwise, or not at all. */
+function replaced(v1: RequestView, changed: readonly HeaderView[]): readonly HeaderView[] {
+  const names = new Set(
+    changed.filter(({ change }) => change !== 'added').map(({ name }) => name.toLowerCase()),
+  );
+  return v1.headers.filter(({ name }) => names.has(name.toLowerCase()));
+}
+
+function headerLines(headers: readonly HeaderView[], side: 'before' | 'after'): VNode | false {
+  if (headers.length === 0) return false;
+  return el(
+    'ul',
+    { class: classes('header-lines', side) },
+    headers.map(({ name, value }) =>
+      el('li', { key: name }, el('span', { class: 'name' }, `${name}: `), value),
+    ),
+  );
+}

@@ -1,0 +1,106 @@
+import type { VNode } from 'preact';
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Diff, DiffMark } from '../api.ts';
+import { CodeLines } from './code-lines.ts';
+import { classes, el, part } from './element.ts';
+import type { HueOf } from './hues.ts';
+import { findJoins, type Join, joinPath, stubEnd } from './joins.ts';
+import { type MarkedSpan, markedLines } from './marked-lines.ts';
+
+/** What the two bodies are drawn with. */
+export interface DiffViewProps {
+  readonly diff: Diff;
+  readonly hueOf: HueOf;
+  readonly active: number | undefined;
+  readonly onActive: (mark: number | undefined) => void;
+  /** Why the right side is empty. */
+  readonly missing: string;
+}
+
+/** The V1 and the V2 body side by side, their edits highlighted and joined by lines. */
+export function DiffView({ diff, hueOf, active, onActive, missing }: DiffViewProps): VNode {
+  const panes = useRef<HTMLDivElement>(null);
+  const gutter = useRef<HTMLDivElement>(null);
+  const [joins, setJoins] = useState<readonly Join[]>([]);
+  const { before, after, marks } = diff;
+  const left = useMemo(() => markedLines(before, spansOf(marks, 'before')), [before, marks]);
+  const right = useMemo(
+    () => (after === undefined ? undefined : markedLines(after, spansOf(marks, 'after'))),
+    [after, marks],
+  );
+  const measure = useCallback(() => {
+    if (panes.current !== null && gutter.current !== null)
+      setJoins(findJoins(panes.current, gutter.current, marks));
+  }, [marks]);
+  useLayoutEffect(() => {
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (panes.current !== null) observer.observe(panes.current);
+    return () => observer.disconnect();
+  }, [measure, left, right]);
+  const shared = { marks, hueOf, active, onActive, onResize: measure };
+  return el(
+    'div',
+    { class: 'diff', ref: panes },
+    el(
+      'div',
+      { class: 'pane' },
+      el('h4', { class: 'pane-title' }, 'V1', el('small', null, 'as the client sent it')),
+      part(CodeLines, { ...shared, lines: left, side: 'before', label: 'V1 body' }),
+    ),
+    el(
+      'div',
+      { class: 'gutter', ref: gutter, 'aria-hidden': true },
+      part(Joins, { joins, marks, hueOf, active }),
+    ),
+    el(
+      'div',
+      { class: 'pane' },
+      el('h4', { class: 'pane-title' }, 'V2', el('small', null, 'as the gateway sent it on')),
+      right === undefined
+        ? el('p', { class: 'empty' }, missing)
+        : part(CodeLines, { ...shared, lines: right, side: 'after', label: 'V2 body' }),
+    ),
+  );
+}
+
+interface JoinsProps {
+  readonly joins: readonly Join[];
+  readonly marks: readonly DiffMark[];
+  readonly hueOf: HueOf;
+  readonly active: number | undefined;
+}
+
+/** Width of the gutter, in the units of its drawing; the style sheet gives it the same width. */
+const GUTTER = 64;
+
+function Joins({ joins, marks, hueOf, active }: JoinsProps): VNode {
+  return el(
+    'svg',
+    { class: 'joins', width: GUTTER, height: '100%' },
+    joins.map((join) => {
+      const mark = marks[join.mark];
+      const end = stubEnd(join, GUTTER);
+      const state = classes(
+        'join',
+        mark !== undefined && `hue-${hueOf(mark.change)}`,
+        active === join.mark && 'active',
+        active !== undefined && active !== join.mark && 'faded',
+      );
+      return el(
+        'g',
+        { class: state },
+        el('path', { d: joinPath(join, GUTTER) }),
+        end !== undefined && el('path', { d: cross(end.x, end.y) }),
+      );
+    }),
+  );
+}
+
+function cross(x: number, y: number): string {
+  return `M ${x - 3} ${y - 3} l 6 6 m 0 -6 l -6 6`;
+}
+
+function spansOf(marks: readonly DiffMark[], side: 'before' | 'after'): readonly MarkedSpan[] {
+  return marks.flatMap((entry, mark) => entry[side].map((span, part) => ({ ...span, mark, part })));
+}

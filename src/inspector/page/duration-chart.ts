@@ -1,0 +1,90 @@
+import type { VNode } from 'preact';
+import type { HistoryMinute, Quantiles } from '../api.ts';
+import { ChartFrame, type Plot } from './chart-frame.ts';
+import { el, part } from './element.ts';
+import { milliseconds, minuteTime } from './format.ts';
+import { logShare, logTicks } from './scale.ts';
+
+const QUANTILES = ['p99', 'p90', 'p50'] as const;
+
+/** What a chart of durations is drawn with. */
+export interface DurationChartProps {
+  readonly minutes: readonly HistoryMinute[];
+  /** `total`: as the client waited; `upstream`: until V2 began to answer. */
+  readonly of: 'total' | 'upstream';
+}
+
+/** Quantiles of durations by minute, as lines on a logarithmic scale. */
+export function DurationChart({ minutes, of }: DurationChartProps): VNode {
+  const known = minutes.flatMap((minute) => minute[of] ?? []);
+  const ticks = logTicks(
+    Math.min(...known.map(({ p50 }) => p50), 1),
+    Math.max(...known.map(({ p99 }) => p99), 10),
+  );
+  return part(ChartFrame, {
+    summary: summaryOf(known, of),
+    height: 220,
+    ticks: ticks.map((tick) => ({ label: tickLabel(tick), share: logShare(tick, ticks) })),
+    slots: minutes.map(({ time }) => minuteTime(time)),
+    labelEvery: 10,
+    readout: (slot) => readout(slot === undefined ? undefined : minutes[slot], of),
+    draw: (plot) =>
+      QUANTILES.map((quantile) =>
+        el('path', {
+          key: quantile,
+          class: `line-${quantile}`,
+          d: linePath(minutes, of, quantile, plot, ticks),
+        }),
+      ),
+  });
+}
+
+/** A line with gaps where a minute had no requests; a lone minute is a short stroke. */
+function linePath(
+  minutes: readonly HistoryMinute[],
+  of: 'total' | 'upstream',
+  quantile: keyof Quantiles,
+  plot: Plot,
+  ticks: readonly number[],
+): string {
+  const width = plot.width / Math.max(1, minutes.length);
+  let isDrawing = false;
+  return minutes
+    .map((minute, index) => {
+      const quantiles = minute[of];
+      const isJoined = isDrawing;
+      isDrawing = quantiles !== undefined;
+      if (quantiles === undefined) return '';
+      const x = plot.left + width * (index + 0.5);
+      const y = plot.top + plot.height * (1 - logShare(quantiles[quantile], ticks));
+      return isJoined ? `L ${x.toFixed(1)} ${y.toFixed(1)}` : `M ${(x - 1).toFixed(1)} ${y.toFixed(1)} h 2`;
+    })
+    .join(' ');
+}
+
+function readout(minute: HistoryMinute | undefined, of: 'total' | 'upstream'): (VNode | string)[] {
+  const quantiles = minute?.[of];
+  return [
+    ...(minute === undefined ? [] : [el('strong', null, minuteTime(minute.time))]),
+    ...QUANTILES.map((quantile) =>
+      el(
+        'span',
+        { key: quantile, class: 'legend' },
+        el('i', { class: `stroke line-${quantile}` }),
+        quantiles === undefined ? quantile : `${quantile} ${milliseconds(quantiles[quantile])} ms`,
+      ),
+    ),
+  ];
+}
+
+function tickLabel(tick: number): string {
+  return tick >= 1000 ? `${tick / 1000} s` : `${tick < 1 ? tick.toFixed(1) : tick} ms`;
+}
+
+function summaryOf(known: readonly Quantiles[], of: 'total' | 'upstream'): string {
+  const whose = of === 'total' ? 'Durations that clients waited' : 'Durations of V2';
+  const last = known.at(-1);
+  if (last === undefined) return `${whose}: no requests in the last hour.`;
+  const words = QUANTILES.map((quantile) => `${quantile} ${milliseconds(last[quantile])} ms`);
+  return `${whose}, by minute; the latest: ${words.join(', ')}.`;
+}

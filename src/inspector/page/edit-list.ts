@@ -1,0 +1,89 @@
+import type { VNode } from 'preact';
+import type { DiffMark } from '../api.ts';
+import type { EditRecord } from '../../rewrite/rewrite.ts';
+import { markNumber } from './code-lines.ts';
+import { classes, el } from './element.ts';
+import { counted } from './format.ts';
+import type { HueOf } from './hues.ts';
+
+/** What the list of edits is drawn with. */
+export interface EditListProps {
+  readonly edits: readonly EditRecord[];
+  readonly marks: readonly DiffMark[];
+  readonly hueOf: HueOf;
+  readonly active: number | undefined;
+  readonly onActive: (mark: number | undefined) => void;
+  /** The sentence of a change, from the rule book. */
+  readonly summaryOf: (change: string) => string | undefined;
+}
+
+/** Every edit with its change and reason, by change; the numbers are those in the bodies. */
+export function EditList(props: EditListProps): VNode {
+  const { edits, hueOf, summaryOf } = props;
+  const changes = [...new Set(edits.map(({ change }) => change))];
+  return el(
+    'section',
+    { class: 'edits', 'aria-label': 'Edits' },
+    el('h4', null, edits.length === 0 ? 'No edits' : counted(edits.length, 'edit')),
+    edits.length === 0 && el('p', { class: 'empty' }, 'The body went on as it came, byte for byte.'),
+    changes.map((change) =>
+      el(
+        'div',
+        { key: change, class: `edit-group hue-${hueOf(change)}` },
+        el('h5', null, change),
+        el('p', null, summaryOf(change) ?? ''),
+        el(
+          'ol',
+          null,
+          edits.map((edit, index) => edit.change === change && editItem(edit, index, props)),
+        ),
+      ),
+    ),
+  );
+}
+
+function editItem(edit: EditRecord, index: number, props: EditListProps): VNode {
+  const at = props.marks.findIndex((mark) => mark.index === index);
+  const mark = props.marks[at];
+  const number = mark === undefined ? String(index + 1) : markNumber(mark);
+  const { active, onActive } = props;
+  return el(
+    'li',
+    { key: index },
+    el(
+      'button',
+      {
+        type: 'button',
+        class: classes('edit', mark !== undefined && active === at && 'active'),
+        'data-edit': index,
+        onFocus: () => onActive(at < 0 ? undefined : at),
+        onBlur: () => onActive(undefined),
+        onMouseEnter: () => onActive(at < 0 ? undefined : at),
+        onMouseLeave: () => onActive(undefined),
+        onClick: () => reveal(at),
+      },
+      el('span', { class: 'badge', 'aria-hidden': true }, number),
+      el('span', { class: 'rule-name' }, edit.rule),
+      el('span', { class: 'pointers' }, pointers(edit)),
+      edit.note !== undefined && el('span', { class: 'note' }, edit.note),
+      mark !== undefined && el('span', { class: 'reason' }, mark.reason),
+    ),
+  );
+}
+
+/** The way of a member from the V1 to the V2 body, as pointers; `/` alone is the body itself. */
+function pointers({ from, path }: EditRecord): (VNode | string)[] {
+  const shown = (pointer: string): VNode => el('code', null, pointer === '' ? '/' : pointer);
+  if (from !== undefined && path !== undefined) {
+    return from === path ? [shown(from)] : [shown(from), ' → ', shown(path)];
+  }
+  if (from !== undefined) return [shown(from), ' → ', el('em', null, 'dropped')];
+  return path === undefined ? [] : ['→ ', shown(path)];
+}
+
+/** Brings the first place of a mark into sight. */
+function reveal(mark: number): void {
+  document
+    .querySelector(`[data-join="before-${mark}-0"], [data-join="after-${mark}-0"]`)
+    ?.scrollIntoView({ block: 'center' });
+}

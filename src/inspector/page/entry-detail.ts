@@ -1,0 +1,169 @@
+import type { VNode } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { EntryDetail as Detail, NumberedEntry } from '../api.ts';
+import { useAsked } from './admin-client.ts';
+import { CopyButton } from './copy-button.ts';
+import { DiffPane } from './diff-pane.ts';
+import { el, part } from './element.ts';
+import { EntryFacts } from './entry-facts.ts';
+import { entryName } from './entry-words.ts';
+import type { HueOf } from './hues.ts';
+import { PERSPECTIVE_NAMES, PerspectiveView } from './perspective-view.ts';
+import { type Go, type Perspective, PERSPECTIVES } from './place.ts';
+import { VerdictBadge } from './verdict-badge.ts';
+
+/** What the detail of an exchange is drawn with. */
+export interface EntryDetailProps {
+  readonly seq: number;
+  readonly perspective: Perspective;
+  readonly go: Go;
+  readonly say: (sentence: string) => void;
+  readonly hueOf: HueOf;
+  readonly summaryOf: (change: string) => string | undefined;
+}
+
+/** One exchange: what is known of it, and its perspectives. */
+export function EntryDetail(props: EntryDetailProps): VNode {
+  const { seq, go } = props;
+  const { answer, failure } = useAsked<Detail>(`entries/${seq}`);
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => panel.current?.scrollTo(0, 0), [seq]);
+  return el(
+    'section',
+    { class: 'detail', 'aria-label': 'Exchange', ref: panel, tabIndex: -1, id: 'detail' },
+    el(
+      'header',
+      { class: 'detail-head' },
+      answer === undefined ? el('h2', null, `Exchange ${seq}`) : title(answer.entry),
+      el(
+        'button',
+        {
+          type: 'button',
+          class: 'button close',
+          'aria-label': 'Close the exchange',
+          title: 'Close (Esc)',
+          onClick: () => go({ entry: undefined }),
+        },
+        '✕',
+      ),
+    ),
+    failure !== undefined && el('p', { class: 'empty' }, failureWords(failure.status, failure.message)),
+    answer !== undefined && shown(answer, props),
+  );
+}
+
+function title(entry: NumberedEntry): VNode {
+  return el('h2', null, part(VerdictBadge, { verdict: entry.verdict }), ' ', entryName(entry));
+}
+
+function shown(detail: Detail, props: EntryDetailProps): VNode {
+  const { perspective, go, say } = props;
+  const { curl } = detail;
+  return el(
+    'div',
+    { class: 'detail-body' },
+    part(EntryFacts, { entry: detail.entry, go }),
+    curl !== undefined &&
+      el(
+        'div',
+        { class: 'actions', role: 'group', 'aria-label': 'Copy as curl' },
+        part(CopyButton, {
+          text: curl.v1,
+          label: 'Copy curl for V1',
+          done: 'Copied: the V1 request as curl.',
+          say,
+          shortcut: 'c',
+        }),
+        curl.v2 !== undefined &&
+          part(CopyButton, {
+            text: curl.v2,
+            label: 'Copy curl for V2',
+            done: 'Copied: the V2 request as curl.',
+            say,
+            shortcut: 'Shift+C',
+          }),
+        el('small', null, 'with $API_KEY in the place of the key'),
+      ),
+    part(Tabs, { perspective, go }),
+    el(
+      'div',
+      {
+        class: 'tab-panel',
+        role: 'tabpanel',
+        id: 'perspective',
+        'aria-labelledby': `tab-${perspective}`,
+        tabIndex: 0,
+      },
+      perspective === 'diff'
+        ? part(DiffPane, { changed: changedIn(detail), hueOf: props.hueOf, summaryOf: props.summaryOf })
+        : part(PerspectiveView, { detail, perspective }),
+    ),
+  );
+}
+
+/** Tabs as the ARIA practices want them: arrows go round, one of them is in the order of Tab. */
+function Tabs({ perspective, go }: { readonly perspective: Perspective; readonly go: Go }): VNode {
+  const step = (by: number): void => {
+    const next = PERSPECTIVES.at((PERSPECTIVES.indexOf(perspective) + by) % PERSPECTIVES.length) ?? 'diff';
+    go({ perspective: next }, 'replace');
+    document.getElementById(`tab-${next}`)?.focus();
+  };
+  return el(
+    'div',
+    {
+      class: 'tabs',
+      role: 'tablist',
+      'aria-label': 'Perspectives',
+      onKeyDown: (event) => {
+        if (event.key === 'ArrowRight') step(1);
+        if (event.key === 'ArrowLeft') step(-1);
+      },
+    },
+    PERSPECTIVES.map((name) =>
+      el(
+        'button',
+        {
+          key: name,
+          type: 'button',
+          role: 'tab',
+          id: `tab-${name}`,
+          class: 'tab',
+          'aria-selected': name === perspective,
+          'aria-controls': 'perspective',
+          tabIndex: name === perspective ? 0 : -1,
+          onClick: () => go({ perspective: name }, 'replace'),
+        },
+        PERSPECTIVE_NAMES[name],
+      ),
+    ),
+  );
+}
+
+function changedIn({
+  entry,
+  note,
+  v1Request,
+  v2Request,
+  diff,
+}: Detail): Parameters<typeof DiffPane>[0]['changed'] {
+  return {
+    edits: entry.edits,
+    ...(v1Request === undefined ? {} : { v1Request }),
+    ...(v2Request === undefined ? {} : { v2Request }),
+    ...(diff === undefined ? {} : { diff }),
+    missing: missingWords(entry, note),
+  };
+}
+
+function missingWords({ verdict, failure }: NumberedEntry, note: string | undefined): string {
+  if (verdict === 'refused')
+    return `Nothing was sent to V2: the gateway refused it (${failure ?? 'no code'}).`;
+  if (verdict === 'passed') return 'Native V2 traffic passes unread; there is nothing to compare.';
+  return note ?? 'No body was kept of this exchange, so there is nothing to compare.';
+}
+
+function failureWords(status: number, message: string): string {
+  return status === 404
+    ? 'This exchange has left the memory of the gateway; the log still has its entry.'
+    : message;
+}

@@ -1,0 +1,79 @@
+import type { ComponentChildren, VNode } from 'preact';
+import type { NumberedEntry } from '../api.ts';
+import { el } from './element.ts';
+import { statusTone, statusWords } from './entry-words.ts';
+import { bytes, clockTime, milliseconds } from './format.ts';
+import type { Go } from './place.ts';
+
+/** The facts of an entry, those first that an operator asks for. */
+export function EntryFacts({ entry, go }: { readonly entry: NumberedEntry; readonly go: Go }): VNode {
+  const narrow = (term: string): VNode =>
+    el(
+      'button',
+      { type: 'button', class: 'link', title: `Filter by ${term}`, onClick: () => go({ filter: term }) },
+      term.slice(term.indexOf(':') + 1),
+    );
+  return el(
+    'dl',
+    { class: 'facts' },
+    fact(
+      'Status',
+      el('span', { class: `status status-${statusTone(entry.status)}` }, statusWords(entry.status)),
+    ),
+    fact('Time', el('time', { dateTime: entry.time, title: entry.time }, clockTime(entry.time))),
+    fact('Client', entry.client === undefined ? 'no key' : narrow(`client:${entry.client}`)),
+    entry.operation !== undefined && fact('Operation', narrow(`op:${entry.operation}`)),
+    fact('Duration', durations(entry)),
+    fact(
+      'Bytes',
+      `${bytes(entry.bytesIn)} in, ${bytes(entry.bytesOut)} on, ${bytes(entry.answerBytes)} back`,
+    ),
+    entry.apiVersion !== undefined &&
+      fact('x-api-version', `${entry.apiVersion.sent} (${WHY[entry.apiVersion.why]})`),
+    entry.failure !== undefined && fact('Failure', failure(entry)),
+    entry.note !== undefined && fact('Note', entry.note),
+    entry.attempts !== undefined && fact('Sent to V2', `${entry.attempts} times`),
+    fact('Request id', el('code', null, entry.requestId)),
+    entry.traceId !== undefined && fact('Trace', el('code', null, entry.traceId)),
+    fact('Rule book', el('code', null, entry.ruleBook)),
+  );
+}
+
+const WHY = {
+  absent: 'the client sent none',
+  invalid: 'the client’s was not a date',
+  client: 'the client’s own',
+  pin: 'pinned',
+} as const;
+
+function fact(name: string, value: ComponentChildren): VNode {
+  return el('div', { class: 'fact' }, el('dt', null, name), el('dd', null, value));
+}
+
+/** The whole time as a bar, the part that V2 took within it. */
+function durations({ totalMs, upstreamMs }: NumberedEntry): VNode {
+  const share = upstreamMs === undefined || totalMs <= 0 ? 0 : Math.min(1, upstreamMs / totalMs);
+  const words = upstreamMs === undefined ? '' : `, V2 ${milliseconds(upstreamMs)} ms`;
+  return el(
+    'span',
+    { class: 'duration' },
+    `${milliseconds(totalMs)} ms${words}`,
+    upstreamMs !== undefined &&
+      el(
+        'svg',
+        { class: 'duration-bar', viewBox: '0 0 100 4', preserveAspectRatio: 'none', 'aria-hidden': true },
+        el('rect', { class: 'whole', width: 100, height: 4 }),
+        el('rect', { class: 'upstream', width: share * 100, height: 4 }),
+      ),
+  );
+}
+
+function failure({ failure: code, pointer, position }: NumberedEntry): VNode {
+  return el(
+    'span',
+    null,
+    el('code', null, code ?? ''),
+    pointer !== undefined && [' at ', el('code', null, pointer === '' ? '/' : pointer)],
+    position !== undefined && ` at byte ${position.offset}, line ${position.line}, column ${position.column}`,
+  );
+}

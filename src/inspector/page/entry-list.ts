@@ -1,0 +1,149 @@
+import type { VNode } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { NumberedEntry } from '../api.ts';
+import { el, part } from './element.ts';
+import { COLUMNS, EntryRow } from './entry-row.ts';
+import type { HueOf } from './hues.ts';
+
+/** What the list is drawn with. */
+export interface EntryListProps {
+  /** Newest first. */
+  readonly rows: readonly NumberedEntry[];
+  readonly active: number | undefined;
+  readonly open: number | undefined;
+  readonly hueOf: HueOf;
+  /** What is said where there are no rows. */
+  readonly empty: string;
+  readonly onOpen: (seq: number) => void;
+  /** The reader has left the top: rows must not move any more. */
+  readonly onLeaveTop: () => void;
+  readonly onNearEnd: () => void;
+}
+
+interface Window {
+  readonly top: number;
+  readonly height: number;
+  readonly rowHeight: number;
+}
+
+const START: Window = { top: 0, height: 600, rowHeight: 36 };
+/** Rows drawn beyond what can be seen, on either side. */
+const SPARE = 8;
+
+/** The exchanges as a grid, of which only the rows in sight are in the document. */
+export function EntryList(props: EntryListProps): VNode {
+  const { rows, active, open, hueOf, onOpen, onLeaveTop, onNearEnd, empty } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const sheet = useRef<HTMLDivElement>(null);
+  const [{ top, height, rowHeight }, setWindow] = useState(START);
+  useMeasured(scroller, sheet, setWindow);
+  useAnchor(scroller, rows, rowHeight);
+  useEffect(() => bringIntoSight(scroller.current, rows, active, rowHeight), [active]);
+  const first = Math.max(0, Math.floor(top / rowHeight) - SPARE);
+  const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + SPARE);
+  const onScroll = (): void => {
+    const { current } = scroller;
+    if (current === null) return;
+    setWindow((before) => ({ ...before, top: current.scrollTop }));
+    if (current.scrollTop > 0) onLeaveTop();
+    if (current.scrollHeight - current.scrollTop - current.clientHeight < 400) onNearEnd();
+  };
+  const isActiveDrawn = rows.slice(first, last).some(({ seq }) => seq === active);
+  return el(
+    'div',
+    {
+      class: 'list',
+      role: 'grid',
+      id: 'entries',
+      'aria-label': 'Exchanges, newest first',
+      'aria-rowcount': rows.length + 1,
+      'aria-activedescendant': isActiveDrawn ? `entry-${active}` : undefined,
+      tabIndex: 0,
+      ref: scroller,
+      onScroll,
+    },
+    el(
+      'div',
+      { class: 'row columns', role: 'row', 'aria-rowindex': 1 },
+      COLUMNS.map((name) => el('span', { key: name, role: 'columnheader', class: 'cell' }, name)),
+    ),
+    el(
+      'div',
+      { class: 'sheet', role: 'rowgroup', ref: sheet, style: { height: `${rows.length * rowHeight}px` } },
+      rows.slice(first, last).map((entry, at) =>
+        part(EntryRow, {
+          key: entry.seq,
+          entry,
+          index: first + at,
+          top: (first + at) * rowHeight,
+          isActive: entry.seq === active,
+          isOpen: entry.seq === open,
+          hueOf,
+          onOpen,
+        }),
+      ),
+    ),
+    rows.length === 0 && el('p', { class: 'empty' }, empty),
+  );
+}
+
+type ElementRef = { readonly current: HTMLDivElement | null };
+
+/** The height of rows follows the style sheet: two lines where the list is narrow, more where letters are larger. */
+function useMeasured(
+  scroller: ElementRef,
+  sheet: ElementRef,
+  set: (update: (before: Window) => Window) => void,
+): void {
+  useLayoutEffect(() => {
+    const measure = (): void => {
+      if (scroller.current === null || sheet.current === null) return;
+      const { clientHeight } = scroller.current;
+      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+      const rows = Number.parseFloat(getComputedStyle(sheet.current).getPropertyValue('--row-height'));
+      set((before) => ({ ...before, height: clientHeight, rowHeight: Math.round(rows * rem) }));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (scroller.current !== null) observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, []);
+}
+
+/** Keeps the row at the top of the sight where it is when rows are put in before it. */
+function useAnchor(scroller: ElementRef, rows: readonly NumberedEntry[], rowHeight: number): void {
+  const anchor = useRef<{ readonly seq: number; readonly offset: number } | undefined>(undefined);
+  useLayoutEffect(() => {
+    const { current } = scroller;
+    if (current === null) return undefined;
+    const { current: kept } = anchor;
+    if (kept !== undefined && current.scrollTop > 0) {
+      const index = rows.findIndex(({ seq }) => seq <= kept.seq);
+      if (index > 0) current.scrollTop = index * rowHeight + kept.offset;
+    }
+    const remember = (): void => {
+      const index = Math.floor(current.scrollTop / rowHeight);
+      const row = rows[index];
+      anchor.current = row && { seq: row.seq, offset: current.scrollTop - index * rowHeight };
+    };
+    remember();
+    current.addEventListener('scroll', remember);
+    return () => current.removeEventListener('scroll', remember);
+  }, [rows, rowHeight]);
+}
+
+function bringIntoSight(
+  scroller: HTMLDivElement | null,
+  rows: readonly NumberedEntry[],
+  active: number | undefined,
+  rowHeight: number,
+): void {
+  const index = rows.findIndex(({ seq }) => seq === active);
+  if (scroller === null || index < 0) return;
+  const head = scroller.querySelector('.columns')?.clientHeight ?? 0;
+  const top = index * rowHeight;
+  if (top < scroller.scrollTop) scroller.scrollTop = top;
+  const bottom = top + rowHeight + head;
+  if (bottom > scroller.scrollTop + scroller.clientHeight)
+    scroller.scrollTop = bottom - scroller.clientHeight;
+}

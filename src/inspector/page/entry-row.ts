@@ -1,0 +1,81 @@
+import type { VNode } from 'preact';
+import type { NumberedEntry } from '../api.ts';
+import { classes, el, part } from './element.ts';
+import { entryName, shortClient, statusTone, statusWords } from './entry-words.ts';
+import { clockTime, milliseconds } from './format.ts';
+import type { HueOf } from './hues.ts';
+import { VerdictBadge } from './verdict-badge.ts';
+
+/** The columns of the list. */
+export const COLUMNS = [
+  'Time',
+  'Client',
+  'Operation',
+  'Verdict',
+  'Edits',
+  'Status',
+  'V2 ms',
+  'Total ms',
+] as const;
+
+/** What a row is drawn with. */
+export interface EntryRowProps {
+  readonly entry: NumberedEntry;
+  /** Its place in the list, from 0. */
+  readonly index: number;
+  /** Pixels from the top of the list. */
+  readonly top: number;
+  readonly isActive: boolean;
+  readonly isOpen: boolean;
+  readonly hueOf: HueOf;
+  readonly onOpen: (seq: number) => void;
+}
+
+/** One exchange as a row of the list. */
+export function EntryRow({ entry, index, top, isActive, isOpen, hueOf, onOpen }: EntryRowProps): VNode {
+  return el(
+    'div',
+    {
+      class: classes(
+        'row',
+        'entry',
+        isActive && 'active',
+        isOpen && 'open',
+        entry.verdict === 'refused' && 'refused',
+      ),
+      role: 'row',
+      id: `entry-${entry.seq}`,
+      'aria-rowindex': index + 2,
+      'aria-selected': isOpen,
+      style: { transform: `translateY(${top}px)` },
+      onClick: () => onOpen(entry.seq),
+    },
+    cell('time', clockTime(entry.time)),
+    cell('client', shortClient(entry.client), entry.client),
+    cell('name', entryName(entry), entry.path),
+    el(
+      'span',
+      { role: 'gridcell', class: 'cell verdict-cell' },
+      part(VerdictBadge, { verdict: entry.verdict }),
+    ),
+    edits(entry, hueOf),
+    cell(`status status-${statusTone(entry.status)}`, statusWords(entry.status), entry.failure),
+    cell('ms upstream', entry.upstreamMs === undefined ? '–' : milliseconds(entry.upstreamMs)),
+    cell('ms total', milliseconds(entry.totalMs)),
+  );
+}
+
+function cell(name: string, text: string, title?: string): VNode {
+  return el('span', { role: 'gridcell', class: `cell ${name}`, title }, text);
+}
+
+/** The number of edits, with a dot for each change that made some. */
+function edits({ edits: made }: NumberedEntry, hueOf: HueOf): VNode {
+  const changes = [...new Set(made.map(({ change }) => change))];
+  return el(
+    'span',
+    { role: 'gridcell', class: 'cell edits-cell', title: changes.join(', ') },
+    el('span', { class: 'edit-count' }, made.length === 0 ? '–' : made.length),
+    changes.slice(0, 4).map((change) => el('span', { key: change, class: `dot hue-${hueOf(change)}` })),
+  );
+}

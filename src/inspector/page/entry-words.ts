@@ -1,0 +1,28 @@
+import type { Entry } from '../api.ts';
+
+/** What was asked for: the operation's id, or method and path where none names it. */
+export function entryName(entry: Entry): string {
+  return entry.operation ?? `${entry.method} ${entry.path}`;
+}
+
+/** The first half of a client's hash: enough to tell them apart by eye. */
+export function shortClient(client: string | undefined): string {
+  return client === undefined ? '–' : client.slice(0, 8);
+}
+
+/** How a status reads: `gone` when the client went away before one. */
+export function statusWords(status: number): string {
+  return status === 0 ? 'gone' : String(status);
+}
+
+/** The class of a status, for colours: `ok`, `fault` or `failure`. */
+export function statusTone(status: number): 'ok' | 'fault' | 'failure' {
+  if (status >= 500 || status === 0) return 'failure';
+  return status >= 400 ? 'fault' : 'ok';
+}
+
+/** One sentence about an entry, for those who do not see the columns. */
+export function entrySentence(entry: Entry): string {
+  const edits = entry.edits.length === 1 ? '1 edit' : `${entry.edits.length} edits`;
+  return `${entryName(entry)}, ${entry.verdict}, ${edits}, status ${statusWords(entry.status)}`;
+}

@@ -1,0 +1,53 @@
+const clock = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+});
+
+const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
+
+/** A time of today, local, with milliseconds. */
+export function clockTime(time: string): string {
+  return clock.format(new Date(time));
+}
+
+/** Hour and minute, local. */
+export function minuteTime(time: string): string {
+  return minute.format(new Date(time));
+}
+
+/** How long ago, in words for people: `just now`, `4 min ago`, `3 days ago`. */
+export function ago(time: string | undefined, now: number = Date.now()): string {
+  if (time === undefined) return 'never';
+  const seconds = Math.max(0, (now - Date.parse(time)) / 1000);
+  if (seconds < 60) return 'just now';
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
+  const days = Math.floor(seconds / 86_400);
+  return days === 1 ? 'yesterday' : `${days} days ago`;
+}
+
+/** A count with thousands set apart. */
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+/** A count with its noun: `1 edit`, `2 edits`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+/** Milliseconds with as many digits as anybody reads: `0.4`, `12`, `1,204`. */
+export function milliseconds(value: number): string {
+  return value < 10 ? value.toFixed(1) : whole.format(value);
+}
+
+/** Bytes for people. */
+export function bytes(value: number): string {
+  if (value < 1024) return `${value} B`;
+  if (value < 1024 * 1024) return `${(value / 1024).toFixed(1)} KiB`;
+  return `${(value / 1024 / 1024).toFixed(1)} MiB`;
+}

@@ -1,0 +1,71 @@
+import type { VNode } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { FILTER_FIELDS } from '../../rewrite-log/filter-field.ts';
+import { el } from './element.ts';
+import { KEYS } from './keys.ts';
+
+/** What the help is drawn with. */
+export interface HelpDialogProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly hasLetters: boolean;
+  readonly onLetters: (hasLetters: boolean) => void;
+}
+
+/** The keys and the filter language. */
+export function HelpDialog({ isOpen, onClose, hasLetters, onLetters }: HelpDialogProps): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+    if (!isOpen) dialog.current?.close();
+  }, [isOpen]);
+  return el(
+    'dialog',
+    { ref: dialog, class: 'help-dialog', 'aria-labelledby': 'help-title', onClose },
+    el(
+      'header',
+      null,
+      el('h2', { id: 'help-title' }, 'Help'),
+      el(
+        'button',
+        { type: 'button', class: 'button close', 'aria-label': 'Close the help', onClick: onClose },
+        '✕',
+      ),
+    ),
+    el('h3', null, 'Keys'),
+    terms(KEYS, 'kbd'),
+    el(
+      'label',
+      { class: 'check' },
+      el('input', {
+        type: 'checkbox',
+        checked: hasLetters,
+        onChange: ({ currentTarget }) => onLetters(currentTarget.checked),
+      }),
+      'Single-letter keys',
+    ),
+    el('h3', null, 'Filter'),
+    el(
+      'p',
+      null,
+      'Terms between spaces must all hold. ',
+      el('code', null, '-'),
+      ' turns a term round, commas give a choice, a word without a field is looked for in the path: ',
+      el('code', null, 'op:order_* -status:2xx client:3fa9,77c1'),
+    ),
+    terms(
+      Object.entries(FILTER_FIELDS).map(([field, help]) => [`${field}:`, help]),
+      'code',
+    ),
+  );
+}
+
+function terms(list: readonly (readonly [string, string])[], tag: 'kbd' | 'code'): VNode {
+  return el(
+    'dl',
+    { class: 'terms' },
+    list.map(([term, meaning]) =>
+      el('div', { key: term }, el('dt', null, el(tag, null, term)), el('dd', null, meaning)),
+    ),
+  );
+}

@@ -1,0 +1,144 @@
+import type { VNode } from 'preact';
+import type { HistoryMinute, HistoryView } from '../api.ts';
+import { useAsked } from './admin-client.ts';
+import { DurationChart } from './duration-chart.ts';
+import { el, part } from './element.ts';
+import { count, milliseconds, minuteTime } from './format.ts';
+import { Loading } from './loading.ts';
+import type { Go } from './place.ts';
+import { allOf, totalOf, VerdictChart } from './verdict-chart.ts';
+import { VERDICT_NAMES, VERDICTS } from './verdict-badge.ts';
+
+const REFRESH = 5000;
+
+/** The last hour: traffic by verdict, and how long it took. */
+export function HourView({ go }: { readonly go: Go }): VNode {
+  const { answer, failure } = useAsked<HistoryView>('history', REFRESH);
+  if (answer === undefined) return part(Loading, { failure, what: 'the last hour' });
+  const { minutes } = answer;
+  return el(
+    'div',
+    { class: 'view hour' },
+    el('h2', null, 'Last hour'),
+    tiles(minutes, go),
+    el(
+      'section',
+      { class: 'card' },
+      el('h3', null, 'Exchanges a minute, by verdict'),
+      part(VerdictChart, { minutes }),
+    ),
+    el(
+      'div',
+      { class: 'pair' },
+      el(
+        'section',
+        { class: 'card' },
+        el('h3', null, 'What clients waited', el('small', null, 'logarithmic')),
+        part(DurationChart, { minutes, of: 'total' }),
+      ),
+      el(
+        'section',
+        { class: 'card' },
+        el('h3', null, 'What V2 took of it', el('small', null, 'to the head of its answer')),
+        part(DurationChart, { minutes, of: 'upstream' }),
+      ),
+    ),
+    figures(minutes),
+  );
+}
+
+/** A figure for each verdict; each leads to its exchanges. */
+function tiles(minutes: readonly HistoryMinute[], go: Go): VNode {
+  const all = minutes.reduce((sum, minute) => sum + allOf(minute), 0);
+  const failed = minutes.reduce((sum, minute) => sum + minute.failed, 0);
+  return el(
+    'ul',
+    { class: 'tiles' },
+    VERDICT_NAMES.map((verdict) => {
+      const total = totalOf(minutes, verdict);
+      return el(
+        'li',
+        { key: verdict, class: `tile tile-${verdict}` },
+        el(
+          'button',
+          {
+            type: 'button',
+            onClick: () => go({ view: 'traffic', filter: `verdict:${verdict}`, entry: undefined }),
+          },
+          el('span', { class: 'tile-name' }, verdict),
+          el('strong', null, count(total)),
+          el('span', { class: 'tile-share' }, all === 0 ? '–' : share(total / all)),
+          el('span', { class: 'sr-only' }, VERDICTS[verdict]),
+        ),
+      );
+    }),
+    el(
+      'li',
+      { class: 'tile tile-failed' },
+      el(
+        'button',
+        { type: 'button', onClick: () => go({ view: 'traffic', filter: 'status:5xx', entry: undefined }) },
+        el('span', { class: 'tile-name' }, 'failed'),
+        el('strong', null, count(failed)),
+        el('span', { class: 'tile-share' }, '5xx, or the client went away'),
+      ),
+    ),
+  );
+}
+
+function share(part: number): string {
+  if (part > 0 && part < 0.001) return '< 0.1 %';
+  return `${(part * 100).toFixed(1)} %`;
+}
+
+/** The figures of the charts, for those who read rather than look. */
+function figures(minutes: readonly HistoryMinute[]): VNode {
+  const busy = minutes.filter((minute) => allOf(minute) > 0).reverse();
+  return el(
+    'details',
+    { class: 'figures' },
+    el('summary', null, 'The same as a table'),
+    el(
+      'div',
+      { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Figures of the last hour' },
+      el(
+        'table',
+        null,
+        el(
+          'thead',
+          null,
+          el(
+            'tr',
+            null,
+            [
+              'Minute',
+              ...VERDICT_NAMES,
+              'failed',
+              'p50 ms',
+              'p90 ms',
+              'p99 ms',
+              'V2 p50 ms',
+              'V2 p99 ms',
+            ].map((name) => el('th', { key: name, scope: 'col' }, name)),
+          ),
+        ),
+        el('tbody', null, busy.map(figureRow)),
+      ),
+    ),
+  );
+}
+
+function figureRow(minute: HistoryMinute): VNode {
+  const { total, upstream } = minute;
+  const quantiles = [total?.p50, total?.p90, total?.p99, upstream?.p50, upstream?.p99];
+  return el(
+    'tr',
+    { key: minute.time },
+    el('th', { scope: 'row' }, minuteTime(minute.time)),
+    VERDICT_NAMES.map((verdict) => el('td', { key: verdict }, count(minute.verdicts[verdict]))),
+    el('td', null, count(minute.failed)),
+    quantiles.map((value, index) =>
+      el('td', { key: index }, value === undefined ? '–' : milliseconds(value)),
+    ),
+  );
+}

@@ -1,0 +1,16 @@
+/** Gives each change of the rule book its colour, 1 to 6, the same everywhere on the page. */
+export type HueOf = (change: string) => number;
+
+const HUES = 6;
+
+/** Colours go by the order of the rule book; changes of an older book, which is all a log may know, by their name. */
+export function huesOf(changes: readonly string[]): HueOf {
+  const order = new Map(changes.map((change, index) => [change, (index % HUES) + 1]));
+  return (change) => order.get(change) ?? (hash(change) % HUES) + 1;
+}
+
+function hash(text: string): number {
+  let sum = 0;
+  for (const character of text) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) >>> 0;
+  return sum;
+}

@@ -1,0 +1,118 @@
+import type { VNode } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { RulesView as Rules } from '../api.ts';
+import { useAsked } from './admin-client.ts';
+import { el, part } from './element.ts';
+import { HelpDialog } from './help-dialog.ts';
+import { HourView } from './hour-view.ts';
+import { huesOf } from './hues.ts';
+import { type KeyActions, useKeys } from './keys.ts';
+import { LiveEntries, NOTHING_YET } from './live-entries.ts';
+import { Login } from './login.ts';
+import { PageHeader, VIEW_NAMES } from './page-header.ts';
+import { PERSPECTIVES, usePlace, VIEWS } from './place.ts';
+import { RetirementView } from './retirement-view.ts';
+import { RulesView } from './rules-view.ts';
+import { TrafficView } from './traffic-view.ts';
+import { TryView } from './try-view.ts';
+
+const RULES_EVERY = 5000;
+const SAID_FOR = 4000;
+const LETTERS_KEY = 'capture-gateway.letters';
+
+/** The whole page. */
+export function InspectorPage(): VNode {
+  const [place, go] = usePlace();
+  const [view, setView] = useState(NOTHING_YET);
+  const live = useMemo(() => new LiveEntries(setView), []);
+  const [active, setActive] = useState<number | undefined>(place.entry);
+  const [isHelpOpen, setIsHelpOpen] = useState(false);
+  const [hasLetters, setHasLetters] = useState(() => localStorage.getItem(LETTERS_KEY) !== 'off');
+  const [said, say] = useSaid();
+  const rules = useAsked<Rules>('rules', RULES_EVERY);
+  const hueOf = useMemo(() => huesOf(rules.answer?.changes.map(({ id }) => id) ?? []), [rules.answer?.hash]);
+  const summaryOf = (change: string): string | undefined =>
+    rules.answer?.changes.find(({ id }) => id === change)?.summary;
+  useEffect(() => () => live.stop(), []);
+  useEffect(() => {
+    document.title = `${VIEW_NAMES[place.view]} – capture-gateway inspector`;
+  }, [place.view]);
+  useEffect(() => {
+    if (place.view !== 'traffic') void live.follow(place.filter);
+  }, []);
+  const move = (by: number): void => {
+    live.hold();
+    const { rows } = view;
+    const at = rows.findIndex(({ seq }) => seq === active);
+    const next = rows[Math.min(Math.max(at < 0 ? 0 : at + by, 0), rows.length - 1)];
+    if (next === undefined) return;
+    setActive(next.seq);
+    document.getElementById('entries')?.focus({ preventScroll: true });
+    if (place.entry !== undefined) go({ entry: next.seq }, 'replace');
+  };
+  const close = (): void => {
+    document.getElementById('entries')?.focus({ preventScroll: true });
+    if (place.entry !== undefined) return go({ entry: undefined });
+    setActive(undefined);
+    live.release();
+  };
+  const actions: KeyActions = {
+    move,
+    open: () => active !== undefined && go({ entry: active }),
+    close,
+    filter: () => document.getElementById('filter')?.focus(),
+    pause: () => (view.held ? live.release() : live.hold()),
+    help: () => setIsHelpOpen(true),
+    view: (index) => go({ view: VIEWS[index] ?? 'traffic', entry: undefined }),
+    perspective: (by) => {
+      const at = PERSPECTIVES.indexOf(place.perspective) + by;
+      go({ perspective: PERSPECTIVES.at(at % PERSPECTIVES.length) ?? 'diff' }, 'replace');
+    },
+    copy: (version) =>
+      document
+        .querySelector<HTMLElement>(`.detail [aria-keyshortcuts="${version === 'v1' ? 'c' : 'Shift+C'}"]`)
+        ?.click(),
+  };
+  useKeys(actions, hasLetters);
+  if (view.failure?.status === 401 || rules.failure?.status === 401) {
+    return part(Login, { onDone: () => location.reload() });
+  }
+  const shared = { go, say, hueOf, summaryOf };
+  return el(
+    'div',
+    { class: 'page' },
+    el('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
+    part(PageHeader, { place, go, view, onHelp: () => setIsHelpOpen(true) }),
+    el(
+      'main',
+      { id: 'main', tabIndex: -1 },
+      place.view === 'traffic' &&
+        part(TrafficView, { ...shared, place, live, view, rules: rules.answer, active, onActive: setActive }),
+      place.view === 'hour' && part(HourView, { go }),
+      place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf }),
+      place.view === 'retirement' && part(RetirementView, shared),
+      place.view === 'try' && part(TryView, { rules: rules.answer, ...shared }),
+    ),
+    el('p', { class: said === '' ? 'said' : 'said shown', role: 'status', 'aria-live': 'polite' }, said),
+    part(HelpDialog, {
+      isOpen: isHelpOpen,
+      onClose: () => setIsHelpOpen(false),
+      hasLetters,
+      onLetters: (letters) => {
+        setHasLetters(letters);
+        localStorage.setItem(LETTERS_KEY, letters ? 'on' : 'off');
+      },
+    }),
+  );
+}
+
+/** One sentence at a time is said, politely, and stands at the foot of the page for a moment. */
+function useSaid(): readonly [string, (sentence: string) => void] {
+  const [said, setSaid] = useState('');
+  useEffect(() => {
+    if (said === '') return undefined;
+    const timer = setTimeout(() => setSaid(''), SAID_FOR);
+    return () => clearTimeout(timer);
+  }, [said]);
+  return [said, setSaid];
+}

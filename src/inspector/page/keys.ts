@@ -1,0 +1,95 @@
+import { useEffect, useRef } from 'preact/hooks';
+
+/** What the keys of the page do, by name. */
+export interface KeyActions {
+  readonly move: (by: number) => void;
+  readonly open: () => void;
+  readonly close: () => void;
+  readonly filter: () => void;
+  readonly pause: () => void;
+  readonly help: () => void;
+  readonly view: (index: number) => void;
+  readonly perspective: (by: number) => void;
+  readonly copy: (version: 'v1' | 'v2') => void;
+}
+
+/** The keys with what they do, for the help. */
+export const KEYS: readonly (readonly [keys: string, does: string])[] = [
+  ['j k or ↓ ↑', 'next and previous exchange'],
+  ['Home End', 'newest and oldest exchange at hand'],
+  ['Enter', 'open the exchange'],
+  ['Esc', 'close, step back, go live'],
+  ['/', 'filter'],
+  ['p', 'pause and go live'],
+  ['[ ]', 'previous and next perspective'],
+  ['c C', 'copy as curl for V1, for V2'],
+  ['1 – 5', 'the views'],
+  ['?', 'this help'],
+];
+
+const PAGE = 12;
+
+/**
+ * Listens to the keys of the page. Single letters can be switched off, for those who dictate (WCAG 2.1.4), and never count
+ * where text is typed; keys of a control that has the focus stay its own.
+ */
+export function useKeys(actions: KeyActions, hasLetters: boolean): void {
+  const latest = useRef(actions);
+  latest.current = actions;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (document.querySelector('dialog[open]') !== null) return;
+      const { target } = event;
+      const isTyping = target instanceof Element && target.closest('input, textarea, select') !== null;
+      if (isTyping && event.key !== 'Escape') return;
+      if (act(event.key, latest.current, isOnList(target), hasLetters)) event.preventDefault();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [hasLetters]);
+}
+
+function isOnList(target: EventTarget | null): boolean {
+  return target === document.body || (target instanceof Element && target.id === 'entries');
+}
+
+/** Carries out a key; false when it is nobody's. */
+function act(key: string, actions: KeyActions, isOnList: boolean, hasLetters: boolean): boolean {
+  const onList = isOnList ? LIST_KEYS[key] : undefined;
+  const action = onList ?? (hasLetters ? LETTERS[key] : undefined) ?? ALWAYS[key];
+  action?.(actions);
+  return action !== undefined;
+}
+
+type Action = (actions: KeyActions) => void;
+
+const LIST_KEYS: Readonly<Record<string, Action>> = {
+  ArrowDown: ({ move }) => move(1),
+  ArrowUp: ({ move }) => move(-1),
+  PageDown: ({ move }) => move(PAGE),
+  PageUp: ({ move }) => move(-PAGE),
+  Home: ({ move }) => move(-Infinity),
+  End: ({ move }) => move(Infinity),
+  Enter: ({ open }) => open(),
+  ' ': ({ open }) => open(),
+};
+
+const ALWAYS: Readonly<Record<string, Action>> = { Escape: ({ close }) => close() };
+
+const LETTERS: Readonly<Record<string, Action>> = {
+  j: ({ move }) => move(1),
+  k: ({ move }) => move(-1),
+  '/': ({ filter }) => filter(),
+  p: ({ pause }) => pause(),
+  '?': ({ help }) => help(),
+  '[': ({ perspective }) => perspective(-1),
+  ']': ({ perspective }) => perspective(1),
+  c: ({ copy }) => copy('v1'),
+  C: ({ copy }) => copy('v2'),
+  1: ({ view }) => view(0),
+  2: ({ view }) => view(1),
+  3: ({ view }) => view(2),
+  4: ({ view }) => view(3),
+  5: ({ view }) => view(4),
+};

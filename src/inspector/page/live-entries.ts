@@ -1,0 +1,204 @@
+import type { EntriesPage, NumberedEntry, State, StreamGap } from '../api.ts';
+import { asFailure, getJson, type AdminFailure } from './admin-client.ts';
+import { Sampler } from './sampler.ts';
+
+/** What the list draws and says. */
+export interface LiveView {
+  /** Newest first. */
+  readonly rows: readonly NumberedEntry[];
+  /** One of this many arriving entries is drawn. */
+  readonly stride: number;
+  /** True while the list stands still. */
+  readonly held: boolean;
+  /** Entries that arrived since then. */
+  readonly waiting: number;
+  readonly connection: 'connecting' | 'live' | 'lost';
+  readonly state: State | undefined;
+  readonly failure: AdminFailure | undefined;
+  /** True while the gateway still holds entries older than the last row. */
+  readonly hasOlder: boolean;
+}
+
+/** How often arrivals are drawn, in milliseconds. */
+const DRAW_EVERY = 250;
+const PAGE = 200;
+const ROWS_LIVE = 600;
+const ROWS_HELD = 10_000;
+const RETRY_AFTER = 3000;
+const PENDING_MOST = 20_000;
+
+/** What the list shows before anything is known. */
+export const NOTHING_YET: LiveView = {
+  rows: [],
+  stride: 1,
+  held: false,
+  waiting: 0,
+  connection: 'connecting',
+  state: undefined,
+  failure: undefined,
+  hasOlder: false,
+};
+
+/**
+ * Follows the gateway's entries: recent ones first, then as they happen. Arrivals wait unread until they are drawn, so that
+ * those that the sample leaves out cost next to nothing.
+ */
+export class LiveEntries {
+  readonly #changed: (view: LiveView) => void;
+  #view = NOTHING_YET;
+  #filter = '';
+  #stream: EventSource | undefined;
+  #leave = new AbortController();
+  #sampler = new Sampler();
+  #pending: string[] = [];
+  #missed = 0;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #isComplete = true;
+  #isLoading = false;
+  #isStale = false;
+
+  constructor(changed: (view: LiveView) => void) {
+    this.#changed = changed;
+  }
+
+  /** Shows what `filter` accepts, live; rows of another filter go. */
+  async follow(filter: string): Promise<void> {
+    this.stop();
+    const leave = new AbortController();
+    this.#leave = leave;
+    const isOther = filter !== this.#filter;
+    this.#filter = filter;
+    this.#sampler = new Sampler();
+    this.#set({ held: false, waiting: 0, stride: 1, ...(isOther ? { rows: [] } : {}) });
+    try {
+      const page = await getJson<EntriesPage>(this.#address(), leave.signal);
+      this.#isComplete = true;
+      this.#set({ rows: page.entries, hasOlder: page.next !== undefined, failure: undefined });
+      this.#open(page.latest);
+    } catch (error) {
+      if (!leave.signal.aborted) this.#fail(asFailure(error));
+    }
+  }
+
+  /** Ends all traffic with the gateway. */
+  stop(): void {
+    this.#leave.abort();
+    this.#stream?.close();
+    clearInterval(this.#timer);
+    clearTimeout(this.#retry);
+    this.#pending = [];
+    this.#missed = 0;
+  }
+
+  /** Lets the list stand still; where it was a sample, the entries between are fetched. */
+  hold(): void {
+    if (this.#view.held) return;
+    this.#set({ held: true, waiting: this.#pending.length });
+    this.#pending = [];
+    const [newest] = this.#view.rows;
+    if (!this.#isComplete && newest !== undefined) void this.#load(newest.seq + 1, []);
+  }
+
+  /** Goes on live, from now. */
+  release(): void {
+    if (this.#view.held) void this.follow(this.#filter);
+  }
+
+  /** Fetches older entries to the end of a list that stands still. */
+  loadOlder(): void {
+    const { rows, held, hasOlder } = this.#view;
+    const oldest = rows.at(-1);
+    if (held && hasOlder && oldest !== undefined && rows.length < ROWS_HELD)
+      void this.#load(oldest.seq, rows);
+  }
+
+  async #load(before: number, kept: readonly NumberedEntry[]): Promise<void> {
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    try {
+      const page = await getJson<EntriesPage>(this.#address(before), this.#leave.signal);
+      this.#isComplete = true;
+      if (this.#view.held) this.#set({ rows: [...kept, ...page.entries], hasOlder: page.next !== undefined });
+    } catch {
+      // The rows that are there stay; the stream says whether the gateway is lost.
+    } finally {
+      this.#isLoading = false;
+    }
+  }
+
+  #open(after: number): void {
+    const stream = new EventSource(`entries/stream?${this.#query({ after: String(after) })}`);
+    this.#stream = stream;
+    stream.addEventListener('open', () => this.#set({ connection: 'live', failure: undefined }));
+    stream.addEventListener('entry', ({ data }: MessageEvent<string>) => this.#arrive(data));
+    stream.addEventListener('gap', ({ data }: MessageEvent<string>) => {
+      const gap: StreamGap = JSON.parse(data);
+      this.#missed += gap.missed;
+    });
+    stream.addEventListener('state', ({ data }: MessageEvent<string>) => {
+      const state: State = JSON.parse(data);
+      const isRestarted = this.#view.state !== undefined && this.#view.state.run !== state.run;
+      this.#set({ state, ...(isRestarted ? { rows: [] } : {}) });
+    });
+    stream.addEventListener('error', () => {
+      this.#set({ connection: 'lost' });
+      if (stream.readyState === EventSource.CLOSED) this.#again();
+    });
+    this.#timer = setInterval(() => this.#draw(), DRAW_EVERY);
+  }
+
+  #arrive(data: string): void {
+    if (this.#view.held) {
+      this.#set({ waiting: this.#view.waiting + 1 }, 'later');
+      return;
+    }
+    if (this.#pending.length >= PENDING_MOST)
+      this.#missed += this.#pending.splice(0, PENDING_MOST / 2).length;
+    this.#pending.push(data);
+  }
+
+  #draw(): void {
+    if (this.#isStale) this.#set({});
+    if (this.#view.held) return;
+    const drawn = this.#sampler.take(this.#pending, performance.now(), this.#missed);
+    const { stride } = this.#sampler;
+    const isSame = drawn.length === 0 && stride === this.#view.stride;
+    this.#pending = [];
+    this.#missed = 0;
+    if (isSame) return;
+    if (stride > 1) this.#isComplete = false;
+    const entries = drawn.map((data): NumberedEntry => JSON.parse(data)).reverse();
+    const rows = [...entries, ...this.#view.rows];
+    const hasOlder = this.#view.hasOlder || rows.length > ROWS_LIVE;
+    this.#set({ rows: rows.slice(0, ROWS_LIVE), stride, hasOlder });
+  }
+
+  #fail(failure: AdminFailure): void {
+    this.#set({ connection: 'lost', failure });
+    // Wrong filters and missing tokens do not get better by asking again.
+    if (failure.status === 0 || failure.status >= 500) this.#again();
+  }
+
+  #again(): void {
+    this.stop();
+    this.#retry = setTimeout(() => void this.follow(this.#filter), RETRY_AFTER);
+  }
+
+  #address(before?: number): string {
+    const place = before === undefined ? {} : { before: String(before) };
+    return `entries?${this.#query({ ...place, limit: String(PAGE) })}`;
+  }
+
+  #query(fields: Readonly<Record<string, string>>): string {
+    const query = new URLSearchParams(fields);
+    if (this.#filter !== '') query.set('filter', this.#filter);
+    return query.toString();
+  }
+
+  #set(change: Partial<LiveView>, when: 'now' | 'later' = 'now'): void {
+    this.#view = { ...this.#view, ...change };
+    this.#isStale = when === 'later';
+    if (!this.#isStale) this.#changed(this.#view);
+  }
+}

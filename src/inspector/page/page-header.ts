@@ -1,0 +1,125 @@
+import type { VNode } from 'preact';
+import type { CaptureState } from '../api.ts';
+import { classes, el } from './element.ts';
+import { bytes, count } from './format.ts';
+import type { LiveView } from './live-entries.ts';
+import { type Go, type Place, placeAddress, type View, VIEWS } from './place.ts';
+
+/** What each view is called. */
+export const VIEW_NAMES: Readonly<Record<View, string>> = {
+  traffic: 'Traffic',
+  hour: 'Last hour',
+  rules: 'Rule book',
+  retirement: 'Retirement',
+  try: 'Try',
+};
+
+/** What the header is drawn with. */
+export interface PageHeaderProps {
+  readonly place: Place;
+  readonly go: Go;
+  readonly view: LiveView;
+  readonly onHelp: () => void;
+}
+
+/** Where the operator is, whether the gateway answers, and whether bodies are captured. */
+export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode {
+  const { state, connection } = view;
+  return el(
+    'header',
+    { class: 'page-header' },
+    el(
+      'h1',
+      { class: 'brand' },
+      el(
+        'svg',
+        { class: 'logo', viewBox: '0 0 28 28', 'aria-hidden': true },
+        el('path', { d: 'M3 5h6a5 5 0 0 1 5 5v8a5 5 0 0 0 5 5h6' }),
+        el('path', { class: 'arrow', d: 'M21 19l4 4-4 4M3 23h5' }),
+      ),
+      el('span', null, 'capture-gateway'),
+    ),
+    navigation(place, go),
+    el(
+      'div',
+      { class: 'states' },
+      state !== undefined && captureChip(state.capture),
+      state !== undefined &&
+        el(
+          'span',
+          { class: 'chip origin', title: `Rule book ${state.ruleBook}, gateway ${state.version}` },
+          state.origin.replace(/^https?:\/\//, ''),
+        ),
+      state !== undefined &&
+        state.droppedLogLines > 0 &&
+        el('span', { class: 'chip warn' }, `${count(state.droppedLogLines)} log lines dropped`),
+      el(
+        'span',
+        { class: classes('chip', 'connection', connection) },
+        el('i', { 'aria-hidden': true }),
+        view.held && connection === 'live' ? 'Paused' : CONNECTIONS[connection],
+      ),
+      el(
+        'button',
+        {
+          type: 'button',
+          class: 'button help',
+          'aria-label': 'Help',
+          title: 'Help (?)',
+          'aria-keyshortcuts': '?',
+          onClick: onHelp,
+        },
+        '?',
+      ),
+    ),
+  );
+}
+
+const CONNECTIONS = { connecting: 'Connecting', live: 'Live', lost: 'No answer' } as const;
+
+function navigation(place: Place, go: Go): VNode {
+  return el(
+    'nav',
+    { class: 'views', 'aria-label': 'Views' },
+    VIEWS.map((view, index) =>
+      el(
+        'a',
+        {
+          key: view,
+          href: placeAddress({ ...place, view, entry: undefined }),
+          'aria-current': view === place.view ? 'page' : undefined,
+          'aria-keyshortcuts': String(index + 1),
+          onClick: (event) => {
+            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+            event.preventDefault();
+            go({ view, entry: undefined });
+          },
+        },
+        VIEW_NAMES[view],
+      ),
+    ),
+  );
+}
+
+/** Whether values are kept: the one thing that nobody may overlook. */
+function captureChip({ mode, entries, bytes: held, maxEntries, maxBytes, masks }: CaptureState): VNode {
+  if (mode === 'off') {
+    return el(
+      'span',
+      { class: 'chip capture off', title: 'Keys and structure only; no value of a body is kept.' },
+      el('i', { 'aria-hidden': true }),
+      'Capture off',
+    );
+  }
+  const room = `${count(entries)} of ${count(maxEntries)} exchanges, ${bytes(held)} of ${bytes(maxBytes)}`;
+  return el(
+    'span',
+    {
+      class: 'chip capture on',
+      title: `${room}; masked: ${masks.length === 0 ? 'nothing' : masks.join(', ')}`,
+    },
+    el('i', { 'aria-hidden': true }),
+    'Capturing bodies',
+    el('small', null, `${bytes(held)} of ${bytes(maxBytes)}`),
+  );
+}

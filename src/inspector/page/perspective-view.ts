@@ -1,0 +1,83 @@
+import type { VNode } from 'preact';
+import type { AnswerView, EntryDetail, RequestView } from '../api.ts';
+import { BodyPane, HeaderTable } from './body-pane.ts';
+import { el, part } from './element.ts';
+import { statusTone } from './entry-words.ts';
+import type { Perspective } from './place.ts';
+
+/** The name of each perspective, and who saw it. */
+export const PERSPECTIVE_NAMES: Readonly<Record<Perspective, string>> = {
+  diff: 'What changed',
+  'v1-request': 'V1 request',
+  'v2-request': 'V2 request',
+  'v2-answer': 'V2 answer',
+  'client-answer': 'Answer to the client',
+};
+
+/** One of the four perspectives of an exchange: its first line, headers and body. */
+export function PerspectiveView({
+  detail,
+  perspective,
+}: {
+  readonly detail: EntryDetail;
+  readonly perspective: Exclude<Perspective, 'diff'>;
+}): VNode {
+  const name = PERSPECTIVE_NAMES[perspective];
+  const view = viewOf(detail, perspective);
+  if (view === undefined) return el('p', { class: 'empty' }, whyMissing(detail, perspective));
+  return el(
+    'div',
+    { class: 'perspective' },
+    'method' in view ? requestLine(view) : answerLine(view),
+    part(HeaderTable, { headers: view.headers }),
+    part(BodyPane, { body: view.body, label: `Body of the ${name}` }),
+  );
+}
+
+/** The first line of a request; the part that names the API version stands out. */
+export function requestLine({ method, target }: Pick<RequestView, 'method' | 'target'>): VNode {
+  const prefix = /^\/api\/v[12](?=\/|$)/.exec(target)?.[0] ?? '';
+  return el(
+    'p',
+    { class: 'first-line' },
+    el('strong', null, method),
+    ' ',
+    el('span', { class: 'api-prefix' }, prefix),
+    target.slice(prefix.length),
+  );
+}
+
+function answerLine({ status }: AnswerView): VNode {
+  return el(
+    'p',
+    { class: 'first-line' },
+    'Status ',
+    el('strong', { class: `status status-${statusTone(status)}` }, status),
+  );
+}
+
+function viewOf(
+  detail: EntryDetail,
+  perspective: Exclude<Perspective, 'diff'>,
+): RequestView | AnswerView | undefined {
+  switch (perspective) {
+    case 'v1-request':
+      return detail.v1Request;
+    case 'v2-request':
+      return detail.v2Request;
+    case 'v2-answer':
+      return detail.v2Answer;
+    case 'client-answer':
+      return detail.clientAnswer;
+  }
+}
+
+function whyMissing({ entry, kept, note }: EntryDetail, perspective: Perspective): string {
+  const isFromV2 = perspective === 'v2-request' || perspective === 'v2-answer';
+  if (isFromV2 && entry.upstreamPath === undefined)
+    return 'Nothing was sent to V2: the gateway answered itself.';
+  if (note !== undefined) return note;
+  return kept === 'nothing'
+    ? 'Nothing was kept of this exchange but its entry.'
+    : 'The gateway did not see this side.';
+}

@@ -1,0 +1,66 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** The views of the page, in the order of the navigation. */
+export const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'try'] as const;
+
+/** A view of the page. */
+export type View = (typeof VIEWS)[number];
+
+/** The perspectives of one exchange, in the order of its journey; `diff` is the first two side by side. */
+export const PERSPECTIVES = ['diff', 'v1-request', 'v2-request', 'v2-answer', 'client-answer'] as const;
+
+/** A perspective of one exchange. */
+export type Perspective = (typeof PERSPECTIVES)[number];
+
+/** Where the operator is: what the address of the page holds, so that it can be sent to a colleague. */
+export interface Place {
+  readonly view: View;
+  readonly filter: string;
+  /** The `seq` of the open exchange. */
+  readonly entry: number | undefined;
+  readonly perspective: Perspective;
+}
+
+/** Reads a place from the query of an address; what it does not know is left at its default. */
+export function readPlace(search: string): Place {
+  const query = new URLSearchParams(search);
+  const entry = Number(query.get('entry'));
+  return {
+    view: VIEWS.find((view) => view === query.get('view')) ?? 'traffic',
+    filter: query.get('filter') ?? '',
+    entry: Number.isSafeInteger(entry) && entry > 0 ? entry : undefined,
+    perspective: PERSPECTIVES.find((perspective) => perspective === query.get('show')) ?? 'diff',
+  };
+}
+
+/** Prints a place as a relative address; defaults are left out. */
+export function placeAddress(place: Place): string {
+  const query = new URLSearchParams();
+  if (place.view !== 'traffic') query.set('view', place.view);
+  if (place.filter !== '') query.set('filter', place.filter);
+  if (place.entry !== undefined) query.set('entry', String(place.entry));
+  if (place.entry !== undefined && place.perspective !== 'diff') query.set('show', place.perspective);
+  const text = query.toString().replaceAll('%3A', ':').replaceAll('%2C', ',');
+  return text === '' ? './' : `./?${text}`;
+}
+
+/** Changes parts of the place; `keep` makes a step that the browser's Back returns from. */
+export type Go = (change: Partial<Place>, step?: 'keep' | 'replace') => void;
+
+/** The place, kept in the address of the page. */
+export function usePlace(): readonly [Place, Go] {
+  const [place, setPlace] = useState(() => readPlace(location.search));
+  useEffect(() => {
+    const follow = (): void => setPlace(readPlace(location.search));
+    addEventListener('popstate', follow);
+    return () => removeEventListener('popstate', follow);
+  }, []);
+  const go: Go = (change, step = 'keep') => {
+    const next = { ...readPlace(location.search), ...change };
+    const address = placeAddress(next);
+    if (step === 'replace') history.replaceState(undefined, '', address);
+    if (step === 'keep') history.pushState(undefined, '', address);
+    setPlace(next);
+  };
+  return [place, go];
+}

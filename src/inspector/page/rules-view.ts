@@ -1,0 +1,204 @@
+import type { VNode } from 'preact';
+import type { ChangeView, Hits, OperationView, RulesView as Rules } from '../api.ts';
+import type { Asked } from './admin-client.ts';
+import { el, part } from './element.ts';
+import { ago, clockTime, count, counted } from './format.ts';
+import type { HueOf } from './hues.ts';
+import { Loading } from './loading.ts';
+import type { Go } from './place.ts';
+
+/** What the rule book is drawn with. */
+export interface RulesViewProps {
+  readonly asked: Asked<Rules>;
+  readonly go: Go;
+  readonly hueOf: HueOf;
+}
+
+/** The rule book in force: its changes, operations and assumptions, and what each did in this run. */
+export function RulesView({ asked, go, hueOf }: RulesViewProps): VNode {
+  const { answer: rules, failure } = asked;
+  if (rules === undefined) return part(Loading, { failure, what: 'the rule book' });
+  return el(
+    'div',
+    { class: 'view rules' },
+    el('h2', null, 'Rule book'),
+    el(
+      'p',
+      { class: 'lead' },
+      'Leads to V2 of ',
+      el('strong', null, rules.version),
+      '. In force since ',
+      el('time', { dateTime: rules.loadedAt }, clockTime(rules.loadedAt).slice(0, 8)),
+      ', hash ',
+      el('code', null, rules.hash),
+      '. Hits count from the start of this run.',
+    ),
+    el('h3', null, counted(rules.changes.length, 'change')),
+    el(
+      'ol',
+      { class: 'changes' },
+      rules.changes.map((change) => changeCard(change, hueOf, go)),
+    ),
+    el('h3', null, counted(rules.operations.filter(({ id }) => id !== '(other)').length, 'operation')),
+    operationTable(rules.operations, hueOf, go),
+    assumptions(rules.assumptions),
+    policies(rules),
+    el(
+      'details',
+      { class: 'figures' },
+      el('summary', null, 'The file as it was read'),
+      el('pre', { class: 'file', tabIndex: 0 }, rules.text),
+    ),
+  );
+}
+
+function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
+  const rules = [...change.request, ...change.response.map((rule) => ({ ...rule, hits: undefined }))];
+  return el(
+    'li',
+    { key: change.id, class: `card change hue-${hueOf(change.id)}` },
+    el('h4', null, change.id, change.assumed && assumedSign()),
+    el('p', null, change.summary),
+    el(
+      'p',
+      { class: 'hits' },
+      hits(change, () => go({ view: 'traffic', filter: `change:${change.id}`, entry: undefined })),
+    ),
+    el(
+      'ul',
+      { class: 'rule-list' },
+      rules.map((rule, index) =>
+        el(
+          'li',
+          { key: index },
+          el('code', null, rule.text),
+          el('span', null, rule.hits === undefined ? 'on answers' : count(rule.hits)),
+        ),
+      ),
+    ),
+    el(
+      'p',
+      { class: 'on' },
+      change.on === 'every' ? 'Every POST and PATCH with a JSON body' : `On ${change.on.join(', ')}`,
+    ),
+  );
+}
+
+function hits({ hits: times, lastHit }: Hits, show: () => void): (VNode | string)[] {
+  if (times === 0) return ['No hits in this run'];
+  return [
+    el('button', { type: 'button', class: 'link', onClick: show }, counted(times, 'hit')),
+    ', last ',
+    el('time', { dateTime: lastHit ?? '' }, ago(lastHit)),
+  ];
+}
+
+function operationTable(operations: readonly OperationView[], hueOf: HueOf, go: Go): VNode {
+  return el(
+    'div',
+    { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Operations' },
+    el(
+      'table',
+      { class: 'wide' },
+      el(
+        'thead',
+        null,
+        el(
+          'tr',
+          null,
+          ['Operation', 'V1 request', 'Changes', 'Hits', 'Last hit'].map((name) =>
+            el('th', { key: name, scope: 'col' }, name),
+          ),
+        ),
+      ),
+      el(
+        'tbody',
+        null,
+        operations.map((operation) =>
+          el(
+            'tr',
+            { key: operation.id },
+            el('th', { scope: 'row' }, operation.id, operation.assumed && assumedSign()),
+            el('td', null, el('code', null, `${operation.method} ${operation.template}`)),
+            el(
+              'td',
+              { class: 'change-dots' },
+              operation.changes.map((change) =>
+                el(
+                  'span',
+                  { key: change, class: 'change-name' },
+                  el('i', { class: `dot hue-${hueOf(change)}` }),
+                  change,
+                ),
+              ),
+            ),
+            el(
+              'td',
+              { class: 'number' },
+              operation.hits === 0
+                ? '0'
+                : el(
+                    'button',
+                    {
+                      type: 'button',
+                      class: 'link',
+                      'aria-label': `Show the ${count(operation.hits)} exchanges of ${operation.id}`,
+                      onClick: () =>
+                        go({ view: 'traffic', filter: operationFilter(operation), entry: undefined }),
+                    },
+                    count(operation.hits),
+                  ),
+            ),
+            el('td', null, operation.hits === 0 ? 'never' : ago(operation.lastHit)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function operationFilter({ id }: OperationView): string {
+  return id === '(other)' ? 'op:- route:v1' : `op:${id}`;
+}
+
+function assumedSign(): VNode {
+  return el(
+    'span',
+    { class: 'assumed', title: 'Neither the specification nor the documentation shows it.' },
+    'assumed',
+  );
+}
+
+function assumptions(sentences: readonly string[]): VNode | false {
+  if (sentences.length === 0) return false;
+  return el(
+    'section',
+    { class: 'card' },
+    el('h3', null, 'Assumptions'),
+    el(
+      'p',
+      { class: 'lead' },
+      'What neither the specification nor the documentation shows. Check these against the service.',
+    ),
+    el(
+      'ul',
+      { class: 'plain' },
+      sentences.map((sentence) => el('li', { key: sentence }, sentence)),
+    ),
+  );
+}
+
+function policies({ policies: held }: Rules): VNode {
+  return el(
+    'section',
+    { class: 'card' },
+    el('h3', null, 'Policies'),
+    el(
+      'dl',
+      { class: 'facts' },
+      Object.entries(held).map(([name, value]) =>
+        el('div', { key: name, class: 'fact' }, el('dt', null, name), el('dd', null, value)),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,34 @@
+/** How many rows a second the list draws at most: more than anybody can read, few enough to stay smooth. */
+export const DRAWN_PER_SECOND = 80;
+
+/**
+ * Decides which of the arriving entries are drawn: all of them up to `perSecond`, then one of every `stride`. The choice does
+ * not look at the entries, so what is drawn is a fair sample.
+ */
+export class Sampler {
+  readonly #perSecond: number;
+  readonly #arrivals: { readonly at: number; readonly count: number }[] = [];
+  #seen = 0;
+  #stride = 1;
+
+  constructor(perSecond: number = DRAWN_PER_SECOND) {
+    this.#perSecond = perSecond;
+  }
+
+  /** One of this many is drawn; 1 is all. */
+  get stride(): number {
+    return this.#stride;
+  }
+
+  /** Takes what arrived since the last call, at `now` in milliseconds; returns what to draw of it, in the same order. */
+  take<Item>(items: readonly Item[], now: number, missed = 0): readonly Item[] {
+    this.#arrivals.push({ at: now, count: items.length + missed });
+    while (this.#arrivals[0] !== undefined && this.#arrivals[0].at <= now - 1000) this.#arrivals.shift();
+    const rate = this.#arrivals.reduce((sum, { count }) => sum + count, 0);
+    this.#stride = Math.max(1, Math.ceil(rate / this.#perSecond));
+    return items.filter(() => {
+      this.#seen += 1;
+      return this.#seen % this.#stride === 0;
+    });
+  }
+}

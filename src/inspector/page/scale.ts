@@ -1,0 +1,26 @@
+/** Round values from 0 to at least `most`, about `wanted` of them: 0, 20, 40, 60. */
+export function linearTicks(most: number, wanted: number): readonly number[] {
+  if (most <= 0) return [0, 1];
+  const rough = most / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(1, power * (STEPS.find((factor) => factor * power >= rough) ?? 10));
+  const ticks: number[] = [];
+  for (let tick = 0; tick < most + step; tick += step) ticks.push(tick);
+  return ticks;
+}
+
+/** Powers of ten that hold `least` and `most` between them. */
+export function logTicks(least: number, most: number): readonly number[] {
+  const first = Math.floor(Math.log10(Math.max(least, 0.1)));
+  const last = Math.max(first + 1, Math.ceil(Math.log10(Math.max(most, 0.1))));
+  return Array.from({ length: last - first + 1 }, (_, index) => 10 ** (first + index));
+}
+
+/** Where `value` is between the first and the last of `ticks` on a logarithmic scale, from 0 to 1. */
+export function logShare(value: number, ticks: readonly number[]): number {
+  const low = Math.log10(ticks[0] ?? 1);
+  const high = Math.log10(ticks.at(-1) ?? 10);
+  return Math.min(1, Math.max(0, (Math.log10(Math.max(value, 1e-3)) - low) / (high - low)));
+}
+
+const STEPS = [1, 2, 5, 10];

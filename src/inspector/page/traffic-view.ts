@@ -1,0 +1,135 @@
+import type { VNode } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { NumberedEntry, RulesView } from '../api.ts';
+import type { KnownValues } from '../../rewrite-log/filter-completion.ts';
+import { classes, el, part } from './element.ts';
+import { EntryDetail } from './entry-detail.ts';
+import { EntryList } from './entry-list.ts';
+import { entrySentence } from './entry-words.ts';
+import { FilterBar } from './filter-bar.ts';
+import { counted } from './format.ts';
+import type { HueOf } from './hues.ts';
+import type { LiveEntries, LiveView } from './live-entries.ts';
+import type { Go, Place } from './place.ts';
+
+/** What the traffic is drawn with. */
+export interface TrafficViewProps {
+  readonly place: Place;
+  readonly go: Go;
+  readonly live: LiveEntries;
+  readonly view: LiveView;
+  readonly rules: RulesView | undefined;
+  readonly active: number | undefined;
+  readonly onActive: (seq: number | undefined) => void;
+  readonly hueOf: HueOf;
+  readonly summaryOf: (change: string) => string | undefined;
+  readonly say: (sentence: string) => void;
+}
+
+/** The live list of exchanges, and beside it the one that is open. */
+export function TrafficView(props: TrafficViewProps): VNode {
+  const { place, go, live, view, rules, active, onActive, hueOf, say } = props;
+  const { filter, entry: open } = place;
+  useEffect(() => void live.follow(filter), [filter]);
+  useEffect(() => {
+    if (open !== undefined) live.hold();
+  }, [open]);
+  const known = useMemo(() => knownValues(rules, view.rows), [rules, view.held, open, filter]);
+  const openEntry = (seq: number): void => {
+    onActive(seq);
+    go({ entry: seq }, open === undefined ? 'keep' : 'replace');
+    const entry = view.rows.find((row) => row.seq === seq);
+    if (entry !== undefined) say(entrySentence(entry));
+  };
+  return el(
+    'div',
+    { class: classes('traffic', open !== undefined && 'with-detail') },
+    el('h2', { class: 'sr-only' }, 'Traffic'),
+    el(
+      'div',
+      { class: 'toolbar' },
+      part(FilterBar, { filter, known, onFilter: (text) => go({ filter: text }, 'replace') }),
+      flow(view, live),
+    ),
+    el(
+      'div',
+      { class: 'split' },
+      el(
+        'div',
+        { class: 'list-box' },
+        part(EntryList, {
+          rows: view.rows,
+          active,
+          open,
+          hueOf,
+          empty: emptyWords(view, filter),
+          onOpen: openEntry,
+          onLeaveTop: () => live.hold(),
+          onNearEnd: () => live.loadOlder(),
+        }),
+      ),
+      open !== undefined &&
+        part(EntryDetail, {
+          seq: open,
+          perspective: place.perspective,
+          go,
+          say,
+          hueOf,
+          summaryOf: props.summaryOf,
+        }),
+    ),
+  );
+}
+
+/** How the list moves, and the button that stops or starts it. */
+function flow({ held, waiting, stride, state }: LiveView, live: LiveEntries): VNode {
+  const sample = stride > 1 && !held ? `showing 1 of ${stride}` : '';
+  return el(
+    'div',
+    { class: 'flow' },
+    el(
+      'span',
+      { class: 'rate' },
+      state !== undefined && el('span', { class: 'per-second' }, `${state.perSecond}/s`),
+      sample !== '' &&
+        el(
+          'span',
+          { class: 'sample', title: 'More arrive than anybody can read. Pause or filter to see every one.' },
+          sample,
+        ),
+    ),
+    el(
+      'button',
+      {
+        type: 'button',
+        class: classes('button', 'pause', held && 'held'),
+        'aria-keyshortcuts': 'p',
+        onClick: () => (held ? live.release() : live.hold()),
+      },
+      el('span', { class: classes('sign', held ? 'sign-live' : 'sign-pause'), 'aria-hidden': true }),
+      held ? 'Go live' : 'Pause',
+      held && waiting > 0 && el('span', { class: 'waiting' }, `${counted(waiting, 'new one')}`),
+    ),
+  );
+}
+
+function emptyWords({ connection, failure }: LiveView, filter: string): string {
+  if (failure !== undefined) return failure.message;
+  if (connection === 'connecting') return 'Asking the gateway for its exchanges…';
+  if (filter !== '')
+    return 'No exchange that the gateway remembers passes this filter. New ones appear here.';
+  return 'No exchange yet. Send a request to the gateway, and it appears here.';
+}
+
+/** Values to complete filters with: from the rule book, and from the rows at hand. */
+function knownValues(rules: RulesView | undefined, rows: readonly NumberedEntry[]): KnownValues {
+  const several = (values: readonly (string | undefined)[]): readonly string[] => [
+    ...new Set(values.flatMap((value) => value ?? [])),
+  ];
+  return {
+    op: rules?.operations.flatMap(({ id }) => (id === '(other)' ? [] : [id])) ?? [],
+    change: rules?.changes.map(({ id }) => id) ?? [],
+    client: several(rows.map(({ client }) => client)).slice(0, 20),
+    failure: several(rows.map(({ failure }) => failure)),
+  };
+}

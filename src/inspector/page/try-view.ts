@@ -1,0 +1,149 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Explanation, ExplainRequest, RuleOutcome, RulesView } from '../api.ts';
+import { asFailure, postJson } from './admin-client.ts';
+import { CopyButton } from './copy-button.ts';
+import { DiffPane } from './diff-pane.ts';
+import { classes, el, part } from './element.ts';
+import type { HueOf } from './hues.ts';
+import { VerdictBadge } from './verdict-badge.ts';
+
+/** What the trial of a request is drawn with. */
+export interface TryViewProps {
+  readonly rules: RulesView | undefined;
+  readonly hueOf: HueOf;
+  readonly summaryOf: (change: string) => string | undefined;
+  readonly say: (sentence: string) => void;
+}
+
+const EXAMPLE = `{
+  "data": {
+    "property": {
+      "display_name": "The Gables",
+      "street_address": "1 High Street",
+      "suburb": "Richmond"
+    }
+  }
+}`;
+
+/** Shows what the gateway would do with a request, by the plan that serves live traffic; nobody is called. */
+export function TryView(props: TryViewProps): VNode {
+  const [operation, setOperation] = useState('order_floor_plan');
+  const [body, setBody] = useState(EXAMPLE);
+  const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
+  const [fault, setFault] = useState('');
+  const explain = async (): Promise<void> => {
+    const request: ExplainRequest = { operation, body };
+    try {
+      setExplanation(await postJson<Explanation>('explain', request));
+      setFault('');
+    } catch (error) {
+      setFault(asFailure(error).message);
+    }
+  };
+  const operations = props.rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
+  return el(
+    'div',
+    { class: 'view try' },
+    el('h2', null, 'Try a request'),
+    el(
+      'p',
+      { class: 'lead' },
+      'What the gateway would do with it, by the same plan as live. Nothing is sent to anybody.',
+    ),
+    el(
+      'form',
+      {
+        class: 'card',
+        onSubmit: (event) => {
+          event.preventDefault();
+          void explain();
+        },
+      },
+      el('label', { for: 'try-operation' }, 'Operation'),
+      el(
+        'select',
+        {
+          id: 'try-operation',
+          value: operation,
+          onChange: ({ currentTarget }) => setOperation(currentTarget.value),
+        },
+        operations.map(({ id, method, template }) =>
+          el('option', { key: id, value: id, selected: id === operation }, `${id} – ${method} ${template}`),
+        ),
+      ),
+      el('label', { for: 'try-body' }, 'V1 body'),
+      el('textarea', {
+        id: 'try-body',
+        rows: 10,
+        spellcheck: false,
+        value: body,
+        onInput: ({ currentTarget }) => setBody(currentTarget.value),
+      }),
+      el('button', { type: 'submit', class: 'button primary' }, 'Explain'),
+      el('p', { class: 'fault', role: 'alert' }, fault),
+    ),
+    explanation !== undefined && explained(explanation, props),
+  );
+}
+
+function explained(explanation: Explanation, { hueOf, summaryOf, say }: TryViewProps): VNode {
+  const { verdict, v1Request, v2Request, diff, edits, refusal, note, curl } = explanation;
+  return el(
+    'section',
+    { class: 'card', 'aria-label': 'Explanation' },
+    el('h3', null, part(VerdictBadge, { verdict }), ' ', refusal?.detail ?? note ?? ''),
+    part(DiffPane, {
+      changed: {
+        v1Request,
+        ...(v2Request === undefined ? {} : { v2Request }),
+        ...(diff === undefined ? {} : { diff }),
+        edits,
+        missing: refusal === undefined ? 'There is nothing to compare.' : 'Nothing would be sent to V2.',
+      },
+      hueOf,
+      summaryOf,
+    }),
+    el(
+      'div',
+      { class: 'actions' },
+      part(CopyButton, {
+        text: curl.v1,
+        label: 'Copy curl for V1',
+        done: 'Copied: the V1 request as curl.',
+        say,
+      }),
+      curl.v2 !== undefined &&
+        part(CopyButton, {
+          text: curl.v2,
+          label: 'Copy curl for V2',
+          done: 'Copied: the V2 request as curl.',
+          say,
+        }),
+    ),
+    el('h4', null, 'Rules'),
+    el('ul', { class: 'outcomes' }, explanation.rules.map(ruleOutcome)),
+    el('h4', null, 'Policies'),
+    el(
+      'ul',
+      { class: 'outcomes' },
+      explanation.policies.map(({ policy, value, used }) =>
+        el(
+          'li',
+          { key: policy, class: classes(used && 'applied') },
+          el('code', null, `${policy}: ${value}`),
+          el('span', null, used ? 'decided here' : 'not needed'),
+        ),
+      ),
+    ),
+  );
+}
+
+function ruleOutcome({ change, text, applied, why }: RuleOutcome): VNode {
+  return el(
+    'li',
+    { key: `${change} ${text}`, class: classes(applied && 'applied') },
+    el('code', null, text),
+    el('span', null, el('strong', null, change), ` – ${why}`),
+  );
+}
