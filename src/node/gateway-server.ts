@@ -2,12 +2,12 @@ import { createServer, type IncomingMessage, Server, type ServerResponse } from 
 import {
   createSecureServer,
   type Http2SecureServer,
-  Http2ServerRequest,
-  Http2ServerResponse,
+  type IncomingHttpHeaders,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from 'node:http2';
 import { Server as NetServer, type Socket } from 'node:net';
-import { Duplex } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { createApp } from '../app.ts';
 import type { Exchange } from '../gateway/exchange.ts';
 import type { Gateway } from '../gateway/gateway.ts';
@@ -135,21 +135,24 @@ export class GatewayServer {
       settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes },
     });
     Object.assign(server, { maxHeadersCount: 0 });
-    type Incoming = IncomingMessage | Http2ServerRequest;
-    type Outgoing = ServerResponse | Http2ServerResponse;
-    const serve = (incoming: Incoming, outgoing: Outgoing, expectsContinue: boolean): void => {
-      if (incoming instanceof Http2ServerRequest) this.take(new H2Exchange(incoming, this));
-      else if (!(outgoing instanceof Http2ServerResponse)) this.serve(incoming, outgoing, expectsContinue);
-    };
-    server.on('request', (incoming: Incoming, outgoing: Outgoing) => serve(incoming, outgoing, false));
-    server.on('checkContinue', (incoming: Incoming, outgoing: Outgoing) => serve(incoming, outgoing, true));
-    server.on('checkExpectation', (incoming: Incoming, outgoing: Outgoing) =>
-      serve(incoming, outgoing, false),
-    );
-    server.on('connect', (incoming: Incoming, other: Outgoing | Duplex) => {
-      if (incoming instanceof Http2ServerRequest) this.take(new H2Exchange(incoming, this));
-      else if (other instanceof Duplex) this.faults.refuseTunnel(other);
+    server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
+      this.serve(incoming, outgoing, false);
     });
+    // That listener had Node put its compatibility layer on every stream, which sends trailers of its own.
+    server.removeAllListeners('stream');
+    server.on(
+      'stream',
+      (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+        this.take(new H2Exchange(stream, headers, raw, this));
+      },
+    );
+    server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
+      this.serve(incoming, outgoing, true);
+    });
+    server.on('checkExpectation', (incoming: IncomingMessage, outgoing: ServerResponse) => {
+      this.serve(incoming, outgoing, false);
+    });
+    server.on('connect', (_incoming: IncomingMessage, socket: Duplex) => this.faults.refuseTunnel(socket));
     server.on('clientError', (error: Error, socket: Duplex) => this.faults.meet(error, socket));
     server.on('connection', (socket: Socket) => this.keep(socket));
     server.on('session', (session) => {

@@ -1,4 +1,4 @@
-import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { HeaderList } from '../http/header-list.ts';
 import type { Body, ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
 import type { H1ExchangeOptions } from './h1-exchange.ts';
@@ -23,22 +23,28 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
   private readonly stream: ServerHttp2Stream;
   private readonly options: H1ExchangeOptions;
   private readonly body: IncomingBody;
+  private readonly expectsContinue: boolean;
   private owner: ExchangeOwner | undefined = undefined;
   private trailers: HeaderList = [];
   private stalledReader: NodeJS.Timeout | undefined = undefined;
   private ended = false;
   private closed = false;
 
-  constructor(request: Http2ServerRequest, options: H1ExchangeOptions) {
-    const { stream } = request;
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    raw: readonly string[],
+    options: H1ExchangeOptions,
+  ) {
     this.stream = stream;
     this.options = options;
-    this.method = request.method;
-    this.target = request.url;
-    this.headers = plainHeaders(request.rawHeaders);
+    this.method = headers[':method'] ?? '';
+    this.target = headers[':path'] ?? '';
+    this.headers = plainHeaders(raw);
     this.remote = stream.session?.socket.remoteAddress ?? '';
     this.hasBody = !stream.endAfterHeaders;
-    const length = request.headers['content-length'];
+    this.expectsContinue = headers.expect !== undefined;
+    const length = headers['content-length'];
     this.body = new IncomingBody(
       stream,
       length === undefined ? undefined : Number(length),
@@ -59,10 +65,12 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
   }
 
   collect(): void {
+    this.goOn();
     this.body.collect();
   }
 
   open(): void {
+    this.goOn();
     this.body.open();
   }
 
@@ -121,6 +129,10 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
     const fault: ClientFault = 'client-timeout';
     this.body.stop(new Error(fault));
     this.owner?.faulted(fault);
+  }
+
+  private goOn(): void {
+    if (this.expectsContinue) this.stream.additionalHeaders({ ':status': 100 });
   }
 
   private over(): void {

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
+import { until } from '../support/until.ts';
 
 const wrapped = '{"data":{"name":"A"}}';
 
@@ -326,13 +327,3 @@ test('malformed chunks in the middle of a body: 400 for the client, and no whole
   await until(() => v2.sockets[0]?.destroyed === true);
   expect(v2.received[0]).not.toMatch(/\r\n0\r\n/);
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let wait = 0; wait < 1000; wait += 1) {
-    if (condition()) return;
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
-  }
-  throw new Error('it never happened');
-}

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
+import { until } from '../support/until.ts';
 
 const get = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const order = '{"data":{"a":1}}';
@@ -304,13 +305,3 @@ test('a circuit opens when V2 fails again and again, answers at once, and closes
   expect(statusOf(await exchange(gateway.port, post))).toBe(200);
   expect(statusOf(await exchange(gateway.port, post))).toBe(200);
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let wait = 0; wait < 1000; wait += 1) {
-    if (condition()) return;
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
-  }
-  throw new Error('it never happened');
-}
