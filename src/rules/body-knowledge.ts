@@ -1,0 +1,167 @@
+import {
+  either,
+  type Facts,
+  factsOf,
+  type Loss,
+  lost,
+  obstacleOn,
+  reach,
+  unknown,
+  whereNow,
+} from './body-facts.ts';
+import { printPath } from './path-text.ts';
+import type { NestRule, OnlyRule, Path, RenameRule, RequestRule, StripRule, UnwrapRule } from './rule.ts';
+
+/** A part of a rule that can never take effect: one of its members, or the object that it looks into. */
+export interface StalePart {
+  readonly part: number | 'inside';
+  /** Why, and the way out. */
+  readonly reason: string;
+}
+
+/** What is certain of a body after the rules so far; starts with nothing and learns from each rule. */
+export class BodyKnowledge {
+  #root: Facts = unknown();
+
+  /** Returns the stale parts of `rule`, and learns what it does; `migratesFlat` is that a body without wrapper goes on. */
+  apply(rule: RequestRule, change: string, migratesFlat: boolean): readonly StalePart[] {
+    const stale = this.#staleParts(rule, change);
+    if (!stale.some(({ part }) => part === 'inside')) this.#learn(rule, change, migratesFlat);
+    return stale;
+  }
+
+  #staleParts(rule: RequestRule, change: string): readonly StalePart[] {
+    const inside = rule.rule === 'unwrap' ? [] : rule.in;
+    const reason = this.#reason(inside, change);
+    if (reason !== undefined) return [{ part: 'inside', reason }];
+    const members = 'members' in rule ? rule.members : [rule.member];
+    const stale: StalePart[] = [];
+    const seen = new Set<string>();
+    for (const [part, member] of members.entries()) {
+      const why = seen.has(member)
+        ? `${printPath([...inside, member])} is in the list already; take it out`
+        : this.#reason([...inside, member], change);
+      seen.add(member);
+      if (why !== undefined) stale.push({ part, reason: why });
+    }
+    if (rule.rule !== 'only' || stale.length > 0) return stale;
+    const { closed, members: known } = reach(this.#root, inside);
+    const left = [...known].filter(([name, facts]) => facts.loss === undefined && !seen.has(name));
+    if (closed === undefined || left.length > 0) return stale;
+    const none = `since change "${closed.change}", nothing else is left in ${printPath(inside)}`;
+    return [{ part: 'inside', reason: `${none}; take one of the two away` }];
+  }
+
+  #reason(path: Path, change: string): string | undefined {
+    const obstacle = obstacleOn(this.#root, path);
+    if (obstacle === undefined) return undefined;
+    const at = printPath(obstacle.path);
+    if (obstacle.loss === undefined) {
+      return `${at} is an object since change "${obstacle.madeBy ?? ''}", and * is any element of an array; name a member of it`;
+    }
+    const { loss } = obstacle;
+    const now = whereNow(this.#root, path);
+    const before = loss.change === change ? 'rule before that one' : `rule before change "${loss.change}"`;
+    if (loss.how === 'only') return `${did(loss)} no ${at}; list it there, or take this rule away`;
+    if (now === undefined || now.length === 0) {
+      return `${did(loss)} ${at} already; take one of the two away, or put this ${before}`;
+    }
+    return `${did(loss)} ${at} already: ${printPath(path)} is now ${printPath(now)}; name that, or put this ${before}`;
+  }
+
+  #learn(rule: RequestRule, change: string, migratesFlat: boolean): void {
+    switch (rule.rule) {
+      case 'unwrap':
+        this.#learnUnwrap(rule, change, migratesFlat);
+        return;
+      case 'nest':
+        this.#learnNest(rule, change);
+        return;
+      case 'rename':
+        this.#learnRename(rule, change);
+        return;
+      case 'strip':
+        this.#learnStrip(rule, change);
+        return;
+      case 'only':
+        this.#learnOnly(rule, change);
+    }
+  }
+
+  #learnUnwrap(rule: UnwrapRule, change: string, migratesFlat: boolean): void {
+    const wrapped = factsOf(this.#root, rule.member);
+    if (wrapped?.loss !== undefined) return;
+    this.#root = either(wrapped, migratesFlat ? this.#root : wrapped);
+    this.#root.members.set(rule.member, lost({ how: 'unwrap', change, now: [] }));
+  }
+
+  #learnNest(rule: NestRule, change: string): void {
+    const holder = reach(this.#root, rule.in);
+    const before = factsOf(holder, rule.under) ?? unknown();
+    // When the sub-object was taken away, the new one holds what is moved into it and nothing else.
+    const closed = before.loss ?? before.closed;
+    const under: Facts = { loss: undefined, closed, madeBy: change, members: new Map(before.members) };
+    for (const member of rule.members) {
+      const moved = factsOf(holder, member);
+      if (member === rule.under || moved?.loss !== undefined) continue;
+      const there = before.loss === undefined ? factsOf(before, member) : lost(before.loss);
+      under.members.set(member, either(moved, there));
+      holder.members.set(member, lost({ how: 'nest', change, now: [rule.under, member] }));
+    }
+    holder.members.set(rule.under, under);
+  }
+
+  #learnRename(rule: RenameRule, change: string): void {
+    const holder = reach(this.#root, rule.in);
+    const moved = factsOf(holder, rule.member);
+    if (rule.member === rule.to || moved?.loss !== undefined) return;
+    holder.members.set(rule.to, either(moved, factsOf(holder, rule.to)));
+    holder.members.set(rule.member, lost({ how: 'rename', change, now: [rule.to] }));
+  }
+
+  #learnStrip(rule: StripRule, change: string): void {
+    const holder = reach(this.#root, rule.in);
+    for (const member of rule.members) {
+      if (factsOf(holder, member)?.loss !== undefined) continue;
+      holder.members.set(member, lost({ how: 'strip', change, now: undefined }));
+    }
+  }
+
+  #learnOnly(rule: OnlyRule, change: string): void {
+    const loss: Loss = { how: 'only', change, now: undefined };
+    const holder = reach(this.#root, rule.in);
+    const members = new Map<string, Facts>();
+    for (const [name, facts] of holder.members) {
+      members.set(
+        name,
+        name === '*' || rule.members.includes(name) || facts.loss !== undefined ? facts : lost(loss),
+      );
+    }
+    for (const member of rule.members)
+      if (!members.has(member)) members.set(member, factsOf(holder, member) ?? unknown());
+    this.#put(rule.in, { ...holder, closed: holder.closed ?? loss, members });
+  }
+
+  #put(path: Path, facts: Facts): void {
+    const name = path.at(-1);
+    if (name === undefined) this.#root = facts;
+    else reach(this.#root, path.slice(0, -1)).members.set(name, facts);
+  }
+}
+
+/** What a change did, as the beginning of a sentence that goes on with what it did it to. */
+function did(loss: Loss): string {
+  const change = `change "${loss.change}"`;
+  switch (loss.how) {
+    case 'strip':
+      return `${change} strips`;
+    case 'rename':
+      return `${change} renames`;
+    case 'nest':
+      return `${change} moves`;
+    case 'only':
+      return `${change} leaves`;
+    case 'unwrap':
+      return `${change} unwraps`;
+  }
+}

@@ -1,0 +1,120 @@
+import type { DeclaredChange, DeclaredRule } from './declared-change.ts';
+import { didYouMean } from './did-you-mean.ts';
+import type { Operation } from './rule-book.ts';
+import type { SourceFault, SourcePath } from './rule-book-fault.ts';
+import type { RequestRuleName } from './rule.ts';
+
+/** What every single change must keep to; that rules fit each other is for the checks of stale rules. */
+export function checkChanges(
+  changes: readonly DeclaredChange[],
+  operations: ReadonlyMap<string, Operation>,
+  /** Every id in the source, those of faulty operations too. */
+  ids: ReadonlySet<string>,
+): readonly SourceFault[] {
+  const faults: SourceFault[] = [];
+  const fault = (path: SourcePath, message: string, blame: SourceFault['blame'] = 'value'): void => {
+    faults.push({ path, blame, message });
+  };
+  const seen = new Map<string, SourcePath>();
+  for (const declared of changes) {
+    const { change, path } = declared;
+    if (seen.has(change.id)) {
+      fault(
+        [...path, 'id'],
+        `another change is called "${change.id}" already; give this one a name of its own`,
+      );
+    }
+    seen.set(change.id, path);
+    if (!declared.hasRules)
+      fault(path, `change "${change.id}" changes nothing; give it request or response rules`);
+    checkOn(declared, operations, ids, fault);
+    checkPolicies(declared, fault);
+    for (const rule of declared.request) checkRule(change.id, rule, fault);
+    for (const { rule, path: at } of declared.response) {
+      if (rule.rule === 'alias' && rule.path.at(-1) === rule.as) {
+        fault(
+          [...at, 'as'],
+          `change "${change.id}": alias gives "${rule.as}" the name it has; write the V1 name`,
+        );
+      }
+    }
+  }
+  return faults;
+}
+
+type Report = (path: SourcePath, message: string, blame?: SourceFault['blame']) => void;
+
+function checkOn(
+  { change, path }: DeclaredChange,
+  operations: ReadonlyMap<string, Operation>,
+  ids: ReadonlySet<string>,
+  fault: Report,
+): void {
+  if (change.on === 'every') return;
+  const seen = new Set<string>();
+  for (const [index, id] of change.on.entries()) {
+    const at = [...path, 'on', index];
+    const label = `change "${change.id}": operation "${id}"`;
+    if (seen.has(id)) fault(at, `${label} is in the list already; take it out`);
+    seen.add(id);
+    if (id === 'every' && !ids.has(id)) {
+      fault(at, `change "${change.id}": "every" stands alone; write on: every`);
+      continue;
+    }
+    if (!ids.has(id)) {
+      const hint = didYouMean(id, ids);
+      fault(
+        at,
+        `${label} is not among the operations${hint === '' ? '; declare it there, or take it out' : hint}`,
+      );
+      continue;
+    }
+    const method = operations.get(id)?.method;
+    if (method === undefined) continue;
+    if (change.request.length > 0 && method !== 'POST' && method !== 'PATCH') {
+      fault(at, `${label} is ${method}, and only bodies of POST and PATCH are rewritten; take it out`);
+    }
+    if (change.response.length > 0 && method === 'HEAD') {
+      fault(at, `${label} is HEAD, whose answers have no body to rewrite; take it out`);
+    }
+  }
+}
+
+/** A policy takes effect only where the change has a rule that asks for it. */
+function checkPolicies({ change, path }: DeclaredChange, fault: Report): void {
+  for (const policy of Object.keys(change.policies)) {
+    const rules = asking.get(policy) ?? [];
+    if (change.request.some(({ rule }) => rules.includes(rule))) continue;
+    const message = `change "${change.id}": the policy ${policy} is for ${rules.join(', ')}, and this change has none; take it away`;
+    fault([...path, 'policies', policy], message, 'key');
+  }
+}
+
+const asking: ReadonlyMap<string, readonly RequestRuleName[]> = new Map([
+  ['flat', ['unwrap']],
+  ['siblings', ['unwrap']],
+  ['wrapper', ['unwrap']],
+  ['conflict', ['nest', 'rename']],
+  ['duplicate', ['unwrap', 'nest', 'rename', 'strip', 'only']],
+]);
+
+function checkRule(change: string, { rule, inside, members }: DeclaredRule, fault: Report): void {
+  if (rule.rule === 'rename' && rule.member === rule.to) {
+    fault(
+      members[0] ?? inside,
+      `change "${change}": rename gives "${rule.to}" the name it has; write the V2 name in to`,
+    );
+  }
+  if (rule.rule === 'nest') {
+    const at = members[rule.members.indexOf(rule.under)];
+    if (at !== undefined) {
+      fault(at, `change "${change}": nest would move "${rule.under}" into itself; take it out of the list`);
+    }
+  }
+  if (rule.rule !== 'unwrap' && rule.in[0] === '*') {
+    fault(
+      inside,
+      `change "${change}": the path begins with *, but a body that is an array is never rewritten; begin with a name`,
+    );
+  }
+}

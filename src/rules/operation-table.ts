@@ -1,0 +1,63 @@
+import type { Operation } from './rule-book.ts';
+import { plainSpelling, readTemplate } from './template.ts';
+
+/** Finds the operation of a request. The cost grows with the segments of the path, not with the number of operations. */
+export class OperationTable {
+  readonly #roots = new Map<string, Branch>();
+
+  constructor(operations: readonly Operation[]) {
+    for (const operation of operations) {
+      let branch = this.#roots.get(operation.method) ?? newBranch();
+      this.#roots.set(operation.method, branch);
+      for (const segment of readTemplate(operation.template)) branch = grow(branch, segment);
+      branch.operation = operation;
+    }
+  }
+
+  /**
+   * Returns the operation that `method` and the raw path below `/api/v1` mean, without regard to one trailing slash,
+   * a `.json` behind the last segment and percent-encoded unreserved characters: no spelling evades a rule.
+   * A segment that is spelled out in a template goes before a parameter.
+   */
+  match(method: string, path: string): Operation | undefined {
+    const root = this.#roots.get(method);
+    if (root === undefined) return undefined;
+    const plain = plainSpelling(path);
+    let end = plain.length;
+    if (plain.charCodeAt(end - 1) === SLASH) end -= 1;
+    if (plain.endsWith('.json', end)) end -= '.json'.length;
+    return find(root, plain, 0, end);
+  }
+}
+
+interface Branch {
+  readonly literals: Map<string, Branch>;
+  parameter: Branch | undefined;
+  operation: Operation | undefined;
+}
+
+const SLASH = 0x2f;
+
+function newBranch(): Branch {
+  return { literals: new Map(), parameter: undefined, operation: undefined };
+}
+
+function grow(branch: Branch, segment: string | undefined): Branch {
+  if (segment === undefined) return (branch.parameter ??= newBranch());
+  const next = branch.literals.get(segment) ?? newBranch();
+  branch.literals.set(segment, next);
+  return next;
+}
+
+/** Goes down from `at`, where a slash must stand; as deep as the deepest template, however long the path is. */
+function find(branch: Branch, path: string, at: number, end: number): Operation | undefined {
+  if (at >= end) return branch.operation;
+  if (path.charCodeAt(at) !== SLASH) return undefined;
+  const slash = path.indexOf('/', at + 1);
+  const next = slash === -1 || slash > end ? end : slash;
+  if (next === at + 1) return undefined;
+  const literal = branch.literals.get(path.slice(at + 1, next));
+  const found = literal === undefined ? undefined : find(literal, path, next, end);
+  if (found !== undefined || branch.parameter === undefined) return found;
+  return find(branch.parameter, path, next, end);
+}

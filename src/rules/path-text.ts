@@ -1,0 +1,28 @@
+import type { Path } from './rule.ts';
+
+/** What a path may look like in a rule book: names joined by dots; `\.` and `\\` are a dot and a backslash in a name. */
+export const pathPattern = /^(?:[^.\\]|\\[.\\])+(?:\.(?:[^.\\]|\\[.\\])+)*$/;
+
+/** What the name of one member may look like: a path of one name that is not `*`. */
+export const namePattern = /^(?!\*$)(?:[^.\\]|\\[.\\])+$/;
+
+/** Reads a path that {@link pathPattern} has accepted. */
+export function readPath(text: string): Path {
+  const names = [''];
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at] ?? '';
+    if (character === '.') {
+      names.push('');
+      continue;
+    }
+    if (character === '\\') at += 1;
+    names[names.length - 1] += text[at] ?? '';
+  }
+  return names;
+}
+
+/** Prints a path as a rule book spells it; the body itself is `the body`. */
+export function printPath(path: Path): string {
+  if (path.length === 0) return 'the body';
+  return `"${path.map((name) => name.replace(/[.\\]/g, (special) => `\\${special}`)).join('.')}"`;
+}

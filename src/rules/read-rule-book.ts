@@ -1,0 +1,83 @@
+import { checkChanges } from './check-changes.ts';
+import { checkOperations } from './check-operations.ts';
+import { declareChange } from './declared-change.ts';
+import type { Policies, RuleBook, RuleBookLimits } from './rule-book.ts';
+import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
+import { hashRuleBook } from './rule-book-hash.ts';
+import { ruleBookSource, type RuleBookSource } from './rule-book-source.ts';
+import { schemaFaults } from './schema-faults.ts';
+import { type SoundPart, soundPart } from './sound-part.ts';
+import { SourceDocument } from './source-document.ts';
+import { staleAnswerRules } from './stale-answer-rules.ts';
+import { staleRules } from './stale-rules.ts';
+
+/** A rule book, or everything that is wrong with it. */
+export type RuleBookReading =
+  | { readonly ok: true; readonly ruleBook: RuleBook }
+  | { readonly ok: false; readonly faults: readonly RuleBookFault[] };
+
+/** The policies of a rule book that names none (rewriting contract §2). */
+export const defaultPolicies: Policies = {
+  flat: 'migrate',
+  siblings: 'drop',
+  conflict: 'v1',
+  duplicate: 'refuse',
+  wrapper: 'refuse',
+  malformed: 'refuse',
+  unsupported: 'refuse',
+};
+
+/** The limits of a rule book that names none. */
+export const defaultLimits: RuleBookLimits = { depth: 512, body: 10_485_760, response: 10_485_760 };
+
+/**
+ * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults. All faults are found at once, in the order
+ * of the text. Never throws, whatever the text is.
+ */
+export async function readRuleBook(text: string, file: string): Promise<RuleBookReading> {
+  const document = new SourceDocument(text);
+  const { faults, meaning } = judge(document.value);
+  const all: RuleBookFault[] = document.faults.map((fault) => ({ file, ...fault }));
+  if (document.value !== undefined) {
+    for (const { path, blame, message } of faults) {
+      all.push({ file, ...document.positionOf(path, blame), message });
+    }
+  }
+  if (all.length > 0 || meaning === undefined) {
+    return { ok: false, faults: all.toSorted((a, b) => a.line - b.line || a.column - b.column) };
+  }
+  return { ok: true, ruleBook: { ...meaning, hash: await hashRuleBook(meaning) } };
+}
+
+interface Judgement {
+  readonly faults: readonly SourceFault[];
+  /** Undefined when a part of the source has not even the right shape. */
+  readonly meaning: Omit<RuleBook, 'hash'> | undefined;
+}
+
+function judge(value: unknown): Judgement {
+  const parsed = ruleBookSource.safeParse(value);
+  if (parsed.success) return weigh(parsed.data, undefined);
+  const faults = schemaFaults(parsed.error.issues, value);
+  const sound = soundPart(value, parsed.error.issues);
+  const rest = ruleBookSource.safeParse(sound?.source);
+  if (sound === undefined || !rest.success) return { faults, meaning: undefined };
+  return { faults: [...faults, ...weigh(rest.data, sound).faults], meaning: undefined };
+}
+
+/** Judges a source, or what is left of it when the parts of a wrong shape are left out. */
+function weigh(source: RuleBookSource, left: SoundPart | undefined): Judgement {
+  const { operations, faults } = checkOperations(source.operations);
+  const declared = source.changes.map((change, at) => declareChange(change, left?.indexes[at] ?? at));
+  const policies: Policies = { ...defaultPolicies, ...source.policies };
+  const limits: RuleBookLimits = { ...defaultLimits, ...source.limits };
+  const byId = new Map(operations.map((operation) => [operation.id, operation]));
+  const ids = left?.ids ?? new Set(Object.keys(source.operations ?? {}));
+  const all = [...faults, ...checkChanges(declared, byId, ids)];
+  // With a change left out, a rule behind it could seem stale and not be.
+  if (left === undefined || left.hasAllChanges) {
+    all.push(...staleRules(declared, operations, policies), ...staleAnswerRules(declared, operations));
+  }
+  const changes = declared.map(({ change }) => change);
+  return { faults: all, meaning: { version: source.version, operations, changes, policies, limits } };
+}

@@ -1,0 +1,63 @@
+import type { Change, Policies, RuleBook } from './rule-book.ts';
+import type { RequestRule, ResponseRule } from './rule.ts';
+import { templateShape } from './template.ts';
+
+/**
+ * Computes the first 16 hex digits of the SHA-256 of what a rule book does. Summaries, assumptions, the order of
+ * operations and the names of path parameters change nothing of that, so they do not change the hash.
+ */
+export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string> {
+  const meaning = JSON.stringify([
+    book.version,
+    book.operations
+      .map((operation) => [operation.id, operation.method, templateShape(operation.template)])
+      .sort(byFirst),
+    book.changes.map((change) => meaningOf(change, book.policies)),
+    [book.policies.malformed, book.policies.unsupported],
+    [book.limits.depth, book.limits.body, book.limits.response],
+  ]);
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(meaning));
+  return [...new Uint8Array(digest, 0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function byFirst(one: readonly string[], other: readonly string[]): number {
+  return (one[0] ?? '') < (other[0] ?? '') ? -1 : 1;
+}
+
+function meaningOf(change: Change, policies: Policies): unknown {
+  const { flat, siblings, conflict, duplicate, wrapper } = { ...policies, ...change.policies };
+  return [
+    change.id,
+    change.on === 'every' ? change.on : change.on.toSorted(),
+    change.request.map(requestMeaning),
+    change.response.map(responseMeaning),
+    [flat, siblings, conflict, duplicate, wrapper],
+  ];
+}
+
+function requestMeaning(rule: RequestRule): unknown {
+  switch (rule.rule) {
+    case 'unwrap':
+      return [rule.rule, rule.member];
+    case 'nest':
+      return [rule.rule, rule.members, rule.in, rule.under];
+    case 'rename':
+      return [rule.rule, rule.member, rule.in, rule.to];
+    case 'strip':
+    case 'only':
+      return [rule.rule, rule.members, rule.in];
+  }
+}
+
+function responseMeaning(rule: ResponseRule): unknown {
+  switch (rule.rule) {
+    case 'alias':
+      return [rule.rule, rule.path, rule.as, rule.status];
+    case 'flatten':
+      return [rule.rule, rule.path, rule.members ?? null, rule.status];
+    case 'deprecations':
+      return [rule.rule, rule.path, rule.status];
+    case 'alias-errors':
+      return [rule.rule, rule.status];
+  }
+}

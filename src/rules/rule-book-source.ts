@@ -1,0 +1,204 @@
+import * as z from 'zod';
+import { namePattern, pathPattern } from './path-text.ts';
+import { isReleaseDate } from './release-date.ts';
+
+/** The words that tell request rules apart, in the order of the schema's union. */
+export const requestWords = ['unwrap', 'nest', 'rename', 'strip', 'only'] as const;
+
+/** The words that tell response rules apart, in the order of the schema's union. */
+export const responseWords = ['alias', 'flatten', 'deprecations', 'alias-errors'] as const;
+
+const name = z
+  .string()
+  .regex(namePattern, 'must be the name of one member; in a name, a dot is written \\. and a backslash \\\\');
+
+const path = z
+  .string()
+  .regex(pathPattern, 'must be a path: names joined by dots, with * for any element of an array');
+
+const memberPath = path
+  .refine((text) => !/(?:^|[^\\]\.)\*$/.test(text), 'ends with *, an element; name a member of it')
+  .describe('A path from the body to a member: names joined by dots, * for any element of an array.');
+
+const inside = path
+  .exactOptional()
+  .describe('The path of the object that holds the member; the body itself when absent.');
+
+const unwrap = strict({ unwrap: name.describe('The member that holds the parameters.') }).describe(
+  'Replaces the body by the object in the named member.',
+);
+
+const nest = strict({
+  nest: z.array(name).min(1).describe('The members to move.'),
+  in: inside,
+  under: name.describe('The sub-object they move into.'),
+}).describe('Moves the named members of an object into a sub-object of it.');
+
+const rename = strict({
+  rename: memberPath,
+  in: inside,
+  to: name.describe('The new name, in the same object.'),
+}).describe('Gives a member a new name; its value keeps its bytes and its place.');
+
+const strip = strict({
+  strip: z.union([memberPath, z.array(memberPath)], { error: 'a path or a list of paths' }),
+  in: inside,
+}).describe('Removes members.');
+
+const only = strict({
+  only: z.array(name).min(1).describe('The members that stay.'),
+  in: inside,
+}).describe('Removes from an object every member that is not listed.');
+
+const oneStatus = z.union(
+  [
+    z
+      .int()
+      .min(200)
+      .max(599)
+      .refine((code) => code !== 204 && code !== 205 && code !== 304, 'has no body to rewrite'),
+    z.enum(['2xx', '4xx', '5xx']),
+  ],
+  { error: 'a status such as 201, or 2xx, 4xx or 5xx' },
+);
+
+const status = z
+  .union([oneStatus, z.array(oneStatus).min(1)], { error: 'a status, or a list of them' })
+  .exactOptional()
+  .describe('The statuses that the rule applies to.');
+
+const alias = strict({ alias: memberPath, as: name.describe('The V1 name.'), status }).describe(
+  'Adds the V1 name beside the V2 name in an answer, with the same value.',
+);
+
+const flatten = strict({
+  flatten: memberPath,
+  members: z.array(name).min(1).exactOptional().describe('The members to add; all when absent.'),
+  status,
+}).describe('Adds the members of a sub-object of an answer to the object around it, where absent.');
+
+const deprecations = strict({ deprecations: memberPath, status }).describe(
+  'Adds to an answer, at the path, a list of the deprecated attributes that the request used.',
+);
+
+const aliasErrors = strict({ 'alias-errors': z.literal(true), status }).describe(
+  "Turns V2's pointers and field names in error bodies back into V1's.",
+);
+
+const assumed = z
+  .boolean()
+  .exactOptional()
+  .describe('True when neither specification nor documentation shows it; check lists it.');
+
+const match = z
+  .string()
+  .regex(
+    /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S+$/,
+    'must be a method and a path, such as "POST /clients"',
+  )
+  .describe('A method and a path template below /api/v1, such as PATCH /properties/{id}.');
+
+const id = z
+  .string()
+  .regex(
+    /^[A-Za-z][\w.-]{0,63}$/,
+    'must begin with a letter and go on with up to 63 letters, digits, "_", "-" or "."',
+  );
+
+const operationId = id.refine((text) => text !== 'every', 'is the word for all operations; take another');
+
+const policies = {
+  flat: z.enum(['migrate', 'refuse', 'forward']).exactOptional().describe('A body without the wrapper.'),
+  siblings: z.enum(['drop', 'refuse', 'forward']).exactOptional().describe('Members beside the wrapper.'),
+  conflict: z
+    .enum(['v1', 'refuse', 'forward'])
+    .exactOptional()
+    .describe('The V1 and the V2 spelling of one attribute are both there.'),
+  duplicate: z
+    .enum(['refuse', 'last', 'forward'])
+    .exactOptional()
+    .describe('A member that a rule names occurs twice in one object.'),
+  wrapper: z.enum(['refuse', 'forward']).exactOptional().describe('The wrapper is not an object.'),
+};
+
+const change = strict({
+  id: id.describe('The name that the log, the metrics and the page give the change.'),
+  summary: z.string().min(1).describe('One sentence for people.'),
+  on: z
+    .union([z.literal('every'), z.array(z.string()).min(1)], {
+      error: 'the word every or a list of operation ids',
+    })
+    .describe(
+      'every: any POST or PATCH with a JSON body, named as an operation or not. Otherwise operation ids.',
+    ),
+  request: z
+    .array(z.union([unwrap, nest, rename, strip, only], { error: 'a rule' }))
+    .exactOptional()
+    .describe('What happens to the body of a V1 request. Each rule sees the body as the one before left it.'),
+  response: z
+    .array(z.union([alias, flatten, deprecations, aliasErrors], { error: 'a rule' }))
+    .exactOptional()
+    .describe('What happens to the body of the answer to a V1 client.'),
+  policies: strict(policies).exactOptional().describe('Policies for the rules of this change only.'),
+  assumed,
+});
+
+/** A rule book as people write it. The JSON Schema that editors use is made of this. */
+export const ruleBookSource = strict({
+  $schema: z.string().exactOptional().describe('The JSON Schema, for editors.'),
+  version: z
+    .string()
+    .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')
+    .refine(isReleaseDate, 'must be a real day, not before 2025-01-01')
+    .describe('The dated V2 release that the rules lead to, YYYY-MM-DD.'),
+  operations: z
+    .record(
+      operationId,
+      z.union([match, strict({ match, assumed })], {
+        error: 'a method and a path, such as "POST /clients", or a mapping with match',
+      }),
+    )
+    .exactOptional()
+    .describe('V1 operations by id.'),
+  changes: z.array(change).describe('The changes from V1 to V2, in the order in which they apply.'),
+  policies: strict({
+    ...policies,
+    malformed: z
+      .enum(['refuse', 'forward'])
+      .exactOptional()
+      .describe('Not JSON, not UTF-8, or nested too deep.'),
+    unsupported: z
+      .enum(['refuse', 'forward'])
+      .exactOptional()
+      .describe('A charset or content coding that the gateway cannot read.'),
+  })
+    .exactOptional()
+    .describe('What to do where the specification leaves a choice.'),
+  limits: strict({
+    depth: z.int().min(1).max(100_000).exactOptional().describe('Levels of nesting.'),
+    body: z
+      .int()
+      .min(1)
+      .max(1_073_741_824)
+      .exactOptional()
+      .describe('Bytes of a request body to rewrite, decoded.'),
+    response: z
+      .int()
+      .min(1)
+      .max(1_073_741_824)
+      .exactOptional()
+      .describe('Bytes of an answer to rewrite, decoded.'),
+  })
+    .exactOptional()
+    .describe('Limits of reading bodies.'),
+}).describe('A rule book: the changes from V1 to V2 as the gateway applies them.');
+
+/** A rule book's source whose every part has the right shape. */
+export type RuleBookSource = z.output<typeof ruleBookSource>;
+
+/** A mapping without unknown keys; the message of an unknown one lists the known. */
+function strict<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
+  return z.strictObject(shape, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? Object.keys(shape).join(', ') : undefined),
+  });
+}

@@ -1,0 +1,32 @@
+import type { RuleBook } from './rule-book.ts';
+
+/** What a rule book holds, in counts, and what in it nobody has confirmed. */
+export interface RuleBookSummary {
+  readonly version: string;
+  readonly hash: string;
+  readonly operations: number;
+  readonly changes: number;
+  readonly requestRules: number;
+  readonly responseRules: number;
+  /** Operations and changes that are marked as assumed, in the order of the book, in words for people. */
+  readonly assumptions: readonly string[];
+}
+
+/** Counts what is in a rule book and lists its assumptions. */
+export function summarizeRuleBook(book: RuleBook): RuleBookSummary {
+  const { version, hash, operations, changes } = book;
+  return {
+    version,
+    hash,
+    operations: operations.length,
+    changes: changes.length,
+    requestRules: changes.reduce((count, { request }) => count + request.length, 0),
+    responseRules: changes.reduce((count, { response }) => count + response.length, 0),
+    assumptions: [
+      ...operations
+        .filter(({ assumed }) => assumed)
+        .map(({ id, method, template }) => `operation ${id}: ${method} ${template}`),
+      ...changes.filter(({ assumed }) => assumed).map(({ id, summary }) => `change ${id}: ${summary}`),
+    ],
+  };
+}

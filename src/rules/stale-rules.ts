@@ -1,0 +1,77 @@
+import { BodyKnowledge, type StalePart } from './body-knowledge.ts';
+import type { DeclaredChange, DeclaredRule } from './declared-change.ts';
+import { printPath } from './path-text.ts';
+import type { Operation, Policies } from './rule-book.ts';
+import type { SourceFault } from './rule-book-fault.ts';
+import type { RequestRule } from './rule.ts';
+import { situations, type Situation } from './situation.ts';
+import { unseenParts } from './unseen-parts.ts';
+
+/**
+ * Finds request rules that can never take effect, because of what rules before them did to the same bodies. Of a change
+ * on a list of operations, every rule must take effect for each of them; of one on `every`, for some request.
+ */
+export function staleRules(
+  changes: readonly DeclaredChange[],
+  operations: readonly Operation[],
+  policies: Policies,
+): readonly SourceFault[] {
+  const findings = new Map<DeclaredRule, Finding>();
+  for (const situation of situations(changes, operations)) note(situation, policies, findings);
+  return [...findings].flatMap(([declared, finding]) => faultsOf(declared, finding));
+}
+
+interface Finding {
+  readonly declared: DeclaredChange;
+  /** In how many situations the rule applies. */
+  applied: number;
+  /** For each reason and part: in how many situations it holds, and for which operations. */
+  readonly stale: Map<string, { readonly part: StalePart; times: number; readonly operations: string[] }>;
+}
+
+function note(situation: Situation, policies: Policies, findings: Map<DeclaredRule, Finding>): void {
+  const knowledge = new BodyKnowledge();
+  const unseen = unseenParts(situation.changes, policies);
+  for (const declared of situation.changes) {
+    const { change } = declared;
+    const { flat } = { ...policies, ...change.policies };
+    for (const rule of declared.request) {
+      const finding = findings.get(rule) ?? { declared, applied: 0, stale: new Map() };
+      findings.set(rule, finding);
+      finding.applied += 1;
+      const parts = knowledge.apply(rule.rule, change.id, flat === 'migrate');
+      for (const part of parts.length > 0 ? parts : (unseen.get(rule) ?? [])) {
+        const key = `${part.part} ${part.reason}`;
+        const entry = finding.stale.get(key) ?? { part, times: 0, operations: [] };
+        finding.stale.set(key, entry);
+        entry.times += 1;
+        entry.operations.push(...situation.operations);
+      }
+    }
+  }
+}
+
+function faultsOf(rule: DeclaredRule, { declared, applied, stale }: Finding): readonly SourceFault[] {
+  const { change } = declared;
+  const faults: SourceFault[] = [];
+  for (const { part, times, operations } of stale.values()) {
+    const all = times === applied;
+    if (change.on === 'every' && !all) continue;
+    const path = part.part === 'inside' ? rule.inside : (rule.members[part.part] ?? rule.inside);
+    const whom = all ? '' : ` for ${some(operations)}`;
+    const message = `change "${change.id}": ${subject(rule.rule, part)} can do nothing${whom}: ${part.reason}`;
+    faults.push({ path, blame: 'value', message });
+  }
+  return faults;
+}
+
+function subject(rule: RequestRule, { part }: StalePart): string {
+  if (part === 'inside' || rule.rule === 'unwrap') return `this ${rule.rule}`;
+  const member = rule.rule === 'rename' ? rule.member : (rule.members[part] ?? '');
+  return `${rule.rule} of ${printPath([...rule.in, member])}`;
+}
+
+function some(operations: readonly string[]): string {
+  const more = operations.length > 3 ? ` and ${operations.length - 3} more` : '';
+  return operations.slice(0, 3).join(', ') + more;
+}

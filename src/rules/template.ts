@@ -1,0 +1,56 @@
+/** One segment of a path template: the text it must be, or `undefined` for a `{name}`, which is any text. */
+export type Segment = string | undefined;
+
+/** Reads a template that {@link templateFault} finds nothing wrong with; `/` has no segments. */
+export function readTemplate(template: string): readonly Segment[] {
+  if (template === '/') return [];
+  return template
+    .slice(1)
+    .split('/')
+    .map((segment) => (parameter.test(segment) ? undefined : plainSpelling(segment)));
+}
+
+/** What two templates have in common when they match the same paths, whatever their parameters are called. */
+export function templateShape(template: string): string {
+  return `/${readTemplate(template)
+    .map((segment) => segment ?? '{}')
+    .join('/')}`;
+}
+
+/** Says what is wrong with a path template and the way out, or `undefined`. */
+export function templateFault(template: string): string | undefined {
+  if (!template.startsWith('/')) return 'begins without a slash; write /clients, say';
+  if (/^\/api\/v\d+(?:\/|$)/.test(template)) return 'holds the prefix; write what follows /api/v1 only';
+  if (/[?#]/.test(template)) return 'holds a query or a fragment; only the path is matched, so leave it out';
+  if (template === '/') return undefined;
+  if (template.endsWith('/')) return 'ends with a slash; leave it out: both spellings match';
+  if (template.endsWith('.json')) return 'ends with .json; leave it out: both spellings match';
+  for (const segment of template.slice(1).split('/')) {
+    if (parameter.test(segment)) continue;
+    if (segment === '') return 'holds an empty segment; no request has one, so leave it out';
+    if (segment === '.' || segment === '..') return 'holds a dot segment; such requests are refused';
+    if (/[{}]/.test(segment)) {
+      return `holds "${segment}"; a parameter is a whole segment, such as {id}`;
+    }
+    if (!literal.test(segment)) {
+      return `holds "${segment}", which no path can; percent-encode what is not a letter, a digit or one of -._~!$&'()*+,=:@`;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * The spelling to compare paths by: percent-encoded unreserved characters are the characters they stand for
+ * (RFC 3986 §2.3), other percent-encodings are in upper case (§6.2.2.1).
+ */
+export function plainSpelling(path: string): string {
+  if (!path.includes('%')) return path;
+  return path.replace(/%[0-9a-f]{2}/gi, (encoded) => {
+    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+    return /[\w.~-]/.test(character) ? character : encoded.toUpperCase();
+  });
+}
+
+const parameter = /^\{[A-Za-z_][\w-]*\}$/;
+
+const literal = /^(?:[\w.~!$&'()*+,=:@-]|%[0-9a-fA-F]{2})+$/;

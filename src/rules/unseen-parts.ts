@@ -1,0 +1,64 @@
+import type { StalePart } from './body-knowledge.ts';
+import type { DeclaredChange, DeclaredRule } from './declared-change.ts';
+import { printPath } from './path-text.ts';
+import type { Policies } from './rule-book.ts';
+import type { RequestRule } from './rule.ts';
+
+/**
+ * Finds rules that stand before an unwrap and name what is not inside the wrapper: V1 never read that, and the unwrap
+ * drops it. They were meant to stand behind it, or to name the wrapper. Rules that make the wrapper are left in peace.
+ */
+export function unseenParts(
+  changes: readonly DeclaredChange[],
+  policies: Policies,
+): ReadonlyMap<DeclaredRule, readonly StalePart[]> {
+  const unseen = new Map<DeclaredRule, readonly StalePart[]>();
+  /** The unwrap ahead, and the members of the body of which something gets into its wrapper. */
+  let ahead: { readonly change: string; readonly wrapper: string; readonly feeding: Set<string> } | undefined;
+  for (const { change, request } of changes.toReversed()) {
+    const { siblings } = { ...policies, ...change.policies };
+    for (const declared of request.toReversed()) {
+      const { rule } = declared;
+      if (rule.rule === 'unwrap') {
+        const { member } = rule;
+        ahead =
+          siblings === 'drop'
+            ? { change: change.id, wrapper: member, feeding: new Set([member]) }
+            : undefined;
+        continue;
+      }
+      if (ahead === undefined || rule.rule === 'only') continue;
+      const { wrapper, feeding } = ahead;
+      const parts = outside(rule, feeding).map((part) => {
+        const name = printPath([wrapper, ...rule.in, namesOf(rule)[part] ?? '']);
+        const reason = `change "${ahead?.change ?? ''}" unwraps "${wrapper}" after it and drops what is beside it; name ${name}, or put the rule behind that one`;
+        return { part, reason };
+      });
+      if (parts.length > 0) unseen.set(declared, parts);
+      feed(rule, feeding);
+    }
+  }
+  return unseen;
+}
+
+type InObject = Exclude<RequestRule, { rule: 'unwrap' }>;
+
+/** The members of `rule` that are outside of everything in `feeding`, before and after it. */
+function outside(rule: InObject, feeding: ReadonlySet<string>): readonly number[] {
+  const [first] = rule.in;
+  const names = namesOf(rule);
+  if (first !== undefined) return feeding.has(first) ? [] : [0];
+  if (rule.rule === 'rename' && feeding.has(rule.to)) return [];
+  if (rule.rule === 'nest' && feeding.has(rule.under)) return [];
+  return [...names.keys()].filter((at) => !feeding.has(names[at] ?? ''));
+}
+
+function feed(rule: InObject, feeding: Set<string>): void {
+  if (rule.in.length > 0) return;
+  if (rule.rule === 'rename' && feeding.has(rule.to)) feeding.add(rule.member);
+  if (rule.rule === 'nest' && feeding.has(rule.under)) for (const member of rule.members) feeding.add(member);
+}
+
+function namesOf(rule: InObject): readonly string[] {
+  return rule.rule === 'rename' ? [rule.member] : rule.members;
+}
