@@ -5,7 +5,7 @@ export interface LifeCycle {
   /** Finishes what is in flight; called once. */
   readonly stop: () => Promise<void>;
   /** Reads rule book and certificates again. */
-  readonly reload: (why: 'SIGHUP' | 'changed') => void;
+  readonly reload: (why: 'SIGHUP' | 'changed') => Promise<void>;
   /** Writes what is left of the log; called last. */
   readonly flush: () => Promise<void>;
   /** Files whose change reloads. */
@@ -21,7 +21,7 @@ const look = 1000;
 export function liveUntilSignal(life: LifeCycle): Promise<number> {
   // By default SIGUSR1 opens a debugger on a port: anybody on the machine could run code in the gateway.
   process.on('SIGUSR1', () => {});
-  process.on('SIGHUP', () => life.reload('SIGHUP'));
+  process.on('SIGHUP', () => void life.reload('SIGHUP'));
   for (const file of life.watched) {
     watchFile(file, { interval: look, persistent: false }, (now, before) => {
       if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino || now.size !== before.size)

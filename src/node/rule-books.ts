@@ -1,31 +1,47 @@
 import type { InForce } from '../gateway/in-force.ts';
 
+/** A rule book that can be in force, with the text it was read from. */
+export interface LoadedRuleBook {
+  readonly inForce: InForce;
+  readonly text: string;
+}
+
 /** What comes of reading the rule book: one that can be in force, or every fault it has. */
-export type RuleBookOutcome = { readonly inForce: InForce } | { readonly faults: readonly string[] };
+export type RuleBookOutcome = LoadedRuleBook | { readonly faults: readonly string[] };
 
 /** The rule book in force. A new one is checked, then swapped whole; a bad one is refused, and the old one stays. */
 export class RuleBooks {
   current: InForce;
+  /** The text of the current one. */
+  text: string;
   /** Milliseconds since 1970 when the current one came into force. */
   since: number;
   /** Rule books that took the place of another, those that were refused, and seconds that the last reading took. */
   reloads = 0;
   refused = 0;
   reloadSeconds: number | undefined = undefined;
-  private readonly load: () => RuleBookOutcome;
+  private readonly load: () => Promise<RuleBookOutcome>;
   private readonly time: () => number;
+  private reading: Promise<unknown> = Promise.resolve();
 
-  constructor(first: InForce, load: () => RuleBookOutcome, time: () => number) {
-    this.current = first;
+  constructor(first: LoadedRuleBook, load: () => Promise<RuleBookOutcome>, time: () => number) {
+    this.current = first.inForce;
+    this.text = first.text;
     this.load = load;
     this.time = time;
     this.since = time();
   }
 
-  /** Reads the rule book again; the faults of one that is refused. */
-  reload(): { readonly changed: boolean; readonly faults: readonly string[] } {
+  /** Reads the rule book again, after the readings under way; resolves to the faults of one that is refused. */
+  reload(): Promise<{ readonly changed: boolean; readonly faults: readonly string[] }> {
+    const next = this.reading.then(() => this.swap());
+    this.reading = next;
+    return next;
+  }
+
+  private async swap(): Promise<{ readonly changed: boolean; readonly faults: readonly string[] }> {
     const began = this.time();
-    const outcome = this.load();
+    const outcome = await this.load();
     this.reloadSeconds = (this.time() - began) / 1000;
     if ('faults' in outcome) {
       this.refused += 1;
@@ -33,6 +49,7 @@ export class RuleBooks {
     }
     const changed = outcome.inForce.ruleBook.hash !== this.current.ruleBook.hash;
     this.current = outcome.inForce;
+    this.text = outcome.text;
     if (changed) {
       this.since = this.time();
       this.reloads += 1;

@@ -46,7 +46,7 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
   const url = new URL(upstream);
   const running = await startGateway({
     settings: outcome.settings,
-    ruleBooks: new RuleBooks(inForce, () => ({ inForce }), Date.now),
+    ruleBooks: new RuleBooks({ inForce, text: '' }, () => Promise.resolve({ inForce, text: '' }), Date.now),
     origin: { origin: url.origin, path: url.pathname.replace(/\/+$/, '') },
     clientSecret: 'a secret of the tests',
     sink,

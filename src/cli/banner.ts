@@ -1,0 +1,41 @@
+import type { Settings } from '../gateway/read-settings.ts';
+import { settings as table } from '../gateway/settings.ts';
+import type { RuleBooks } from '../node/rule-books.ts';
+import type { RunningGateway } from '../node/start-gateway.ts';
+import { packageVersion } from './package-version.ts';
+
+/** What there is to tell at start. */
+export interface BannerParts {
+  readonly running: RunningGateway;
+  readonly settings: Settings;
+  readonly ruleBooks: RuleBooks;
+  readonly rulesPath: string;
+  /** The origin of the embedded V2, when there is one. */
+  readonly embedded: string | undefined;
+}
+
+/** What people read at start, on stderr: where things are, what is in force, and a request to paste. */
+export function banner({ running, settings, ruleBooks, rulesPath, embedded }: BannerParts): string {
+  const book = ruleBooks.current.ruleBook;
+  const upstream = settings.get(table.upstream);
+  const assumed = book.operations.filter((operation) => operation.assumed).length;
+  const secret = settings.get(table.clientSecret);
+  return [
+    `capture-gateway ${packageVersion()} on Node ${process.versions.node}`,
+    `  clients    ${running.origin}`,
+    `  admin      ${running.adminOrigin}`,
+    `  V2         ${upstream === undefined ? `the embedded reference at ${embedded ?? ''} (set GATEWAY_UPSTREAM for another)` : `${upstream.origin}${upstream.path}`}`,
+    `  rule book  ${rulesPath}: ${book.operations.length} operations, ${book.changes.length} changes, hash ${book.hash}`,
+    `             ${assumed} of the paths ${assumed === 1 ? 'is an assumption' : 'are assumptions'} (see check)`,
+    ...(secret === undefined
+      ? [
+          '  clients    are named by hashes with a key that is new at each start (set GATEWAY_CLIENT_SECRET to keep them)',
+        ]
+      : []),
+    '',
+    'Order a floor plan as a V1 client does:',
+    `  curl -i ${running.origin}/api/v1/orders/floor_plans -H 'Authorization: Bearer any-key' -H 'Content-Type: application/json' \\`,
+    `    -d '{"data":{"property":{"display_name":"Harbour Loft","street_address":"1 Main St","suburb":"Enmore","state":"NSW","postcode":"2042","country":"Australia"}}}'`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,24 @@
+import { Command, CommanderError } from 'commander';
+import { packageVersion } from './package-version.ts';
+import { reference } from './reference.ts';
+import { serve } from './serve.ts';
+
+/** Runs the command that the arguments name. Exit codes: 0 done, 1 the work failed, 2 it could not start. */
+export async function run(argv: readonly string[]): Promise<void> {
+  const program = new Command('capture-gateway')
+    .description(
+      'Lets V1 integrations use the V2 API: rewrites requests by their bytes, and shows what it changed.',
+    )
+    .version(packageVersion())
+    .showHelpAfterError('See --help for what there is.')
+    .exitOverride();
+  serve(program);
+  reference(program);
+  for (const command of program.commands) command.copyInheritedSettings(program);
+  try {
+    await program.parseAsync([...argv]);
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    process.exitCode = error.exitCode === 0 || error.code === 'commander.help' ? 0 : 2;
+  }
+}

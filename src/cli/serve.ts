@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { allSettings } from '../gateway/settings.ts';
+import { liveUntilSignal } from '../node/life-cycle.ts';
+import { startServing } from './serving.ts';
+import { addSettings, flagsOf } from './setting-options.ts';
+
+/** Settings of other commands. */
+const elsewhere: ReadonlySet<string> = new Set(['reference-listen']);
+
+/** Adds the command `serve`, which runs the gateway until SIGTERM or SIGINT. */
+export function serve(program: Command): void {
+  const settings = allSettings.filter(({ name }) => !elsewhere.has(name));
+  const command = program
+    .command('serve', { isDefault: true })
+    .summary('run the gateway')
+    .description(
+      'Runs the gateway. SIGTERM and SIGINT finish what is in flight and stop; SIGHUP reads rule book and certificates again.',
+    );
+  addSettings(command, settings).action(async (options: Record<string, string | undefined>) => {
+    const started = await startServing(flagsOf(settings, options), process.env);
+    if ('faults' in started) {
+      process.stderr.write(started.faults.map((fault) => `${fault}\n`).join(''));
+      process.exitCode = 2;
+      return;
+    }
+    process.exit(await liveUntilSignal(started.life));
+  });
+}

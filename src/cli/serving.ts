@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readSettings, type Settings } from '../gateway/read-settings.ts';
+import type { OriginSetting } from '../gateway/setting-kinds.ts';
+import { settings as table } from '../gateway/settings.ts';
+import type { LifeCycle } from '../node/life-cycle.ts';
+import { loadInspectorPage } from '../node/inspector-assets.ts';
+import { type LogSink, openLogSink } from '../node/log-sink.ts';
+import { adminFault, createOperators } from '../node/operators.ts';
+import { ReferenceFault, type RunningReference, startReference } from '../node/reference-server.ts';
+import { loadRuleBook } from '../node/rule-book-file.ts';
+import { RuleBooks } from '../node/rule-books.ts';
+import { type RunningGateway, startGateway } from '../node/start-gateway.ts';
+import { readTlsFiles } from '../node/tls-files.ts';
+import { banner } from './banner.ts';
+import { packageVersion } from './package-version.ts';
+
+/** A gateway that serves, with the embedded V2 where there is no other. */
+export interface Serving {
+  readonly running: RunningGateway;
+  readonly settings: Settings;
+  readonly ruleBooks: RuleBooks;
+  readonly life: LifeCycle;
+  /** Where people are told things: stderr, without waiting for its reader. */
+  readonly tell: (line: string) => void;
+}
+
+/** Bytes of log lines, and of lines for people, that wait for a slow reader. */
+const logLimit = 8 * 1024 * 1024;
+const tellLimit = 256 * 1024;
+
+/** Starts everything that the settings name, or finds every fault; nothing is left running then. */
+export async function startServing(
+  flags: Readonly<Record<string, string | undefined>>,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Serving | { readonly faults: readonly string[] }> {
+  const people = openLogSink(2, { limit: tellLimit, told: () => {} });
+  const tell = (line: string): void => people.write(`${line}\n`);
+  const read = readSettings({ flags, environment, readFile: (path) => readFileSync(path, 'utf8') });
+  const path = flags['rules'] ?? environment['GATEWAY_RULES'] ?? table.rules.value;
+  const first = await loadRuleBook(path);
+  const faults = [...('faults' in read ? read.faults : []), ...('faults' in first ? first.faults : [])];
+  if ('faults' in read || 'faults' in first) return { faults };
+  const { settings } = read;
+  const unguarded = adminFault(settings);
+  if (unguarded !== undefined) return { faults: [unguarded] };
+  const upstreamTls = upstreamFiles(settings);
+  const clientTls = clientFiles(settings);
+  const unreadable = [upstreamTls, clientTls].flatMap((outcome) =>
+    'fault' in outcome ? [outcome.fault] : [],
+  );
+  if ('fault' in upstreamTls || 'fault' in clientTls) return { faults: unreadable };
+  const sink = openSink(settings, tell);
+  if ('fault' in sink) return { faults: [sink.fault] };
+  const ruleBooks = new RuleBooks(
+    first,
+    () => loadRuleBook(path),
+    () => Date.now(),
+  );
+  let embedded: RunningReference | undefined;
+  try {
+    embedded = settings.get(table.upstream) === undefined ? await embed(settings, tell) : undefined;
+    const secret = settings.get(table.clientSecret);
+    const origin = originOf(settings, embedded);
+    const operators = createOperators({
+      settings,
+      ruleBooks,
+      sink,
+      origin: origin.origin,
+      gatewayOrigin: () => running.origin,
+      version: packageVersion(),
+      page: once(loadInspectorPage),
+    });
+    const running: RunningGateway = await startGateway({
+      settings,
+      ruleBooks,
+      origin,
+      clientSecret: secret ?? randomBytes(32).toString('hex'),
+      sink,
+      upstreamTls: upstreamTls.tls,
+      clientTls: clientTls.tls,
+      observer: operators.observer,
+      admin: operators.admin,
+      surprised: (error) =>
+        tell(`bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+    });
+    tell(banner({ running, settings, ruleBooks, rulesPath: path, embedded: embedded?.origin }));
+    const life = lifeOf({ running, settings, ruleBooks, sink, people, tell, embedded, path });
+    return { running, settings, ruleBooks, life, tell };
+  } catch (error) {
+    await embedded?.close();
+    return { faults: [startFault(error)] };
+  }
+}
+
+/** Does the work when its result is first asked for. */
+function once<Result>(work: () => Result): () => Result {
+  let done: { readonly result: Result } | undefined;
+  return () => (done ??= { result: work() }).result;
+}
+
+function upstreamFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
+  return readTlsFiles({
+    ca: { setting: 'upstream-ca', path: settings.get(table.upstreamCa) },
+    cert: { setting: 'upstream-cert', path: settings.get(table.upstreamCert) },
+    key: { setting: 'upstream-key', path: settings.get(table.upstreamKey) },
+  });
+}
+
+function clientFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
+  return readTlsFiles({
+    cert: { setting: 'tls-cert', path: settings.get(table.tlsCert) },
+    key: { setting: 'tls-key', path: settings.get(table.tlsKey) },
+  });
+}
+
+/** Reads the certificates for clients again; bad ones are refused, and the old ones stay. */
+function renewTls(running: RunningGateway, settings: Settings, tell: (line: string) => void): void {
+  const outcome = clientFiles(settings);
+  if ('fault' in outcome) tell(`certificate refused: ${outcome.fault} The old one stays.`);
+  else if (outcome.tls !== undefined) running.server.renew(outcome.tls);
+}
+
+function openSink(settings: Settings, tell: (line: string) => void): LogSink | { readonly fault: string } {
+  const path = settings.get(table.logFile);
+  try {
+    return openLogSink(path ?? 1, { limit: logLimit, told: (trouble) => tell(`log: ${trouble}.`) });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return { fault: `--log-file cannot be opened for appending: ${path ?? 'stdout'} (${code}).` };
+  }
+}
+
+function embed(settings: Settings, tell: (line: string) => void): Promise<RunningReference> {
+  return startReference({
+    db: settings.get(table.referenceDb),
+    unknown: settings.get(table.referenceUnknown),
+    rate: settings.get(table.referenceRate),
+    report: (error) =>
+      tell(`reference: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+  });
+}
+
+function originOf(settings: Settings, embedded: RunningReference | undefined): OriginSetting {
+  const set = settings.get(table.upstream);
+  if (set !== undefined) return set;
+  return { origin: embedded?.origin ?? '', path: '' };
+}
+
+interface Parts {
+  readonly running: RunningGateway;
+  readonly settings: Settings;
+  readonly ruleBooks: RuleBooks;
+  readonly sink: LogSink;
+  readonly people: LogSink;
+  readonly tell: (line: string) => void;
+  readonly embedded: RunningReference | undefined;
+  readonly path: string;
+}
+
+/** Milliseconds kept back from the drain time for writing the log's rest. */
+const flushTime = 400;
+
+function lifeOf({ running, settings, ruleBooks, sink, people, tell, embedded, path }: Parts): LifeCycle {
+  return {
+    watched: [path],
+    drain: settings.get(table.drain),
+    reload: async (why) => {
+      const { changed, faults } = await ruleBooks.reload();
+      for (const fault of faults) tell(`rule book refused: ${fault}`);
+      if (faults.length > 0) tell(`rule book ${ruleBooks.current.ruleBook.hash} stays in force.`);
+      else if (changed || why === 'SIGHUP') tell(`rule book ${ruleBooks.current.ruleBook.hash} is in force.`);
+      renewTls(running, settings, tell);
+    },
+    stop: async () => {
+      tell('stopping: finishing what is in flight.');
+      await running.stop();
+      await embedded?.close();
+    },
+    flush: async () => {
+      if (sink.dropped > 0) tell(`log: ${sink.dropped} lines were lost.`);
+      await Promise.all([sink.flush(flushTime), people.flush(flushTime)]);
+    },
+  };
+}
+
+function startFault(error: unknown): string {
+  if (error instanceof ReferenceFault) return error.message;
+  if (error instanceof Error && 'code' in error && 'syscall' in error) {
+    const where =
+      'address' in error && 'port' in error ? ` on ${String(error.address)}:${String(error.port)}` : '';
+    return `cannot listen${where} (${String(error.code)}); choose another address with --listen or --admin-listen.`;
+  }
+  throw error;
+}

@@ -1,0 +1,30 @@
+import { type Command, Option } from 'commander';
+import { environmentName, type Setting } from '../gateway/settings.ts';
+
+/** Adds a flag for each setting. Neither environment nor default is commander's business: `readSettings` knows both. */
+export function addSettings(command: Command, settings: readonly Setting<unknown>[]): Command {
+  for (const setting of settings) command.addOption(new Option(flagOf(setting), describe(setting)));
+  return command;
+}
+
+/** What was given on the command line, by setting name. */
+export function flagsOf(
+  settings: readonly Setting<unknown>[],
+  options: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(settings.map(({ name }) => [name, options[camelCase(name)]]));
+}
+
+function flagOf({ name, kind }: Setting<unknown>): string {
+  return `--${name} ${kind.placeholder}`;
+}
+
+function describe(setting: Setting<unknown>): string {
+  const initial = setting.initial === undefined || setting.initial === '' ? 'unset' : setting.initial;
+  const unit = setting.kind.unit === '' ? '' : ` ${setting.kind.unit}`;
+  return `${setting.sentence} (${environmentName(setting)}, default: ${initial}${initial === 'unset' ? '' : unit})`;
+}
+
+function camelCase(name: string): string {
+  return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
