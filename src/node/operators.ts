@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Hono } from 'hono';
 import { chooseApiVersion } from '../gateway/api-version.ts';
 import type { Gateway } from '../gateway/gateway.ts';
@@ -21,7 +20,6 @@ import type { RuleBooks } from './rule-books.ts';
 export interface OperatorParts {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
-  readonly rulesPath: string;
   readonly sink: LogSink;
   /** Scheme, host and port of V2. */
   readonly origin: string;
@@ -70,7 +68,7 @@ export function createOperators(parts: OperatorParts): Operators {
       now: () => performance.now(),
     },
   });
-  const books = new Books(parts);
+  const books = new Books();
   const processFigures = watchProcess();
   const names = watchClientNames(settings.get(table.clientNames));
   const run = randomBytes(4).toString('hex');
@@ -107,8 +105,8 @@ export function createOperators(parts: OperatorParts): Operators {
       time: Date.now,
       figures: () => figuresOf(gateway),
       rules: () => {
-        const { current, since } = ruleBooks;
-        return { ...ofInForce(current), since, text: books.see(current) };
+        const { current, since, text } = ruleBooks;
+        return { ...ofInForce(current), since, text };
       },
       rulesOf: (hash) => books.of(hash),
       versionOf: chooseApiVersion,
@@ -126,32 +124,21 @@ export function createOperators(parts: OperatorParts): Operators {
   return { view, observer, admin };
 }
 
-/** Remembers the rule books that were in force lately, with the text of their file. */
+/** Remembers the rule books that were in force lately. */
 class Books {
-  readonly #path: string;
-  readonly #known = new Map<string, { readonly inForce: InForce; readonly text: string }>();
+  readonly #known = new Map<string, InForce>();
   #last: InForce | undefined;
-  #text = '';
 
-  constructor({ rulesPath, ruleBooks }: OperatorParts) {
-    this.#path = rulesPath;
-    this.see(ruleBooks.current);
-  }
-
-  /** Returns the text of a rule book's file. */
-  see(inForce: InForce): string {
-    if (inForce === this.#last) return this.#text;
+  see(inForce: InForce): void {
+    if (inForce === this.#last) return;
     this.#last = inForce;
-    this.#text = readText(this.#path);
-    this.#known.set(inForce.ruleBook.hash, { inForce, text: this.#text });
+    this.#known.set(inForce.ruleBook.hash, inForce);
     const [oldest] = this.#known.keys();
     if (this.#known.size > BOOKS && oldest !== undefined) this.#known.delete(oldest);
-    return this.#text;
   }
 
   of(hash: string): InForce | undefined {
-    const found = this.#known.get(hash)?.inForce;
-    return found;
+    return this.#known.get(hash);
   }
 }
 
@@ -161,12 +148,4 @@ function ofInForce(inForce: InForce): Pick<InForce, 'ruleBook' | 'plans' | 'matc
     plans: inForce.plans,
     match: (method, path) => inForce.match(method, path),
   };
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }
