@@ -19,6 +19,6 @@ export async function run(argv: readonly string[]): Promise<void> {
     await program.parseAsync([...argv]);
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    process.exitCode = error.exitCode === 0 || error.code === 'commander.help' ? 0 : 2;
+    process.exitCode = error.exitCode === 0 ? 0 : 2;
   }
 }

@@ -11,7 +11,7 @@ const elsewhere: ReadonlySet<string> = new Set(['reference-listen']);
 export function serve(program: Command): void {
   const settings = allSettings.filter(({ name }) => !elsewhere.has(name));
   const command = program
-    .command('serve', { isDefault: true })
+    .command('serve')
     .summary('run the gateway')
     .description(
       'Runs the gateway. SIGTERM and SIGINT finish what is in flight and stop; SIGHUP reads rule book and certificates again.',

@@ -214,7 +214,8 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     gateway.inFlight -= 1;
     gateway.budget.release(this.taken);
     facts.bytesIn = arrival.exchange.bytesIn;
-    if (facts.bytesOut === 0 && this.request?.body != null) facts.bytesOut = facts.bytesIn;
+    const body = this.request?.body ?? null;
+    if (body !== null && !(body instanceof Uint8Array)) facts.bytesOut = facts.bytesIn;
     facts.status = this.status;
     facts.time = arrival.time;
     facts.totalMs = gateway.parts.now() - arrival.started;

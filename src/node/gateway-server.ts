@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import {
   createSecureServer,
   type Http2SecureServer,
@@ -107,8 +107,11 @@ export class GatewayServer {
   }
 
   private closeIdle(): void {
-    // The method of plain servers works on both, and only plain ones are typed to have it.
-    Reflect.apply(Server.prototype.closeIdleConnections, this.server, []);
+    const { server } = this;
+    // The secure server has the method too; its types do not say so.
+    if ('closeIdleConnections' in server && typeof server.closeIdleConnections === 'function') {
+      server.closeIdleConnections();
+    }
   }
 
   private plain(): Server {

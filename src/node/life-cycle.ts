@@ -25,7 +25,7 @@ export function liveUntilSignal(life: LifeCycle): Promise<number> {
   for (const file of life.watched) {
     watchFile(file, { interval: look, persistent: false }, (now, before) => {
       if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino || now.size !== before.size)
-        life.reload('changed');
+        void life.reload('changed');
     });
   }
   return new Promise((resolve, reject) => {

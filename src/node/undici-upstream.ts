@@ -77,12 +77,11 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
   dispatch(pool: Pool): void {
     const { method, target, headers, body, length } = this.request;
     // undici frames by Content-Length where it is told one, and by chunks where it is not.
-    const fields =
-      this.streams && length !== undefined
-        ? [...headers, 'content-length', String(length)]
-        : (headers as string[]);
+    const fields = headers.slice();
+    if (this.streams && length !== undefined) fields.push('content-length', String(length));
     try {
-      pool.dispatch({ method, path: target, headers: fields, body: body as never }, this);
+      if (!isDispatchBody(body)) throw new TypeError('not a body');
+      pool.dispatch({ method, path: target, headers: fields, body }, this);
     } catch (error) {
       this.settle({ kind: 'rejected', sent: false, cause: causeOf(error) });
     }
@@ -165,6 +164,13 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
     this.over = true;
     clearTimeout(this.deadline);
   }
+}
+
+/** undici takes any sequence that can be awaited; its types name streams only. */
+function isDispatchBody(body: unknown): body is NonNullable<Dispatcher.DispatchOptions['body']> | null {
+  return (
+    body === null || body instanceof Uint8Array || (typeof body === 'object' && Symbol.asyncIterator in body)
+  );
 }
 
 function timedOut(attempt: Attempt): void {

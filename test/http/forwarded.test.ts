@@ -75,7 +75,7 @@ describe('what the origin is told', () => {
     ],
   ] as const)('%s after %j', (mode, before, after) => {
     const headers = [...before];
-    tellForwarded(headers as string[], mode, hop);
+    tellForwarded(headers, mode, hop);
     expect(headers).toEqual(after);
   });
 

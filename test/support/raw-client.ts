@@ -39,9 +39,10 @@ export function rawClient(port: number): RawClient {
   socket.on('end', () => {
     closed = true;
   });
+  const isOver = (): boolean => closed;
   const settled = async (done: () => boolean, milliseconds: number): Promise<RawAnswerRead> => {
     const end = Date.now() + milliseconds;
-    while (!done() && !closed && Date.now() < end) {
+    while (!done() && !isOver() && Date.now() < end) {
       await new Promise((resolve) => {
         setTimeout(resolve, 2);
       });
