@@ -73,19 +73,21 @@ function describe(request: DemoRequest, path: string, inForce: InForce): string 
     ...lines,
     `  V2  ${styleText('green', `${request.method} /api/v2${path}`)}  ${styleText('dim', `x-api-version: ${ruleBook.version}`)}`,
     indent(new TextDecoder().decode(rewrite.body)),
-    ...rewrite.records.map((record) => describeRecord(record, reasons)),
+    ...rewrite.records.map((record, k) => describeRecord(record, rewrite.records[k - 1], reasons)),
     '',
   ].join('\n');
 }
 
 function describeRecord(
   { change, rule, from, path, note }: EditRecord,
+  before: EditRecord | undefined,
   reasons: ReadonlyMap<string, string>,
 ): string {
   const where = [from, path]
     .filter((pointer) => pointer !== undefined)
-    .map((pointer) => (pointer === '' ? '(the body)' : pointer));
-  const why = `${reasons.get(change) ?? change}${note === undefined ? '' : ` (${note})`}`;
+    .map((pointer) => pointer || '(the body)');
+  const reason = before?.change === change && before.rule === rule ? '' : (reasons.get(change) ?? change);
+  const why = `${reason}${note === undefined ? '' : ` (${note})`}`;
   return `  ${styleText('yellow', rule.padEnd(7))} ${where.join(' → ')}  ${styleText('dim', why)}`;
 }
 

@@ -1,4 +1,6 @@
 import { Command, CommanderError } from 'commander';
+import { check } from './check.ts';
+import { demo } from './demo.ts';
 import { packageVersion } from './package-version.ts';
 import { reference } from './reference.ts';
 import { serve } from './serve.ts';
@@ -13,6 +15,8 @@ export async function run(argv: readonly string[]): Promise<void> {
     .showHelpAfterError('See --help for what there is.')
     .exitOverride();
   serve(program);
+  demo(program);
+  check(program);
   reference(program);
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {

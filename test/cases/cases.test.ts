@@ -16,9 +16,14 @@ for (const file of readdirSync(here).filter((name) => name.endsWith('.txt'))) {
       const gateway = await gatewayFor(v2.origin, { inForce: await shippedInForce() });
       const answer = await exchange(gateway.port, writeRawRequest(textCase.request));
       const received = v2.received.join('');
-      const faults = differences(textCase.answer, readRawMessage(answer.text)).map((fault) => `client: ${fault}`);
+      const faults = differences(textCase.answer, readRawMessage(answer.text)).map(
+        (fault) => `client: ${fault}`,
+      );
       if (textCase.upstream === undefined) expect(received).toBe('');
-      else faults.push(...differences(textCase.upstream, readRawMessage(received)).map((fault) => `V2: ${fault}`));
+      else
+        faults.push(
+          ...differences(textCase.upstream, readRawMessage(received)).map((fault) => `V2: ${fault}`),
+        );
       expect(faults).toEqual([]);
       expect(gateway.surprises).toEqual([]);
     });

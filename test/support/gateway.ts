@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest';
+import type { InForce } from '../../src/gateway/in-force.ts';
 import { readSettings } from '../../src/gateway/read-settings.ts';
 import type { LogSink } from '../../src/node/log-sink.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
@@ -24,6 +25,8 @@ export interface TestGatewayOptions {
   /** Settings by name, over the defaults. */
   readonly flags?: Readonly<Record<string, string>>;
   readonly ruleBook?: Partial<RuleBook>;
+  /** A rule book in force, instead of the one of tests. */
+  readonly inForce?: InForce;
   readonly parts?: Partial<NodeGatewayParts>;
 }
 
@@ -42,7 +45,7 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     dropped: 0,
     flush: () => Promise.resolve(),
   };
-  const inForce = testInForce(options.ruleBook);
+  const inForce = options.inForce ?? testInForce(options.ruleBook);
   const url = new URL(upstream);
   const running = await startGateway({
     settings: outcome.settings,
