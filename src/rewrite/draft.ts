@@ -18,6 +18,8 @@ export class DraftMember {
   isRemoved = false;
   /** Its value, once a rule looked into it. */
   value: DraftObject | DraftArray | undefined = undefined;
+  /** The bytes of a JSON value that stands in place of its own, where a rule wrote one. */
+  literal: Uint8Array | undefined = undefined;
   /** The object it is in; undefined for the member that became the body. */
   holder: DraftObject | undefined;
 

@@ -18,6 +18,7 @@ export type KeyCache = Map<number, { readonly key: Uint8Array; readonly opening:
 const NOTHING = new Uint8Array();
 const CLOSE = Uint8Array.of(0x7d);
 const COMMA = Uint8Array.of(0x2c);
+const COLON = Uint8Array.of(0x3a);
 
 /** Walks a draft and turns what it meets into edits: original bytes in their place are kept, all else is inserted. */
 class Printer {
@@ -65,8 +66,9 @@ class Printer {
 
   #member(member: DraftMember, isFirst: boolean, isCopy: boolean): void {
     const { tape } = this.#draft;
-    const { node, place, value } = member;
-    if (!isCopy && member.hasDelimiter && !member.isRenamed && node >= 0 && value?.isChanged !== true) {
+    const { node, place, value, literal } = member;
+    const isKept = !isCopy && member.hasDelimiter && !member.isRenamed && node >= 0 && literal === undefined;
+    if (isKept && value?.isChanged !== true) {
       this.keep(tape[node + DELIMITER] ?? 0, tape[node + END] ?? 0);
       return;
     }
@@ -74,12 +76,19 @@ class Printer {
     else if (!isFirst) this.#pending.push(COMMA);
     if (member.hasLead) this.#bytes(tape[place + LEAD] ?? 0, tape[place + KEY_START] ?? 0, isCopy);
     if (node < 0) {
-      this.#pending.push(this.#key(member.id).opening);
+      const { key, opening } = this.#key(member.id);
+      if (literal === undefined) this.#pending.push(opening);
+      else this.#pending.push(key, COLON);
     } else if (member.isRenamed) {
       this.#pending.push(this.#key(member.id).key);
       this.#bytes(tape[node + KEY_END] ?? 0, tape[node + START] ?? 0, isCopy);
     } else {
       this.#bytes(tape[node + KEY_START] ?? 0, tape[node + START] ?? 0, isCopy);
+    }
+    if (literal !== undefined) {
+      // The bytes of the value itself are neither kept nor copied.
+      this.#pending.push(literal);
+      return;
     }
     if (value === undefined) this.#bytes(tape[node + START] ?? 0, tape[node + END] ?? 0, isCopy);
     else this.#value(value, isCopy);

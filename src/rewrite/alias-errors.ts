@@ -1,0 +1,86 @@
+import { STRING, KIND, START, END } from '../json/tape.ts';
+import type { NameTable } from '../json/member-name.ts';
+import type { AliasErrorsRule, RequestRule } from '../rules/rule.ts';
+import type { AnswerRun, CompiledAnswerRule } from './answer-run.ts';
+import { DraftObject, find, markChanged, type DraftMember } from './draft.ts';
+import { V1Names } from './v1-names.ts';
+
+/** An `alias-errors` rule, compiled: `path` leads to each error of the service's envelope. */
+export interface CompiledAliasErrors extends CompiledAnswerRule {
+  readonly rule: 'alias-errors';
+  readonly v1: V1Names;
+  readonly source: number;
+  readonly pointer: number;
+  /** Members of an error whose sentences may name attributes. */
+  readonly sentences: readonly number[];
+}
+
+/** Compiles an `alias-errors` rule for an operation with these request rules. */
+export function compileAliasErrors(
+  rule: AliasErrorsRule,
+  change: string,
+  names: NameTable,
+  request: readonly RequestRule[],
+): CompiledAliasErrors {
+  return {
+    change,
+    rule: 'alias-errors',
+    status: rule.status,
+    path: [names.add('errors'), -1],
+    v1: new V1Names(request),
+    source: names.add('source'),
+    pointer: names.add('pointer'),
+    sentences: [names.add('title'), names.add('detail')],
+  };
+}
+
+/** Turns the pointer of an error, and the names in its sentences, back into those that the client knows. */
+export function aliasErrors(rule: CompiledAliasErrors, run: AnswerRun, error: DraftObject): void {
+  const { draft, context } = run;
+  const source = find(error, rule.source);
+  const place = source === undefined ? undefined : draft.open(source, source.node);
+  const pointer = place instanceof DraftObject ? find(place, rule.pointer) : undefined;
+  if (pointer !== undefined)
+    turn(rule, run, pointer, (raw) => turnedPointer(rule.v1, raw, context.isWrapped));
+  for (const id of rule.sentences) {
+    const sentence = find(error, id);
+    if (sentence !== undefined) turn(rule, run, sentence, (raw) => turnedSentence(rule.v1, raw));
+  }
+}
+
+/** Changes the text of a string between its quotes, in the spelling of the answer: escapes are seen as they stand. */
+function turn(
+  rule: CompiledAliasErrors,
+  run: AnswerRun,
+  member: DraftMember,
+  change: (raw: string) => string,
+): void {
+  const { bytes, tape } = run.draft;
+  const { node } = member;
+  if (node < 0 || member.literal !== undefined || ((tape[node + KIND] ?? 0) & 7) !== STRING) return;
+  const raw = decoder.decode(bytes.subarray((tape[node + START] ?? 0) + 1, (tape[node + END] ?? 0) - 1));
+  const turned = change(raw);
+  if (turned === raw) return;
+  member.literal = encoder.encode(`"${turned}"`);
+  if (member.holder !== undefined) markChanged(member.holder);
+  run.record(rule, member);
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+const encoder = new TextEncoder();
+
+/** Serializers of some languages write `\/`; a pointer with any other escape is left alone. */
+function turnedPointer(v1: V1Names, raw: string, isWrapped: boolean): string {
+  const isEscaped = raw.includes(String.raw`\/`);
+  const plain = raw.replaceAll(String.raw`\/`, '/');
+  if (plain.includes('\\')) return raw;
+  const turned = v1.pointer(plain, isWrapped);
+  return isEscaped ? turned.replaceAll('/', String.raw`\/`) : turned;
+}
+
+/** Whole words only, and names joined by dots; the letter of an escape is no part of a word. */
+function turnedSentence(v1: V1Names, raw: string): string {
+  return raw.replaceAll(/\\(?:u[0-9a-fA-F]{4}|.)|[A-Za-z_]\w*(?:\.[A-Za-z_0-9]\w*)*/g, (word) =>
+    word.startsWith('\\') ? word : v1.name(word),
+  );
+}

@@ -1,0 +1,25 @@
+import type { NameTable } from '../json/member-name.ts';
+import type { AliasRule } from '../rules/rule.ts';
+import { addCopy } from './add-member.ts';
+import { memberPlace, type AnswerRun, type CompiledAnswerRule } from './answer-run.ts';
+import { find, type DraftObject } from './draft.ts';
+
+/** An `alias` rule, compiled. */
+export interface CompiledAlias extends CompiledAnswerRule {
+  readonly rule: 'alias';
+  readonly id: number;
+  readonly as: number;
+}
+
+/** Compiles an `alias` rule. */
+export function compileAlias(rule: AliasRule, change: string, names: NameTable): CompiledAlias {
+  const { path, name } = memberPlace(rule.path, names);
+  return { change, rule: 'alias', status: rule.status, path, id: names.add(name), as: names.add(rule.as) };
+}
+
+/** Adds the V1 name beside the V2 name, unless the answer has it already. */
+export function alias(rule: CompiledAlias, run: AnswerRun, object: DraftObject): void {
+  const member = find(object, rule.id);
+  if (member === undefined || find(object, rule.as) !== undefined) return;
+  run.record(rule, addCopy(object, member, member, member, rule.as), member);
+}

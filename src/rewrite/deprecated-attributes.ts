@@ -1,0 +1,62 @@
+import type { EditRecord } from './rewrite.ts';
+
+/** An attribute of a V1 request that V2 has no more under that name or in that place. */
+export interface DeprecatedAttribute {
+  /** Member names joined by dots, inside the wrapper: `property.suburb`. */
+  readonly attribute: string;
+  /** A sentence for people: what became of it. */
+  readonly message: string;
+}
+
+/** Lists the deprecated attributes that requests used. Like requests share their records, so each list is made once. */
+export class DeprecatedAttributes {
+  readonly #known = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
+
+  /** The deprecated attributes in a request with these records, each once, in the order of the rules. */
+  of(records: readonly EditRecord[]): readonly DeprecatedAttribute[] {
+    const known = this.#known.get(records);
+    if (known !== undefined) return known;
+    const list = listOf(records);
+    this.#known.set(records, list);
+    return list;
+  }
+}
+
+/** Tells whether the request had the wrapper: its pointers then begin with it. */
+export function isWrapped(records: readonly EditRecord[]): boolean {
+  return wrapperOf(records) !== '';
+}
+
+function listOf(records: readonly EditRecord[]): readonly DeprecatedAttribute[] {
+  const wrapper = wrapperOf(records);
+  const messages = new Map<string, string>();
+  for (const record of records) {
+    const fate = fateOf(record);
+    if (fate === undefined || record.from === undefined) continue;
+    const attribute = dotted(record.from.slice(wrapper.length));
+    if (!messages.has(attribute)) messages.set(attribute, `${attribute} is deprecated: it ${fate} in V2.`);
+  }
+  return [...messages].map(([attribute, message]) => ({ attribute, message }));
+}
+
+function wrapperOf(records: readonly EditRecord[]): string {
+  const unwrapped = records.find(({ rule, note }) => rule === 'unwrap' && note !== 'already-flat');
+  return unwrapped?.from ?? '';
+}
+
+/** What became of the member; undefined for records that are not about a deprecated attribute. */
+function fateOf({ rule, path, note }: EditRecord): string | undefined {
+  if (rule === 'strip' || rule === 'only') return note === undefined ? 'is gone' : undefined;
+  const tokens = path?.split('/') ?? [];
+  if (rule === 'rename' && path !== undefined) return `is called ${plain(tokens.at(-1))}`;
+  if (rule === 'nest' && path !== undefined) return `belongs in the ${plain(tokens.at(-2))} object`;
+  return undefined;
+}
+
+function dotted(pointer: string): string {
+  return pointer.slice(1).split('/').map(plain).join('.');
+}
+
+function plain(token = ''): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~');
+}

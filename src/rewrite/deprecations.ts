@@ -1,0 +1,44 @@
+import type { NameTable } from '../json/member-name.ts';
+import type { DeprecationsRule } from '../rules/rule.ts';
+import { addMade } from './add-member.ts';
+import type { AnswerRun, CompiledAnswerRule } from './answer-run.ts';
+import { DraftObject, find, markChanged } from './draft.ts';
+import { pathIds } from './run.ts';
+
+/** A `deprecations` rule, compiled: `path` leads to the list itself. */
+export interface CompiledDeprecations extends CompiledAnswerRule {
+  readonly rule: 'deprecations';
+}
+
+const encoder = new TextEncoder();
+
+/** Compiles a `deprecations` rule. */
+export function compileDeprecations(
+  rule: DeprecationsRule,
+  change: string,
+  names: NameTable,
+): CompiledDeprecations {
+  return { change, rule: 'deprecations', status: rule.status, path: pathIds(rule.path, names) };
+}
+
+/**
+ * Adds the list of the deprecated attributes that the request used, with the objects on the way to it where they are
+ * absent. What already stands in its place stays.
+ */
+export function deprecations(rule: CompiledDeprecations, run: AnswerRun): void {
+  if (run.context.deprecated.length === 0) return;
+  const id = rule.path.at(-1) ?? 0;
+  let object = run.draft.root;
+  for (const name of rule.path.slice(0, -1)) {
+    const member = find(object, name) ?? addMade(object, name);
+    if (member.node < 0) member.value ??= new DraftObject(-1, member);
+    const value = run.draft.open(member, member.node);
+    if (!(value instanceof DraftObject)) return;
+    object = value;
+  }
+  if (find(object, id) !== undefined) return;
+  const list = addMade(object, id);
+  list.literal = encoder.encode(JSON.stringify(run.context.deprecated));
+  markChanged(object);
+  run.record(rule, list);
+}

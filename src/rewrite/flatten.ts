@@ -1,0 +1,40 @@
+import type { NameTable } from '../json/member-name.ts';
+import type { FlattenRule } from '../rules/rule.ts';
+import { addCopy } from './add-member.ts';
+import { memberPlace, type AnswerRun, type CompiledAnswerRule } from './answer-run.ts';
+import { DraftObject, find } from './draft.ts';
+import { currentName } from './pointer.ts';
+
+/** A `flatten` rule, compiled. */
+export interface CompiledFlatten extends CompiledAnswerRule {
+  readonly rule: 'flatten';
+  readonly id: number;
+  /** The names of the members to add; all when undefined. */
+  readonly members: ReadonlySet<string> | undefined;
+}
+
+/** Compiles a `flatten` rule. */
+export function compileFlatten(rule: FlattenRule, change: string, names: NameTable): CompiledFlatten {
+  const { path, name } = memberPlace(rule.path, names);
+  const members = rule.members === undefined ? undefined : new Set(rule.members);
+  return { change, rule: 'flatten', status: rule.status, path, id: names.add(name), members };
+}
+
+/** Adds the members of the sub-object behind it, each that the object around it has not; the last of a repeated name counts. */
+export function flatten(rule: CompiledFlatten, run: AnswerRun, object: DraftObject): void {
+  const { draft } = run;
+  const nested = find(object, rule.id);
+  const value = nested === undefined ? undefined : draft.open(nested, nested.node);
+  if (nested === undefined || !(value instanceof DraftObject)) return;
+  const there = new Set(object.members.map((member) => currentName(draft, member)));
+  const wanted = new Map(
+    value.members
+      .map((member) => [currentName(draft, member), member] as const)
+      .filter(([name]) => !there.has(name) && rule.members?.has(name) !== false),
+  );
+  let behind = nested;
+  for (const member of wanted.values()) {
+    behind = addCopy(object, member, behind, nested, 0);
+    run.record(rule, behind, member);
+  }
+}

@@ -1,0 +1,154 @@
+import { applyEdits } from '../json/edit.ts';
+import { NameTable } from '../json/member-name.ts';
+import { Scanner } from '../json/scanner.ts';
+import { Slab } from '../json/slab.ts';
+import { KIND, OBJECT } from '../json/tape.ts';
+import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
+import type { RequestRule, ResponseRule } from '../rules/rule.ts';
+import { alias, compileAlias, type CompiledAlias } from './alias.ts';
+import { aliasErrors, compileAliasErrors, type CompiledAliasErrors } from './alias-errors.ts';
+import type { AnswerContext, AnswerRewrite } from './answer-rewrite.ts';
+import { AnswerRun, isAbout } from './answer-run.ts';
+import { compileDeprecations, deprecations, type CompiledDeprecations } from './deprecations.ts';
+import { Draft } from './draft.ts';
+import { compileFlatten, flatten, type CompiledFlatten } from './flatten.ts';
+import { type KeyCache, printDraft } from './print-draft.ts';
+
+type Compiled = CompiledAlias | CompiledFlatten | CompiledDeprecations | CompiledAliasErrors;
+
+/** The response plans of a rule book. */
+export interface ResponsePlans {
+  /** Returns the plan for answers to `operation`; `undefined` is a request that the rule book does not name. */
+  of(operation: Operation | undefined, method: string): ResponsePlan;
+}
+
+/** Compiles the response rules of `book`. A change `on: every` is for the answers to any POST or PATCH. */
+export function compileResponsePlans(book: RuleBook): ResponsePlans {
+  const other = new ResponsePlan(book, undefined, true);
+  const none = new ResponsePlan(book, undefined, false);
+  const plans = new Map(
+    book.operations.map((operation) => [
+      operation.id,
+      new ResponsePlan(book, operation, isWriting(operation.method)),
+    ]),
+  );
+  return {
+    of: (operation, method) =>
+      (operation === undefined ? undefined : plans.get(operation.id)) ?? (isWriting(method) ? other : none),
+  };
+}
+
+/** All response rules of one operation, ready to be carried out on an answer in one reading of its bytes. */
+export class ResponsePlan {
+  readonly #names = new NameTable();
+  readonly #rules: readonly Compiled[];
+  readonly #scanner: Scanner;
+  readonly #keys: KeyCache = new Map();
+  readonly #slab = new Slab();
+
+  /** `isEvery` tells whether changes `on: every` concern the operation. */
+  constructor(book: RuleBook, operation: Operation | undefined, isEvery: boolean) {
+    const changes = book.changes.filter(({ on }) =>
+      on === 'every' ? isEvery : operation !== undefined && on.includes(operation.id),
+    );
+    this.#rules = this.#compile(changes);
+    // What a flatten lifts was one level deeper before.
+    const lifted = this.#rules.filter((rule) => rule.rule === 'flatten').length;
+    const record = this.#rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + lifted;
+    const opened = openedBy(this.#rules);
+    this.#scanner = new Scanner({
+      depth: book.limits.depth,
+      record,
+      isOpened: (bytes, tape, node) => opened.has(this.#names.idOf(bytes, tape, node)),
+    });
+  }
+
+  /** True when some rule is about answers with this status; `deprecated` tells whether the request used such attributes. */
+  appliesTo(status: number, deprecated: boolean): boolean {
+    return this.#rules.some(
+      (rule) => isAbout(rule.status, status) && (rule.rule !== 'deprecations' || deprecated),
+    );
+  }
+
+  /** Rewrites an answer; never throws, whatever the bytes are. What is not a JSON object is left as it is. */
+  rewrite(body: Uint8Array, context: AnswerContext): AnswerRewrite {
+    if (body.length === 0) return { verdict: 'unchanged', body };
+    const from = hasByteOrderMark(body) ? 3 : 0;
+    if (this.#scanner.scan(body, from) !== undefined)
+      return { verdict: 'unchanged', body, note: 'answer-malformed' };
+    if (((this.#scanner.tape[KIND] ?? 0) & 7) !== OBJECT) return { verdict: 'unchanged', body };
+    const draft = new Draft(body, this.#scanner.tape, this.#scanner.length, this.#names);
+    const run = new AnswerRun(draft, context);
+    for (const rule of this.#rules) {
+      if (isAbout(rule.status, context.status)) carryOut(rule, run);
+    }
+    const records = run.finish();
+    if (records.length === 0) return { verdict: 'unchanged', body };
+    const edits = printDraft(draft, 0, this.#keys);
+    return { verdict: 'rewritten', body: applyEdits(body, edits, this.#slab), edits, records };
+  }
+
+  #compile(changes: readonly Change[]): readonly Compiled[] {
+    const request = changes.flatMap((change) => change.request);
+    return changes.flatMap(({ id, response }) =>
+      response.map((rule) => compile(rule, id, this.#names, request)),
+    );
+  }
+}
+
+function compile(
+  rule: ResponseRule,
+  change: string,
+  names: NameTable,
+  request: readonly RequestRule[],
+): Compiled {
+  switch (rule.rule) {
+    case 'alias':
+      return compileAlias(rule, change, names);
+    case 'flatten':
+      return compileFlatten(rule, change, names);
+    case 'deprecations':
+      return compileDeprecations(rule, change, names);
+    case 'alias-errors':
+      return compileAliasErrors(rule, change, names, request);
+  }
+}
+
+function carryOut(rule: Compiled, run: AnswerRun): void {
+  switch (rule.rule) {
+    case 'alias':
+      return run.each(rule, (object) => alias(rule, run, object));
+    case 'flatten':
+      return run.each(rule, (object) => flatten(rule, run, object));
+    case 'deprecations':
+      return deprecations(rule, run);
+    case 'alias-errors':
+      return run.each(rule, (object) => aliasErrors(rule, run, object));
+  }
+}
+
+/** The ids of the members that rules look into. A copy is looked into under its new name, its source under the old one. */
+function openedBy(rules: readonly Compiled[]): ReadonlySet<number> {
+  const opened = new Set<number>();
+  for (const rule of rules.toReversed()) {
+    for (const id of rule.path) opened.add(id);
+    if (rule.rule === 'flatten') opened.add(rule.id);
+    if (rule.rule === 'alias' && opened.has(rule.as)) opened.add(rule.id);
+    if (rule.rule === 'alias-errors') opened.add(rule.source);
+  }
+  return opened;
+}
+
+/** How many levels below the body the nodes are that `rule` may look at. */
+function reach(rule: Compiled): number {
+  if (rule.rule === 'deprecations') return rule.path.length;
+  return rule.path.length + (rule.rule === 'alias' ? 1 : 2);
+}
+
+function isWriting(method: string): boolean {
+  return method === 'POST' || method === 'PATCH';
+}
+
+function hasByteOrderMark(body: Uint8Array): boolean {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+}

@@ -1,0 +1,64 @@
+import type { Path, RequestRule } from '../rules/rule.ts';
+
+/** Turns places and names of a V2 body back into those of V1: the request rules of an operation, backwards. */
+export class V1Names {
+  readonly #rules: readonly RequestRule[];
+
+  /** `rules` are those of the operation, in their order. */
+  constructor(rules: readonly RequestRule[]) {
+    this.#rules = rules.toReversed();
+  }
+
+  /** The V1 pointer of an RFC 6901 pointer into the V2 body; `isWrapped` tells whether the request had the wrapper. */
+  pointer(pointer: string, isWrapped: boolean): string {
+    if (pointer !== '' && !pointer.startsWith('/')) return pointer;
+    let tokens: readonly string[] = pointer.split('/').slice(1).map(decoded);
+    for (const rule of this.#rules) {
+      if (rule.rule !== 'unwrap') tokens = undone(rule, tokens, false);
+      else if (isWrapped) tokens = [rule.member, ...tokens];
+    }
+    return tokens.map((token) => `/${encoded(token)}`).join('');
+  }
+
+  /** The V1 spelling of a name or of names joined by dots, such as `address.suburb`; the same text when V1 has no other. */
+  name(text: string): string {
+    let tokens: readonly string[] = text.split('.');
+    for (const rule of this.#rules) tokens = undone(rule, tokens, true);
+    return tokens.join('.');
+  }
+}
+
+/** Undoes one rule on the way `tokens` into a body. A `loose` way may begin anywhere on the rule's path. */
+function undone(rule: RequestRule, tokens: readonly string[], loose: boolean): readonly string[] {
+  if (rule.rule === 'rename') {
+    const at = tokens.findIndex((token, index) => token === rule.to && isAt(rule.in, tokens, index, loose));
+    return at === -1 ? tokens : tokens.with(at, rule.member);
+  }
+  if (rule.rule !== 'nest') return tokens;
+  const at = tokens.findIndex((token, index) => token === rule.under && isAt(rule.in, tokens, index, loose));
+  const next = tokens[at + 1];
+  if (at === -1 || (next !== undefined && !rule.members.includes(next))) return tokens;
+  // V1 knows no such object: what is said of the whole of it is said of the object around it.
+  if (next === undefined) return loose ? tokens : tokens.slice(0, at);
+  return tokens.toSpliced(at, 1);
+}
+
+/** Tells whether the first `length` of `tokens` are the path, or for a `loose` way its end. */
+function isAt(path: Path, tokens: readonly string[], length: number, loose: boolean): boolean {
+  if (loose ? length > path.length : length !== path.length) return false;
+  const skipped = path.length - length;
+  for (let at = 0; at < length; at += 1) {
+    const segment = path[skipped + at];
+    const token = tokens[at] ?? '';
+    if (segment === '*' ? !/^\d+$/.test(token) : segment !== token) return false;
+  }
+  return true;
+}
+
+function decoded(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+function encoded(token: string): string {
+  return token.replaceAll('~', '~0').replaceAll('/', '~1');
+}

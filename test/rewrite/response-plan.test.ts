@@ -1,0 +1,280 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { applyEdits } from '../../src/json/edit.ts';
+import type { AnswerContext } from '../../src/rewrite/answer-rewrite.ts';
+import { planOf, SHIPPED } from '../support/plan-of.ts';
+import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
+import { bytesOf, editsOf, textOf } from './notation.ts';
+
+const OK: AnswerContext = { status: 200, deprecated: [], isWrapped: true };
+const USED = [{ attribute: 'old', message: 'old is deprecated: it is gone in V2.' }];
+
+/** What the rules make of a text: the new text, or `unchanged`. */
+function answered(rules: readonly string[], text: string, context: Partial<AnswerContext> = {}): string {
+  const outcome = responsePlanOf(rules.map(responseRule), SHIPPED).rewrite(bytesOf(text), {
+    ...OK,
+    ...context,
+  });
+  return outcome.verdict === 'unchanged' ? 'unchanged' : textOf(outcome.body);
+}
+
+describe('alias', () => {
+  const rules = ['alias data.highlight_type as transition_type'];
+  test.each([
+    ['{"data":{"highlight_type":"slide"}}', '{"data":{"highlight_type":"slide","transition_type":"slide"}}'],
+    [
+      '{"data":{"highlight_type":1E400,"id":1}}',
+      '{"data":{"highlight_type":1E400,"transition_type":1E400,"id":1}}',
+    ],
+    [
+      '{\n  "data": {\n    "id": 1,\n    "highlight_type" : "\\u00e9"\n  }\n}',
+      '{\n  "data": {\n    "id": 1,\n    "highlight_type" : "\\u00e9",\n    "transition_type" : "\\u00e9"\n  }\n}',
+    ],
+    [
+      '{"data":{"highlight\\u005ftype":null}}',
+      '{"data":{"highlight\\u005ftype":null,"transition_type":null}}',
+    ],
+    ['{"data":{"highlight_type":"a","transition_type":"b"}}', 'unchanged'],
+    ['{"data":{"id":1}}', 'unchanged'],
+    ['{"data":[{"highlight_type":"a"}]}', 'unchanged'],
+    ['[]', 'unchanged'],
+    ['"highlight_type"', 'unchanged'],
+    ['{"data":{"highlight_type":"a"}', 'unchanged'],
+  ])('%s', (text, expected) => {
+    expect(answered(rules, text)).toBe(expected);
+  });
+
+  test('a byte order mark stays', () => {
+    const { body } = responsePlanOf([responseRule('alias a as b')]).rewrite(bytesOf('\u{feff}{"a":1}'), OK);
+    expect(body).toEqual(bytesOf('\u{feff}{"a":1,"b":1}'));
+  });
+
+  test('of a name that occurs twice the last counts, as for parsers', () => {
+    expect(answered(['alias a as b'], '{"a":1,"a":2}')).toBe('{"a":1,"a":2,"b":2}');
+  });
+
+  test('elements of lists', () => {
+    expect(answered(['alias data.*.a as b'], '{"data":[{"a":1},2,{"x":{}},{"a":[ ]}]}')).toBe(
+      '{"data":[{"a":1,"b":1},2,{"x":{}},{"a":[ ],"b":[ ]}]}',
+    );
+  });
+
+  test('a rule sees what the one before made', () => {
+    expect(answered(['alias a as b', 'alias b as c'], '{"a":{"n":1}}')).toBe(
+      '{"a":{"n":1},"b":{"n":1},"c":{"n":1}}',
+    );
+    expect(answered(['alias a.n as m', 'alias a as b'], '{"a":{"n":1}}')).toBe(
+      '{"a":{"n":1,"m":1},"b":{"n":1,"m":1}}',
+    );
+    expect(answered(['alias a as b', 'alias b.n as m'], '{"a":{"n":1}}')).toBe(
+      '{"a":{"n":1},"b":{"n":1,"m":1}}',
+    );
+    expect(answered(['alias a as b', 'alias b.*.n as m'], '{"a":[{"n":1},{"n":2}]}')).toBe(
+      '{"a":[{"n":1},{"n":2}],"b":[{"n":1,"m":1},{"n":2,"m":2}]}',
+    );
+  });
+
+  test('the records say where the value came from and went', () => {
+    const outcome = responsePlanOf([responseRule('alias data.*.a as b/c')]).rewrite(
+      bytesOf('{"data":[{},{"a":1}]}'),
+      OK,
+    );
+    expect(outcome).toMatchObject({
+      records: [{ change: 'change', rule: 'alias', from: '/data/1/a', path: '/data/1/b~1c' }],
+    });
+  });
+
+  test('the edits are insertions and nothing else', () => {
+    const outcome = responsePlanOf([responseRule('alias a as b')]).rewrite(bytesOf('{"a":1, "c":2}'), OK);
+    expect(outcome.verdict === 'rewritten' && editsOf(outcome.edits)).toBe('6-6=,"b":1');
+  });
+});
+
+describe('flatten', () => {
+  test.each([
+    [
+      'flatten data.property.address',
+      '{"data":{"property":{"id":1,"address":{"suburb":"Enmore","postcode":"2042"}}}}',
+      '{"data":{"property":{"id":1,"address":{"suburb":"Enmore","postcode":"2042"},"suburb":"Enmore","postcode":"2042"}}}',
+    ],
+    ['flatten a', '{ "a": {"x": 1, "y" : [2]}, "x": 3 }', '{ "a": {"x": 1, "y" : [2]}, "y" : [2], "x": 3 }'],
+    ['flatten a y', '{"a":{"x":1,"y":2}}', '{"a":{"x":1,"y":2},"y":2}'],
+    ['flatten a', '{"a":{"x":1,"x":2}}', '{"a":{"x":1,"x":2},"x":2}'],
+    ['flatten a', '{"a":{"x":1},"\\u0078":2}', 'unchanged'],
+    ['flatten a', '{"a":{}}', 'unchanged'],
+    ['flatten a', '{"a":null}', 'unchanged'],
+    ['flatten a', '{"a":[{"x":1}]}', 'unchanged'],
+  ])('%s: %s', (rule, text, expected) => {
+    expect(answered([rule], text)).toBe(expected);
+  });
+
+  test('what was lifted can be aliased, and what was aliased is lifted', () => {
+    expect(answered(['flatten a', 'alias b.x as y'], '{"a":{"b":{"x":1}}}')).toBe(
+      '{"a":{"b":{"x":1}},"b":{"x":1,"y":1}}',
+    );
+    expect(answered(['alias a.x as y', 'flatten a'], '{"a":{"x":1}}')).toBe(
+      '{"a":{"x":1,"y":1},"x":1,"y":1}',
+    );
+  });
+});
+
+describe('deprecations', () => {
+  const list = '[{"attribute":"old","message":"old is deprecated: it is gone in V2."}]';
+  test.each([
+    ['deprecations deprecations', '{"data":{}}', `{"data":{},"deprecations":${list}}`],
+    ['deprecations meta.deprecations', '{"data":{}}', `{"data":{},"meta":{"deprecations":${list}}}`],
+    ['deprecations meta.list', '{"meta":{"n":1}}', `{"meta":{"n":1,"list":${list}}}`],
+    ['deprecations list', '{\n  "data": 1\n}', `{\n  "data": 1,\n  "list":${list}\n}`],
+    ['deprecations list', '{}', `{"list":${list}}`],
+    ['deprecations a.b', '{ }', `{"a":{"b":${list}}}`],
+    ['deprecations meta.list', '{"meta":[]}', 'unchanged'],
+    ['deprecations meta', '{"meta":[]}', 'unchanged'],
+  ])('%s: %s', (rule, text, expected) => {
+    const outcome = answered([rule], text, { deprecated: USED });
+    expect(outcome.replace('{ "', '{"').replace(' }', '}')).toBe(expected.replace(' }', '}'));
+  });
+
+  test('a request without deprecated attributes gets no list', () => {
+    expect(answered(['deprecations list'], '{}')).toBe('unchanged');
+    expect(responsePlanOf([responseRule('deprecations list')]).appliesTo(200, false)).toBe(false);
+  });
+});
+
+describe('alias-errors', () => {
+  const turned = (text: string, isWrapped = true): string =>
+    answered(['alias-errors'], text, { status: 422, isWrapped });
+  test.each([
+    ['/highlight_type', '/data/transition_type'],
+    ['/property/address/suburb', '/data/property/suburb'],
+    ['/property/address', '/data/property'],
+    ['/property/address/unknown', '/data/property/address/unknown'],
+    ['/name', '/data/name'],
+    ['', '/data'],
+    [String.raw`\/highlight_type`, String.raw`\/data\/transition_type`],
+  ])('pointer %s is %s for V1', (pointer, expected) => {
+    const text = (at: string): string => `{"errors":[{"source":{"pointer":"${at}"}}]}`;
+    expect(turned(text(pointer))).toBe(text(expected));
+  });
+
+  test('a request that was flat already keeps its pointers flat', () => {
+    expect(turned('{"errors":[{"source":{"pointer":"/highlight_type"}}]}', false)).toBe(
+      '{"errors":[{"source":{"pointer":"/transition_type"}}]}',
+    );
+  });
+
+  test.each([
+    ['highlight_type is required.', 'transition_type is required.'],
+    ['property.address.suburb must be a string', 'property.suburb must be a string'],
+    ['address.suburb must be a string', 'suburb must be a string'],
+    ['my_highlight_type, highlight_types', 'my_highlight_type, highlight_types'],
+    [String.raw`\nhighlight_type \"highlight_type\" é`, String.raw`\ntransition_type \"transition_type\" é`],
+    ['The address is unknown', 'The address is unknown'],
+  ])('detail: %s', (detail, expected) => {
+    const text = (sentence: string): string => `{"errors":[{"status":"422","detail":"${sentence}"}]}`;
+    const outcome = turned(text(detail));
+    expect(outcome === 'unchanged' ? text(detail) : outcome).toBe(text(expected));
+  });
+
+  test('what is not the envelope is left alone, and so is a success', () => {
+    for (const text of [
+      '{"errors":{"highlight_type":["bad"]}}',
+      '{"errors":[1,[{}]]}',
+      '{"errors":[{"detail":7}]}',
+    ]) {
+      expect(turned(text)).toBe('unchanged');
+    }
+    expect(answered(['alias-errors'], '{"errors":[{"detail":"highlight_type"}]}', { status: 200 })).toBe(
+      'unchanged',
+    );
+  });
+});
+
+const json = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom(1, null, true, 'x', 'é', ''),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), tie('value'), { maxKeys: 4 }),
+  ),
+})).value;
+const document = fc
+  .tuple(fc.dictionary(fc.constantFrom('a', 'b', 'c', 'data'), json), fc.constantFrom(0, 1, 4))
+  .map(([value, space]) => JSON.stringify(value, undefined, space));
+const someRules = fc.array(
+  fc.constantFrom(
+    'alias a as v1',
+    'alias a.b as w1',
+    'alias data.*.a as v1',
+    'alias v1.b as x1',
+    'flatten a',
+    'flatten a.b',
+    'flatten data a b',
+    'deprecations list.of',
+    'deprecations a.list',
+    'alias a.* as x',
+  ),
+  { maxLength: 4 },
+);
+
+describe('whatever the answer is', () => {
+  test('alias, then removing what it added, gives the original bytes', () => {
+    fc.assert(
+      fc.property(document, fc.constantFrom([], ['a'], ['a', 'b'], ['data', '*']), (text, inside) => {
+        const rule = { rule: 'alias', path: [...inside, 'b'], as: 'v1', status: ['2xx'] } as const;
+        const outcome = responsePlanOf([rule]).rewrite(bytesOf(text), OK);
+        const back = planOf([{ rule: 'strip', members: ['v1'], in: inside }]).rewrite(outcome.body);
+        expect(back.verdict !== 'refused' && textOf(back.body)).toBe(text);
+      }),
+    );
+  });
+
+  test('every byte outside the edits is kept, nothing is taken away, and the text stays JSON', () => {
+    fc.assert(
+      fc.property(document, someRules, (text, rules) => {
+        const bytes = bytesOf(text);
+        const plan = responsePlanOf(rules.map(responseRule));
+        const outcome = plan.rewrite(bytes, { ...OK, deprecated: USED });
+        if (outcome.verdict === 'unchanged') {
+          expect(outcome.body).toBe(bytes);
+          return;
+        }
+        expect(outcome.edits.every(({ start, end }) => start === end)).toBe(true);
+        expect(textOf(applyEdits(bytes, outcome.edits))).toBe(textOf(outcome.body));
+        expect(JSON.parse(textOf(outcome.body))).toMatchObject(JSON.parse(text));
+        for (const { path } of outcome.records) {
+          expect(valueAt(JSON.parse(textOf(outcome.body)), path)).toBeDefined();
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('rules one after the other do what they do together', () => {
+    fc.assert(
+      fc.property(document, someRules, (text, rules) => {
+        const context = { ...OK, deprecated: USED };
+        const together = responsePlanOf(rules.map(responseRule)).rewrite(bytesOf(text), context);
+        let body: Uint8Array = bytesOf(text);
+        for (const rule of rules) body = responsePlanOf([responseRule(rule)]).rewrite(body, context).body;
+        expect(textOf(together.body)).toBe(textOf(body));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('arbitrary bytes never make it throw', () => {
+    const plan = responsePlanOf(['alias a as b', 'flatten a', 'alias-errors'].map(responseRule));
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        expect(plan.rewrite(bytes, OK).body).toBeInstanceOf(Uint8Array);
+      }),
+    );
+  });
+});
+
+function valueAt(value: unknown, pointer: string): unknown {
+  return pointer
+    .split('/')
+    .slice(1)
+    .reduce((at, token) => Reflect.get(Object(at), token.replaceAll('~1', '/')) as unknown, value);
+}

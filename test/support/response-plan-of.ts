@@ -1,0 +1,24 @@
+import { compileResponsePlans, type ResponsePlan } from '../../src/rewrite/response-plan.ts';
+import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
+import { bookOf } from './plan-of.ts';
+
+/** The plan that carries out the given response rules on the answer to any POST. */
+export function responsePlanOf(
+  response: readonly ResponseRule[],
+  request: readonly RequestRule[] = [],
+): ResponsePlan {
+  const book = bookOf(request);
+  const changes = book.changes.map((change) => ({ ...change, response }));
+  return compileResponsePlans({ ...book, changes }).of(undefined, 'POST');
+}
+
+/** Response rules in words: `alias data.a as b`, `flatten data.a [x y]`, `deprecations meta.list`, `alias-errors`. */
+export function responseRule(text: string): ResponseRule {
+  const [rule, where = '', ...more] = text.split(' ');
+  const path = where.split('.');
+  if (rule === 'alias') return { rule, path, as: more[1] ?? '', status: ['2xx'] };
+  if (rule === 'flatten')
+    return { rule, path, members: more.length === 0 ? undefined : more, status: ['2xx'] };
+  if (rule === 'deprecations') return { rule, path, status: ['2xx', '4xx'] };
+  return { rule: 'alias-errors', status: ['4xx', '5xx'] };
+}
