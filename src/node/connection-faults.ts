@@ -6,9 +6,14 @@ import type { H1Exchange } from './h1-exchange.ts';
 /** Milliseconds for which a connection that is closed is still read, so that the client gets to read its answer. */
 const lingerTime = 1000;
 
+/** Requests that may wait for their turn on one connection before it is read no further. */
+const waitingLimit = 16;
+
 interface Connection {
   /** Exchanges whose answers are not out, in the order of their requests. */
   readonly exchanges: Set<H1Exchange>;
+  /** Starts the exchanges that wait for the one before them. */
+  readonly waiting: (() => void)[];
   /** True once nothing that comes is a request any more. */
   closing: boolean;
   fault: Failure | undefined;
@@ -26,17 +31,33 @@ export class ConnectionFaults {
     this.told = told;
   }
 
-  /** Takes note of an exchange; false when its connection is closing, and the request came too late. */
-  enter(socket: Duplex, exchange: H1Exchange, outgoing: ServerResponse): boolean {
+  /**
+   * Starts an exchange when those before it on its connection are over: pipelined requests run in their order, since
+   * the second may build on what the first made (RFC 9112 §9.3.2). One that comes behind the last is cut.
+   */
+  enter(socket: Duplex, exchange: H1Exchange, outgoing: ServerResponse, start: () => void): void {
     const connection = this.of(socket);
-    if (connection.closing) return false;
+    if (connection.closing) {
+      socket.destroy();
+      return;
+    }
     connection.exchanges.add(exchange);
-    outgoing.on('close', () => {
-      connection.exchanges.delete(exchange);
-      if (connection.fault !== undefined && connection.exchanges.size === 0)
-        this.answer(socket, connection.fault);
-    });
-    return true;
+    outgoing.on('close', () => this.leave(socket, connection, exchange));
+    if (connection.exchanges.size === 1) {
+      start();
+      return;
+    }
+    connection.waiting.push(start);
+    if (connection.waiting.length === waitingLimit) socket.pause();
+  }
+
+  private leave(socket: Duplex, connection: Connection, exchange: H1Exchange): void {
+    connection.exchanges.delete(exchange);
+    if (connection.waiting.length === waitingLimit) socket.resume();
+    const next = connection.waiting.shift();
+    if (next !== undefined && !socket.destroyed) next();
+    else if (connection.fault !== undefined && connection.exchanges.size === 0)
+      this.answer(socket, connection.fault);
   }
 
   /** Refuses a `CONNECT`. */
@@ -47,7 +68,7 @@ export class ConnectionFaults {
   private of(socket: Duplex): Connection {
     const known = this.connections.get(socket);
     if (known !== undefined) return known;
-    const connection = { exchanges: new Set<H1Exchange>(), closing: false, fault: undefined };
+    const connection: Connection = { exchanges: new Set(), waiting: [], closing: false, fault: undefined };
     this.connections.set(socket, connection);
     lingerOnClose(socket, connection);
     return connection;

@@ -187,8 +187,7 @@ export class GatewayServer {
 
   private serve(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean): void {
     const exchange = new H1Exchange(incoming, outgoing, expectsContinue, this);
-    if (this.faults.enter(incoming.socket, exchange, outgoing)) this.take(exchange);
-    else incoming.socket.destroy();
+    this.faults.enter(incoming.socket, exchange, outgoing, () => this.take(exchange));
   }
 
   private take(exchange: Exchange): void {

@@ -83,6 +83,10 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     const milliseconds = settings.get(table.drain);
     if (listening) await server.drain(Math.max(0, milliseconds - Math.min(reserve, milliseconds / 5)));
     await upstream.close();
+    // The last connections tell of their end in the turn after the server's.
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     admin.close();
     admin.closeAllConnections();
   }
@@ -109,6 +113,7 @@ function gatewayOf(parts: NodeGatewayParts, upstream: UndiciUpstream): Gateway {
       inForce: () => ruleBooks.current,
       upstream,
       originPath: parts.origin.path,
+      originHost: new URL(parts.origin.origin).host,
       record: (entry) => {
         if (logged(entry)) sink.write(entryLine(entry));
       },

@@ -1,0 +1,300 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync, writeFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+import { spawnGateway, spawnMain } from '../support/spawn-gateway.ts';
+import { until } from '../support/until.ts';
+
+const get = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
+const wrapped = '{"data":{"name":"A"}}';
+const post = `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: ${wrapped.length}\r\n\r\n${wrapped}`;
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'gateway-'));
+  onTestFinished(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+describe('start', () => {
+  test('with nothing set: the embedded V2, and the request of the banner orders a floor plan', async () => {
+    const gateway = await spawnGateway({});
+    expect(gateway.stderr()).toMatch(/embedded reference/);
+    const pasted = /curl -i .*\n.*'$/m.exec(gateway.stderr())?.[0] ?? '';
+    const answer = execFileSync('sh', ['-c', pasted], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
+    await until(() => gateway.stdout().includes('\n'));
+    for (const line of gateway.stdout().trim().split('\n'))
+      expect(JSON.parse(line)).toMatchObject({ status: 201 });
+    expect(
+      statusOf(await exchange(gateway.adminPort, 'GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')),
+    ).toBe(200);
+  });
+
+  test('every fault of settings and rule book at once, with the way out: exit 2', async () => {
+    const rules = join(folder(), 'rules.yaml');
+    writeFileSync(rules, 'version: 2025-01-01\noperations: {}\nchanges:\n  - id: x\n    sumary: y\n');
+    const child = spawnMain(['serve', '--rules', rules, '--drain', 'soon'], {
+      GATEWAY_LISTN: 'x',
+      GATEWAY_UPSTREAM: 'ftp://x',
+    });
+    let text = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code).toBe(2);
+    expect(text).toMatch(/--drain must be a whole number of milliseconds, such as 5000, not "soon"\./);
+    expect(text).toMatch(/GATEWAY_UPSTREAM must be an http or https address/);
+    expect(text).toMatch(/GATEWAY_LISTN is not a setting; did you mean "GATEWAY_LISTEN"\?/);
+    expect(text).toMatch(/rules\.yaml:\d+:\d+ /);
+  });
+
+  test('a port in use: exit 2, and the sentence names the setting', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const child = spawnMain([
+      'serve',
+      '--listen',
+      `127.0.0.1:${v2.port}`,
+      '--admin-listen',
+      '127.0.0.1:0',
+      '--upstream',
+      v2.origin,
+    ]);
+    let text = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code).toBe(2);
+    expect(text).toMatch(/cannot listen .*EADDRINUSE.*--listen/);
+  });
+});
+
+describe('stop', () => {
+  test('SIGTERM under load: no request that was accepted is lost, and the exit code is 0', async () => {
+    const v2 = await rawServer((socket) => {
+      setTimeout(() => socket.write(ok()), 20);
+    });
+    const gateway = await spawnGateway({ upstream: v2.origin });
+    const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+    let stopping = false;
+    let answered = 0;
+    let closing = 0;
+    const lost: string[] = [];
+    const client = async (): Promise<void> => {
+      for (;;) {
+        const outcome = await ask(agent, gateway.port);
+        if (outcome === 'ECONNREFUSED' && stopping) return;
+        if (outcome === '200') answered += 1;
+        else if (outcome === '200 close') closing += 1;
+        else lost.push(outcome);
+        if (lost.length > 0) return;
+      }
+    };
+    const clients = Array.from({ length: 20 }, () => client());
+    await until(() => answered > 200);
+    stopping = true;
+    gateway.child.kill('SIGTERM');
+    const { code } = await gateway.exit();
+    await Promise.all(clients);
+    expect(lost).toEqual([]);
+    expect(closing).toBeGreaterThan(0);
+    expect(code).toBe(0);
+  });
+
+  test('while it drains: not ready, live, and what is in flight is finished', async () => {
+    let release = (): void => {};
+    const v2 = await rawServer((socket) => {
+      release = () => void socket.write(ok('"late"'));
+    });
+    const gateway = await spawnGateway({ upstream: v2.origin });
+    const answer = exchange(gateway.port, get);
+    await until(() => v2.received.length > 0);
+    gateway.child.kill('SIGTERM');
+    await until(() => gateway.stderr().includes('stopping'));
+    expect(
+      statusOf(await exchange(gateway.adminPort, 'GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')),
+    ).toBe(503);
+    expect(
+      statusOf(await exchange(gateway.adminPort, 'GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')),
+    ).toBe(200);
+    release();
+    const { text } = await answer;
+    expect(text).toMatch(/connection: close\r\n[^]*"late"$/i);
+    expect((await gateway.exit()).code).toBe(0);
+    expect(gateway.stdout()).toMatch(/"status":200/);
+  });
+
+  test('what is not finished within the drain time is cut, and the exit is not later than it', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await spawnGateway({ upstream: v2.origin, drain: '1500' });
+    const client = rawClient(gateway.port);
+    client.write(get);
+    await until(() => v2.received.length > 0);
+    gateway.child.kill('SIGTERM');
+    const { code, milliseconds } = await gateway.exit();
+    expect(code).toBe(0);
+    expect(milliseconds).toBeLessThan(1600);
+    expect((await client.end()).closed).toBe(true);
+    expect(gateway.stdout()).toMatch(/"status":0/);
+  });
+
+  test('a second signal exits at once', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await spawnGateway({ upstream: v2.origin });
+    const client = rawClient(gateway.port);
+    client.write(get);
+    await until(() => v2.received.length > 0);
+    gateway.child.kill('SIGINT');
+    await until(() => gateway.stderr().includes('stopping'));
+    gateway.child.kill('SIGINT');
+    const { code, milliseconds } = await gateway.exit();
+    expect(code).toBe(1);
+    expect(milliseconds).toBeLessThan(1000);
+  });
+});
+
+const oneRule = `version: 2025-01-01
+operations: {}
+changes:
+  - id: body-wrapper
+    summary: Parameters are no longer wrapped.
+    on: every
+    request:
+      - unwrap: data
+`;
+
+describe('a new rule book', () => {
+  test('comes into force by SIGHUP and by a changed file; a bad one is refused, and the old one stays', async () => {
+    const rules = join(folder(), 'rules.yaml');
+    writeFileSync(rules, oneRule);
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await spawnGateway({ upstream: v2.origin, rules });
+    await exchange(gateway.port, post);
+    writeFileSync(rules, oneRule.replace('unwrap: data', 'unwrap: wrong'));
+    gateway.child.kill('SIGHUP');
+    await until(() => gateway.stderr().includes('is in force.'));
+    await exchange(gateway.port, post);
+    expect(v2.received.join('')).toMatch(/\{"name":"A"\}[^]*\{"data":\{"name":"A"\}\}/);
+    writeFileSync(rules, 'changes: nonsense');
+    await until(() => gateway.stderr().includes('stays in force.'));
+    expect(gateway.stderr()).toMatch(/rule book refused: .*rules\.yaml:1:\d+ /);
+    await exchange(gateway.port, post);
+    await until(() => gateway.stdout().split('\n').length === 4);
+    const hashes = [...gateway.stdout().matchAll(/"ruleBook":"(\w+)"/g)].map(([, hash]) => hash);
+    expect(new Set(hashes).size).toBe(2);
+    expect(hashes[1]).toBe(hashes[2]);
+  });
+
+  test('requests in flight finish on the old one', async () => {
+    const rules = join(folder(), 'rules.yaml');
+    writeFileSync(rules, oneRule);
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await spawnGateway({ upstream: v2.origin, rules });
+    const client = rawClient(gateway.port);
+    client.write(post.slice(0, -5));
+    await new Promise((resolve) => {
+      setTimeout(resolve, 100);
+    });
+    writeFileSync(rules, oneRule.replace('unwrap: data', 'unwrap: wrong'));
+    gateway.child.kill('SIGHUP');
+    await until(() => gateway.stderr().includes('is in force.'));
+    client.write(post.slice(-5));
+    await client.until(/200 OK/);
+    expect(v2.received[0]).toMatch(/\r\n\r\n\{"name":"A"\}$/);
+  });
+});
+
+describe('the log is never in the way', () => {
+  test('a full disk costs lines, which are counted, and no request', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await spawnGateway({ upstream: v2.origin, drain: '3000' }, [
+      'ignore',
+      openSync('/dev/full', 'w'),
+      'pipe',
+    ]);
+    for (let count = 0; count < 5; count += 1) expect(statusOf(await exchange(gateway.port, get))).toBe(200);
+    await until(() => gateway.stderr().includes('ENOSPC'));
+    expect(statusOf(await exchange(gateway.port, get))).toBe(200);
+    gateway.child.kill('SIGTERM');
+    const { code, milliseconds } = await gateway.exit();
+    expect(code).toBe(0);
+    expect(milliseconds).toBeLessThan(3000);
+    expect(gateway.stderr()).toMatch(/log: \d+ lines were lost/);
+  });
+
+  test('a reader that is gone', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await spawnGateway({ upstream: v2.origin });
+    gateway.child.stdout?.destroy();
+    for (let count = 0; count < 20; count += 1) expect(statusOf(await exchange(gateway.port, get))).toBe(200);
+    await until(() => gateway.stderr().includes('the reader of the log is gone'));
+    gateway.child.kill('SIGTERM');
+    expect((await gateway.exit()).code).toBe(0);
+  });
+
+  test('a reader that is stuck holds up neither requests nor the exit', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await spawnGateway({ upstream: v2.origin, drain: '4000' });
+    gateway.child.stdout?.pause();
+    const client = rawClient(gateway.port);
+    const many = 1500;
+    client.write(get.repeat(many));
+    await until(() => (client.text().match(/HTTP\/1\.1 200/g) ?? []).length === many);
+    client.socket.destroy();
+    gateway.child.kill('SIGTERM');
+    const { code, milliseconds } = await gateway.exit();
+    expect(code).toBe(0);
+    expect(milliseconds).toBeLessThan(4000);
+  });
+
+  test('a file is appended to', async () => {
+    const file = join(folder(), 'log.ndjson');
+    writeFileSync(file, 'before\n');
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await spawnGateway({ upstream: v2.origin, 'log-file': file });
+    await exchange(gateway.port, get);
+    await until(() => readFileSync(file, 'utf8').includes('"status":200'));
+    expect(readFileSync(file, 'utf8')).toMatch(/^before\n\{/);
+    expect(gateway.stdout()).toBe('');
+  });
+});
+
+test('SIGUSR1 opens no debugger: anybody on the machine could run code through one', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await spawnGateway({ upstream: v2.origin });
+  gateway.child.kill('SIGUSR1');
+  expect(statusOf(await exchange(gateway.port, get))).toBe(200);
+  expect(gateway.stderr()).not.toMatch(/debugger/i);
+  const socket = connect(9229, '127.0.0.1');
+  const opened = await Promise.race([
+    once(socket, 'connect').then(() => true),
+    once(socket, 'error').then(() => false),
+  ]).catch(() => false);
+  socket.destroy();
+  expect(opened).toBe(false);
+});
+
+/** One request as a client with kept connections makes it; retries nothing. */
+function ask(agent: Agent, port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const outgoing = request({ agent, port, host: '127.0.0.1', path: '/api/v2/x' }, (answer) => {
+      answer.resume();
+      answer.on('end', () =>
+        resolve(`${answer.statusCode}${answer.headers.connection === 'close' ? ' close' : ''}`),
+      );
+      answer.on('error', (error) => resolve(`broken: ${error.message}`));
+    });
+    outgoing.on('error', (error) => resolve('code' in error ? String(error.code) : error.message));
+    outgoing.end();
+  });
+}

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { until } from './until.ts';
+
+/** The real main in a process of its own. */
+export interface SpawnedGateway {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly adminPort: number;
+  stdout(): string;
+  stderr(): string;
+  /** Resolves to the exit code and the milliseconds that it took from now. */
+  exit(): Promise<{
+    readonly code: number | null;
+    readonly signal: string | null;
+    readonly milliseconds: number;
+  }>;
+}
+
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+/** Runs a command of the CLI; stdin is empty. */
+export function spawnMain(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  stdio: StdioOptions = ['ignore', 'pipe', 'pipe'],
+): ChildProcess {
+  const { PATH = '' } = process.env;
+  const child = spawn(process.execPath, [main, ...args], { env: { PATH, ...environment }, stdio });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+/** Starts `serve` on free ports, and waits until it says where it is. */
+export async function spawnGateway(
+  flags: Readonly<Record<string, string>>,
+  stdio: StdioOptions = ['ignore', 'pipe', 'pipe'],
+): Promise<SpawnedGateway> {
+  const all = { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0', ...flags };
+  const child = spawnMain(
+    ['serve', ...Object.entries(all).flatMap(([name, value]) => [`--${name}`, value])],
+    {},
+    stdio,
+  );
+  const texts = { stdout: '', stderr: '' };
+  child.stdout?.on('data', (chunk: Buffer) => {
+    texts.stdout += chunk.toString();
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    texts.stderr += chunk.toString();
+  });
+  await until(() => texts.stderr.includes('-d ') || child.exitCode !== null);
+  if (child.exitCode !== null) throw new Error(`it did not start: ${texts.stderr}`);
+  return {
+    child,
+    port: Number(/clients +https?:\/\/[^:]+:(\d+)/.exec(texts.stderr)?.[1]),
+    adminPort: Number(/admin +http:\/\/[^:]+:(\d+)/.exec(texts.stderr)?.[1]),
+    stdout: () => texts.stdout,
+    stderr: () => texts.stderr,
+    exit: async () => {
+      const began = Date.now();
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      const milliseconds = Date.now() - began;
+      // What it wrote last may still be on its way; a pipe that a test holds up never ends.
+      await Promise.race([once(child, 'close'), delay(300)]);
+      return { code: child.exitCode, signal: child.signalCode, milliseconds };
+    },
+  };
+}
