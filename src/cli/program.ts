@@ -3,6 +3,7 @@ import { check } from './check.ts';
 import { demo } from './demo.ts';
 import { packageVersion } from './package-version.ts';
 import { reference } from './reference.ts';
+import { report } from './report.ts';
 import { serve } from './serve.ts';
 
 /** Runs the command that the arguments name. Exit codes: 0 done, 1 the work failed, 2 it could not start. */
@@ -17,6 +18,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   serve(program);
   demo(program);
   check(program);
+  report(program);
   reference(program);
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {

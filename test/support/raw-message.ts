@@ -34,7 +34,7 @@ function headerLines(message: TextMessage): string {
 
 function joinChunks(body: Buffer): Buffer {
   const parts: Buffer[] = [];
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     const end = body.indexOf('\r\n', at);
     const size = Number.parseInt(body.toString('latin1', at, end), 16);
     if (!(size > 0)) return Buffer.concat(parts);

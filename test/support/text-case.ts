@@ -21,7 +21,11 @@ export interface TextCase {
   readonly options: Readonly<Record<string, string>>;
 }
 
-const PLAIN_ANSWER: TextMessage = { line: '200', headers: [['content-type', 'application/json']], body: '{"data":{}}' };
+const PLAIN_ANSWER: TextMessage = {
+  line: '200',
+  headers: [['content-type', 'application/json']],
+  body: '{"data":{}}',
+};
 
 /** Reads the text cases of a file: each starts with a title. */
 export function readTextCases(text: string): readonly TextCase[] {
@@ -51,7 +55,8 @@ function readTextCase(part: string): TextCase {
     return section === undefined ? undefined : readMessage(section);
   };
   const [request, answer] = [read('>'), read('<')];
-  if (request === undefined || answer === undefined) throw new Error(`in “${title}”: a request and an answer are needed`);
+  if (request === undefined || answer === undefined)
+    throw new Error(`in “${title}”: a request and an answer are needed`);
   return { title, request, upstream: read('='), upstreamAnswer: read('*') ?? PLAIN_ANSWER, answer, options };
 }
 
@@ -67,13 +72,18 @@ function readMessage([line = '', ...rest]: readonly string[]): TextMessage {
 /** What `message` lacks of what `expected` says: one sentence for each difference. */
 export function differences(expected: TextMessage, message: TextMessage): readonly string[] {
   const faults: string[] = [];
-  if (message.line !== expected.line) faults.push(`the first line is “${message.line}”, not “${expected.line}”`);
+  if (message.line !== expected.line)
+    faults.push(`the first line is “${message.line}”, not “${expected.line}”`);
   for (const [name, value] of expected.headers) {
     const isAbsent = name.startsWith('!');
-    const values = message.headers.filter(([other]) => other === (isAbsent ? name.slice(1) : name)).map(([, v]) => v);
+    const values = message.headers
+      .filter(([other]) => other === (isAbsent ? name.slice(1) : name))
+      .map(([, v]) => v);
     if (isAbsent && values.length > 0) faults.push(`${name.slice(1)} is there: ${values.join(' | ')}`);
-    if (!isAbsent && values.join(' | ') !== value) faults.push(`${name} is “${values.join(' | ')}”, not “${value}”`);
+    if (!isAbsent && values.join(' | ') !== value)
+      faults.push(`${name} is “${values.join(' | ')}”, not “${value}”`);
   }
-  if (expected.body !== '…' && message.body !== expected.body) faults.push(`the body is “${message.body}”, not “${expected.body}”`);
+  if (expected.body !== '…' && message.body !== expected.body)
+    faults.push(`the body is “${message.body}”, not “${expected.body}”`);
   return faults;
 }

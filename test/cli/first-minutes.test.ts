@@ -1,0 +1,136 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { entrySchema } from '../../src/rewrite-log/entry-schema.ts';
+import { command } from '../support/command.ts';
+
+const run = promisify(execFile);
+const anyPort = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
+
+describe('serve', () => {
+  test('the curl of the banner orders a floor plan through V1, and every line of stdout is an entry', async () => {
+    const gateway = command(['serve', ...anyPort]);
+    await gateway.until(/Order a floor plan[^]*\}\}\}'/);
+    const banner = gateway.stderr();
+    expect(banner).toMatch(/^capture-gateway \d+\.\d+\.\d+ on Node 24\./);
+    expect(banner).toMatch(/embedded reference/);
+    expect(banner).toMatch(/8 operations, 4 changes, hash [0-9a-f]{16}/);
+    expect(banner).toMatch(/5 of the paths are assumptions/);
+    const pasted = banner.slice(banner.indexOf('curl -i'));
+    const { stdout: answer } = await run('bash', ['-c', pasted]);
+    expect(answer).toMatch(/^HTTP\/1\.1 201 /);
+    expect(answer).toContain('"address":{"street_address":"1 Main St"');
+
+    const { stdout: passed } = await run('curl', [
+      '-s',
+      `${origin(banner)}/api/v2/heartbeat`,
+      '-H',
+      'Authorization: Bearer k',
+    ]);
+    expect(passed).toBe('{"data":{}}');
+    await run('curl', ['-s', `${origin(banner)}/elsewhere`]);
+    await gateway.until(/"route":"none"/);
+    expect(await gateway.stop()).toBe(0);
+    const lines = gateway.stdout().trimEnd().split('\n');
+    expect(lines.map((line) => entrySchema.parse(JSON.parse(line)).verdict)).toEqual([
+      'rewritten',
+      'passed',
+      'refused',
+    ]);
+    expect(gateway.stdout()).not.toContain('Main St');
+    expect(gateway.stdout()).not.toContain('any-key');
+  });
+
+  test('health is on the admin listener', async () => {
+    const gateway = command(['serve', ...anyPort]);
+    const [, admin = ''] = await gateway.until(/admin +(http:\S+)/);
+    for (const path of ['/livez', '/readyz']) expect((await fetch(`${admin}${path}`)).status).toBe(200);
+  });
+
+  test('all faults are told at once, with the way out, and nothing is started', async () => {
+    const gateway = command(['serve', '--listen', 'nowhere', '--max-in-flight', '-1'], {
+      GATEWAY_UPSTREEM: 'http://127.0.0.1:1',
+      GATEWAY_RULES: 'test/cli/faulty-rules.yaml',
+    });
+    expect(await gateway.exit).toBe(2);
+    const faults = gateway.stderr();
+    expect(faults).toMatch(/--listen .*nowhere/);
+    expect(faults).toMatch(/--max-in-flight/);
+    expect(faults).toMatch(/GATEWAY_UPSTREEM.*GATEWAY_UPSTREAM/);
+    expect(faults).toMatch(/faulty-rules\.yaml:5:\d+ .*order_floorplan/);
+    expect(gateway.stdout()).toBe('');
+  });
+});
+
+describe('demo', () => {
+  test('shows the seven operations with the reason of each edit, and keeps serving', async () => {
+    const demo = command(['demo', ...anyPort]);
+    await demo.until(/Still serving/);
+    const text = demo.stdout();
+    for (const id of [
+      'create_client',
+      'order_floor_plan',
+      'order_post_production',
+      'create_booking',
+      'create_contact',
+      'create_virtual_tour',
+      'update_property',
+    ]) {
+      expect(text).toContain(id);
+    }
+    expect(text.match(/answered 20[01]/g)).toHaveLength(7);
+    expect(text).toContain(
+      '/data/transition_type → /highlight_type  transition_type is called highlight_type.',
+    );
+    expect(
+      (await fetch(`${origin(demo.stderr())}/api/v1/heartbeat`, { headers: { authorization: 'Bearer k' } }))
+        .status,
+    ).toBe(200);
+    expect(await demo.stop('SIGINT')).toBe(0);
+  });
+});
+
+describe('check', () => {
+  test('lists operations, changes and assumptions of a sound rule book', async () => {
+    const check = command(['check']);
+    expect(await check.exit).toBe(0);
+    expect(check.stdout()).toMatch(/order_post_production +POST +\/orders\/post_productions +\(assumed\)/);
+    expect(check.stdout()).toMatch(/property-address \(assumed\): /);
+    expect(check.stdout()).toMatch(/assumptions \(6\)/);
+  });
+
+  test('names file, line and column of each fault', async () => {
+    const check = command(['check', '--rules', 'test/cli/faulty-rules.yaml']);
+    expect(await check.exit).toBe(2);
+    expect(check.stderr().trimEnd().split('\n').length).toBeGreaterThan(1);
+    expect(check.stderr()).toMatch(/^test\/cli\/faulty-rules\.yaml:\d+:\d+ /);
+  });
+});
+
+describe('--help', () => {
+  test.each(['serve', 'demo', 'check', 'reference'])(
+    '%s tells settings, units and defaults',
+    async (name) => {
+      const help = command([name, '--help']);
+      expect(await help.exit).toBe(0);
+      expect(help.stdout()).toMatch(/GATEWAY_[A-Z_]+[^]*default|default[^]*GATEWAY_[A-Z_]+/);
+    },
+  );
+
+  test('an unknown command is a fault', async () => {
+    expect(await command(['sreve']).exit).toBe(2);
+  });
+});
+
+test('the README begins with the two commands', () => {
+  const screen = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+    .split('\n')
+    .slice(0, 40)
+    .join('\n');
+  for (const words of ['npm ci', 'npm start', 'npm test']) expect(screen).toContain(words);
+});
+
+function origin(banner: string): string {
+  return /clients +(http:\S+)/.exec(banner)?.[1] ?? '';
+}

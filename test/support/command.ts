@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { onTestFinished } from 'vitest';
+
+const root = new URL('../../', import.meta.url).pathname;
+
+/** A command of the program in a process of its own, as a user starts it. */
+export interface RunningCommand {
+  readonly child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  /** Waits until stderr or stdout has something that matches; rejects when the process ends before. */
+  until(pattern: RegExp, milliseconds?: number): Promise<RegExpExecArray>;
+  /** Sends a signal and waits for the exit code; null when a signal ended it. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  /** Waits for the exit code. */
+  readonly exit: Promise<number | null>;
+}
+
+/** Starts `node src/cli/main.ts` with the arguments; it is ended with the test at the latest. */
+export function command(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): RunningCommand {
+  const { PATH = '' } = process.env;
+  const child = spawn(process.execPath, ['src/cli/main.ts', ...args], {
+    cwd: root,
+    env: { PATH, NO_COLOR: '1', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '';
+  let err = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  const exit = once(child, 'close').then(([code]) => (typeof code === 'number' ? code : null));
+  const stop = (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> => {
+    child.kill(signal);
+    return exit;
+  };
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.signalCode === null) await stop('SIGKILL');
+  });
+  return { child, stdout: () => out, stderr: () => err, until, stop, exit };
+
+  async function until(pattern: RegExp, milliseconds = 20_000): Promise<RegExpExecArray> {
+    const end = Date.now() + milliseconds;
+    for (;;) {
+      const match = pattern.exec(err) ?? pattern.exec(out);
+      if (match !== null) return match;
+      if (child.exitCode !== null || Date.now() > end) {
+        throw new Error(`nothing matched ${String(pattern)}; stderr: ${err}; stdout: ${out}`);
+      }
+      await new Promise((resolve) => {
+        setTimeout(resolve, 20);
+      });
+    }
+  }
+}
