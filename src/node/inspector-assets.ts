@@ -14,7 +14,7 @@ export function loadInspectorPage(): ReadonlyMap<string, PageFile> {
 
 /** Node 24 warns on stderr that stripping types may still change; whoever starts the gateway can do nothing about it. */
 function withoutWarning<Result>(work: () => Result): Result {
-  const { emitWarning } = process;
+  const emitWarning = process.emitWarning.bind(process);
   process.emitWarning = (): void => {};
   try {
     return work();

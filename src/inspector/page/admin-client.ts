@@ -12,7 +12,7 @@ export class AdminFailure extends Error {
 
 /** Gets JSON from the admin listener. Addresses are relative: the page works behind a path prefix too. */
 export async function getJson<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
-  return await ask<Answer>(path, signal === undefined ? {} : { signal });
+  return await ask<Answer>(path, { headers: { accept: 'application/json' }, signal: signal ?? null });
 }
 
 /** Posts JSON to the admin listener and returns its answer. */
@@ -79,7 +79,7 @@ interface FailureBody {
 }
 
 async function ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
-  const response = await fetch(path, { ...init, headers: { accept: 'application/json', ...init.headers } });
+  const response = await fetch(path, init);
   if (response.ok) {
     const answer: Answer = await response.json();
     return answer;

@@ -10,14 +10,15 @@ export function BurnDown({ days }: { readonly days: readonly ReportDay[] }): VNo
   const ticks = linearTicks(Math.max(...days.map(({ clients }) => clients), 1), 4);
   const most = ticks.at(-1) ?? 1;
   const width = Math.max(days.length, FEWEST);
+  const empty = width - days.length;
   return part(ChartFrame, {
     summary: summaryOf(days),
     height: 220,
     ticks: ticks.map((tick) => ({ label: count(tick), share: tick / most })),
-    slots: Array.from({ length: width }, (_, index) => days[index]?.day.slice(5) ?? ''),
-    labelEvery: Math.ceil(width / 10),
-    readout: (slot) => readout(slot === undefined ? undefined : days[slot]),
-    draw: (plot) => days.map((day, index) => bar(day, index, plot, width, most)),
+    slots: Array.from({ length: width }, (_, index) => days[index - empty]?.day.slice(5) ?? ''),
+    labelEvery: Math.ceil(days.length / 10),
+    readout: (slot) => readout(slot === undefined ? undefined : days[slot - empty]),
+    draw: (plot) => days.map((day, index) => bar(day, index + empty, plot, width, most)),
   });
 }
 

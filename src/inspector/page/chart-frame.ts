@@ -25,7 +25,7 @@ export interface ChartFrameProps {
   readonly ticks: readonly Tick[];
   /** Labels under the chart; each takes the middle of its share of the width. */
   readonly slots: readonly string[];
-  /** Only every so many of the labels are written. */
+  /** Only every so many of the labels are written, counted from the last. */
   readonly labelEvery: number;
   /** What is said of the slot that the pointer is over. */
   readonly readout: (slot: number | undefined) => ComponentChildren;
@@ -63,11 +63,11 @@ export function ChartFrame(props: ChartFrameProps): VNode {
       }),
       slots.map(
         (label, index) =>
-          index % labelEvery === 0 &&
+          (slots.length - 1 - index) % labelEvery === 0 &&
           el(
             'text',
             {
-              key: label,
+              key: index,
               class: 'slot-label',
               x: plot.left + slotWidth * (index + 0.5),
               y: height - 6,

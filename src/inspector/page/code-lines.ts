@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { DiffMark } from '../api.ts';
 import { classes, el } from './element.ts';
 import { count } from './format.ts';
-import type { HueOf } from './hues.ts';
+import { type HueOf, markClass } from './hues.ts';
 import { type Fold, foldLines, type MarkedLine, type Piece } from './marked-lines.ts';
 
 /** What the lines of a body are drawn with. */
@@ -61,7 +61,7 @@ function codeLine(line: MarkedLine, props: CodeLinesProps): VNode {
     'div',
     {
       key: line.number,
-      class: classes('code-line', first !== undefined && `marked hue-${props.hueOf(first.change)}`),
+      class: classes('code-line', first !== undefined && `marked ${markClass(first, props.hueOf)}`),
     },
     el('span', { class: 'line-number', 'aria-hidden': true }, line.number),
     el(
@@ -81,9 +81,8 @@ function codePiece({ text, kind, span, opens }: Piece, props: CodeLinesProps): V
     'mark',
     {
       class: classes(
-        `hue-${props.hueOf(mark.change)}`,
+        markClass(mark, props.hueOf),
         text === '' && 'place',
-        mark.index === -1 && 'blamed',
         active === span.mark && 'active',
         active !== undefined && active !== span.mark && 'faded',
       ),

@@ -3,8 +3,8 @@ import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/
 import type { Diff, DiffMark } from '../api.ts';
 import { CodeLines } from './code-lines.ts';
 import { classes, el, part } from './element.ts';
-import type { HueOf } from './hues.ts';
-import { findJoins, type Join, joinPath, stubEnd } from './joins.ts';
+import { type HueOf, markClass } from './hues.ts';
+import { findJoins, type Join, joinPath, type Pair, pairsOf, stubEnd } from './joins.ts';
 import { type MarkedSpan, markedLines } from './marked-lines.ts';
 
 /** What the two bodies are drawn with. */
@@ -23,15 +23,16 @@ export function DiffView({ diff, hueOf, active, onActive, missing }: DiffViewPro
   const gutter = useRef<HTMLDivElement>(null);
   const [joins, setJoins] = useState<readonly Join[]>([]);
   const { before, after, marks } = diff;
-  const left = useMemo(() => markedLines(before, spansOf(marks, 'before')), [before, marks]);
+  const pairs = useMemo(() => marks.map((mark) => pairsOf(diff, mark)), [diff]);
+  const left = useMemo(() => markedLines(before, spansOf(marks, 'before', pairs)), [before, pairs]);
   const right = useMemo(
-    () => (after === undefined ? undefined : markedLines(after, spansOf(marks, 'after'))),
-    [after, marks],
+    () => (after === undefined ? undefined : markedLines(after, spansOf(marks, 'after', pairs))),
+    [after, pairs],
   );
   const measure = useCallback(() => {
     if (panes.current !== null && gutter.current !== null)
-      setJoins(findJoins(panes.current, gutter.current, marks));
-  }, [marks]);
+      setJoins(findJoins(panes.current, gutter.current, pairs));
+  }, [pairs]);
   useLayoutEffect(() => {
     measure();
     const observer = new ResizeObserver(measure);
@@ -83,7 +84,7 @@ function Joins({ joins, marks, hueOf, active }: JoinsProps): VNode {
       const end = stubEnd(join, GUTTER);
       const state = classes(
         'join',
-        mark !== undefined && `hue-${hueOf(mark.change)}`,
+        mark !== undefined && markClass(mark, hueOf),
         active === join.mark && 'active',
         active !== undefined && active !== join.mark && 'faded',
       );
@@ -101,6 +102,17 @@ function cross(x: number, y: number): string {
   return `M ${x - 3} ${y - 3} l 6 6 m 0 -6 l -6 6`;
 }
 
-function spansOf(marks: readonly DiffMark[], side: 'before' | 'after'): readonly MarkedSpan[] {
-  return marks.flatMap((entry, mark) => entry[side].map((span, part) => ({ ...span, mark, part })));
+function spansOf(
+  marks: readonly DiffMark[],
+  side: 'before' | 'after',
+  pairs: readonly (readonly Pair[])[],
+): readonly MarkedSpan[] {
+  return marks.flatMap((entry, mark) =>
+    entry[side].map((span, part) => ({
+      ...span,
+      mark,
+      part,
+      isNumbered: pairs[mark]?.some((pair) => pair[side] === part) === true,
+    })),
+  );
 }

@@ -78,7 +78,7 @@ function readout(minute: HistoryMinute | undefined, of: 'total' | 'upstream'): (
 }
 
 function tickLabel(tick: number): string {
-  return tick >= 1000 ? `${tick / 1000} s` : `${tick < 1 ? tick.toFixed(1) : tick} ms`;
+  return tick >= 1000 ? `${tick / 1000} s` : `${Number(tick.toFixed(1))} ms`;
 }
 
 function summaryOf(known: readonly Quantiles[], of: 'total' | 'upstream'): string {

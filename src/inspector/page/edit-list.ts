@@ -24,8 +24,12 @@ export function EditList(props: EditListProps): VNode {
   return el(
     'section',
     { class: 'edits', 'aria-label': 'Edits' },
-    el('h4', null, edits.length === 0 ? 'No edits' : counted(edits.length, 'edit')),
-    edits.length === 0 && el('p', { class: 'empty' }, 'The body went on as it came, byte for byte.'),
+    el('h4', null, title(props)),
+    props.marks.map(
+      (mark, at) =>
+        mark.index < 0 &&
+        el('p', { key: at, class: 'refusal' }, el('span', { class: 'badge' }, '!'), mark.reason),
+    ),
     changes.map((change) =>
       el(
         'div',
@@ -40,6 +44,11 @@ export function EditList(props: EditListProps): VNode {
       ),
     ),
   );
+}
+
+function title({ edits, marks }: EditListProps): string {
+  if (marks.some(({ index }) => index < 0)) return 'Refused';
+  return edits.length === 0 ? 'No edits: the body went on as it came' : counted(edits.length, 'edit');
 }
 
 function editItem(edit: EditRecord, index: number, props: EditListProps): VNode {
@@ -66,9 +75,15 @@ function editItem(edit: EditRecord, index: number, props: EditListProps): VNode 
       el('span', { class: 'rule-name' }, edit.rule),
       el('span', { class: 'pointers' }, pointers(edit)),
       edit.note !== undefined && el('span', { class: 'note' }, edit.note),
-      mark !== undefined && el('span', { class: 'reason' }, mark.reason),
+      mark !== undefined &&
+        el('span', { class: 'reason' }, ownWords(mark.reason, props.summaryOf(edit.change))),
     ),
   );
+}
+
+/** The sentence of the change stands above the edits already. */
+function ownWords(reason: string, summary: string | undefined): string {
+  return summary !== undefined && reason.endsWith(summary) ? reason.slice(0, -summary.length).trim() : reason;
 }
 
 /** The way of a member from the V1 to the V2 body, as pointers; `/` alone is the body itself. */

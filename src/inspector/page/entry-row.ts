@@ -52,7 +52,7 @@ export function EntryRow({ entry, index, top, isActive, isOpen, hueOf, onOpen }:
     },
     cell('time', clockTime(entry.time)),
     cell('client', shortClient(entry.client), entry.client),
-    cell('name', entryName(entry), entry.path),
+    name(entry),
     el(
       'span',
       { role: 'gridcell', class: 'cell verdict-cell' },
@@ -67,6 +67,17 @@ export function EntryRow({ entry, index, top, isActive, isOpen, hueOf, onOpen }:
 
 function cell(name: string, text: string, title?: string): VNode {
   return el('span', { role: 'gridcell', class: `cell ${name}`, title }, text);
+}
+
+/** The operation, and what was asked for in the words of HTTP where there is room. */
+function name(entry: NumberedEntry): VNode {
+  const { operation, method, path } = entry;
+  return el(
+    'span',
+    { role: 'gridcell', class: 'cell name', title: `${method} ${path}` },
+    entryName(entry),
+    operation !== undefined && el('span', { class: 'asked' }, `${method} ${path}`),
+  );
 }
 
 /** The number of edits, with a dot for each change that made some. */

@@ -29,12 +29,14 @@ export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
   useEffect(() => {
     if (document.activeElement !== input.current) setText(filter);
   }, [filter]);
+  const options = isOpen ? completeFilter(text, cursor, known).slice(0, SHOWN) : [];
+  // What may become the name of a field is not yet a word to look for.
+  const isUndecided = options.some(({ insert }) => insert.endsWith(':'));
   useEffect(() => {
-    if (fault !== undefined || text === filter) return undefined;
+    if (fault !== undefined || text === filter || isUndecided) return undefined;
     const timer = setTimeout(() => onFilter(text), SETTLE);
     return () => clearTimeout(timer);
-  }, [text]);
-  const options = isOpen ? completeFilter(text, cursor, known).slice(0, SHOWN) : [];
+  }, [text, isUndecided]);
   const follow = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void => {
     setText(currentTarget.value);
     setCursor(currentTarget.selectionStart ?? currentTarget.value.length);

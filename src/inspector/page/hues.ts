@@ -1,7 +1,14 @@
+import type { DiffMark } from '../api.ts';
+
 /** Gives each change of the rule book its colour, 1 to 6, the same everywhere on the page. */
 export type HueOf = (change: string) => number;
 
 const HUES = 6;
+
+/** The class of a mark: the colour of its change, or that of a refusal. */
+export function markClass(mark: DiffMark, hueOf: HueOf): string {
+  return mark.index < 0 ? 'hue-refused' : `hue-${hueOf(mark.change)}`;
+}
 
 /** Colours go by the order of the rule book; changes of an older book, which is all a log may know, by their name. */
 export function huesOf(changes: readonly string[]): HueOf {

@@ -14,7 +14,7 @@ import { PERSPECTIVES, usePlace, VIEWS } from './place.ts';
 import { RetirementView } from './retirement-view.ts';
 import { RulesView } from './rules-view.ts';
 import { TrafficView } from './traffic-view.ts';
-import { TryView } from './try-view.ts';
+import { ExplainView } from './explain-view.ts';
 
 const RULES_EVERY = 5000;
 const SAID_FOR = 4000;
@@ -91,7 +91,7 @@ export function InspectorPage(): VNode {
       place.view === 'hour' && part(HourView, { go }),
       place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf }),
       place.view === 'retirement' && part(RetirementView, shared),
-      place.view === 'try' && part(TryView, { rules: rules.answer, ...shared }),
+      place.view === 'explain' && part(ExplainView, { rules: rules.answer, ...shared }),
     ),
     el('p', { class: said === '' ? 'said' : 'said shown', role: 'status', 'aria-live': 'polite' }, said),
     part(HelpDialog, {

@@ -1,4 +1,4 @@
-import type { DiffMark } from '../api.ts';
+import type { Diff, DiffMark, TextSpan } from '../api.ts';
 
 /** A line between the two sides of a mark, in pixels of the gutter; `to` is absent where V2 has nothing. */
 export interface Join {
@@ -11,7 +11,7 @@ export interface Join {
 export function findJoins(
   panes: HTMLElement,
   gutter: HTMLElement,
-  marks: readonly DiffMark[],
+  pairs: readonly (readonly Pair[])[],
 ): readonly Join[] {
   const { top } = gutter.getBoundingClientRect();
   const middle = (side: 'before' | 'after', mark: number, part: number): number | undefined => {
@@ -20,16 +20,40 @@ export function findJoins(
     const [first] = element.getClientRects();
     return first === undefined ? undefined : first.top + first.height / 2 - top;
   };
-  return marks.flatMap(({ before, after }, mark) => {
-    const isOneSided = before.length === 0 || after.length === 0;
-    // An object that a rule made has brackets on one side only: they are highlighted, not joined.
-    const parts = isOneSided ? before.length + after.length : Math.min(before.length, after.length);
-    return Array.from({ length: parts }, (_, part) => ({
-      mark,
-      from: middle('before', mark, part),
-      to: middle('after', mark, part),
-    })).filter(({ from, to }) => from !== undefined || to !== undefined);
-  });
+  return pairs.flatMap((ofMark, mark) =>
+    ofMark
+      .map(({ before, after }) => ({
+        mark,
+        from: before === undefined ? undefined : middle('before', mark, before),
+        to: after === undefined ? undefined : middle('after', mark, after),
+      }))
+      .filter(({ from, to }) => from !== undefined || to !== undefined),
+  );
+}
+
+/** Parts of a mark that belong together, by their places among its spans. */
+export interface Pair {
+  readonly before: number | undefined;
+  readonly after: number | undefined;
+}
+
+/**
+ * Says which spans of a mark belong together. One that has more on the right made the object around it: then the span with the
+ * same text is its partner, and the brackets stay alone.
+ */
+export function pairsOf(diff: Diff, { before, after }: DiffMark): readonly Pair[] {
+  if (after.length === 0) return before.map((_, part) => ({ before: part, after: undefined }));
+  if (before.length === 0) return after.map((_, part) => ({ before: undefined, after: part }));
+  if (before.length === after.length) return before.map((_, part) => ({ before: part, after: part }));
+  const [source] = before;
+  const text = source === undefined ? '' : squeezed(diff.before, source);
+  const same = after.findIndex((span) => squeezed(diff.after ?? '', span) === text);
+  return [{ before: 0, after: Math.max(0, same) }];
+}
+
+/** Indentation differs between the sides. */
+function squeezed(text: string, { start, end }: TextSpan): string {
+  return text.slice(start, end).replaceAll(/\s+/g, '');
 }
 
 /** The path of a join across a gutter of `width`: a curve, or a stub that ends where the other side has nothing. */

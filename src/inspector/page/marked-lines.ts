@@ -5,6 +5,8 @@ import { jsonTokens, type TokenKind } from './json-tokens.ts';
 export interface MarkedSpan extends TextSpan {
   readonly mark: number;
   readonly part: number;
+  /** False for brackets around what a mark moved: the number stands at the thing itself. */
+  readonly isNumbered: boolean;
 }
 
 /** A stretch of one line that is drawn in one way. */
@@ -83,7 +85,12 @@ function cut(line: string, offset: number, spans: readonly MarkedSpan[]): readon
     if (end === undefined) break;
     const kind = tokens.find((token) => token.start <= start && end <= token.end)?.kind;
     const span = innermost(spans, offset + start, offset + end);
-    pieces.push({ text: line.slice(start, end), kind, span, opens: span?.start === offset + start });
+    pieces.push({
+      text: line.slice(start, end),
+      kind,
+      span,
+      opens: span?.isNumbered === true && span.start === offset + start,
+    });
   }
   return pieces;
 }

@@ -11,7 +11,7 @@ export const VIEW_NAMES: Readonly<Record<View, string>> = {
   hour: 'Last hour',
   rules: 'Rule book',
   retirement: 'Retirement',
-  try: 'Try',
+  explain: 'Explain',
 };
 
 /** What the header is drawn with. */

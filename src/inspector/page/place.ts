@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 /** The views of the page, in the order of the navigation. */
-export const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'try'] as const;
+export const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'explain'] as const;
 
 /** A view of the page. */
 export type View = (typeof VIEWS)[number];

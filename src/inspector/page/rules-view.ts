@@ -149,7 +149,7 @@ function operationTable(operations: readonly OperationView[], hueOf: HueOf, go: 
                     count(operation.hits),
                   ),
             ),
-            el('td', null, operation.hits === 0 ? 'never' : ago(operation.lastHit)),
+            el('td', null, el('time', { dateTime: operation.lastHit ?? '' }, ago(operation.lastHit))),
           ),
         ),
       ),

@@ -1,13 +1,16 @@
 /** How many rows a second the list draws at most: more than anybody can read, few enough to stay smooth. */
 export const DRAWN_PER_SECOND = 80;
 
+const SECOND = 1000;
+
 /**
  * Decides which of the arriving entries are drawn: all of them up to `perSecond`, then one of every `stride`. The choice does
  * not look at the entries, so what is drawn is a fair sample.
  */
 export class Sampler {
   readonly #perSecond: number;
-  readonly #arrivals: { readonly at: number; readonly count: number }[] = [];
+  readonly #arrivals: { readonly since: number; readonly count: number }[] = [];
+  #taken: number | undefined;
   #seen = 0;
   #stride = 1;
 
@@ -22,9 +25,12 @@ export class Sampler {
 
   /** Takes what arrived since the last call, at `now` in milliseconds; returns what to draw of it, in the same order. */
   take<Item>(items: readonly Item[], now: number, missed = 0): readonly Item[] {
-    this.#arrivals.push({ at: now, count: items.length + missed });
-    while (this.#arrivals[0] !== undefined && this.#arrivals[0].at <= now - 1000) this.#arrivals.shift();
-    const rate = this.#arrivals.reduce((sum, { count }) => sum + count, 0);
+    this.#arrivals.push({ since: this.#taken ?? now - SECOND, count: items.length + missed });
+    this.#taken = now;
+    while (this.#arrivals.length > 1 && (this.#arrivals[0]?.since ?? now) < now - SECOND)
+      this.#arrivals.shift();
+    const sum = this.#arrivals.reduce((all, { count }) => all + count, 0);
+    const rate = (sum * SECOND) / Math.max(1, now - (this.#arrivals[0]?.since ?? now));
     this.#stride = Math.max(1, Math.ceil(rate / this.#perSecond));
     return items.filter(() => {
       this.#seen += 1;

@@ -9,11 +9,15 @@ export function linearTicks(most: number, wanted: number): readonly number[] {
   return ticks;
 }
 
-/** Powers of ten that hold `least` and `most` between them. */
+/** Powers of ten that hold `least` and `most` between them; where there are few, 2 and 5 of each as well. */
 export function logTicks(least: number, most: number): readonly number[] {
   const first = Math.floor(Math.log10(Math.max(least, 0.1)));
   const last = Math.max(first + 1, Math.ceil(Math.log10(Math.max(most, 0.1))));
-  return Array.from({ length: last - first + 1 }, (_, index) => 10 ** (first + index));
+  const powers = Array.from({ length: last - first + 1 }, (_, index) => 10 ** (first + index));
+  if (powers.length > 3) return powers;
+  return powers.flatMap((power, index) =>
+    index === powers.length - 1 ? power : [power, power * 2, power * 5],
+  );
 }
 
 /** Where `value` is between the first and the last of `ticks` on a logarithmic scale, from 0 to 1. */

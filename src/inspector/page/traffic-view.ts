@@ -7,7 +7,7 @@ import { EntryDetail } from './entry-detail.ts';
 import { EntryList } from './entry-list.ts';
 import { entrySentence } from './entry-words.ts';
 import { FilterBar } from './filter-bar.ts';
-import { counted } from './format.ts';
+import { count } from './format.ts';
 import type { HueOf } from './hues.ts';
 import type { LiveEntries, LiveView } from './live-entries.ts';
 import type { Go, Place } from './place.ts';
@@ -90,7 +90,7 @@ function flow({ held, waiting, stride, state }: LiveView, live: LiveEntries): VN
     el(
       'span',
       { class: 'rate' },
-      state !== undefined && el('span', { class: 'per-second' }, `${state.perSecond}/s`),
+      state !== undefined && el('span', { class: 'per-second' }, `${count(state.perSecond)}/s`),
       sample !== '' &&
         el(
           'span',
@@ -108,7 +108,7 @@ function flow({ held, waiting, stride, state }: LiveView, live: LiveEntries): VN
       },
       el('span', { class: classes('sign', held ? 'sign-live' : 'sign-pause'), 'aria-hidden': true }),
       held ? 'Go live' : 'Pause',
-      held && waiting > 0 && el('span', { class: 'waiting' }, `${counted(waiting, 'new one')}`),
+      held && waiting > 0 && el('span', { class: 'waiting' }, `${count(waiting)} new`),
     ),
   );
 }

@@ -8,8 +8,8 @@ import { classes, el, part } from './element.ts';
 import type { HueOf } from './hues.ts';
 import { VerdictBadge } from './verdict-badge.ts';
 
-/** What the trial of a request is drawn with. */
-export interface TryViewProps {
+/** What an explanation is drawn with. */
+export interface ExplainViewProps {
   readonly rules: RulesView | undefined;
   readonly hueOf: HueOf;
   readonly summaryOf: (change: string) => string | undefined;
@@ -27,7 +27,7 @@ const EXAMPLE = `{
 }`;
 
 /** Shows what the gateway would do with a request, by the plan that serves live traffic; nobody is called. */
-export function TryView(props: TryViewProps): VNode {
+export function ExplainView(props: ExplainViewProps): VNode {
   const [operation, setOperation] = useState('order_floor_plan');
   const [body, setBody] = useState(EXAMPLE);
   const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
@@ -44,8 +44,8 @@ export function TryView(props: TryViewProps): VNode {
   const operations = props.rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
   return el(
     'div',
-    { class: 'view try' },
-    el('h2', null, 'Try a request'),
+    { class: 'view explain' },
+    el('h2', null, 'Explain a request'),
     el(
       'p',
       { class: 'lead' },
@@ -60,11 +60,11 @@ export function TryView(props: TryViewProps): VNode {
           void explain();
         },
       },
-      el('label', { for: 'try-operation' }, 'Operation'),
+      el('label', { for: 'explain-operation' }, 'Operation'),
       el(
         'select',
         {
-          id: 'try-operation',
+          id: 'explain-operation',
           value: operation,
           onChange: ({ currentTarget }) => setOperation(currentTarget.value),
         },
@@ -72,9 +72,9 @@ export function TryView(props: TryViewProps): VNode {
           el('option', { key: id, value: id, selected: id === operation }, `${id} – ${method} ${template}`),
         ),
       ),
-      el('label', { for: 'try-body' }, 'V1 body'),
+      el('label', { for: 'explain-body' }, 'V1 body'),
       el('textarea', {
-        id: 'try-body',
+        id: 'explain-body',
         rows: 10,
         spellcheck: false,
         value: body,
@@ -87,7 +87,7 @@ export function TryView(props: TryViewProps): VNode {
   );
 }
 
-function explained(explanation: Explanation, { hueOf, summaryOf, say }: TryViewProps): VNode {
+function explained(explanation: Explanation, { hueOf, summaryOf, say }: ExplainViewProps): VNode {
   const { verdict, v1Request, v2Request, diff, edits, refusal, note, curl } = explanation;
   return el(
     'section',
