@@ -117,7 +117,17 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     this.sentAt = parts.now();
     if (request.body instanceof Uint8Array) this.facts.bytesOut = request.body.length;
     this.observed?.sent(request);
-    this.call = parts.upstream.send(request, this);
+    this.call = parts.upstream.send(request, this.receiver());
+  }
+
+  /** Who is told of the answer. */
+  protected receiver(): UpstreamReceiver {
+    return this;
+  }
+
+  /** True once nobody waits for an answer. */
+  get isOver(): boolean {
+    return this.settled;
   }
 
   // The client's side.
@@ -164,7 +174,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     if (this.settled) return;
     this.settled = true;
     this.status = status;
-    this.facts.upstreamMs = this.gateway.parts.now() - this.sentAt;
+    this.noteAnswered();
     this.gateway.breaker.succeeded();
     const answerHeaders = this.answerHeaders(status, endToEnd(headers, true));
     this.arrival.exchange.head(status, reason, answerHeaders);
@@ -200,6 +210,11 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     }
     this.facts.cause = fault.cause;
     this.refuse(failureForFault(fault));
+  }
+
+  /** The head of the answer is here, whether it goes out now or later. */
+  protected noteAnswered(): void {
+    this.facts.upstreamMs ??= this.gateway.parts.now() - this.sentAt;
   }
 
   /** The fields of the answer, for the client. */

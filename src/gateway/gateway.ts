@@ -5,6 +5,7 @@ import type { Entry } from '../rewrite-log/entry.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import { AttributeNames } from '../rewrite-log/attribute-names.ts';
 import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
+import { AnswerRulesInForce } from './answer-rules.ts';
 import { type Arrival, type ArrivalLimits, arrivalFailure, readArrival } from './arrival.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
@@ -26,6 +27,8 @@ export interface GatewayParts {
   readonly upstream: Upstream;
   /** The path of the origin, without a trailing slash: what stands before every target that is sent. */
   readonly originPath: string;
+  /** Host of the origin, with its port: what addresses in answers are compared with. Without it only paths are. */
+  readonly originHost?: string | undefined;
   /** Takes the entry of each exchange, once it is over. */
   readonly record: (entry: Entry) => void;
   /** Who sees exchanges beside the log, such as the inspector. */
@@ -75,6 +78,7 @@ export class Gateway {
   readonly breaker: CircuitBreaker;
   /** Lists the names in a body, for the attribute census. */
   readonly attributeNames = new AttributeNames();
+  readonly answerRules = new AnswerRulesInForce();
   /** Exchanges that are not over. */
   inFlight = 0;
 

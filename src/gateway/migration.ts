@@ -2,28 +2,22 @@ import { acceptedCodings, type Coding, readCoding } from '../http/content-coding
 import { tellForwarded } from '../http/forwarded.ts';
 import { readJsonType } from '../http/media-type.ts';
 import type { Target } from '../http/target.ts';
-import type { Operation } from '../rules/rule-book.ts';
 import { chooseApiVersion } from './api-version.ts';
 import type { Arrival } from './arrival.ts';
-import { Crossing } from './crossing.ts';
 import type { Body } from './exchange.ts';
 import { failure, failureOf } from './failure.ts';
 import type { Decoded, Gateway } from './gateway.ts';
 import { isRequestId, newTrace } from './trace-context.ts';
+import { V1Crossing } from './v1-crossing.ts';
 
 /** A V1 request on its way to V2: its target, its version header and, where rules apply, its body change. */
-export class Migration extends Crossing {
-  private readonly target: Target;
-  private readonly operation: Operation | undefined;
+export class Migration extends V1Crossing {
   private readonly bodyLimit: number;
   private coding: Coding | undefined = undefined;
 
   constructor(gateway: Gateway, arrival: Arrival, target: Target) {
-    super(gateway, arrival, 'migrate');
-    this.target = target;
-    this.operation = this.inForce.match(arrival.exchange.method, target.rest);
+    super(gateway, arrival, target);
     this.bodyLimit = gateway.options.bodyLimit ?? this.inForce.ruleBook.limits.body;
-    this.facts.operation = this.operation?.id;
   }
 
   start(): void {

@@ -18,6 +18,7 @@ export class Observed {
   private v2Request: ObservedHead | undefined = undefined;
   private v2Answer: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
   private clientAnswer: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
+  private answer: ObservedBody | undefined = undefined;
   private chunks: Uint8Array[] = [];
   private bytes = 0;
 
@@ -50,12 +51,20 @@ export class Observed {
     if (this.bytes <= this.observer.bodyLimit) this.chunks.push(chunk.slice());
   }
 
+  /** V2's own body, decoded, where the client got another one. */
+  v2Body(body: Uint8Array): void {
+    this.answer = body.length > this.observer.bodyLimit ? { withheld: 'too-large' } : { body: body.slice() };
+  }
+
   finish(entry: Entry): void {
     const { method, target, headers } = this.exchange;
     const material: Material = {
       v1Request: { method, target, headers, ...this.request },
       v2Request: this.v2Request,
-      v2Answer: this.withBody(this.v2Answer),
+      v2Answer:
+        this.answer === undefined || this.v2Answer === undefined
+          ? this.withBody(this.v2Answer)
+          : { ...this.v2Answer, ...this.answer },
       clientAnswer: this.withBody(this.clientAnswer),
     };
     this.observer.observe(entry, material);

@@ -19,6 +19,8 @@ export function entryLine(entry: Entry): string {
   }
   line += `,"verdict":"${entry.verdict}","edits":${entry.edits.length === 0 ? '[]' : listed(entry.edits)}`;
   if (entry.patch !== undefined) line += `,"patch":${listed(entry.patch)}`;
+  if (entry.answerEdits !== undefined) line += `,"answerEdits":${listed(entry.answerEdits)}`;
+  if (entry.answerNote !== undefined) line += `,"answerNote":"${entry.answerNote}"`;
   if (entry.note !== undefined) line += `,"note":${quoted(entry.note)}`;
   if (entry.failure !== undefined) line += failureMembers(entry);
   line += `,"bytesIn":${entry.bytesIn},"bytesOut":${entry.bytesOut},"answerBytes":${entry.answerBytes}`;

@@ -1,3 +1,4 @@
+import type { AnswerRecord } from '../rewrite/answer-rewrite.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 
 /** How a request crossed: V1 migrated, V2 passed unread, or neither prefix. */
@@ -38,6 +39,10 @@ export interface Entry {
   readonly verdict: Verdict;
   readonly edits: readonly EditRecord[];
   readonly patch?: readonly PatchOperation[];
+  /** What response rules did to the body of the answer; absent when they did nothing. */
+  readonly answerEdits?: readonly AnswerRecord[];
+  /** Why an answer that a response rule applies to was left as it is, such as `answer-too-large`. */
+  readonly answerNote?: string;
   /** Which policy, limit or media type left a V1 body untouched or had it refused. */
   readonly note?: string;
   /** The failure code when the gateway answered itself. */

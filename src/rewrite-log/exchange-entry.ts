@@ -1,3 +1,4 @@
+import type { AnswerRecord } from '../rewrite/answer-rewrite.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 import type { ApiVersionReason, Entry, Route, Verdict } from './entry.ts';
 import { redactTarget } from './redact-target.ts';
@@ -16,6 +17,8 @@ export interface EntryFacts {
   verdict: Verdict;
   edits: readonly EditRecord[];
   patch?: readonly PatchOperation[] | undefined;
+  answerEdits?: readonly AnswerRecord[];
+  answerNote?: string;
   note?: string | undefined;
   operation?: string | undefined;
   apiVersion?: { readonly sent: string; readonly why: ApiVersionReason } | undefined;
@@ -64,6 +67,8 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
   if (facts.operation !== undefined) entry.operation = facts.operation;
   if (facts.apiVersion !== undefined) entry.apiVersion = facts.apiVersion;
   if (facts.patch !== undefined) entry.patch = facts.patch;
+  if (facts.answerEdits !== undefined) entry.answerEdits = facts.answerEdits;
+  if (facts.answerNote !== undefined) entry.answerNote = facts.answerNote;
   if (facts.note !== undefined) entry.note = facts.note;
   if (facts.failure !== undefined) entry.failure = facts.failure;
   if (facts.cause !== undefined) entry.cause = facts.cause;

@@ -63,6 +63,11 @@ export class ResponsePlan {
     });
   }
 
+  /** True when no rule is about any answer to the operation. */
+  get isEmpty(): boolean {
+    return this.#rules.length === 0;
+  }
+
   /** True when some rule is about answers with this status; `deprecated` tells whether the request used such attributes. */
   appliesTo(status: number, deprecated: boolean): boolean {
     return this.#rules.some(

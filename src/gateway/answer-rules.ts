@@ -1,0 +1,22 @@
+import { DeprecatedAttributes } from '../rewrite/deprecated-attributes.ts';
+import { compileResponsePlans, type ResponsePlans } from '../rewrite/response-plan.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
+
+/** What the answers to V1 clients need of a rule book. */
+export interface AnswerRules {
+  readonly plans: ResponsePlans;
+  readonly deprecated: DeprecatedAttributes;
+}
+
+/** Keeps what was compiled of the rule book in force; a new rule book is compiled with its first exchange. */
+export class AnswerRulesInForce {
+  #book: RuleBook | undefined;
+  #rules: AnswerRules | undefined;
+
+  of(book: RuleBook): AnswerRules {
+    if (this.#rules !== undefined && this.#book === book) return this.#rules;
+    this.#book = book;
+    this.#rules = { plans: compileResponsePlans(book), deprecated: new DeprecatedAttributes() };
+    return this.#rules;
+  }
+}

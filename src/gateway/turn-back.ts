@@ -1,0 +1,51 @@
+import { mapLinkTargets } from '../http/link-targets.ts';
+
+/** Where V2 is and how the client addressed the gateway. */
+export interface Places {
+  /** Host of V2, with a port that is not the scheme's own; undefined when it is not known. */
+  readonly upstreamHost: string | undefined;
+  /** What stands before every target that is sent, without a trailing slash. */
+  readonly upstreamPath: string;
+  /** Such as `https://gateway.example`; undefined for a client that sent no `Host`. */
+  readonly gateway: string | undefined;
+}
+
+/**
+ * Has `Location`, `Content-Location` and `Link` of an answer lead a V1 client back to V1, in place: `/api/v2/` of the
+ * upstream becomes `/api/v1/` of the gateway, and every other character stays (rewriting contract §4).
+ */
+export function turnBack(headers: string[], places: Places): void {
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at]?.toLowerCase() ?? '';
+    const value = headers[at + 1] ?? '';
+    if (name === 'location' || name === 'content-location') headers[at + 1] = turnedBack(value, places);
+    if (name === 'link') headers[at + 1] = mapLinkTargets(value, (target) => turnedBack(target, places));
+  }
+}
+
+/** The address for the client; the very text when it leads anywhere else than below `/api/v2` of the upstream. */
+export function turnedBack(uri: string, places: Places): string {
+  const absolute = /^(?:(https?):)?\/\/([^/?#]*)(.*)$/is.exec(uri);
+  if (absolute === null) return turnedPath(uri, places.upstreamPath) ?? uri;
+  const [, scheme, host = '', path = ''] = absolute;
+  if (places.upstreamHost === undefined || !isHost(host, scheme, places.upstreamHost)) return uri;
+  const turned = turnedPath(path, places.upstreamPath);
+  if (turned === undefined) return uri;
+  if (places.gateway === undefined) return turned;
+  // `//host/path` leaves the scheme to the reader, and goes on doing so.
+  return (scheme === undefined ? places.gateway.replace(/^https?:/, '') : places.gateway) + turned;
+}
+
+function turnedPath(path: string, base: string): string | undefined {
+  const prefix = `${base}/api/v2`;
+  if (!path.startsWith(prefix)) return undefined;
+  const rest = path.slice(prefix.length);
+  return rest === '' || /^[/?#]/.test(rest) ? `/api/v1${rest}` : undefined;
+}
+
+/** Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared. */
+function isHost(host: string, scheme: string | undefined, upstream: string): boolean {
+  const lower = host.toLowerCase();
+  if (lower === upstream) return true;
+  return lower === `${upstream}:${scheme?.toLowerCase() === 'http' ? 80 : 443}`;
+}

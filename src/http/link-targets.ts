@@ -1,0 +1,6 @@
+/** Changes each target of a `Link` value (RFC 8288 §3): what stands in angle brackets outside of quotes. All else is kept. */
+export function mapLinkTargets(value: string, change: (target: string) => string): string {
+  return value.replaceAll(/"(?:[^"\\]|\\.)*"|<([^<>]*)>/g, (piece, target: string | undefined) =>
+    target === undefined ? piece : `<${change(target)}>`,
+  );
+}
