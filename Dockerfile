@@ -1,0 +1,40 @@
+# syntax=docker/dockerfile:1
+# docker build -t capture-gateway .
+# With bill of materials and provenance: docker buildx build --sbom=true --provenance=mode=max -t <registry>/capture-gateway --push .
+
+FROM node:24.21.0-trixie-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json ./
+COPY config config
+COPY src src
+RUN node config/build.ts
+
+FROM node:24.21.0-trixie-slim AS modules
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts
+
+FROM gcr.io/distroless/nodejs24-debian13:nonroot
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="capture-gateway" \
+      org.opencontainers.image.description="A V1-to-V2 migration proxy gateway that edits JSON by bytes, and shows what it changed." \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.base.name="gcr.io/distroless/nodejs24-debian13:nonroot"
+WORKDIR /app
+COPY --from=modules /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY package.json LICENSE ./
+COPY config/rules.yaml config/rules.schema.json config/
+# Inside a container the port is only as open as its publisher makes it. The admin listener stays on loopback.
+ENV NODE_ENV=production \
+    GATEWAY_LISTEN=0.0.0.0:8080
+USER 65532:65532
+EXPOSE 8080 8081
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["/nodejs/bin/node", "dist/cli/health.js"]
+ENTRYPOINT ["/nodejs/bin/node", "dist/cli/main.js"]
+CMD ["serve"]
