@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { turnBack, turnedBack, type Places } from '../../src/gateway/turn-back.ts';
+
+const places: Places = {
+  upstreamHost: 'captur3d.io',
+  upstreamPath: '',
+  gateway: 'https://gateway.example:8443',
+};
+
+test.each([
+  ['https://captur3d.io/api/v2/clients/1', 'https://gateway.example:8443/api/v1/clients/1'],
+  ['http://CAPTUR3D.io/api/v2/clients?a=%20#x', 'https://gateway.example:8443/api/v1/clients?a=%20#x'],
+  ['https://captur3d.io:443/api/v2', 'https://gateway.example:8443/api/v1'],
+  ['http://captur3d.io:80/api/v2/', 'https://gateway.example:8443/api/v1/'],
+  ['//captur3d.io/api/v2/x', '//gateway.example:8443/api/v1/x'],
+  ['/api/v2/x', '/api/v1/x'],
+])('%s leads back: %s', (uri, expected) => {
+  expect(turnedBack(uri, places)).toBe(expected);
+});
+
+// Attack: an answer that names another host, which the gateway would make its own by reading it loosely.
+test.each([
+  'https://captur3d.io.evil.test/api/v2/x',
+  'https://captur3d.io@evil.test/api/v2/x',
+  'https://evil@captur3d.io/api/v2/x',
+  'https://captur3d.io:8080/api/v2/x',
+  'ftp://captur3d.io/api/v2/x',
+  'https:/api/v2/x',
+  'https://captur3d.io/api/v20/x',
+  'https://captur3d.io/API/V2/x',
+  '/x/api/v2/',
+  'api/v2/x',
+  '',
+])('%s stays', (uri) => {
+  expect(turnedBack(uri, places)).toBe(uri);
+});
+
+test('an upstream below a path, and one whose host is not known', () => {
+  const below = { ...places, upstreamPath: '/base' };
+  expect(turnedBack('https://captur3d.io/base/api/v2/x', below)).toBe(
+    'https://gateway.example:8443/api/v1/x',
+  );
+  expect(turnedBack('/api/v2/x', below)).toBe('/api/v2/x');
+  expect(turnedBack('https://captur3d.io/api/v2/x', { ...places, upstreamHost: undefined })).toBe(
+    'https://captur3d.io/api/v2/x',
+  );
+});
+
+test('a client without Host gets a path', () => {
+  expect(turnedBack('https://captur3d.io/api/v2/x', { ...places, gateway: undefined })).toBe('/api/v1/x');
+});
+
+test('every Link of a list is looked at, in quotes nothing is', () => {
+  const headers = [
+    'LINK',
+    '<//captur3d.io/api/v2/a>;rel=a;title="<\\"/api/v2/b>",</api/v2/c>',
+    'X',
+    '/api/v2/',
+  ];
+  turnBack(headers, places);
+  expect(headers).toEqual([
+    'LINK',
+    '<//gateway.example:8443/api/v1/a>;rel=a;title="<\\"/api/v2/b>",</api/v1/c>',
+    'X',
+    '/api/v2/',
+  ]);
+});
