@@ -25,6 +25,13 @@ const patchOperation = z.strictObject({
   value: z.exactOptional(z.unknown()).describe('Only of what the gateway made; never a value of the body.'),
 });
 
+const answerRecord = z.strictObject({
+  change: z.string().describe('The id of the change in the rule book.'),
+  rule: z.enum(['alias', 'flatten', 'deprecations', 'alias-errors']),
+  from: z.exactOptional(pointer).describe("Where it was copied from in V2's answer (RFC 6901)."),
+  path: pointer.describe("What was added or changed in the client's answer (RFC 6901)."),
+});
+
 /** One line of the rewrite log, strictly: a member that is not named here is a fault. */
 export const entrySchema = z
   .strictObject({
@@ -50,6 +57,12 @@ export const entrySchema = z
     patch: z
       .exactOptional(z.array(patchOperation).readonly())
       .describe('RFC 6902, from the V1 body to the V2 body.'),
+    answerEdits: z
+      .exactOptional(z.array(answerRecord).readonly())
+      .describe('What response rules did to the answer.'),
+    answerNote: z
+      .exactOptional(z.string())
+      .describe('Why an answer that a response rule applies to was left as it is.'),
     note: z.exactOptional(z.string()).describe('Which policy, limit or media type decided.'),
     failure: z.exactOptional(z.string()).describe('The code when the gateway answered itself.'),
     cause: z.exactOptional(z.string()).describe("The system's name for what went wrong upstream."),
