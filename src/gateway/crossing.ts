@@ -7,6 +7,7 @@ import type { Arrival } from './arrival.ts';
 import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import { type Failure, failure } from './failure.ts';
 import type { Gateway } from './gateway.ts';
+import { GuardedOwner, GuardedReceiver } from './guard.ts';
 import type { InForce } from './in-force.ts';
 import { Observed } from './observed.ts';
 import { isRequestId, readTraceparent } from './trace-context.ts';
@@ -69,7 +70,24 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     this.observed =
       observer === undefined || wanted === 'nothing' ? undefined : new Observed(observer, exchange);
     gateway.inFlight += 1;
-    exchange.attach(this);
+    exchange.attach(new GuardedOwner(this, this.stumble));
+  }
+
+  /** Ends the exchange at a bug: the operator is told what, the client only that there was one. */
+  readonly stumble = (error: unknown): void => {
+    this.gateway.parts.surprised(error);
+    this.call?.abort();
+    if (this.settled) this.arrival.exchange.breakOff();
+    else this.refuse(failure('internal'));
+  };
+
+  /** Does something outside the calls of adapters; a bug in it ends this exchange only. */
+  attempt(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.stumble(error);
+    }
   }
 
   /** Answers in the gateway's own name, unless an answer is on its way already. */
@@ -117,7 +135,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     this.sentAt = parts.now();
     if (request.body instanceof Uint8Array) this.facts.bytesOut = request.body.length;
     this.observed?.sent(request);
-    this.call = parts.upstream.send(request, this.receiver());
+    this.call = parts.upstream.send(request, new GuardedReceiver(this.receiver(), this.stumble));
   }
 
   /** Who is told of the answer. */
@@ -204,7 +222,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     const { request } = this;
     if (request !== undefined && mayResend(request, fault, this.facts.attempts)) {
       this.gateway.parts.after(resendDelay(this.facts.attempts, this.gateway.parts.random()), () =>
-        this.send(request),
+        this.attempt(() => this.send(request)),
       );
       return;
     }

@@ -113,7 +113,8 @@ export class Gateway {
   migrate(arrival: Arrival): Exchange['answered'] {
     const target = readTarget(arrival.exchange.target);
     if (target.fault !== undefined || target.prefix !== '/api/v1') return this.refuseTarget(arrival);
-    new Migration(this, arrival, target).start();
+    const crossing = new Migration(this, arrival, target);
+    crossing.attempt(() => crossing.start());
     return arrival.exchange.answered;
   }
 
@@ -121,7 +122,8 @@ export class Gateway {
   pass(arrival: Arrival): Exchange['answered'] {
     const target = readTarget(arrival.exchange.target);
     if (target.fault !== undefined || target.prefix !== '/api/v2') return this.refuseTarget(arrival);
-    new Pass(this, arrival).start();
+    const crossing = new Pass(this, arrival);
+    crossing.attempt(() => crossing.start());
     return arrival.exchange.answered;
   }
 

@@ -44,7 +44,9 @@ export class Migration extends V1Crossing {
       this.rewrite(body, body);
       return;
     }
-    this.gateway.parts.decode(this.coding, body, this.bodyLimit, (decoded) => this.decoded(body, decoded));
+    this.gateway.parts.decode(this.coding, body, this.bodyLimit, (decoded) =>
+      this.attempt(() => this.decoded(body, decoded)),
+    );
   }
 
   /** The body crosses as it came. */
