@@ -82,6 +82,7 @@ function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: Draft
   const holder = new DraftMember(rule.under, -1, first.place, first.hasDelimiter, object);
   const made = new DraftObject(-1, holder);
   holder.hasLead = first.hasLead;
+  holder.isMoved = first.isMoved;
   holder.value = made;
   first.hasLead = false;
   run.codes.push(rule.code + MADE);

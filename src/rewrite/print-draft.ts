@@ -7,7 +7,7 @@ import { DraftObject, type Draft, type DraftArray, type DraftMember } from './dr
 export function printDraft(draft: Draft, from: number, keys: KeyCache): readonly Edit[] {
   const printer = new Printer(draft, keys);
   printer.keep(from, draft.tape[START] ?? 0);
-  printer.object(draft.root, false);
+  printer.root(draft.root);
   printer.keep(draft.tape[END] ?? 0, draft.bytes.length);
   return printer.finish();
 }
@@ -16,6 +16,7 @@ export function printDraft(draft: Draft, from: number, keys: KeyCache): readonly
 export type KeyCache = Map<number, { readonly key: Uint8Array; readonly opening: Uint8Array }>;
 
 const NOTHING = new Uint8Array();
+const OPEN = Uint8Array.of(0x7b);
 const CLOSE = Uint8Array.of(0x7d);
 const COMMA = Uint8Array.of(0x2c);
 const COLON = Uint8Array.of(0x3a);
@@ -34,10 +35,21 @@ class Printer {
     this.#keys = keys;
   }
 
+  /** Keeps original bytes in their place; what stands before a byte that was kept already is copied. */
   keep(start: number, end: number): void {
     if (start === end) return;
+    if (start < this.#at) {
+      this.#pending.push(this.#draft.bytes.subarray(start, end));
+      return;
+    }
     if (start > this.#at || this.#pending.length > 0) this.#edit(start);
     this.#at = end;
+  }
+
+  root(object: DraftObject): void {
+    // The bracket of a made object is printed with its key, and the body has none.
+    if (object.node < 0) this.#pending.push(OPEN);
+    this.object(object, false);
   }
 
   object(object: DraftObject, isCopy: boolean): void {

@@ -22,6 +22,50 @@ const RULES: readonly RequestRule[] = [
   { rule: 'strip', members: ['x', 'lat'], in: ['x', '*'] },
   { rule: 'nest', members: ['legacy', 'x'], in: ['x', '*', 'property'], under: 'y' },
 ];
+const name = fc.constantFrom('a', 'b', 'c');
+const path = fc.array(fc.constantFrom('a', 'b', 'c', '*'), { maxLength: 3 });
+const members = fc.subarray(['a', 'b', 'c'], { minLength: 1 });
+const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
+  fc.record({ rule: fc.constant('unwrap' as const), member: name }),
+  fc
+    .record({
+      rule: fc.constant('nest' as const),
+      members,
+      in: path,
+      under: fc.constantFrom('a', 'b', 'c', 'd'),
+    })
+    .filter(({ members, under }) => !members.includes(under)),
+  fc
+    .record({
+      rule: fc.constant('rename' as const),
+      member: name,
+      in: path,
+      to: fc.constantFrom('a', 'b', 'c', 'd'),
+    })
+    .filter(({ member, to }) => member !== to),
+  fc.record({ rule: fc.constantFrom('strip' as const, 'only' as const), members, in: path }),
+);
+const anyRules = fc.array(anyRule, { minLength: 1, maxLength: 6 });
+const leaf = fc.constantFrom('0', ' 10.50', '"\\u0061"', '{}', '[ ]', 'null');
+const small = fc.letrec<{ value: string; object: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    leaf,
+    tie('object'),
+    fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(' , ')}]`),
+  ),
+  object: fc
+    .array(
+      fc.tuple(fc.constantFrom('', ' ', '\n'), fc.constantFrom('a', 'b', 'c', 'd', '\\u0061'), tie('value')),
+      {
+        maxLength: 5,
+      },
+    )
+    .map(
+      (all) =>
+        `{${all.map(([space, key, value]) => `${space}"${key}"${space}: ${value}${space}`).join(',')}}`,
+    ),
+})).object;
 const someRules = fc.subarray([...RULES], { minLength: 1, maxLength: 6 });
 const orderedRules = someRules.chain((rules) => fc.shuffledSubarray(rules, { minLength: rules.length }));
 const policies = fc.record({
@@ -39,10 +83,11 @@ function ruleByRule(
   rules: readonly RequestRule[],
   policies: Parameters<typeof planOf>[1],
   text: string,
+  planFor = plan,
 ): string {
   let body: Uint8Array = bytesOf(text);
   for (const rule of rules) {
-    const outcome = plan([rule], policies).rewrite(body);
+    const outcome = planFor([rule], policies).rewrite(body);
     if (outcome.verdict === 'refused') return outcomeText(outcome);
     ({ body } = outcome);
   }
@@ -71,6 +116,24 @@ test('one reading equals rule by rule, byte for byte', () => {
     }),
     runs,
   );
+}, 240_000);
+
+test('one reading equals rule by rule for any rules, in any order', () => {
+  let rewritten = 0;
+  fc.assert(
+    fc.property(
+      fc.array(anyRule, { minLength: 1, maxLength: 6 }),
+      policies,
+      small,
+      (rules, policies, text) => {
+        const outcome = planOf(rules, policies).rewrite(bytesOf(text));
+        if (outcome.verdict === 'rewritten') rewritten += 1;
+        expect(outcomeText(outcome)).toBe(ruleByRule(rules, policies, text, planOf));
+      },
+    ),
+    { numRuns: 40_000 },
+  );
+  expect(rewritten).toBeGreaterThan(10_000);
 }, 240_000);
 
 test('bytes outside the edits are identical, edits are in order, the outcome parses', () => {
@@ -129,7 +192,7 @@ test('what is accepted is what a strict parser accepts', () => {
 
 test('the patch, applied by an independent library, gives the V2 body; records point where they say', () => {
   fc.assert(
-    fc.property(orderedRules, anyDocument, (rules, text) => {
+    fc.property(fc.oneof(orderedRules, anyRules), fc.oneof(anyDocument, small), (rules, text) => {
       // The library refuses to write __proto__; a name that occurs twice is one member to a patch.
       const outcome = plan(rules, {}).rewrite(bytesOf(text));
       if (outcome.verdict !== 'rewritten' || text.includes('__proto__') || text.includes('\\u005f')) return;
@@ -146,6 +209,23 @@ test('the patch, applied by an independent library, gives the V2 body; records p
       }
     }),
     runs,
+  );
+}, 240_000);
+
+test('records remembered from other bodies are those written down for this one', () => {
+  fc.assert(
+    fc.property(
+      anyRules,
+      policies,
+      fc.array(small, { minLength: 2, maxLength: 8 }),
+      (rules, policies, texts) => {
+        const shared = planOf(rules, policies);
+        for (const text of texts) {
+          expect(shared.rewrite(bytesOf(text))).toEqual(planOf(rules, policies).rewrite(bytesOf(text)));
+        }
+      },
+    ),
+    { numRuns: 20_000 },
   );
 }, 240_000);
 
