@@ -46,7 +46,10 @@ export class BodyKnowledge {
     }
     if (rule.rule !== 'only' || stale.length > 0) return stale;
     const { closed, members: known } = reach(this.#root, inside);
-    const left = [...known].filter(([name, facts]) => facts.loss === undefined && !seen.has(name));
+    // What was unwrapped is gone as far as people mean, but the wrapper may have held a member of its own name.
+    const left = [...known].filter(
+      ([name, { loss }]) => (loss === undefined || loss.how === 'unwrap') && !seen.has(name),
+    );
     if (closed === undefined || left.length > 0) return stale;
     const none = `since change "${closed.change}", nothing else is left in ${printPath(inside)}`;
     return [{ part: 'inside', reason: `${none}; take one of the two away` }];

@@ -37,7 +37,8 @@ export class SourceDocument {
     this.#root = document.contents;
     const broken = syntaxFaults(document);
     const values = new Values((node) => this.#at(offsetOf(node)));
-    this.value = broken.length === 0 ? values.of(document.contents, 0) : undefined;
+    const value = broken.length === 0 ? values.of(document.contents, 0) : undefined;
+    this.value = values.hasGaps ? undefined : value;
     this.#targets = values.targets;
     this.faults = [
       ...broken.map(({ offset, message }) => ({ ...this.#at(offset), message })),
@@ -68,6 +69,8 @@ export class SourceDocument {
 /** Turns nodes into plain values: it keeps count of what aliases add, and says what no rule book may hold. */
 class Values {
   readonly faults: TextFault[] = [];
+  /** True when a part could not be read: what would be said of the hole is no news. */
+  hasGaps = false;
   /** What each alias stands for. */
   readonly targets = new Map<unknown, Node>();
   readonly #anchors = new Map<string, Node>();
@@ -81,7 +84,7 @@ class Values {
   }
 
   of(node: unknown, depth: number): unknown {
-    if (depth > 64) return this.#fault(node, 'nested deeper than 64 levels; no rule book is');
+    if (depth > 64) return this.#gap(node, 'nested deeper than 64 levels; no rule book is');
     if (this.#copying > 0) this.#copied += 1;
     if (isAlias(node)) return this.#copy(node, node.source, depth);
     if (isScalar(node)) {
@@ -125,10 +128,10 @@ class Values {
   /** A few lines of aliases of aliases can stand for more values than memory holds. */
   #copy(alias: Node, name: string, depth: number): unknown {
     const target = this.#anchors.get(name);
-    if (target === undefined) return this.#fault(alias, `no anchor "&${name}" stands before this alias`);
-    if (this.#open.has(target)) return this.#fault(alias, `"*${name}" stands inside its own anchor`);
+    if (target === undefined) return this.#gap(alias, `no anchor "&${name}" stands before this alias`);
+    if (this.#open.has(target)) return this.#gap(alias, `"*${name}" stands inside its own anchor`);
     if (this.#copied > 100_000) {
-      if (this.#copied < Infinity) this.#fault(alias, 'aliases add more than 100,000 values; write them out');
+      if (this.#copied < Infinity) this.#gap(alias, 'aliases add more than 100,000 values; write them out');
       this.#copied = Infinity;
       return null;
     }
@@ -144,9 +147,14 @@ class Values {
     if (this.#copying === 0) this.#anchors.set(anchor, node);
   }
 
-  #fault(node: unknown, message: string): null {
-    this.faults.push({ ...this.#position(node), message });
+  #gap(node: unknown, message: string): null {
+    this.hasGaps = true;
+    this.#fault(node, message);
     return null;
+  }
+
+  #fault(node: unknown, message: string): void {
+    this.faults.push({ ...this.#position(node), message });
   }
 }
 

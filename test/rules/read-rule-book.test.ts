@@ -1,0 +1,440 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { readRuleBook } from '../../src/rules/read-rule-book.ts';
+import { sources } from './arbitrary-source.ts';
+import { bookIn, faultsIn, messagesIn, withChanges } from './reading.ts';
+
+describe('what a source means', () => {
+  test.each<[rule: string, meaning: object[]]>([
+    ['unwrap: data', [{ rule: 'unwrap', member: 'data' }]],
+    ['{ nest: [x, y], under: z }', [{ rule: 'nest', members: ['x', 'y'], in: [], under: 'z' }]],
+    [
+      '{ nest: [x], in: p.*.q, under: z }',
+      [{ rule: 'nest', members: ['x'], in: ['p', '*', 'q'], under: 'z' }],
+    ],
+    ['{ rename: x, to: y }', [{ rule: 'rename', member: 'x', in: [], to: 'y' }]],
+    ['{ rename: p.x, to: y }', [{ rule: 'rename', member: 'x', in: ['p'], to: 'y' }]],
+    ['{ rename: q.x, in: p.*, to: y }', [{ rule: 'rename', member: 'x', in: ['p', '*', 'q'], to: 'y' }]],
+    ['strip: x', [{ rule: 'strip', members: ['x'], in: [] }]],
+    ['strip: []', []],
+    [
+      'strip: [x, p.y, z, p.q.w, p.v]',
+      [
+        { rule: 'strip', members: ['x', 'z'], in: [] },
+        { rule: 'strip', members: ['y', 'v'], in: ['p'] },
+        { rule: 'strip', members: ['w'], in: ['p', 'q'] },
+      ],
+    ],
+    ['{ strip: q.x, in: p }', [{ rule: 'strip', members: ['x'], in: ['p', 'q'] }]],
+    ['{ only: [x, y], in: p }', [{ rule: 'only', members: ['x', 'y'], in: ['p'] }]],
+    ['strip: [a\\.b, c\\\\]', [{ rule: 'strip', members: ['a.b', 'c\\'], in: [] }]],
+    ['{ rename: "a\\\\.b.c", to: x }', [{ rule: 'rename', member: 'c', in: ['a.b'], to: 'x' }]],
+  ])('request rule %s', async (rule, meaning) => {
+    const book = await bookIn(withChanges(`- { id: c, summary: s, on: every, request: [\n ${rule} ] }`));
+    expect(book.changes[0]?.request).toEqual(meaning);
+  });
+
+  test.each<[rule: string, meaning: object]>([
+    ['{ alias: data.x, as: y }', { rule: 'alias', path: ['data', 'x'], as: 'y', status: ['2xx'] }],
+    ['{ alias: data.x, as: y, status: 201 }', { rule: 'alias', path: ['data', 'x'], as: 'y', status: [201] }],
+    ['flatten: data.a', { rule: 'flatten', path: ['data', 'a'], members: undefined, status: ['2xx'] }],
+    [
+      '{ flatten: a, members: [x], status: [2xx, 404] }',
+      { rule: 'flatten', path: ['a'], members: ['x'], status: ['2xx', 404] },
+    ],
+    ['deprecations: data.d', { rule: 'deprecations', path: ['data', 'd'], status: ['2xx'] }],
+    ['alias-errors: true', { rule: 'alias-errors', status: ['4xx', '5xx'] }],
+    ['{ alias-errors: true, status: 422 }', { rule: 'alias-errors', status: [422] }],
+  ])('response rule %s', async (rule, meaning) => {
+    const book = await bookIn(withChanges(`- { id: c, summary: s, on: [g], response: [ ${rule} ] }`));
+    expect(book.changes[0]?.response).toEqual([meaning]);
+  });
+
+  test('short and long form of an operation, and what is said of a change', async () => {
+    const book = await bookIn(`{ "$schema": "./rules.schema.json", "version": "2025-06-30",
+      "operations": { "a": "POST /a", "b": { "match": "PATCH /b/{id}", "assumed": true } },
+      "policies": { "flat": "forward" }, "limits": { "depth": 9 },
+      "changes": [{ "id": "c", "summary": "s", "on": ["b", "a"], "assumed": true,
+        "request": [{ "unwrap": "data" }], "policies": { "wrapper": "forward" } }] }`);
+    expect(book).toMatchObject({
+      version: '2025-06-30',
+      operations: [
+        { id: 'a', method: 'POST', template: '/a', assumed: false },
+        { id: 'b', method: 'PATCH', template: '/b/{id}', assumed: true },
+      ],
+      changes: [{ id: 'c', on: ['b', 'a'], policies: { wrapper: 'forward' }, assumed: true }],
+      policies: { flat: 'forward', siblings: 'drop' },
+      limits: { depth: 9, body: 10_485_760, response: 10_485_760 },
+    });
+  });
+});
+
+describe('YAML', () => {
+  test('keeps days, yes, no and on as the texts they are', async () => {
+    const book = await bookIn(
+      withChanges(`- { id: no, summary: yes, on: every, request: [ strip: [no, y, off, 2025-01-01] ] }`),
+    );
+    expect(book.version).toBe('2025-01-01');
+    expect(book.changes[0]).toMatchObject({
+      id: 'no',
+      summary: 'yes',
+      on: 'every',
+      request: [{ members: ['no', 'y', 'off', '2025-01-01'] }],
+    });
+  });
+
+  test('has anchors, which are the values they stand for', async () => {
+    const book = await bookIn(
+      withChanges(`- { id: c, summary: s, on: [a], request: [ { nest: &n [x, y], in: p, under: z } ] }
+- { id: d, summary: s, on: [b], request: [ { nest: *n, in: q, under: z } ] }`),
+    );
+    expect(book.changes[1]?.request).toEqual([{ rule: 'nest', members: ['x', 'y'], in: ['q'], under: 'z' }]);
+  });
+
+  test.each<[what: string, text: string, fault: string]>([
+    [
+      'a key twice',
+      'version: 2025-01-01\nchanges: []\nversion: 2025-02-01',
+      '3:1 the key "version" is there already, in line 1; keep one of them',
+    ],
+    [
+      'a key twice, in JSON',
+      '{ "version": "2025-01-01", "changes": [],\n\t"changes": [] }',
+      '2:2 the key "changes" is there already, in line 1; keep one of them',
+    ],
+    [
+      'a key twice, spelled with an escape',
+      '{"version":"2025-01-01","changes":[],"ch\\u0061nges":[]}',
+      '1:38 the key "changes" is there already, in line 1; keep one of them',
+    ],
+    ['a tag', 'version: !day 2025-01-01\nchanges: []', '1:10 cannot be read as YAML: Unresolved tag: !day'],
+    [
+      'YAML 1.1, in which on is true',
+      '%YAML 1.1\n---\nversion: 2025-01-01\nchanges: []',
+      '1:1 says it is YAML 1.1; take out the directive: YAML 1.2 is read',
+    ],
+    [
+      'a second document',
+      'version: 2025-01-01\nchanges: []\n---\na: b',
+      '3:1 a second document begins here; keep one in the file',
+    ],
+    [
+      'a broken mapping',
+      'version: 2025-01-01\nchanges: [',
+      '2:11 cannot be read as YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
+    ],
+    ['a key that is a list', '? [version]\n: 2025-01-01', '1:3 a key must be a plain name'],
+    ['an alias of nothing', 'version: *day\nchanges: []', '1:10 no anchor "&day" stands before this alias'],
+    ['an alias of itself', 'version: 2025-01-01\nchanges: &c [*c]', '2:14 "*c" stands inside its own anchor'],
+    [
+      'an object that poisons others',
+      'version: 2025-01-01\nchanges: []\n__proto__: { limits: 1 }',
+      '3:1 nothing in a rule book can be called "__proto__"; take another name',
+    ],
+    ['a text', 'rules', '1:1 the rule book must be a mapping, not "rules"'],
+    ['nothing', '', '1:1 the rule book must be a mapping, not nothing'],
+    ['only a comment', '# nothing\n', '1:1 the rule book must be a mapping, not nothing'],
+  ])('%s is a fault', async (_, text, fault) => {
+    expect(await faultsIn(text)).toContain(fault);
+  });
+
+  // Attack: nine lines of aliases of aliases stand for a billion values and fill the memory.
+  test('aliases of aliases are counted', async () => {
+    const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]'];
+    for (let k = 1; k < 10; k += 1) {
+      lines.push(`a${k}: &a${k} [${Array.from({ length: 10 }, () => `*a${k - 1}`).join()}]`);
+    }
+    const messages = await messagesIn(lines.join('\n'));
+    expect(messages).toEqual(['aliases add more than 100,000 values; write them out']);
+  });
+
+  // Attack: a hundred thousand brackets exhaust the stack of a reader that calls itself.
+  test.each([100, 100_000])('%i levels are too deep', async (levels) => {
+    const messages = await messagesIn(`version: ${'['.repeat(levels)}${']'.repeat(levels)}`);
+    expect(messages).toEqual([
+      expect.stringMatching(/^nested (?:deeper than 64 levels|too deep to be read); no rule book is$/),
+    ]);
+  });
+});
+
+describe('faults', () => {
+  test('come all at once, in the order of the text, whatever finds them', async () => {
+    const text = `version: 2025-02-30
+opperations: {}
+operations:
+  create: POST /clients
+  b: { match: post /x, asumed: true }
+  c: POST /clients/
+changes:
+  - id: first
+    summary: 5
+    on: every
+    request:
+      - { strp: x }
+  - id: second
+    summary: s
+    on: [create, creat, b]
+    request:
+      - unwrap: data
+    policies: { conflict: v1 }
+limits: { depth: 0 }
+`;
+    expect(await faultsIn(text)).toEqual([
+      '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
+      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, version, operations, changes, policies, limits',
+      '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
+      '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed',
+      '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
+      '9:14 changes[0].summary must be a text, not 5; put it in quotes',
+      '12:9 changes[0].request[0] is no rule: it needs unwrap, nest, rename, strip or only; did you mean "strip"?',
+      '15:18 change "second": operation "creat" is not among the operations; did you mean "create"?',
+      '18:17 change "second": the policy conflict is for nest, rename, and this change has none; take it away',
+      '19:18 limits.depth must be at least 1, not 0',
+    ]);
+  });
+
+  test.each<[source: string, message: string]>([
+    ['{}', 'version is missing; write version: 2025-01-01'],
+    ['{}', 'changes is missing; write changes: and a list of them'],
+    ['version: 2024-12-31', 'version "2024-12-31" must be a real day, not before 2025-01-01'],
+    ['version: 2025-1-1', 'version "2025-1-1" must be a day, YYYY-MM-DD'],
+    ['version: 20250101', 'version must be a text, not 20250101; put it in quotes'],
+    ['operations: { every: POST /a }', 'operations.every is the word for all operations; take another'],
+    [
+      'operations: { a: 5 }',
+      'operations.a must be a method and a path, such as "POST /clients", or a mapping with match, not 5',
+    ],
+    [
+      'operations: { a: POST clients }',
+      'operation "a": the path "clients" begins without a slash; write /clients, say',
+    ],
+    [
+      'operations: { a: POST /api/v1/clients }',
+      'operation "a": the path "/api/v1/clients" holds the prefix; write what follows /api/v1 only',
+    ],
+    [
+      'operations: { a: POST /clients?x=1 }',
+      'operation "a": the path "/clients?x=1" holds a query or a fragment; only the path is matched, so leave it out',
+    ],
+    [
+      'operations: { a: POST /clients.json }',
+      'operation "a": the path "/clients.json" ends with .json; leave it out: both spellings match',
+    ],
+    [
+      'operations: { a: POST /a//b }',
+      'operation "a": the path "/a//b" holds an empty segment; no request has one, so leave it out',
+    ],
+    [
+      'operations: { a: POST /a/../b }',
+      'operation "a": the path "/a/../b" holds a dot segment; such requests are refused',
+    ],
+    [
+      'operations: { a: "POST /a/x{id}" }',
+      'operation "a": the path "/a/x{id}" holds "x{id}"; a parameter is a whole segment, such as {id}',
+    ],
+    [
+      'operations: { a: POST /ä }',
+      `operation "a": the path "/ä" holds "ä", which no path can; percent-encode what is not a letter, a digit or one of -._~!$&'()*+,=:@`,
+    ],
+    [
+      'operations: { a: "PATCH /p/{id}", b: "PATCH /p/{x}" }',
+      'operation "b": PATCH /p/{x} matches the same requests as "a"; take one of them away',
+    ],
+    [
+      'operations: { a: POST /abc, b: POST /a%62c }',
+      'operation "b": POST /a%62c matches the same requests as "a"; take one of them away',
+    ],
+    [
+      'policies: { flat: migrat }',
+      'policies.flat must be migrate, refuse or forward, not "migrat"; did you mean "migrate"?',
+    ],
+    ['limits: { body: 1.5 }', 'limits.body must be a whole number, not 1.5'],
+    ['limits: { body: 10 MiB }', 'limits.body must be a number, not "10 MiB"'],
+  ])('of a book: %s', async (source, message) => {
+    expect(await messagesIn(source)).toContain(message);
+  });
+
+  test.each<[change: string, message: string]>([
+    [
+      'on: evry, request: []',
+      'changes[0].on must be the word every or a list of operation ids, not "evry"; write on: every, or on: and a list of operation ids',
+    ],
+    ['on: [], request: []', 'changes[0].on is an empty list; name at least one, or leave the line out'],
+    ['on: [every], request: []', 'change "c": "every" stands alone; write on: every'],
+    ['on: [a, a], request: []', 'change "c": operation "a" is in the list already; take it out'],
+    [
+      'on: [nothing_near], request: []',
+      'change "c": operation "nothing_near" is not among the operations; declare it there, or take it out',
+    ],
+    [
+      'on: [a, g], request: [ strip: x ]',
+      'change "c": operation "g" is GET, and only bodies of POST and PATCH are rewritten; take it out',
+    ],
+    ['on: every', 'change "c" changes nothing; give it request or response rules'],
+    ['on: every, request: [ 5 ]', 'changes[0].request[0] must be a rule, not 5'],
+    [
+      'on: every, request: [ { strip: x, rename: y, to: z } ]',
+      'changes[0].request[0] is two rules, rename and strip; give each an entry of its own',
+    ],
+    [
+      'on: every, request: [ { rename: y } ]',
+      'changes[0].request[0].to is missing; write to: and the new name',
+    ],
+    [
+      'on: every, request: [ { rename: y, to: a.b } ]',
+      'changes[0].request[0].to "a.b" must be the name of one member; in a name, a dot is written \\. and a backslash \\\\',
+    ],
+    [
+      'on: every, request: [ { rename: y, to: y } ]',
+      'change "c": rename gives "y" the name it has; write the V2 name in to',
+    ],
+    [
+      'on: every, request: [ { rename: p.y, to: y } ]',
+      'change "c": rename gives "y" the name it has; write the V2 name in to',
+    ],
+    [
+      'on: every, request: [ { nest: [], under: y } ]',
+      'changes[0].request[0].nest is an empty list; name at least one, or leave the line out',
+    ],
+    [
+      'on: every, request: [ { nest: [x, y], under: y } ]',
+      'change "c": nest would move "y" into itself; take it out of the list',
+    ],
+    [
+      'on: every, request: [ strip: [null] ]',
+      'changes[0].request[0].strip[0] must be a text, not nothing; put it in quotes',
+    ],
+    [
+      'on: every, request: [ strip: a..b ]',
+      'changes[0].request[0].strip "a..b" must be a path: names joined by dots, with * for any element of an array',
+    ],
+    [
+      'on: every, request: [ strip: a.* ]',
+      'changes[0].request[0].strip "a.*" ends with *, an element; name a member of it',
+    ],
+    [
+      'on: every, request: [ strip: "*.x" ]',
+      'change "c": the path begins with *, but a body that is an array is never rewritten; begin with a name',
+    ],
+    [
+      'on: every, request: [ strip: x ], policies: { flat: refuse }',
+      'change "c": the policy flat is for unwrap, and this change has none; take it away',
+    ],
+    [
+      'on: every, request: [ strip: x ], policies: { malformed: refuse }',
+      'the policy malformed is about whole bodies, before any change; move it to the policies of the rule book',
+    ],
+    [
+      'on: every, response: [ { alias: x, as: x } ]',
+      'change "c": alias gives "x" the name it has; write the V1 name',
+    ],
+    [
+      'on: every, response: [ { alias: x, as: y, status: 99 } ]',
+      'changes[0].response[0].status must be at least 200, not 99',
+    ],
+    [
+      'on: every, response: [ { alias: x, as: y, status: [204] } ]',
+      'changes[0].response[0].status[0] 204 has no body to rewrite',
+    ],
+    [
+      'on: every, response: [ { alias: x, as: y, status: 3xx } ]',
+      'changes[0].response[0].status must be a status, or a list of them, not "3xx"',
+    ],
+    [
+      'on: every, response: [ { alias-errors: false } ]',
+      'changes[0].response[0].alias-errors must be true, not false',
+    ],
+  ])('of a change: %s', async (change, message) => {
+    expect(await messagesIn(withChanges(`- { id: c, summary: s, ${change} }`))).toContain(message);
+  });
+
+  test('a change that has the id of another', async () => {
+    const change = '- { id: c, summary: s, on: every, request: [] }\n';
+    expect(await faultsIn(withChanges(change + change))).toEqual([
+      '5:9 another change is called "c" already; give this one a name of its own',
+    ]);
+  });
+
+  test('stand where the value is, in JSON with tabs and through an alias too', async () => {
+    expect(
+      await faultsIn('{\n\t"version": "2025-01-01",\n\t"changes": [\n\t\t{ "id":\t7 }\n\t]\n}'),
+    ).toContain('4:11 changes[0].id must be a text, not 7; put it in quotes');
+    const anchored = `- { id: c, summary: s, on: [a], request: &r\n  [ strip: x, strap: y ] }
+- { id: d, summary: s, on: [b], request: *r }`;
+    expect((await faultsIn(withChanges(anchored))).map((fault) => fault.split(' ')[0])).toEqual([
+      '5:15',
+      '5:15',
+    ]);
+  });
+
+  test('do not follow from each other: what is left out as broken is not missed', async () => {
+    const text = withChanges(`- { id: c, summary: s, on: [broken], request: [ strip: x ] }
+- { id: d, summary: 5, on: every, request: [ { rename: y, to: x } ] }
+- { id: e, summary: s, on: every, request: [ strip: x ] }`).replace('a: POST', 'broken: post /x, a: POST');
+    expect((await faultsIn(text)).map((fault) => fault.split(' ')[1])).toEqual([
+      'operations.broken',
+      'changes[1].summary',
+    ]);
+  });
+});
+
+describe('properties', () => {
+  test('a book printed as YAML, in either style, and as JSON is the same book', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        sources,
+        fc.constantFrom('BLOCK_FOLDED', 'QUOTE_DOUBLE', 'QUOTE_SINGLE'),
+        async (source, style) => {
+          const fromJson = await bookIn(JSON.stringify(source, undefined, '\t'));
+          expect(await bookIn(JSON.stringify(source))).toEqual(fromJson);
+          expect(
+            await bookIn(stringify(source, { defaultStringType: style, aliasDuplicateObjects: false })),
+          ).toEqual(fromJson);
+          expect(await bookIn(stringify(source, { collectionStyle: 'flow' }))).toEqual(fromJson);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('reading never throws: any text', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 200 }), async (text) => {
+        expect((await readRuleBook(text, 'f')).ok).toBe(false);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test('reading never throws: any value in the place of any other', async () => {
+    const fragment = fc.constantFrom(
+      ...Array.from('{}[],:-&*#!|>%@`"\'\n\t \\'),
+      '&a',
+      '*a',
+      '<<',
+      '__proto__',
+      'null',
+      '.nan',
+      '~',
+      '1e999',
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        sources,
+        fragment,
+        fc.nat(),
+        fc.nat({ max: 20 }),
+        async (source, text, place, removed) => {
+          const printed = stringify(source);
+          const at = place % printed.length;
+          const reading = await readRuleBook(printed.slice(0, at) + text + printed.slice(at + removed), 'f');
+          if (reading.ok) return;
+          expect(reading.faults.length).toBeGreaterThan(0);
+          for (const { line, column } of reading.faults) expect([line > 0, column > 0]).toEqual([true, true]);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+});

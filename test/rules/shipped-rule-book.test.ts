@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import * as z from 'zod';
+import { printSchema, schemas } from '../../src/cli/schemas.ts';
+import { ruleBookSource } from '../../src/rules/rule-book-source.ts';
+import { summarizeRuleBook } from '../../src/rules/rule-book-summary.ts';
+import { sources } from './arbitrary-source.ts';
+import { bookIn } from './reading.ts';
+
+const text = read('config/rules.yaml');
+
+describe('the rule book that ships', () => {
+  test('has the operations of the API, and marks the paths that nobody has confirmed', async () => {
+    const { operations } = await bookIn(text);
+    expect(
+      operations.map(({ id, method, template, assumed }) => [id, `${method} ${template}`, assumed]),
+    ).toEqual([
+      ['create_client', 'POST /clients', false],
+      ['order_floor_plan', 'POST /orders/floor_plans', false],
+      ['create_booking', 'POST /bookings', true],
+      ['create_contact', 'POST /contacts', true],
+      ['order_post_production', 'POST /orders/post_productions', true],
+      ['create_virtual_tour', 'POST /virtual_tours', true],
+      ['update_property', 'PATCH /properties/{id}', true],
+      ['heartbeat', 'GET /heartbeat', false],
+    ]);
+  });
+
+  test('has the rules of the specification, in its order', async () => {
+    const { version, changes } = await bookIn(text);
+    expect(version).toBe('2025-01-01');
+    expect(changes.map(({ id, on, request, response }) => ({ id, on, request, response }))).toEqual([
+      { id: 'body-wrapper', on: 'every', request: [{ rule: 'unwrap', member: 'data' }], response: [] },
+      {
+        id: 'property-address',
+        on: ['order_floor_plan', 'order_post_production'],
+        request: [
+          {
+            rule: 'nest',
+            members: ['street_address', 'suburb', 'state', 'postcode', 'country', 'latitude', 'longitude'],
+            in: ['property'],
+            under: 'address',
+          },
+        ],
+        response: [],
+      },
+      {
+        id: 'highlight-type',
+        on: ['order_post_production'],
+        request: [{ rule: 'rename', member: 'transition_type', in: [], to: 'highlight_type' }],
+        response: [
+          { rule: 'alias', path: ['data', 'highlight_type'], as: 'transition_type', status: ['2xx'] },
+        ],
+      },
+      { id: 'removed-attributes', on: 'every', request: [], response: [] },
+    ]);
+  });
+
+  test('writes out the policies and limits that hold anyway', async () => {
+    const { policies, limits, hash } = await bookIn(text);
+    const bare = await bookIn(text.slice(0, text.indexOf('# What to do where')));
+    expect({ policies, limits, hash }).toEqual({
+      policies: bare.policies,
+      limits: bare.limits,
+      hash: bare.hash,
+    });
+  });
+
+  test('lists its assumptions', async () => {
+    const { assumptions, ...counts } = summarizeRuleBook(await bookIn(text));
+    expect(counts).toMatchObject({ operations: 8, changes: 4, requestRules: 3, responseRules: 1 });
+    expect(assumptions).toEqual([
+      'operation create_booking: POST /bookings',
+      'operation create_contact: POST /contacts',
+      'operation order_post_production: POST /orders/post_productions',
+      'operation create_virtual_tour: POST /virtual_tours',
+      'operation update_property: PATCH /properties/{id}',
+      'change property-address: The address attributes of a new property are nested under address.',
+    ]);
+  });
+
+  test('has response rules in comments that are right when the # is taken away', async () => {
+    const book = await bookIn(text.replace(/^( +)# (?=response:| {2}- )/gm, '$1'));
+    expect(book.changes.flatMap(({ response }) => response.map(({ rule }) => rule))).toEqual([
+      'flatten',
+      'alias',
+      'deprecations',
+      'alias-errors',
+    ]);
+  });
+
+  test('names its schema for editors', () => {
+    expect(text.split('\n')[0]).toBe('# yaml-language-server: $schema=./rules.schema.json');
+  });
+});
+
+describe('the JSON Schema', () => {
+  const accepts = new Ajv({ strict: false }).compile(
+    z.toJSONSchema(ruleBookSource, { target: 'draft-7', io: 'input' }),
+  );
+
+  test('accepts what the reader accepts', () => {
+    expect(accepts(parse(text))).toBe(true);
+    fc.assert(
+      fc.property(sources, (source) => {
+        expect(accepts(source)).toBe(true);
+      }),
+    );
+  });
+
+  test.each([
+    '{}',
+    '{ version: 2025-01-01, changes: [], extra: 1 }',
+    '{ version: 2025-01-01, changes: [ { id: c } ] }',
+  ])('refuses %s', (source) => {
+    expect(accepts(parse(source))).toBe(false);
+  });
+});
+
+// The edge worker carries a compiled rule book, and these modules to use it; YAML and zod would triple its size.
+test.each(['rule', 'rule-book', 'operation-table', 'rule-book-summary', 'rule-book-hash'])(
+  '%s.ts needs neither YAML nor zod',
+  (module) => {
+    expect(importsOf(`${module}.ts`).filter((name) => !name.startsWith('./'))).toEqual([]);
+  },
+);
+
+function importsOf(file: string): readonly string[] {
+  const imports = [...read(`src/rules/${file}`).matchAll(/^import .*?from '([^']+)';/gms)].map(
+    (match) => match[1] ?? '',
+  );
+  return imports.flatMap((name) => (name.startsWith('./') ? [name, ...importsOf(name.slice(2))] : [name]));
+}
+
+test.each(schemas)('%s is current; `npm run schemas` makes it so', (file, schema) => {
+  expect(read(file)).toBe(printSchema(schema));
+});
+
+function read(file: string): string {
+  return readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+}

@@ -1,0 +1,322 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { BodyKnowledge, type StalePart } from '../../src/rules/body-knowledge.ts';
+import type { RequestRule } from '../../src/rules/rule.ts';
+import { planOf } from '../support/plan-of.ts';
+import { bookIn, faultsIn, messagesIn, withChanges } from './reading.ts';
+
+describe('a request rule is stale', () => {
+  test.each<[what: string, rules: string, reason: string]>([
+    [
+      'strip, then rename',
+      'strip: x, { rename: x, to: y }',
+      'rename of "x" can do nothing: change "one" strips "x" already; take one of the two away, or put this rule before change "one"',
+    ],
+    [
+      'strip, then strip',
+      'strip: [x], strip: [y, x]',
+      'strip of "x" can do nothing: change "one" strips "x" already; take one of the two away, or put this rule before change "one"',
+    ],
+    [
+      'a name twice in one list',
+      'strip: [], strip: [x, x]',
+      'strip of "x" can do nothing: "x" is in the list already; take it out',
+    ],
+    [
+      'unwrap, then unwrap',
+      'unwrap: data, unwrap: data',
+      'this unwrap can do nothing: change "one" unwraps "data" already; take one of the two away, or put this rule before change "one"',
+    ],
+    [
+      'unwrap, then inside the wrapper',
+      'unwrap: data, strip: data.p.x',
+      'this strip can do nothing: change "one" unwraps "data" already: "data.p" is now "p"; name that, or put this rule before change "one"',
+    ],
+    [
+      'rename, then rename otherwise',
+      '{ rename: x, to: y }, { rename: x, to: z }',
+      'rename of "x" can do nothing: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"',
+    ],
+    [
+      'rename, then the same again',
+      '{ rename: x, to: y }, { rename: x, to: y }',
+      'rename of "x" can do nothing: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"',
+    ],
+    [
+      'rename of the object around',
+      '{ rename: p, to: q }, strip: p.x',
+      'this strip can do nothing: change "one" renames "p" already: "p" is now "q"; name that, or put this rule before change "one"',
+    ],
+    [
+      'strip, then nest in it',
+      'strip: p, { nest: [x], in: p, under: y }',
+      'this nest can do nothing: change "one" strips "p" already; take one of the two away, or put this rule before change "one"',
+    ],
+    [
+      'nest, then strip what moved',
+      '{ nest: [suburb], in: property, under: address }, strip: property.suburb',
+      'strip of "property.suburb" can do nothing: change "one" moves "property.suburb" already: "property.suburb" is now "property.address.suburb"; name that, or put this rule before change "one"',
+    ],
+    [
+      'nest, then the same again',
+      '{ nest: [x], under: y }, { nest: [x], under: y }',
+      'nest of "x" can do nothing: change "one" moves "x" already: "x" is now "y.x"; name that, or put this rule before change "one"',
+    ],
+    [
+      'only, then what it left out',
+      '{ only: [x], in: p }, strip: p.y',
+      'strip of "p.y" can do nothing: change "one" leaves no "p.y"; list it there, or take this rule away',
+    ],
+    [
+      'only, then no less',
+      '{ only: [x, y] }, { only: [y, x] }',
+      'this only can do nothing: since change "one", nothing else is left in the body; take one of the two away',
+    ],
+    [
+      'nest, then elements',
+      '{ nest: [x], in: p, under: q }, strip: p.q.*.z',
+      'this strip can do nothing: "p.q" is an object since change "one", and * is any element of an array; name a member of it',
+    ],
+    [
+      'before unwrap, beside the wrapper',
+      'strip: x, unwrap: data',
+      'strip of "x" can do nothing: change "two" unwraps "data" after it and drops what is beside it; name "data.x", or put the rule behind that one',
+    ],
+    [
+      'before unwrap, beside the wrapper, deeper',
+      '{ rename: p.x, to: y }, unwrap: data',
+      'rename of "p.x" can do nothing: change "two" unwraps "data" after it and drops what is beside it; name "data.p.x", or put the rule behind that one',
+    ],
+  ])('%s', async (_, rules, reason) => {
+    const messages = await messagesIn(inTurn(rules));
+    expect(messages.map((message) => message.replace(/^change "(?:one|two)": /, ''))).toEqual([reason]);
+  });
+
+  test('and is said to be where it stands, each member by itself', async () => {
+    const text = withChanges(`- id: one
+  summary: s
+  on: every
+  request:
+    - strip: [x, p.y]
+- id: two
+  summary: s
+  on: every
+  request:
+    - strip: [z, x, p.z, p.y]
+    - { nest: [q], in: x, under: r }
+`);
+    expect((await faultsIn(text)).map((fault) => fault.split(' ')[0])).toEqual(['13:18', '13:26', '14:24']);
+  });
+
+  test('when a member has moved more than once: where it is now is found', async () => {
+    const [message] = await messagesIn(
+      withChanges(`- id: c
+  summary: s
+  on: every
+  request:
+    - { nest: [suburb], in: data.property, under: address }
+    - { rename: data.property.address, to: place }
+    - unwrap: data
+    - { rename: property, to: estate }
+    - strip: data.property.suburb
+`),
+    );
+    expect(message).toContain('"data.property" is now "estate"');
+  });
+
+  test('for one of the operations of a list, but not when every request but those is concerned', async () => {
+    const strip = '- { id: one, summary: s, on: [a], request: [ strip: x ] }\n';
+    const rename = (on: string): string =>
+      `- { id: two, summary: s, on: ${on}, request: [ { rename: x, to: y } ] }`;
+    expect(await messagesIn(withChanges(strip + rename('[b, a]')))).toEqual([
+      'change "two": rename of "x" can do nothing for a: change "one" strips "x" already; take one of the two away, or put this rule before change "one"',
+    ]);
+    expect(await messagesIn(withChanges(strip + rename('[b]')))).toEqual([]);
+    expect(await messagesIn(withChanges(strip + rename('every')))).toEqual([]);
+  });
+
+  test('only behind the rule that makes it so', async () => {
+    const text = inTurn('strip: x, { rename: y, to: x }, strip: x, { rename: z, to: x }');
+    expect(await messagesIn(text)).toEqual([]);
+  });
+
+  test.each([
+    ['{ nest: [x], under: y }, strip: y.x'],
+    ['{ rename: x, to: y }, { rename: y, to: z }'],
+    ['{ rename: x, to: y }, { rename: y, to: x }'],
+    ['strip: y, { nest: [x], under: y }'],
+    ['{ only: [x, y] }, { only: [x] }'],
+    ['{ only: [x] }, strip: x.y'],
+    ['unwrap: data, unwrap: attributes'],
+    ['strip: data.x, unwrap: data, strip: x'],
+    ['{ rename: payload, to: data }, unwrap: data'],
+    ['{ rename: payload, to: wrapped }, { rename: wrapped, to: data }, unwrap: data'],
+    ['{ nest: [x, y], under: data }, unwrap: data'],
+    ['strip: p.*.x, strip: p.x'],
+  ])('but not: %s', async (rules) => {
+    expect(await messagesIn(inTurn(rules))).toEqual([]);
+  });
+
+  test('but not before an unwrap whose policy reads what is beside the wrapper', async () => {
+    const text = inTurn('strip: x, unwrap: data');
+    expect(await messagesIn(`${text}\npolicies: { siblings: refuse }`)).toEqual([]);
+  });
+});
+
+describe('a response rule is stale', () => {
+  test.each([
+    [
+      '{ alias: d.x, as: y }, { alias: d.x, as: y, status: 201 }',
+      'change "two": this alias can do nothing: change "one" adds "d.y" already; take one of the two away',
+    ],
+    [
+      '{ flatten: d.x, members: [a, b] }, { flatten: d.x, members: [b, a] }',
+      'change "two": this flatten can do nothing: change "one" flattens "d.x" already; take one of the two away',
+    ],
+    [
+      'deprecations: d.x, deprecations: d.x',
+      'change "two": this deprecations can do nothing: change "one" lists them at "d.x" already; take one of the two away',
+    ],
+    [
+      'alias-errors: true, { alias-errors: true, status: 4xx }',
+      'change "two": this alias-errors can do nothing: change "one" turns errors back already; take one of the two away',
+    ],
+  ])('%s', async (rules, message) => {
+    expect(await messagesIn(inTurn(rules, 'response'))).toEqual([message]);
+  });
+
+  test.each([
+    ['{ alias: d.x, as: y, status: 201 }, { alias: d.x, as: y }'],
+    ['{ alias: d.x, as: y }, { alias: d.x, as: z }'],
+    ['{ alias: d.x, as: y }, { alias: d.z, as: y }'],
+  ])('but not: %s', async (rules) => {
+    expect(await messagesIn(inTurn(rules, 'response'))).toEqual([]);
+  });
+
+  test('on a list of operations, but not on every, where a list has it first', async () => {
+    const on = (id: string, list: string): string =>
+      `- { id: ${id}, summary: s, on: ${list}, response: [ alias-errors: true ] }\n`;
+    expect(await messagesIn(withChanges(on('one', '[g]') + on('two', 'every')))).toEqual([]);
+    expect(await messagesIn(withChanges(on('one', '[a]') + on('two', 'every')))).toEqual([]);
+    expect(await messagesIn(withChanges(on('one', 'every') + on('two', '[g]')))).toEqual([]);
+    expect(await messagesIn(withChanges(on('one', 'every') + on('two', '[a]')))).toHaveLength(1);
+  });
+});
+
+test('many operations with the same changes are looked at once', async () => {
+  const operations = Array.from({ length: 10_000 }, (_, at) => `  op${at}: POST /things/${at}/{id}`);
+  const rules = Array.from({ length: 500 }, (_, at) => `    - strip: x${at}`);
+  const book = await bookIn(
+    `version: 2025-01-01\noperations:\n${operations.join('\n')}\nchanges:\n- id: c\n  summary: s\n  on: every\n  request:\n${rules.join('\n')}\n`,
+  );
+  expect(book.operations).toHaveLength(10_000);
+});
+
+const name = fc.constantFrom('a', 'b', 'c', 'data');
+const names = fc.uniqueArray(name, { minLength: 1, maxLength: 3 });
+const path = fc
+  .array(fc.oneof({ weight: 4, arbitrary: name }, fc.constant('*')), { maxLength: 2 })
+  .filter(([first]) => first !== '*');
+const rule: fc.Arbitrary<RequestRule> = fc.oneof(
+  { weight: 1, arbitrary: name.map((member) => ({ rule: 'unwrap' as const, member })) },
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(fc.constantFrom('nest', 'rename', 'strip', 'only'), names, path, name)
+      .filter(([kind, members, , other]) => !members.includes(other) || kind === 'strip' || kind === 'only')
+      .map(([kind, members, inside, other]) => ruleOf(kind, members, inside, other)),
+  },
+);
+
+const value = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((tie) => ({
+  object: fc.dictionary(name, tie('value'), { maxKeys: 4 }),
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.nat(9),
+    tie('object'),
+    fc.array(tie('object'), { maxLength: 2 }),
+  ),
+})).object;
+
+test('what is called stale does nothing to any body, whatever came before it', () => {
+  let stale = 0;
+  fc.assert(
+    fc.property(
+      fc.array(rule, { minLength: 2, maxLength: 6 }),
+      fc.array(value, { minLength: 1, maxLength: 6 }),
+      (rules, bodies) => {
+        const last = rules.at(-1);
+        if (last === undefined) return;
+        const knowledge = new BodyKnowledge();
+        const before = rules.slice(0, -1);
+        if (before.flatMap((earlier) => knowledge.apply(earlier, 'change', true)).some(isGuess)) return;
+        const parts = knowledge.apply(last, 'change', true);
+        if (parts.some(isGuess)) return;
+        if (parts.length === 0) return;
+        stale += 1;
+        const without = [
+          ...before,
+          ...lively(
+            last,
+            parts.map(({ part }) => part),
+          ),
+        ];
+        for (const body of bodies) expect(outcome(rules, body)).toEqual(outcome(without, body));
+      },
+    ),
+    { numRuns: 20_000 },
+  );
+  expect(stale).toBeGreaterThan(500);
+});
+
+/** Two kinds of rules are called stale for what the operator must have meant, not for what cannot be. */
+function isGuess({ reason }: StalePart): boolean {
+  return /unwraps|is an object since/.test(reason);
+}
+
+/** What becomes of a body when each rule by itself is applied to what the one before left: the meaning of rules. */
+function outcome(rules: readonly RequestRule[], body: unknown): unknown {
+  let bytes: Uint8Array = new TextEncoder().encode(JSON.stringify(body));
+  for (const one of rules) {
+    const rewrite = planOf([one]).rewrite(bytes);
+    if (rewrite.verdict === 'refused') return rewrite.refusal.code;
+    bytes = Uint8Array.from(rewrite.body);
+  }
+  return new TextDecoder().decode(bytes);
+}
+
+/** What is left of a rule without its stale parts. */
+function lively(last: RequestRule, parts: readonly (number | 'inside')[]): readonly RequestRule[] {
+  if (parts.includes('inside') || !('members' in last)) return [];
+  const members = last.members.filter((_, at) => !parts.includes(at));
+  return members.length === 0 && last.rule !== 'only' ? [] : [{ ...last, members }];
+}
+
+function ruleOf(
+  kind: string,
+  members: readonly string[],
+  inside: readonly string[],
+  other: string,
+): RequestRule {
+  switch (kind) {
+    case 'nest':
+      return { rule: 'nest', members, in: inside, under: other };
+    case 'rename':
+      return { rule: 'rename', member: members[0] ?? '', in: inside, to: other };
+    case 'strip':
+      return { rule: 'strip', members, in: inside };
+    default:
+      return { rule: 'only', members, in: inside };
+  }
+}
+
+/** A book of one change for each rule in `rules`, as a YAML list without its brackets: one, two, three, four. */
+function inTurn(rules: string, direction = 'request'): string {
+  const separate = rules.split(/, (?=\{|strip:|unwrap:|deprecations:)/);
+  const ids = ['one', 'two', 'three', 'four'];
+  return withChanges(
+    separate
+      .map((one, at) => `- { id: ${ids[at] ?? ''}, summary: s, on: every, ${direction}: [ ${one} ] }`)
+      .join('\n'),
+  );
+}
