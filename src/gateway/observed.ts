@@ -45,10 +45,10 @@ export class Observed {
     this.clientAnswer = { status, headers };
   }
 
-  /** A part of V2's answer; copied, for it may be a view of a buffer that is used again. */
+  /** A part of V2's answer; copied, for it may be a view of a buffer that is used again (and `slice` of a Buffer is one too). */
   part(chunk: Uint8Array): void {
     this.bytes += chunk.length;
-    if (this.bytes <= this.observer.bodyLimit) this.chunks.push(chunk.slice());
+    if (this.bytes <= this.observer.bodyLimit) this.chunks.push(new Uint8Array(chunk));
   }
 
   /** V2's own body, decoded, where the client got another one. */

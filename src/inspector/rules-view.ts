@@ -16,8 +16,9 @@ export interface RulesViewParts {
 /** Shows a rule book with what it did in this run. */
 export function rulesView({ ruleBook, since, text, tally }: RulesViewParts): RulesView {
   const named = ruleBook.operations.map(({ id, method, template, assumed }): OperationView => {
+    const isRead = method === 'POST' || method === 'PATCH';
     const changes = ruleBook.changes
-      .filter(({ on }) => on === 'every' || on.includes(id))
+      .filter(({ on }) => (on === 'every' ? isRead : on.includes(id)))
       .map((change) => change.id);
     return { id, method, template, assumed, changes, ...hits(tally.operations, id) };
   });

@@ -3,9 +3,10 @@ import { open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-/** A piece of a log: whole lines, one character a byte. */
+/** A piece of a log. */
 export interface LogPiece {
-  readonly text: string;
+  /** Whole lines. They hold until the next piece is asked for: the memory is used again. */
+  readonly bytes: Buffer;
   /** Bytes of the file, packed or not, read so far. */
   readonly read: number;
 }
@@ -49,11 +50,11 @@ async function* ofPlainFile(path: string): AsyncGenerator<LogPiece> {
       read += bytesRead;
       const end = kept + bytesRead;
       if (bytesRead === 0) {
-        if (end > 0) yield { text: buffer.toString('latin1', 0, end), read };
+        if (end > 0) yield { bytes: buffer.subarray(0, end), read };
         return;
       }
       const line = buffer.subarray(0, end).lastIndexOf(0x0a) + 1;
-      if (line > 0) yield { text: buffer.toString('latin1', 0, line), read };
+      if (line > 0) yield { bytes: buffer.subarray(0, line), read };
       kept = end - line;
       buffer.copyWithin(0, line, end);
       if (kept < buffer.length) continue;
@@ -71,16 +72,15 @@ async function* ofPlainFile(path: string): AsyncGenerator<LogPiece> {
 }
 
 async function* ofStream(stream: Readable, read: () => number): AsyncGenerator<LogPiece> {
-  let rest = '';
+  let rest = Buffer.alloc(0);
   for await (const chunk of stream) {
-    const text: string =
-      rest +
-      (Buffer.isBuffer(chunk) ? chunk.toString('latin1') : Buffer.from(String(chunk)).toString('latin1'));
-    const line = text.lastIndexOf('\n') + 1;
-    if (line > 0) yield { text: text.slice(0, line), read: read() };
-    rest = text.length - line > LONGEST ? '' : text.slice(line);
+    const next = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
+    const bytes = rest.length === 0 ? next : Buffer.concat([rest, next]);
+    const line = bytes.lastIndexOf(0x0a) + 1;
+    if (line > 0) yield { bytes: bytes.subarray(0, line), read: read() };
+    rest = bytes.length - line > LONGEST ? Buffer.alloc(0) : Buffer.from(bytes.subarray(line));
   }
-  if (rest !== '') yield { text: rest, read: read() };
+  if (rest.length > 0) yield { bytes: rest, read: read() };
 }
 
 async function isGzip(path: string): Promise<boolean> {

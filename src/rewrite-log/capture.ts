@@ -162,7 +162,7 @@ export class Capture {
     const masked = mask(body);
     if (masked === undefined)
       return { state: 'withheld', note: 'It is not JSON, so its fields cannot be masked.' };
-    return { state: 'values', bytes: masked === body ? body.slice() : masked };
+    return { state: 'values', bytes: masked === body ? new Uint8Array(body) : masked };
   }
 }
 

@@ -32,7 +32,13 @@ export interface Census {
 }
 
 /** What the census reads of an entry. */
-type CensusEntry = Pick<Entry, 'client' | 'verdict' | 'status' | 'edits' | 'attributes'>;
+interface CensusEntry {
+  readonly client?: string | undefined;
+  readonly verdict: Entry['verdict'];
+  readonly status: number;
+  readonly edits: Entry['edits'];
+  readonly attributes?: Entry['attributes'] | undefined;
+}
 
 interface Row {
   count: number;
@@ -42,6 +48,14 @@ interface Row {
   change?: string;
 }
 
+/** Where the names of one list are counted, for one operation and one list of edits. */
+interface Place {
+  readonly operation: string;
+  readonly edits: CensusEntry['edits'];
+  readonly rows: Row[];
+  omitted: number;
+}
+
 /** Names of one operation that are counted: names that are data would have no end. */
 const NAMES = 1000;
 const CLIENTS = 10;
@@ -49,6 +63,7 @@ const CLIENTS = 10;
 /** Counts the names that V1 clients send, by operation, with what V2 said. */
 export class CensusTally {
   readonly #operations = new Map<string, Map<string, Row>>();
+  readonly #places = new WeakMap<readonly string[], Place>();
   #sampled = 0;
   #exchanges = 0;
   #omitted = 0;
@@ -57,19 +72,9 @@ export class CensusTally {
     this.#exchanges += 1;
     if (entry.attributes === undefined) return;
     this.#sampled += 1;
-    const rows = this.#operations.get(operation) ?? new Map<string, Row>();
-    this.#operations.set(operation, rows);
-    const wrapper = entry.edits.find((edit) => edit.rule === 'unwrap' && edit.note === undefined)?.from ?? '';
-    for (const attribute of entry.attributes) {
-      if (!attribute.startsWith(`${wrapper}/`)) continue;
-      const row = this.#row(rows, attribute.slice(wrapper.length));
-      if (row !== undefined) count(row, entry);
-    }
-    for (const { from, change, rule } of entry.edits) {
-      if (from === undefined || rule === 'unwrap') continue;
-      const row = rows.get(from.slice(wrapper.length).replaceAll(/\/\d+(?=\/|$)/g, '/*'));
-      if (row !== undefined) row.change = change;
-    }
+    const place = this.#placeOf(operation, entry.attributes, entry.edits);
+    for (const row of place.rows) count(row, entry);
+    this.#omitted += place.omitted;
   }
 
   /** What was counted so far. */
@@ -90,17 +95,36 @@ export class CensusTally {
     };
   }
 
-  #row(rows: Map<string, Row>, pointer: string): Row | undefined {
-    const known = rows.get(pointer);
-    if (known !== undefined) return known;
-    if (rows.size >= NAMES) {
-      this.#omitted += 1;
-      return undefined;
+  /** Finds the rows of a list of names; lists that are shared between entries are looked up once. */
+  #placeOf(operation: string, attributes: readonly string[], edits: CensusEntry['edits']): Place {
+    const known = this.#places.get(attributes);
+    if (known !== undefined && known.operation === operation && known.edits === edits) return known;
+    const rows = this.#operations.get(operation) ?? new Map<string, Row>();
+    this.#operations.set(operation, rows);
+    const place: Place = { operation, edits, rows: [], omitted: 0 };
+    const wrapper = edits.find((edit) => edit.rule === 'unwrap' && edit.note === undefined)?.from ?? '';
+    for (const attribute of attributes) {
+      if (!attribute.startsWith(`${wrapper}/`)) continue;
+      const row = rowOf(rows, attribute.slice(wrapper.length));
+      if (row === undefined) place.omitted += 1;
+      else place.rows.push(row);
     }
-    const row: Row = { count: 0, accepted: 0, unprocessable: 0, clients: new Set() };
-    rows.set(pointer, row);
-    return row;
+    for (const { from, change, rule } of edits) {
+      if (from === undefined || rule === 'unwrap') continue;
+      const row = rows.get(from.slice(wrapper.length).replaceAll(/\/\d+(?=\/|$)/g, '/*'));
+      if (row !== undefined) row.change = change;
+    }
+    this.#places.set(attributes, place);
+    return place;
   }
+}
+
+function rowOf(rows: Map<string, Row>, pointer: string): Row | undefined {
+  const known = rows.get(pointer);
+  if (known !== undefined || rows.size >= NAMES) return known;
+  const row: Row = { count: 0, accepted: 0, unprocessable: 0, clients: new Set() };
+  rows.set(pointer, row);
+  return row;
 }
 
 function count(row: Row, { client, status, verdict }: CensusEntry): void {

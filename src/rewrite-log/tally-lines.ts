@@ -13,15 +13,15 @@ export class LineTally {
     this.#tally = tally;
   }
 
-  /** Adds every line of `text`, which is latin1, one character a byte. */
-  add(text: string): void {
+  /** Adds every line of `bytes`. */
+  add(bytes: Uint8Array): void {
     let start = 0;
-    while (start < text.length) {
-      const feed = text.indexOf('\n', start);
-      const end = feed === -1 ? text.length : feed;
+    while (start < bytes.length) {
+      const feed = bytes.indexOf(0x0a, start);
+      const end = feed === -1 ? bytes.length : feed;
       if (end > start) {
         this.lines += 1;
-        const entry = this.#reader.read(text, start, end);
+        const entry = this.#reader.read(bytes, start, end);
         if (entry === undefined) this.unreadable += 1;
         else this.#tally.add(entry);
       }

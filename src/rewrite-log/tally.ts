@@ -4,10 +4,17 @@ import { EditSummaries, type Work } from './client-work.ts';
 import type { Entry } from './entry.ts';
 
 /** What a tally reads of an entry. Lists of edits should be shared between like entries: they are summed up once a list. */
-export type TallyEntry = Pick<
-  Entry,
-  'time' | 'client' | 'route' | 'operation' | 'verdict' | 'status' | 'edits' | 'apiVersion' | 'attributes'
->;
+export interface TallyEntry {
+  readonly time: string;
+  readonly client?: string | undefined;
+  readonly route: Entry['route'];
+  readonly operation?: string | undefined;
+  readonly verdict: Entry['verdict'];
+  readonly status: number;
+  readonly edits: Entry['edits'];
+  readonly apiVersion?: Entry['apiVersion'] | undefined;
+  readonly attributes?: Entry['attributes'] | undefined;
+}
 
 /** A count with first and last time. */
 export interface Span {

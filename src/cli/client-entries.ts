@@ -1,0 +1,29 @@
+import type { Buffer } from 'node:buffer';
+import type { Entry } from '../rewrite-log/entry.ts';
+import { isEntry } from '../rewrite-log/is-entry.ts';
+
+/** Finds the entries of one client in whole lines of a log, parsing no other line. */
+export function entriesOfClient(bytes: Buffer, client: string, take: (entry: Entry) => void): void {
+  const sign = `"client":"${client}`;
+  let at = bytes.indexOf(sign);
+  while (at !== -1) {
+    const start = bytes.lastIndexOf(0x0a, at) + 1;
+    const feed = bytes.indexOf(0x0a, at);
+    const end = feed === -1 ? bytes.length : feed;
+    const entry = parseEntry(bytes.toString('utf8', start, end));
+    if (entry !== undefined) take(entry);
+    at = bytes.indexOf(sign, end);
+  }
+}
+
+/** Reads an entry from a line of the log; undefined when it is none. What stands before its first brace is skipped. */
+export function parseEntry(line: string): Entry | undefined {
+  const brace = line.indexOf('{');
+  if (brace === -1) return undefined;
+  try {
+    const value: unknown = JSON.parse(line.slice(brace));
+    return isEntry(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

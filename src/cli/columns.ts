@@ -1,0 +1,28 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/** Lines up rows under a head; columns in `right` hold numbers. Colours do not count as width. */
+export function printColumns(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  right: readonly number[] = [],
+): string {
+  const widths = head.map((title, at) => Math.max(title.length, ...rows.map((row) => width(row[at] ?? ''))));
+  return [head, ...rows]
+    .map((row) =>
+      row
+        .map((cell, at) => pad(cell, widths[at] ?? 0, right.includes(at)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Fills a cell up to `size` characters. */
+export function pad(cell: string, size: number, right: boolean): string {
+  const fill = ' '.repeat(Math.max(0, size - width(cell)));
+  return right ? fill + cell : cell + fill;
+}
+
+function width(cell: string): number {
+  return stripVTControlCharacters(cell).length;
+}

@@ -1,0 +1,97 @@
+import { styleText } from 'node:util';
+import type { Census } from '../rewrite-log/census.ts';
+import type { ClientClass } from '../rewrite-log/client-report.ts';
+import type { Report } from '../rewrite-log/report.ts';
+import { CLASS_WORDS, count } from '../rewrite-log/report-text.ts';
+import { printColumns } from './columns.ts';
+
+type Style = Parameters<typeof styleText>[0];
+
+const COLOURS: Readonly<Record<ClientClass, Style>> = {
+  'field-work': 'yellow',
+  'unwrap-only': 'cyan',
+  'url-only': 'green',
+  gone: 'dim',
+};
+
+/** Clients and days shown on a terminal; the other formats have all. */
+const SHOWN = 40;
+
+/** A report for a terminal; `colour` is for those that can. */
+export function reportTerminal(report: Report, colour: boolean): string {
+  const paint = (style: Style, text: string): string =>
+    colour ? styleText(style, text, { validateStream: false }) : text;
+  if (report.since === undefined) return 'There is no entry.\n';
+  const busiest = Math.max(1, ...report.days.map((day) => day.v1));
+  const sections = [
+    `${paint('bold', 'Who still needs V1')}  ${report.since.slice(0, 10)} to ${(report.until ?? '').slice(0, 10)}, ${count(report.v1)} requests through V1, ${count(report.v2)} through V2`,
+    report.canSwitchOff
+      ? paint('green', 'Every client that used V1 is gone: it can be switched off.')
+      : `Before V1 can be switched off:\n${report.remaining.map((sentence) => `  ${sentence}`).join('\n')}`,
+    printColumns(
+      ['client', 'class', 'V1', 'refused', 'last seen', 'changes'],
+      report.clients
+        .slice(0, SHOWN)
+        .map((client) => [
+          client.name === undefined ? client.client : `${client.name} ${client.client.slice(0, 6)}`,
+          paint(COLOURS[client.class], CLASS_WORDS[client.class]),
+          count(client.v1),
+          count(client.refused),
+          client.lastSeen.slice(0, 16).replace('T', ' '),
+          client.changes.map(({ change, count: seen }) => `${change} ${count(seen)}`).join(', '),
+        ]),
+      [2, 3],
+    ),
+    more(report.clients.length, 'clients'),
+    printColumns(
+      ['day', 'V1', 'V2', 'clients', ''],
+      report.days
+        .slice(-SHOWN)
+        .map((day) => [
+          day.day,
+          count(day.v1),
+          count(day.v2),
+          count(day.clients),
+          paint('cyan', '▇'.repeat(Math.round((day.v1 / busiest) * 30))),
+        ]),
+      [1, 2, 3],
+    ),
+    report.unreadable === 0 ? '' : `${count(report.unreadable)} lines were no entries.`,
+    report.omittedClients === 0
+      ? ''
+      : `${count(report.omittedClients)} requests are of clients beyond the bound.`,
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+/** The attribute census for a terminal. */
+export function censusTerminal(census: Census, colour: boolean): string {
+  if (census.rows.length === 0) return 'No entry has attribute names.\n';
+  const paint = (style: Style, text: string): string =>
+    colour ? styleText(style, text, { validateStream: false }) : text;
+  const sections = [
+    `${paint('bold', 'Attributes that V1 clients send')}  ${count(census.sampled)} of ${count(census.exchanges)} requests were looked at`,
+    printColumns(
+      ['operation', 'attribute', 'requests', 'accepted', '422', 'change'],
+      census.rows.map((row) => [
+        row.operation,
+        row.accepted === 0 && row.unprocessable > 0 && row.change === undefined
+          ? paint('red', row.pointer)
+          : row.pointer,
+        count(row.count),
+        count(row.accepted),
+        count(row.unprocessable),
+        row.change ?? '',
+      ]),
+      [2, 3, 4],
+    ),
+    census.proposal === ''
+      ? ''
+      : `Never accepted, and not in the rule book; to paste under changes:\n\n${census.proposal.trimEnd()}`,
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function more(all: number, what: string): string {
+  return all > SHOWN ? `… and ${count(all - SHOWN)} more ${what}; --format json has all.` : '';
+}
