@@ -4,6 +4,7 @@ import type { Census, CensusRow } from '../api.ts';
 import { CopyButton } from './copy-button.ts';
 import { classes, el, part } from './element.ts';
 import { count, counted } from './format.ts';
+import { TableHead } from './table-head.ts';
 
 const FIRST = 30;
 
@@ -17,7 +18,8 @@ export function CensusCard({
 }): VNode {
   const [isWhole, setIsWhole] = useState(false);
   const { rows, proposal, sampled, exchanges, omitted } = census;
-  const shown = isWhole ? rows : rows.slice(0, FIRST);
+  const worstFirst = [...rows.filter(isRejected), ...rows.filter((row) => !isRejected(row))];
+  const shown = isWhole ? worstFirst : worstFirst.slice(0, FIRST);
   return el(
     'section',
     { class: 'card' },
@@ -31,7 +33,7 @@ export function CensusCard({
       ? el(
           'p',
           { class: 'lead' },
-          'Every attribute that clients sent was accepted by V2 at least once: nothing to strip.',
+          'No rule to propose: one takes three requests that V2 found unprocessable, none that it accepted, and others of the operation that it did accept.',
         )
       : proposalCard(proposal, say),
     rows.length > 0 &&
@@ -41,17 +43,10 @@ export function CensusCard({
         el(
           'table',
           { class: 'wide' },
-          el(
-            'thead',
-            null,
-            el(
-              'tr',
-              null,
-              ['Operation', 'Attribute', 'Sent', 'Accepted', '422', 'Clients', 'Taken care of by'].map(
-                (name) => el('th', { key: name, scope: 'col' }, name),
-              ),
-            ),
-          ),
+          part(TableHead, {
+            columns: ['Operation', 'Attribute', 'Sent', 'Accepted', '422', 'Clients', 'Taken care of by'],
+            numbers: ['Sent', 'Accepted', '422', 'Clients'],
+          }),
           el('tbody', null, shown.map(censusRow)),
         ),
       ),
@@ -80,16 +75,20 @@ function proposalCard(proposal: string, say: (sentence: string) => void): VNode 
 }
 
 function censusRow(row: CensusRow): VNode {
-  const isRejected = row.accepted === 0 && row.unprocessable > 0 && row.change === undefined;
   return el(
     'tr',
-    { key: `${row.operation} ${row.pointer}`, class: classes(isRejected && 'rejected') },
+    { key: `${row.operation} ${row.pointer}`, class: classes(isRejected(row) && 'rejected') },
     el('td', null, row.operation),
     el('th', { scope: 'row' }, el('code', null, row.pointer)),
     el('td', { class: 'number' }, count(row.count)),
     el('td', { class: 'number' }, count(row.accepted)),
     el('td', { class: 'number' }, count(row.unprocessable)),
     el('td', { class: 'number', title: row.clients.join(', ') }, count(row.clients.length)),
-    el('td', null, row.change ?? (isRejected ? el('strong', null, 'no rule yet') : '–')),
+    el('td', null, row.change ?? (isRejected(row) ? el('strong', null, 'no rule yet') : '–')),
   );
+}
+
+/** V2 never accepted it, and no rule takes care of it. */
+function isRejected({ accepted, unprocessable, change }: CensusRow): boolean {
+  return accepted === 0 && unprocessable > 0 && change === undefined;
 }

@@ -5,7 +5,7 @@ import { useAsked } from './admin-client.ts';
 import { CopyButton } from './copy-button.ts';
 import { DiffPane } from './diff-pane.ts';
 import { el, part } from './element.ts';
-import { EntryFacts } from './entry-facts.ts';
+import { EntryFacts, EntryIds } from './entry-facts.ts';
 import { entryName } from './entry-words.ts';
 import type { HueOf } from './hues.ts';
 import { PERSPECTIVE_NAMES, PerspectiveView } from './perspective-view.ts';
@@ -98,6 +98,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
         ? part(DiffPane, { changed: changedIn(detail), hueOf: props.hueOf, summaryOf: props.summaryOf })
         : part(PerspectiveView, { detail, perspective }),
     ),
+    part(EntryIds, { entry: detail.entry }),
   );
 }
 

@@ -24,17 +24,23 @@ export function EntryFacts({ entry, go }: { readonly entry: NumberedEntry; reado
     fact('Client', entry.client === undefined ? 'no key' : narrow(`client:${entry.client}`)),
     entry.operation !== undefined && fact('Operation', narrow(`op:${entry.operation}`)),
     fact('Duration', durations(entry)),
-    fact(
-      'Bytes',
-      `${bytes(entry.bytesIn)} in, ${bytes(entry.bytesOut)} on, ${bytes(entry.answerBytes)} back`,
-    ),
-    entry.apiVersion !== undefined &&
-      fact('x-api-version', `${entry.apiVersion.sent} (${WHY[entry.apiVersion.why]})`),
     entry.failure !== undefined && fact('Failure', failure(entry)),
     entry.note !== undefined && fact('Note', entry.note),
     entry.attempts !== undefined && fact('Sent to V2', `${entry.attempts} times`),
+  );
+}
+
+/** What remains to be known of an entry: ids, sizes and versions. */
+export function EntryIds({ entry }: { readonly entry: NumberedEntry }): VNode {
+  const { apiVersion, rewriteMs, traceId, bytesIn, bytesOut, answerBytes } = entry;
+  return el(
+    'dl',
+    { class: 'facts ids' },
+    fact('Bytes', `${bytes(bytesIn)} in, ${bytes(bytesOut)} on, ${bytes(answerBytes)} back`),
+    rewriteMs !== undefined && fact('Rewriting', `${rewriteMs.toFixed(2)} ms`),
+    apiVersion !== undefined && fact('x-api-version', `${apiVersion.sent} (${WHY[apiVersion.why]})`),
     fact('Request id', el('code', null, entry.requestId)),
-    entry.traceId !== undefined && fact('Trace', el('code', null, entry.traceId)),
+    traceId !== undefined && fact('Trace', el('code', null, traceId)),
     fact('Rule book', el('code', null, entry.ruleBook)),
   );
 }

@@ -8,8 +8,11 @@ import { Loading } from './loading.ts';
 import type { Go } from './place.ts';
 import { allOf, totalOf, VerdictChart } from './verdict-chart.ts';
 import { VERDICT_NAMES, VERDICTS } from './verdict-badge.ts';
+import { TableHead } from './table-head.ts';
 
 const REFRESH = 5000;
+
+const FIGURES = [...VERDICT_NAMES, 'failed', 'p50 ms', 'p90 ms', 'p99 ms', 'V2 p50 ms', 'V2 p99 ms'];
 
 /** The last hour: traffic by verdict, and how long it took. */
 export function HourView({ go }: { readonly go: Go }): VNode {
@@ -104,24 +107,7 @@ function figures(minutes: readonly HistoryMinute[]): VNode {
       el(
         'table',
         null,
-        el(
-          'thead',
-          null,
-          el(
-            'tr',
-            null,
-            [
-              'Minute',
-              ...VERDICT_NAMES,
-              'failed',
-              'p50 ms',
-              'p90 ms',
-              'p99 ms',
-              'V2 p50 ms',
-              'V2 p99 ms',
-            ].map((name) => el('th', { key: name, scope: 'col' }, name)),
-          ),
-        ),
+        part(TableHead, { columns: ['Minute', ...FIGURES], numbers: FIGURES }),
         el('tbody', null, busy.map(figureRow)),
       ),
     ),
@@ -135,10 +121,12 @@ function figureRow(minute: HistoryMinute): VNode {
     'tr',
     { key: minute.time },
     el('th', { scope: 'row' }, minuteTime(minute.time)),
-    VERDICT_NAMES.map((verdict) => el('td', { key: verdict }, count(minute.verdicts[verdict]))),
-    el('td', null, count(minute.failed)),
+    VERDICT_NAMES.map((verdict) =>
+      el('td', { key: verdict, class: 'number' }, count(minute.verdicts[verdict])),
+    ),
+    el('td', { class: 'number' }, count(minute.failed)),
     quantiles.map((value, index) =>
-      el('td', { key: index }, value === undefined ? '–' : milliseconds(value)),
+      el('td', { key: index, class: 'number' }, value === undefined ? '–' : milliseconds(value)),
     ),
   );
 }

@@ -10,10 +10,11 @@ import { type KeyActions, useKeys } from './keys.ts';
 import { LiveEntries, NOTHING_YET } from './live-entries.ts';
 import { Login } from './login.ts';
 import { PageHeader, VIEW_NAMES } from './page-header.ts';
-import { PERSPECTIVES, usePlace, VIEWS } from './place.ts';
+import { PERSPECTIVES, VIEWS } from './place.ts';
 import { RetirementView } from './retirement-view.ts';
 import { RulesView } from './rules-view.ts';
 import { TrafficView } from './traffic-view.ts';
+import { usePlace } from './use-place.ts';
 import { ExplainView } from './explain-view.ts';
 
 const RULES_EVERY = 5000;

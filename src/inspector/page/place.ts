@@ -1,5 +1,3 @@
-import { useEffect, useState } from 'preact/hooks';
-
 /** The views of the page, in the order of the navigation. */
 export const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'explain'] as const;
 
@@ -46,21 +44,3 @@ export function placeAddress(place: Place): string {
 
 /** Changes parts of the place; `keep` makes a step that the browser's Back returns from. */
 export type Go = (change: Partial<Place>, step?: 'keep' | 'replace') => void;
-
-/** The place, kept in the address of the page. */
-export function usePlace(): readonly [Place, Go] {
-  const [place, setPlace] = useState(() => readPlace(location.search));
-  useEffect(() => {
-    const follow = (): void => setPlace(readPlace(location.search));
-    addEventListener('popstate', follow);
-    return () => removeEventListener('popstate', follow);
-  }, []);
-  const go: Go = (change, step = 'keep') => {
-    const next = { ...readPlace(location.search), ...change };
-    const address = placeAddress(next);
-    if (step === 'replace') history.replaceState(undefined, '', address);
-    if (step === 'keep') history.pushState(undefined, '', address);
-    setPlace(next);
-  };
-  return [place, go];
-}

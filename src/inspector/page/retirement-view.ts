@@ -8,6 +8,7 @@ import { ago, count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './place.ts';
+import { TableHead } from './table-head.ts';
 
 /** What the retirement report is drawn with. */
 export interface RetirementViewProps {
@@ -105,25 +106,20 @@ function clientsCard({ clients, omittedClients, goneAfterDays }: Report, go: Go,
         el(
           'table',
           { class: 'wide' },
-          el(
-            'thead',
-            null,
-            el(
-              'tr',
-              null,
-              [
-                'Client',
-                'Class',
-                'V1',
-                'V2',
-                'Refused',
-                'Operations',
-                'Changes it needs',
-                'Last V1',
-                'Guide',
-              ].map((name) => el('th', { key: name, scope: 'col' }, name)),
-            ),
-          ),
+          part(TableHead, {
+            columns: [
+              'Client',
+              'Class',
+              'V1',
+              'V2',
+              'Refused',
+              'Operations',
+              'Changes it needs',
+              'Last V1',
+              'Guide',
+            ],
+            numbers: ['V1', 'V2', 'Refused'],
+          }),
           el(
             'tbody',
             null,

@@ -6,6 +6,7 @@ import { ago, clockTime, count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './place.ts';
+import { TableHead } from './table-head.ts';
 
 /** What the rule book is drawn with. */
 export interface RulesViewProps {
@@ -100,17 +101,10 @@ function operationTable(operations: readonly OperationView[], hueOf: HueOf, go: 
     el(
       'table',
       { class: 'wide' },
-      el(
-        'thead',
-        null,
-        el(
-          'tr',
-          null,
-          ['Operation', 'V1 request', 'Changes', 'Hits', 'Last hit'].map((name) =>
-            el('th', { key: name, scope: 'col' }, name),
-          ),
-        ),
-      ),
+      part(TableHead, {
+        columns: ['Operation', 'V1 request', 'Changes', 'Hits', 'Last hit'],
+        numbers: ['Hits'],
+      }),
       el(
         'tbody',
         null,
