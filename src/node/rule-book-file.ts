@@ -1,15 +1,21 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { settings } from '../gateway/settings.ts';
 import { compilePlans } from '../rewrite/plan.ts';
 import { OperationTable } from '../rules/operation-table.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
 import { readRuleBook } from '../rules/read-rule-book.ts';
 import type { RuleBookOutcome } from './rule-books.ts';
 
-/** Reads, checks and compiles the rule book in a file; its faults name file, line and column. */
+/**
+ * Reads, checks and compiles the rule book in a file; its faults name file, line and column. The default one is the
+ * package's own where the working directory has none.
+ */
 export async function loadRuleBook(path: string): Promise<RuleBookOutcome> {
   let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    const isShipped = path === settings.rules.value && !existsSync(path);
+    text = await readFile(isShipped ? new URL(`../../${path}`, import.meta.url) : path, 'utf8');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return { faults: [`--rules names a file that cannot be read: ${path} (${code}).`] };
