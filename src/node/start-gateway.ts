@@ -4,8 +4,6 @@ import { Gateway } from '../gateway/gateway.ts';
 import type { Settings } from '../gateway/read-settings.ts';
 import { settings as table } from '../gateway/settings.ts';
 import type { OriginSetting } from '../gateway/setting-kinds.ts';
-import { entryLine } from '../rewrite-log/entry-line.ts';
-import type { Entry } from '../rewrite-log/entry.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import { createAdminServer } from './admin-server.ts';
 import { createClientHash } from './client-hash.ts';
@@ -15,6 +13,7 @@ import { listen } from './listen.ts';
 import type { LogSink } from './log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
+import { createRewriteLogger } from './rewrite-logger.ts';
 import { createUndiciUpstream, type UndiciUpstream } from './undici-upstream.ts';
 
 /** What a gateway on Node is made of. */
@@ -107,16 +106,13 @@ function upstreamOf({ settings, origin, upstreamTls }: NodeGatewayParts): Undici
 
 function gatewayOf(parts: NodeGatewayParts, upstream: UndiciUpstream): Gateway {
   const { settings, ruleBooks, sink } = parts;
-  const logged = levelFilter(settings.get(table.logLevel));
   return new Gateway(
     {
       inForce: () => ruleBooks.current,
       upstream,
       originPath: parts.origin.path,
       originHost: new URL(parts.origin.origin).host,
-      record: (entry) => {
-        if (logged(entry)) sink.write(entryLine(entry));
-      },
+      record: createRewriteLogger(settings.get(table.logLevel), sink),
       observer: parts.observer,
       now: () => performance.now(),
       time: () => Date.now(),
@@ -142,13 +138,6 @@ function gatewayOf(parts: NodeGatewayParts, upstream: UndiciUpstream): Gateway {
       breakerOpenMs: settings.get(table.breakerOpen),
     },
   );
-}
-
-const severities = { info: 0, warn: 1, error: 2, silent: 3 } as const;
-
-function levelFilter(lowest: keyof typeof severities): (entry: Entry) => boolean {
-  const from = severities[lowest];
-  return (entry) => severities[entry.level] >= from;
 }
 
 /** Random hex digits for `bytes` bytes, taken from a pool: one call of the system's generator serves many. */
