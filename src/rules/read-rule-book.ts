@@ -17,7 +17,7 @@ export type RuleBookReading =
   | { readonly ok: false; readonly faults: readonly RuleBookFault[] };
 
 /** The policies of a rule book that names none (rewriting contract §2). */
-export const defaultPolicies: Policies = {
+const defaultPolicies: Policies = {
   flat: 'migrate',
   siblings: 'drop',
   conflict: 'v1',
@@ -28,7 +28,7 @@ export const defaultPolicies: Policies = {
 };
 
 /** The limits of a rule book that names none. */
-export const defaultLimits: RuleBookLimits = { depth: 512, body: 10_485_760, response: 10_485_760 };
+const defaultLimits: RuleBookLimits = { depth: 512, body: 10_485_760, response: 10_485_760 };
 
 /**
  * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults. All faults are found at once, in the order
