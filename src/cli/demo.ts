@@ -60,10 +60,12 @@ async function play(origin: string, inForce: InForce): Promise<void> {
 }
 
 function describe(request: DemoRequest, path: string, inForce: InForce): string {
-  const { ruleBook, plans, match } = inForce;
-  const rewrite = plans.of(match(request.method, path)).rewrite(new TextEncoder().encode(request.body));
+  const { ruleBook, plans } = inForce;
+  const rewrite = plans
+    .of(inForce.match(request.method, path))
+    .rewrite(new TextEncoder().encode(request.body));
   const lines = [
-    `${styleText('bold', request.operation)}`,
+    styleText('bold', request.operation),
     `  V1  ${styleText('red', `${request.method} /api/v1${path}`)}`,
     indent(request.body),
   ];

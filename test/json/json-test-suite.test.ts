@@ -6,7 +6,8 @@ import { planOf } from '../support/plan-of.ts';
 
 const suite = new URL('suite/', import.meta.url);
 const names = readdirSync(suite).filter((name) => name.endsWith('.json'));
-const read = (name: string): Uint8Array => new Uint8Array(readFileSync(new URL(encodeURIComponent(name), suite)));
+const read = (name: string): Uint8Array =>
+  new Uint8Array(readFileSync(new URL(encodeURIComponent(name), suite)));
 const identity = planOf([]);
 
 /** Parsers are free to accept or refuse these (RFC 8259); what this gateway does, and why, is decided here once. */
