@@ -23,7 +23,7 @@ export interface RawClient {
 
 /** Connects to a port of the loopback interface. */
 export function rawClient(port: number): RawClient {
-  const socket = connect(port, '127.0.0.1');
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   let text = '';
   let closed = false;
   let reset = false;
