@@ -28,3 +28,9 @@ export const STRING = 3;
 export const SCALAR = 4;
 /** Added to the kind of a member whose key is spelled with an escape. */
 export const ESCAPED_KEY = 8;
+
+/** Returns the first member or element of the container at `node`; 0 when it is empty, or its children are not on the tape. */
+export function firstChild(tape: Int32Array, length: number, node: number): number {
+  const child = node + NODE_SIZE;
+  return child < length && (tape[child + START] ?? 0) < (tape[node + END] ?? 0) ? child : 0;
+}

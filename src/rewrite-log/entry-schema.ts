@@ -85,6 +85,3 @@ export const entrySchema = z
       .describe('The hash of the rule book in force.'),
   })
   .describe('One exchange in the rewrite log of capture-gateway.') satisfies z.ZodType<Entry>;
-
-/** What the schema accepts is an entry, and an entry has nothing else. */
-export type SchemaEntry = z.infer<typeof entrySchema>;

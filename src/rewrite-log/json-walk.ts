@@ -3,11 +3,11 @@ import { Scanner } from '../json/scanner.ts';
 import {
   ARRAY,
   END,
+  firstChild,
   KEY_END,
   KEY_START,
   KIND,
   NEXT,
-  NODE_SIZE,
   OBJECT,
   START,
   STRING,
@@ -43,7 +43,7 @@ export class JsonWalker {
   walk(bytes: Uint8Array, visitor: WalkVisitor): boolean {
     const from = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
     if (bytes.length === 0 || this.#scanner.scan(bytes, from) !== undefined) return false;
-    visit(bytes, this.#scanner.tape, 0, [], true, visitor);
+    visit(bytes, this.#scanner.tape, this.#scanner.length, 0, [], true, visitor);
     return true;
   }
 }
@@ -51,6 +51,7 @@ export class JsonWalker {
 function visit(
   bytes: Uint8Array,
   tape: Int32Array,
+  length: number,
   at: number,
   path: (string | number)[],
   first: boolean,
@@ -68,23 +69,14 @@ function visit(
   };
   visitor.enter(node);
   if (kind !== OBJECT && kind !== ARRAY) return;
-  let child = isFilled(bytes, node) ? at + NODE_SIZE : 0;
+  let child = firstChild(tape, length, at);
   for (let index = 0; child !== 0; index += 1) {
     path.push(kind === OBJECT ? memberName(bytes, tape, child) : index);
-    visit(bytes, tape, child, path, index === 0, visitor);
+    visit(bytes, tape, length, child, path, index === 0, visitor);
     path.pop();
     child = tape[child + NEXT] ?? 0;
   }
   visitor.leave?.(node);
-}
-
-/** An empty container has nothing but white space between its brackets. */
-function isFilled(bytes: Uint8Array, node: WalkedNode): boolean {
-  for (let i = node.start + 1; i < node.end - 1; i += 1) {
-    const byte = bytes[i] ?? 0;
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return true;
-  }
-  return false;
 }
 
 /** Prints a path as an RFC 6901 pointer. */

@@ -1,5 +1,5 @@
 import type { NameTable } from '../json/member-name.ts';
-import { ARRAY, DELIMITER, END, KIND, NEXT, NODE_SIZE, OBJECT, START } from '../json/tape.ts';
+import { ARRAY, DELIMITER, END, KIND, NEXT, NODE_SIZE, OBJECT, START, firstChild } from '../json/tape.ts';
 
 /** A member of a draft object: a member of the V1 body, perhaps renamed or moved, or one that a rule made. */
 export class DraftMember {
@@ -142,7 +142,7 @@ export class Draft {
   #object(node: number, up: DraftMember | DraftElement | undefined): DraftObject {
     const object = new DraftObject(node, up);
     const { tape, bytes, names } = this;
-    for (let child = this.#firstChild(node); child > 0; child = tape[child + NEXT] ?? 0) {
+    for (let child = firstChild(this.tape, this.length, node); child > 0; child = tape[child + NEXT] ?? 0) {
       const id = names.idOf(bytes, tape, child);
       object.members.push(new DraftMember(id, child, child, (tape[child + DELIMITER] ?? 0) >= 0, object));
     }
@@ -152,18 +152,16 @@ export class Draft {
   #array(node: number, up: DraftMember | DraftElement): DraftArray {
     const array = new DraftArray(node, up);
     let index = 0;
-    for (let child = this.#firstChild(node); child > 0; child = this.tape[child + NEXT] ?? 0) {
+    for (
+      let child = firstChild(this.tape, this.length, node);
+      child > 0;
+      child = this.tape[child + NEXT] ?? 0
+    ) {
       const element = new DraftElement(array, index);
       if (this.open(element, child) !== undefined) array.elements.push(element);
       index += 1;
     }
     return array;
-  }
-
-  #firstChild(node: number): number {
-    const child = node + NODE_SIZE;
-    if (child >= this.length) return 0;
-    return (this.tape[child + START] ?? 0) < (this.tape[node + END] ?? 0) ? child : 0;
   }
 }
 

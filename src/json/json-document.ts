@@ -1,0 +1,64 @@
+import type { JsonFault } from './json-fault.ts';
+import { memberName } from './member-name.ts';
+import { Scanner } from './scanner.ts';
+import { ARRAY, END, firstChild, KIND, NEXT, OBJECT, START, STRING } from './tape.ts';
+
+/** A value in a JSON document: opaque, and only of use with the document it is from. */
+export type JsonNode = number;
+
+/** A view of a JSON text: its values by where they stand. Nothing is decoded but names, and no member is lost. */
+export class JsonDocument {
+  readonly bytes: Uint8Array;
+  readonly #tape: Int32Array;
+  readonly #length: number;
+
+  private constructor(bytes: Uint8Array, scanner: Scanner) {
+    this.bytes = bytes;
+    this.#tape = scanner.tape;
+    this.#length = scanner.length;
+  }
+
+  /** Reads a JSON text strictly (RFC 8259), nested at most `depth` levels; returns what is wrong with it, if anything. */
+  static read(bytes: Uint8Array, depth = 512): JsonDocument | JsonFault {
+    const scanner = new Scanner({ depth, record: depth });
+    return scanner.scan(bytes, 0) ?? new JsonDocument(bytes, scanner);
+  }
+
+  /** The value that is the whole text. */
+  get root(): JsonNode {
+    return 0;
+  }
+
+  /** What kind of value `node` is; a scalar is a number, `true`, `false` or `null`. */
+  kindOf(node: JsonNode): 'object' | 'array' | 'string' | 'scalar' {
+    const kind = (this.#tape[node + KIND] ?? 0) & 7;
+    if (kind === OBJECT) return 'object';
+    if (kind === ARRAY) return 'array';
+    return kind === STRING ? 'string' : 'scalar';
+  }
+
+  /** The bytes of the value, as they stand in the text. */
+  valueOf(node: JsonNode): Uint8Array {
+    return this.bytes.subarray(this.#tape[node + START] ?? 0, this.#tape[node + END] ?? 0);
+  }
+
+  /** The decoded name of a member. */
+  nameOf(member: JsonNode): string {
+    return memberName(this.bytes, this.#tape, member);
+  }
+
+  /** The members of an object or the elements of an array, in order, repeated ones too. */
+  *childrenOf(node: JsonNode): Generator<JsonNode> {
+    let child = firstChild(this.#tape, this.#length, node);
+    while (child > 0) {
+      yield child;
+      child = this.#tape[child + NEXT] ?? 0;
+    }
+  }
+
+  /** The members of an object with the decoded name `name`, in order: more than one when it is repeated. */
+  find(object: JsonNode, name: string): readonly JsonNode[] {
+    if (this.kindOf(object) !== 'object') return [];
+    return [...this.childrenOf(object)].filter((member) => this.nameOf(member) === name);
+  }
+}
