@@ -1,5 +1,5 @@
 import type { NameTable } from '../json/member-name.ts';
-import { ARRAY, DELIMITER, END, KIND, NEXT, NODE_SIZE, OBJECT, START, firstChild } from '../json/tape.ts';
+import { ARRAY, DELIMITER, firstChild, KIND, NEXT, OBJECT } from '../json/tape.ts';
 
 /** A member of a draft object: a member of the V1 body, perhaps renamed or moved, or one that a rule made. */
 export class DraftMember {
