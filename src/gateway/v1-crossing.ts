@@ -57,7 +57,7 @@ export class V1Crossing extends Crossing implements AnswerOwner {
   }
 
   decodeAnswer(coding: Coding, body: Uint8Array, done: (outcome: Decoded) => void): void {
-    this.gateway.parts.decode(coding, body, this.answerLimit, done);
+    this.gateway.parts.decode(coding, body, this.answerLimit, (outcome) => this.attempt(() => done(outcome)));
   }
 
   rewriteAnswer(status: number, body: Uint8Array): AnswerRewrite {

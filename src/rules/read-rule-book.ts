@@ -1,6 +1,7 @@
 import { checkChanges } from './check-changes.ts';
 import { checkOperations } from './check-operations.ts';
 import { declareChange } from './declared-change.ts';
+import { declareRollout } from './declared-rollout.ts';
 import type { Policies, RuleBook, RuleBookLimits } from './rule-book.ts';
 import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
 import { hashRuleBook } from './rule-book-hash.ts';
@@ -73,11 +74,20 @@ function weigh(source: RuleBookSource, left: SoundPart | undefined): Judgement {
   const limits: RuleBookLimits = { ...defaultLimits, ...source.limits };
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   const ids = left?.ids ?? new Set(Object.keys(source.operations ?? {}));
-  const all = [...faults, ...checkChanges(declared, byId, ids)];
+  const { rollout, faults: ofRollout } = declareRollout(source, ids);
+  const all = [...faults, ...checkChanges(declared, byId, ids), ...ofRollout];
   // With a change left out, a rule behind it could seem stale and not be.
   if (left === undefined || left.hasAllChanges) {
     all.push(...staleRules(declared, operations, policies), ...staleAnswerRules(declared, operations));
   }
   const changes = declared.map(({ change }) => change);
-  return { faults: all, meaning: { version: source.version, operations, changes, policies, limits } };
+  const meaning = {
+    version: source.version,
+    operations,
+    changes,
+    policies,
+    limits,
+    ...(rollout === undefined ? {} : { rollout }),
+  };
+  return { faults: all, meaning };
 }

@@ -15,6 +15,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     book.changes.map((change) => meaningOf(change, book.policies)),
     [book.policies.malformed, book.policies.unsupported],
     [book.limits.depth, book.limits.body, book.limits.response],
+    ...(book.rollout === undefined ? [] : [book.rollout]),
   ]);
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(meaning));
   return [...new Uint8Array(digest, 0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('');

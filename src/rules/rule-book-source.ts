@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { namePattern, pathPattern } from './path-text.ts';
 import { isReleaseDate } from './release-date.ts';
+import { rolloutSource } from './rollout-source.ts';
+import { strict } from './strict.ts';
 
 /** The words that tell request rules apart, in the order of the schema's union. */
 export const requestWords = ['unwrap', 'nest', 'rename', 'strip', 'only'] as const;
@@ -191,14 +193,8 @@ export const ruleBookSource = strict({
   })
     .exactOptional()
     .describe('Limits of reading bodies.'),
+  ...rolloutSource,
 }).describe('A rule book: the changes from V1 to V2 as the gateway applies them.');
 
 /** A rule book's source whose every part has the right shape. */
 export type RuleBookSource = z.output<typeof ruleBookSource>;
-
-/** A mapping without unknown keys; the message of an unknown one lists the known. */
-function strict<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
-  return z.strictObject(shape, {
-    error: (issue) => (issue.code === 'unrecognized_keys' ? Object.keys(shape).join(', ') : undefined),
-  });
-}

@@ -1,3 +1,4 @@
+import type { Rollout } from './rollout.ts';
 import type { RequestRule, ResponseRule } from './rule.ts';
 
 /** A V1 operation: a method and a path template below `/api/v1`, such as `PATCH /properties/{id}`. */
@@ -59,6 +60,8 @@ export interface RuleBook {
   readonly changes: readonly Change[];
   readonly policies: Policies;
   readonly limits: RuleBookLimits;
+  /** How V1 clients are led to V2 and V1 to its end; absent when the book says nothing of it. */
+  readonly rollout?: Rollout;
   /** The first 16 hex digits of the SHA-256 of the book's meaning: comments, order of keys and spelling do not count. */
   readonly hash: string;
 }

@@ -1,0 +1,201 @@
+import { didYouMean } from './did-you-mean.ts';
+import { readDuration, readInstant } from './instant.ts';
+import type { Brownout, LinkRelation, Mode, Modes, Pin, Rollout, Scope, Shield, Signals } from './rollout.ts';
+import type { SourceFault, SourcePath } from './rule-book-fault.ts';
+import type { RuleBookSource } from './rule-book-source.ts';
+
+/** When a canary is rolled back, unless the rule book says otherwise. */
+export const defaultRollback = { window: 60_000, margin: 5, requests: 20 } as const;
+
+/** Reads what a source says of the life of a migration; undefined when it says nothing. `ids` are those of the operations. */
+export function declareRollout(
+  source: RuleBookSource,
+  ids: ReadonlySet<string>,
+): { readonly rollout: Rollout | undefined; readonly faults: readonly SourceFault[] } {
+  const reader = new RolloutReader(source, ids);
+  const { clients, deprecation, sunset, links, brownouts, modes, pins, shield } = source;
+  const parts = [clients, deprecation, sunset, links, brownouts, modes, pins, shield];
+  if (parts.every((part) => part === undefined)) return { rollout: undefined, faults: [] };
+  return { rollout: reader.read(), faults: reader.faults };
+}
+
+type ScopeSource = Partial<Record<keyof Scope, readonly string[]>>;
+type ModeSource = Exclude<NonNullable<RuleBookSource['modes']>, { default?: unknown }>;
+
+class RolloutReader {
+  readonly faults: SourceFault[] = [];
+  readonly #source: RuleBookSource;
+  readonly #ids: ReadonlySet<string>;
+  readonly #hashes: ReadonlyMap<string, string>;
+
+  constructor(source: RuleBookSource, ids: ReadonlySet<string>) {
+    this.#source = source;
+    this.#ids = ids;
+    this.#hashes = new Map(Object.entries(source.clients ?? {}));
+  }
+
+  read(): Rollout {
+    const { sunset, brownouts = [], pins = [], shield } = this.#source;
+    const signals = this.#signals();
+    const isGone = typeof sunset === 'object' && sunset.after === 'gone';
+    const modes = this.#modes();
+    return {
+      clients: this.#names(),
+      ...(signals === undefined ? {} : { signals }),
+      ...(isGone ? { gone: this.#scope(sunset, ['sunset']) } : {}),
+      brownouts: brownouts.map((brownout, at) => this.#brownout(brownout, ['brownouts', at])),
+      ...(modes === undefined ? {} : { modes }),
+      pins: pins.map((pin, at) => this.#pin(pin, ['pins', at])),
+      ...(shield === undefined ? {} : { shield: shieldOf(shield) }),
+    };
+  }
+
+  #names(): Readonly<Record<string, string>> {
+    const names: Record<string, string> = {};
+    for (const [name, hash] of this.#hashes) {
+      const other = names[hash];
+      if (other !== undefined)
+        this.#fault(['clients', name], `client "${name}" has the hash of "${other}"; take one of them away`);
+      names[hash] = name;
+    }
+    return names;
+  }
+
+  #signals(): Signals | undefined {
+    const { deprecation, sunset, links = {} } = this.#source;
+    const since =
+      deprecation === undefined
+        ? undefined
+        : timeOf(typeof deprecation === 'string' ? deprecation : deprecation.since);
+    const at = sunset === undefined ? undefined : timeOf(typeof sunset === 'string' ? sunset : sunset.at);
+    if (since !== undefined && at !== undefined && at < since) {
+      this.#fault(
+        ['sunset'],
+        'sunset is before deprecation; V1 cannot end before it is deprecated (RFC 9745 §4)',
+      );
+    }
+    const relations: readonly LinkRelation[] = ['deprecation', 'sunset', 'successor-version'];
+    const targets = relations.flatMap((relation) => {
+      const target = links[relation];
+      return target === undefined ? [] : [[relation, target] as const];
+    });
+    if (since === undefined && at === undefined && targets.length === 0) return undefined;
+    return {
+      ...(since === undefined ? {} : { since }),
+      attributes:
+        typeof deprecation === 'object' ? deprecation.attributes !== false : deprecation !== undefined,
+      ...(at === undefined ? {} : { sunset: at }),
+      links: targets,
+    };
+  }
+
+  #brownout(source: NonNullable<RuleBookSource['brownouts']>[number], path: SourcePath): Brownout {
+    const { id, from, until, share = 100, status = 410, message } = source;
+    const [begin, end] = [from, until].map((text) => (text === undefined ? undefined : timeOf(text)));
+    if (begin !== undefined && end !== undefined && end <= begin) {
+      this.#fault([...path, 'until'], `brownout "${id}" ends before it begins; write a later time`);
+    }
+    const others = this.#source.brownouts?.filter((other) => other.id === id) ?? [];
+    if (others.length > 1 && others[0] !== source) {
+      this.#fault(
+        [...path, 'id'],
+        `another brownout is called "${id}" already; give this one a name of its own`,
+      );
+    }
+    return {
+      id,
+      ...(begin === undefined ? {} : { from: begin }),
+      ...(end === undefined ? {} : { until: end }),
+      share,
+      status,
+      ...(message === undefined ? {} : { message }),
+      ...this.#scope(source, path),
+    };
+  }
+
+  #pin(source: NonNullable<RuleBookSource['pins']>[number], path: SourcePath): Pin {
+    if (source.clients === undefined && source.operations === undefined) {
+      this.#fault(
+        path,
+        'a pin for every request is the version of the rule book; change that, or name clients or operations',
+      );
+    }
+    return { version: source.version, ...this.#scope(source, path) };
+  }
+
+  #modes(): Modes | undefined {
+    const { modes } = this.#source;
+    if (modes === undefined) return undefined;
+    const whole = typeof modes === 'string' || 'canary' in modes ? { default: modes } : modes;
+    const { operations = {}, clients = {}, rollback = {} } = whole;
+    for (const id of Object.keys(operations)) this.#operation(id, ['modes', 'operations', id], 'key');
+    const byHash = Object.entries(clients).map(
+      ([client, mode]) => [this.#client(client, ['modes', 'clients', client], 'key'), modeOf(mode)] as const,
+    );
+    return {
+      default: modeOf(whole.default ?? 'migrate'),
+      operations: Object.fromEntries(Object.entries(operations).map(([id, mode]) => [id, modeOf(mode)])),
+      clients: Object.fromEntries(byHash),
+      rollback: {
+        window: readDuration(rollback.window ?? '') ?? defaultRollback.window,
+        margin: rollback.margin ?? defaultRollback.margin,
+        requests: rollback.requests ?? defaultRollback.requests,
+      },
+    };
+  }
+
+  #scope({ clients, except, operations }: ScopeSource, path: SourcePath): Scope {
+    const named = (list: readonly string[], key: string): string[] =>
+      list.map((client, at) => this.#client(client, [...path, key, at]));
+    for (const [at, id] of (operations ?? []).entries()) this.#operation(id, [...path, 'operations', at]);
+    return {
+      ...(clients === undefined ? {} : { clients: named(clients, 'clients') }),
+      ...(except === undefined ? {} : { except: named(except, 'except') }),
+      ...(operations === undefined ? {} : { operations }),
+    };
+  }
+
+  #client(text: string, path: SourcePath, blame: SourceFault['blame'] = 'value'): string {
+    const hash = this.#hashes.get(text);
+    if (hash !== undefined || /^[0-9a-f]{16}$/.test(text)) return hash ?? text;
+    const hint = didYouMean(text, this.#hashes.keys());
+    this.#fault(
+      path,
+      `client "${text}" is not among clients, and no client hash${hint === '' ? '; name it under clients' : hint}`,
+      blame,
+    );
+    return text;
+  }
+
+  #operation(id: string, path: SourcePath, blame: SourceFault['blame'] = 'value'): void {
+    if (this.#ids.has(id)) return;
+    const hint = didYouMean(id, this.#ids);
+    this.#fault(
+      path,
+      `operation "${id}" is not among the operations${hint === '' ? '; declare it there, or take it out' : hint}`,
+      blame,
+    );
+  }
+
+  #fault(path: SourcePath, message: string, blame: SourceFault['blame'] = 'value'): void {
+    this.faults.push({ path, blame, message });
+  }
+}
+
+function modeOf(source: ModeSource): Mode {
+  return typeof source === 'string' ? { mode: source } : { mode: 'canary', share: source.canary };
+}
+
+function shieldOf({ requests, per, wait, queue }: NonNullable<RuleBookSource['shield']>): Shield {
+  return {
+    requests,
+    per: readDuration(per ?? '') ?? 60_000,
+    wait: readDuration(wait ?? '') ?? 5000,
+    queue: queue ?? 100,
+  };
+}
+
+/** The schema has let it through, so it is a time. */
+function timeOf(text: string): number {
+  return readInstant(text) ?? 0;
+}

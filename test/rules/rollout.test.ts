@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { bookIn, faultsIn, withChanges } from './reading.ts';
+
+const book = (text: string): string =>
+  `${withChanges('  []')}\n${text}\n`.replace('changes:\n  []', 'changes: []');
+const acme = '4f1c0b6a2e9d7c35';
+const clients = `clients: { acme: ${acme}, globex: 0123456789abcdef }`;
+
+describe('what it means', () => {
+  test('a book that says nothing of it has none, and the same hash as ever', async () => {
+    const plain = await bookIn(book(''));
+    expect(plain).not.toHaveProperty('rollout');
+    const other = await bookIn(book('deprecation: 2026-12-01'));
+    expect(other.hash).not.toBe(plain.hash);
+  });
+
+  test.each<[string, object]>([
+    ['deprecation: 2026-12-01', { signals: { since: Date.UTC(2026, 11, 1), attributes: true, links: [] } }],
+    [
+      'deprecation: { since: "2026-12-01T10:00:00+10:00", attributes: false }\nsunset: 2027-01-01',
+      { signals: { since: Date.UTC(2026, 11, 1), attributes: false, sunset: Date.UTC(2027, 0, 1) } },
+    ],
+    [
+      `${clients}\nsunset: { at: 2027-01-01, after: gone, except: [acme] }`,
+      { gone: { except: [acme] }, signals: { sunset: Date.UTC(2027, 0, 1), attributes: false } },
+    ],
+    [
+      'links: { successor-version: "https://x.test/api/v2", deprecation: "https://x.test/d" }',
+      {
+        signals: {
+          links: [
+            ['deprecation', 'https://x.test/d'],
+            ['successor-version', 'https://x.test/api/v2'],
+          ],
+        },
+      },
+    ],
+    [
+      `${clients}\nbrownouts: [{ id: b, share: 25, status: 503, message: m, clients: [acme, fedcba9876543210], operations: [a] }]`,
+      {
+        clients: { [acme]: 'acme' },
+        brownouts: [
+          {
+            id: 'b',
+            share: 25,
+            status: 503,
+            message: 'm',
+            clients: [acme, 'fedcba9876543210'],
+            operations: ['a'],
+          },
+        ],
+      },
+    ],
+    [
+      'modes: observe',
+      { modes: { default: { mode: 'observe' }, rollback: { window: 60_000, margin: 5, requests: 20 } } },
+    ],
+    ['modes: { canary: 12.5 }', { modes: { default: { mode: 'canary', share: 12.5 } } }],
+    [
+      `${clients}\nmodes: { operations: { a: shadow }, clients: { acme: migrate }, rollback: { window: 5m } }`,
+      {
+        modes: {
+          default: { mode: 'migrate' },
+          operations: { a: { mode: 'shadow' } },
+          clients: { [acme]: { mode: 'migrate' } },
+          rollback: { window: 300_000 },
+        },
+      },
+    ],
+    [
+      'pins: [{ version: 2025-06-30, operations: [a, g] }]',
+      { pins: [{ version: '2025-06-30', operations: ['a', 'g'] }] },
+    ],
+    ['shield: { requests: 60 }', { shield: { requests: 60, per: 60_000, wait: 5000, queue: 100 } }],
+  ])('%s', async (text, rollout) => {
+    expect(await bookIn(book(text))).toMatchObject({ rollout });
+  });
+});
+
+describe('faults: each names the thing, the value and the way out', () => {
+  test.each([
+    ['deprecation: tomorrow', /^4:14 deprecation .*a day or a time/],
+    ['deprecation: 2026-02-30', /2026-02-30/],
+    ['deprecation: 2027-01-01\nsunset: 2026-01-01', /^5:9 sunset is before deprecation/],
+    ['links: { sunset: "javascript:alert(1)" }', /links\.sunset .*http or https/],
+    ['links: { canonical: "https://x.test" }', /unknown key "canonical"/],
+    ['brownouts: [{ id: b, from: 2026-01-02, until: 2026-01-01 }]', /brownout "b" ends before it begins/],
+    ['brownouts: [{ id: b }, { id: b }]', /another brownout is called "b"/],
+    ['brownouts: [{ id: b, share: 0 }]', /brownouts\[0\]\.share/],
+    ['brownouts: [{ id: b, status: 500 }]', /410 or 503/],
+    [`${clients}\nbrownouts: [{ id: b, clients: [acne] }]`, /client "acne" .*did you mean "acme"/],
+    ['brownouts: [{ id: b, operations: [aa] }]', /operation "aa" is not among/],
+    ['modes: canary', /modes must be/],
+    ['modes: { operations: { nope: observe } }', /operation "nope" is not among/],
+    ['modes: { clients: { nope: observe } }', /client "nope" is not among clients/],
+    ['modes: { rollback: { window: soon } }', /500ms, 30s, 5m or 1h/],
+    ['pins: [{ version: 2025-06-30 }]', /a pin for every request is the version of the rule book/],
+    ['pins: [{ version: 2024-06-30, operations: [a] }]', /not before 2025-01-01/],
+    ['shield: { requests: 0 }', /shield\.requests/],
+    ['clients: { a: XYZ }', /16 hex digits/],
+    [`clients: { a: ${acme}, b: ${acme} }`, /client "b" has the hash of "a"/],
+  ])('%s', async (text, fault) => {
+    const faults = await faultsIn(book(text));
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toMatch(fault);
+  });
+});
+
+test('what the shipped rule book has commented out is sound', async () => {
+  const text = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
+  const at = text.indexOf('# The life of a migration');
+  const opened = text.slice(at).replaceAll(/^# ((?:\w[\w-]*:| {2})[^\n]*)$/gm, '$1');
+  const { rollout } = await bookIn(text.slice(0, at) + opened);
+  expect(rollout).toMatchObject({
+    clients: { [acme]: 'acme' },
+    brownouts: [{ id: 'first-hour', except: [acme] }],
+    modes: { default: { mode: 'canary', share: 10 } },
+    pins: [{}],
+    shield: { requests: 60 },
+  });
+});
