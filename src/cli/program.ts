@@ -1,10 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { check } from './check.ts';
 import { demo } from './demo.ts';
+import { explain } from './explain.ts';
 import { packageVersion } from './package-version.ts';
 import { reference } from './reference.ts';
+import { replay } from './replay.ts';
 import { report } from './report.ts';
 import { serve } from './serve.ts';
+import { tail } from './tail.ts';
 
 /** Runs the command that the arguments name. Exit codes: 0 done, 1 the work failed, 2 it could not start. */
 export async function run(argv: readonly string[]): Promise<void> {
@@ -18,7 +21,10 @@ export async function run(argv: readonly string[]): Promise<void> {
   serve(program);
   demo(program);
   check(program);
+  explain(program);
+  replay(program);
   report(program);
+  tail(program);
   reference(program);
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {

@@ -41,7 +41,8 @@ const SHAPES: readonly {
 
 /** An entry of a V1 or V2 request; `n` decides client, operation and outcome, `at` is milliseconds since 1970. */
 export function sampleEntry(n: number, at: number): Entry {
-  const shape = SHAPES[n % SHAPES.length]!;
+  const shape = SHAPES[n % SHAPES.length];
+  if (shape === undefined) throw new RangeError('n is a whole number from 0');
   const isV2 = n % 7 === 6;
   const client = ((n % 211) * 0x9e37_79b1).toString(16).padStart(16, '0').slice(0, 16);
   const common = {

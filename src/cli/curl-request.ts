@@ -1,0 +1,149 @@
+import type { ExplainRequest } from '../inspector/api.ts';
+import { shellWords } from './shell-words.ts';
+
+/** A request that could not be read: a sentence. */
+export interface RequestFault {
+  readonly fault: string;
+}
+
+/** Options of curl that take a value and change nothing that matters here. */
+const WITH_VALUE: ReadonlySet<string> = new Set(
+  (
+    '-o --output -A --user-agent -b --cookie -c --cookie-jar -e --referer -x --proxy -m --max-time -w --write-out -E --cert --key ' +
+    '--cacert --capath --connect-timeout --retry --retry-delay --retry-max-time --resolve --connect-to --interface -y -Y -z -r ' +
+    '--range -K --config -T --upload-file -D --dump-header --limit-rate --max-redirs --tls-max --ciphers --noproxy --aws-sigv4 --trace --stderr'
+  ).split(' '),
+);
+
+const DATA: ReadonlySet<string> = new Set(
+  '-d --data --data-ascii --data-raw --data-binary --json'.split(' '),
+);
+
+interface Draft {
+  method?: string;
+  target?: string;
+  headers: [string, string][];
+  body?: string;
+  isJson: boolean;
+}
+
+/** Reads a curl command, as browsers and API tools copy it. `readFile` serves `-d @file`. */
+export function readCurl(command: string, readFile: (path: string) => string): ExplainRequest | RequestFault {
+  const words = shellWords(command);
+  if (words === undefined) return { fault: 'The curl command has a quote that is not closed.' };
+  const [program, ...rest] = words;
+  const args = program !== undefined && /(?:^|\/)curl(?:\.exe)?$/.test(program) ? rest : words;
+  const draft: Draft = { headers: [], isJson: false };
+  for (let at = 0; at < args.length; at += 1) {
+    const { option, attached } = splitOption(args[at] ?? '');
+    if (option === undefined) {
+      draft.target = args[at] ?? '';
+      continue;
+    }
+    const takes = takesValue(option);
+    const value = takes ? (attached ?? args[(at += 1)]) : undefined;
+    if (takes && value === undefined) return { fault: `${option} of the curl command has no value.` };
+    const fault = value === undefined ? undefined : take(draft, option, value, readFile);
+    if (fault !== undefined) return fault;
+  }
+  return finish(draft);
+}
+
+function splitOption(word: string): {
+  readonly option: string | undefined;
+  readonly attached: string | undefined;
+} {
+  if (!word.startsWith('-') || word === '-') return { option: undefined, attached: undefined };
+  if (word.startsWith('--')) {
+    const equals = word.indexOf('=');
+    return equals === -1
+      ? { option: word, attached: undefined }
+      : { option: word.slice(0, equals), attached: word.slice(equals + 1) };
+  }
+  // Short options may be joined, as in -sXPOST: the first that takes a value takes the rest.
+  for (let at = 1; at < word.length; at += 1) {
+    const option = `-${word[at] ?? ''}`;
+    if (takesValue(option))
+      return { option, attached: at + 1 < word.length ? word.slice(at + 1) : undefined };
+  }
+  return { option: word.slice(0, 2), attached: undefined };
+}
+
+function takesValue(option: string): boolean {
+  return (
+    WITH_VALUE.has(option) ||
+    DATA.has(option) ||
+    [
+      '-X',
+      '--request',
+      '-H',
+      '--header',
+      '-u',
+      '--user',
+      '--url',
+      '--oauth2-bearer',
+      '--data-urlencode',
+      '-F',
+      '--form',
+    ].includes(option)
+  );
+}
+
+function take(
+  draft: Draft,
+  option: string,
+  value: string,
+  readFile: (path: string) => string,
+): RequestFault | undefined {
+  if (option === '-X' || option === '--request') draft.method = value;
+  else if (option === '--url') draft.target = value;
+  else if (option === '-H' || option === '--header') {
+    const colon = value.indexOf(':');
+    if (colon > 0) draft.headers.push([value.slice(0, colon).trim(), value.slice(colon + 1).trim()]);
+  } else if (option === '-u' || option === '--user') draft.headers.push(['Authorization', 'Basic …']);
+  else if (option === '--oauth2-bearer') draft.headers.push(['Authorization', 'Bearer …']);
+  else if (option === '-F' || option === '--form') {
+    draft.headers.push(['Content-Type', 'multipart/form-data']);
+    draft.body ??= '';
+  } else if (DATA.has(option) || option === '--data-urlencode') {
+    if (option === '--json') draft.isJson = true;
+    const text =
+      value.startsWith('@') && option !== '--data-raw'
+        ? fileText(value.slice(1), option, readFile)
+        : { text: value };
+    if ('fault' in text) return text;
+    draft.body =
+      draft.body === undefined ? text.text : `${draft.body}${option === '--json' ? '' : '&'}${text.text}`;
+  }
+  return undefined;
+}
+
+function fileText(
+  path: string,
+  option: string,
+  readFile: (path: string) => string,
+): { text: string } | RequestFault {
+  try {
+    const text = readFile(path);
+    return {
+      text: option === '--data-binary' || option === '--json' ? text : text.replaceAll(/[\r\n]/g, ''),
+    };
+  } catch {
+    return { fault: `The curl command sends the file ${path}, which cannot be read.` };
+  }
+}
+
+function finish({ method, target, headers, body, isJson }: Draft): ExplainRequest | RequestFault {
+  if (target === undefined) return { fault: 'The curl command has no address.' };
+  const has = (name: string): boolean => headers.some(([field]) => field.toLowerCase() === name);
+  if (isJson && !has('content-type')) headers.push(['Content-Type', 'application/json']);
+  // What curl sends when nobody says otherwise; the gateway leaves such a body alone, and the explanation says so.
+  if (body !== undefined && !has('content-type'))
+    headers.push(['Content-Type', 'application/x-www-form-urlencoded']);
+  return {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    target,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  };
+}

@@ -1,0 +1,85 @@
+import { styleText } from 'node:util';
+import type { Explanation } from '../inspector/api.ts';
+import { printColumns } from './columns.ts';
+import { lineDiff } from './line-diff.ts';
+
+type Style = Parameters<typeof styleText>[0];
+
+const VERDICTS: Readonly<Record<Explanation['verdict'], Style>> = {
+  rewritten: 'yellow',
+  unchanged: 'green',
+  refused: 'red',
+  passed: 'dim',
+};
+
+/** An explanation for people; `colour` is for terminals that can. */
+export function explainText(name: string, explanation: Explanation, colour: boolean): string {
+  const paint = (style: Style, text: string): string =>
+    colour ? styleText(style, text, { validateStream: false }) : text;
+  const title = (text: string): string => paint('bold', text);
+  const { verdict, operation, v1Request, v2Request, refusal, edits, diff, policies, rules } = explanation;
+  const silent = rules.filter((rule) => !rule.applied);
+  const used = policies.filter((policy) => policy.used);
+  const sections = [
+    `${title(name)}  ${paint(VERDICTS[verdict], verdict)}${operation === undefined ? '' : `  ${operation}`}`,
+    refusal === undefined
+      ? ''
+      : `${paint('red', `${refusal.status} ${refusal.code}`)}${refusal.pointer === undefined ? '' : ` at ${refusal.pointer === '' ? 'the body' : refusal.pointer}`}\n${refusal.detail}`,
+    edits.length === 0
+      ? ''
+      : `${title('Edits')}\n${indent(
+          printColumns(
+            ['change', 'rule', 'from', 'to', 'note'],
+            edits.map(({ change, rule, from, path, note }) => [
+              change,
+              rule,
+              from ?? '',
+              path === undefined ? 'dropped' : path === '' ? 'the body' : path,
+              note ?? '',
+            ]),
+          ),
+        )}`,
+    diff?.after === undefined || verdict !== 'rewritten'
+      ? ''
+      : `${title('Diff')}\n${lineDiff(diff.before, diff.after)
+          .map(
+            ({ sign, text }) =>
+              `  ${sign === ' ' ? `  ${text}` : paint(sign === '-' ? 'red' : 'green', `${sign} ${text}`)}`,
+          )
+          .join('\n')}`,
+    v2Request === undefined
+      ? ''
+      : `${title('V2 request')}\n${indent(
+          [
+            `${v2Request.method} ${v2Request.target}`,
+            ...v2Request.headers.map(({ name: field, value }) => `${field}: ${value}`),
+            ...(explanation.v2Body === undefined || explanation.v2Body === ''
+              ? []
+              : ['', explanation.v2Body]),
+          ].join('\n'),
+        )}`,
+    used.length === 0
+      ? ''
+      : `${title('Policies that decided')}\n${indent(used.map(({ policy, value }) => `${policy}: ${value}`).join('\n'))}`,
+    verdict === 'passed' || silent.length === 0
+      ? ''
+      : `${title('Rules that did nothing')}\n${indent(
+          printColumns(
+            ['change', 'rule', 'why'],
+            silent.map(({ change, text, why }) => [
+              change,
+              text.length > 50 ? `${text.slice(0, 49)}…` : text,
+              why,
+            ]),
+          ),
+        )}`,
+    v1Request.body.state === 'none' || explanation.note === undefined
+      ? ''
+      : `The body was left untouched: ${explanation.note}.`,
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ');
+}

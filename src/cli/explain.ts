@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+import { stdout } from 'node:process';
+import { text as textOf } from 'node:stream/consumers';
+import { type Command, Option } from 'commander';
+import { chooseApiVersion } from '../gateway/api-version.ts';
+import type { Explanation } from '../inspector/api.ts';
+import { explain as explainRequest } from '../inspector/explain.ts';
+import { loadRuleBook } from '../node/rule-book-file.ts';
+import { readCurl, type RequestFault } from './curl-request.ts';
+import { explainText } from './explain-text.ts';
+import { readLogRequests } from './log-requests.ts';
+import { type NamedRequest, readHar, readPostman } from './request-files.ts';
+
+interface ExplainOptions {
+  readonly operation?: string;
+  readonly method?: string;
+  readonly target?: string;
+  readonly curl?: string;
+  readonly har?: string;
+  readonly postman?: string;
+  readonly log?: string;
+  readonly format: 'text' | 'json';
+  readonly failOn: 'refused' | 'edits' | 'never';
+  readonly rules: string;
+}
+
+/** Adds the command `explain`. Exit codes: 0, 1 when a request is refused (or edited, if so asked), 2 when nothing can be explained. */
+export function explain(program: Command): void {
+  program
+    .command('explain')
+    .summary('say what would be done with a request, calling nobody')
+    .description(
+      'Shows the edits, the diff, the V2 request, the policies that decided, and why the other rules did nothing. A file holds the JSON body of one request; - is stdin.',
+    )
+    .argument('[file]', 'the body of a request')
+    .option('--operation <id>', 'the operation of the request in the file')
+    .option('--method <method>', 'its method, where no operation names it')
+    .option('--target <target>', 'its path and query, with or without /api/v1')
+    .option('--curl <command>', 'a curl command')
+    .option('--har <file>', 'every request of a HAR file')
+    .option('--postman <file>', 'every request of a Postman collection')
+    .option('--log <file>', 'requests like those in a rewrite log, values left out')
+    .addOption(new Option('--format <format>', 'what is printed').choices(['text', 'json']).default('text'))
+    .addOption(
+      new Option('--fail-on <what>', 'what exits with 1')
+        .choices(['refused', 'edits', 'never'])
+        .default('refused'),
+    )
+    .option('--rules <file>', 'the rule book', process.env['GATEWAY_RULES'] ?? 'config/rules.yaml')
+    .action(async (file: string | undefined, options: ExplainOptions) => {
+      const fault = await run(file, options);
+      if (fault === undefined) return;
+      process.stderr.write(`${fault}\n`);
+      process.exitCode = 2;
+    });
+}
+
+async function run(file: string | undefined, options: ExplainOptions): Promise<string | undefined> {
+  const book = await loadRuleBook(options.rules);
+  if ('faults' in book) return book.faults.join('\n');
+  const requests = await requestsOf(file, options);
+  if ('fault' in requests) return requests.fault;
+  const explanations: { readonly name: string; readonly explanation: Explanation }[] = [];
+  for (const { name, request } of requests) {
+    const explanation = explainRequest(request, {
+      rules: book.inForce,
+      versionOf: chooseApiVersion,
+      gatewayOrigin: 'http://127.0.0.1:8080',
+      origin: 'https://captur3d.io',
+    });
+    if ('fault' in explanation) return explanation.fault;
+    explanations.push({ name, explanation });
+  }
+  if (explanations.length === 0) return 'There is no request to explain.';
+  stdout.write(options.format === 'json' ? printJson(explanations) : printText(explanations));
+  if (explanations.some(({ explanation }) => isFailure(explanation, options))) process.exitCode = 1;
+  return undefined;
+}
+
+async function requestsOf(
+  file: string | undefined,
+  options: ExplainOptions,
+): Promise<readonly NamedRequest[] | RequestFault> {
+  const { operation, method, target, curl, har, postman, log } = options;
+  const sources = [file, curl, har, postman, log].filter((source) => source !== undefined);
+  if (sources.length > 1) return { fault: 'Give one of a file, --curl, --har, --postman and --log.' };
+  try {
+    if (curl !== undefined) {
+      const request = readCurl(curl, (path) => readFileSync(path, 'utf8'));
+      return 'fault' in request
+        ? request
+        : [{ name: `${request.method ?? 'GET'} ${request.target ?? ''}`, request }];
+    }
+    if (har !== undefined) return readHar(readFileSync(har, 'utf8'));
+    if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
+    if (log !== undefined) return await readLogRequests(log);
+    if (file === undefined && operation === undefined && target === undefined) {
+      return { fault: 'Name a file, or use --curl, --har, --postman or --log; see --help.' };
+    }
+    const body =
+      file === '-'
+        ? await textOf(process.stdin)
+        : file === undefined
+          ? undefined
+          : readFileSync(file, 'utf8');
+    const request = {
+      ...(operation === undefined ? {} : { operation }),
+      ...(method === undefined ? {} : { method }),
+      ...(target === undefined ? {} : { target }),
+      ...(body === undefined ? {} : { body }),
+    };
+    return [{ name: file ?? operation ?? target ?? 'request', request }];
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { fault: `The request cannot be read: ${error.message}.` };
+  }
+}
+
+function printText(
+  explanations: readonly { readonly name: string; readonly explanation: Explanation }[],
+): string {
+  const colour = stdout.isTTY && stdout.hasColors();
+  const texts = explanations.map(({ name, explanation }) => explainText(name, explanation, colour));
+  if (texts.length === 1) return texts.join('');
+  const refused = explanations.filter(({ explanation }) => explanation.verdict === 'refused').length;
+  const edited = explanations.filter(({ explanation }) => explanation.verdict === 'rewritten').length;
+  return `${texts.join('\n')}\n${texts.length} requests: ${edited} rewritten, ${refused} refused.\n`;
+}
+
+function printJson(
+  explanations: readonly { readonly name: string; readonly explanation: Explanation }[],
+): string {
+  const all = explanations.map(({ name, explanation }) => Object.assign({ name }, explanation));
+  return `${JSON.stringify(all.length === 1 ? all[0] : all, null, 2)}\n`;
+}
+
+function isFailure({ verdict, edits }: Explanation, { failOn }: ExplainOptions): boolean {
+  if (failOn === 'never') return false;
+  return verdict === 'refused' || (failOn === 'edits' && edits.some((edit) => edit.note !== 'already-flat'));
+}

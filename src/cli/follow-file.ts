@@ -1,0 +1,44 @@
+import { open, stat } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** Milliseconds between two looks at a file that grows. */
+const LOOK = 200;
+
+/** Gives the lines of a file from its end, or from its beginning, as they are added; one that was cut or replaced is begun anew. */
+export async function* followFile(
+  path: string,
+  fromStart: boolean,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  let { size, ino } = fromStart ? { size: 0, ino: (await stat(path)).ino } : await stat(path);
+  let rest = '';
+  const decoder = new TextDecoder();
+  while (!signal.aborted) {
+    const now = await stat(path).catch(() => undefined);
+    if (now !== undefined && (now.ino !== ino || now.size < size)) {
+      size = 0;
+      ino = now.ino;
+      rest = '';
+    }
+    if (now !== undefined && now.size > size) {
+      const bytes = await readFrom(path, size, now.size);
+      size += bytes.length;
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+      continue;
+    }
+    await wait(LOOK, undefined, { signal }).catch(() => {});
+  }
+}
+
+async function readFrom(path: string, from: number, to: number): Promise<Uint8Array> {
+  const handle = await open(path, 'r');
+  try {
+    const length = Math.min(to - from, 1024 * 1024);
+    const { buffer, bytesRead } = await handle.read(new Uint8Array(length), 0, length, from);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}

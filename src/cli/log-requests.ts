@@ -1,0 +1,31 @@
+import { readLogFile } from '../node/log-files.ts';
+import { requestLike } from '../rewrite-log/entry-request.ts';
+import { parseEntry } from './client-entries.ts';
+import type { NamedRequest } from './request-files.ts';
+
+/** Different requests that are drawn from one log. */
+const REQUESTS = 1000;
+
+/** Draws a request like each kind of V1 request in a log: kinds differ in operation and names. Values are `…`. */
+export async function readLogRequests(path: string): Promise<readonly NamedRequest[]> {
+  const kinds = new Map<
+    string,
+    { readonly request: NamedRequest['request']; count: number; readonly label: string }
+  >();
+  for await (const { bytes } of readLogFile(path)) {
+    for (const line of bytes.toString('utf8').split('\n')) {
+      const entry = parseEntry(line);
+      const request = entry && requestLike(entry);
+      if (entry === undefined || request === undefined) continue;
+      const label = entry.operation ?? `${entry.method} ${entry.path}`;
+      const key = `${label} ${request.body ?? ''}`;
+      const known = kinds.get(key);
+      if (known !== undefined) known.count += 1;
+      else if (kinds.size < REQUESTS) kinds.set(key, { request, count: 1, label });
+    }
+  }
+  return [...kinds.values()].map(({ request, count, label }) => ({
+    name: count === 1 ? label : `${label} (${count} like it)`,
+    request,
+  }));
+}

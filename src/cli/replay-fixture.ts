@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { isExplainRequest } from '../inspector/explain-request.ts';
+import type { Recording } from './replay-outcome.ts';
+
+/** Prints recordings, one JSON line each. */
+export function printFixture(recordings: readonly Recording[]): string {
+  return recordings.map((recording) => `${JSON.stringify(recording)}\n`).join('');
+}
+
+/** Reads a fixture; a text is what is wrong with it. */
+export function readFixture(path: string): readonly Recording[] | string {
+  try {
+    const lines = readFileSync(path, 'utf8').split('\n');
+    const recordings: Recording[] = [];
+    for (const [at, line] of lines.entries()) {
+      if (line === '') continue;
+      const value: unknown = JSON.parse(line);
+      if (!isRecording(value)) return `${path}:${at + 1} is no recording.`;
+      recordings.push(value);
+    }
+    return recordings;
+  } catch (error) {
+    return `The fixture cannot be read: ${error instanceof Error ? error.message : String(error)}.`;
+  }
+}
+
+function isRecording(value: unknown): value is Recording {
+  if (typeof value !== 'object' || value === null || !('request' in value) || !('outcome' in value))
+    return false;
+  const { outcome } = value;
+  return (
+    isExplainRequest(value.request) &&
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'count' in value &&
+    typeof value.count === 'number' &&
+    typeof outcome === 'object' &&
+    outcome !== null &&
+    'verdict' in outcome
+  );
+}

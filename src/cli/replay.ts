@@ -1,0 +1,154 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { stdout } from 'node:process';
+import type { Command } from 'commander';
+import { chooseApiVersion } from '../gateway/api-version.ts';
+import type { InForce } from '../gateway/in-force.ts';
+import { explain } from '../inspector/explain.ts';
+import { loadRuleBook } from '../node/rule-book-file.ts';
+import { count } from '../rewrite-log/report-text.ts';
+import { readAdminRequests } from './admin-source.ts';
+import type { RequestFault } from './curl-request.ts';
+import { readLogRequests } from './log-requests.ts';
+import { printFixture, readFixture } from './replay-fixture.ts';
+import { differences, type Outcome, outcomeOf } from './replay-outcome.ts';
+import { type NamedRequest, readHar, readPostman } from './request-files.ts';
+
+interface RecordOptions {
+  readonly har?: string;
+  readonly postman?: string;
+  readonly log?: string;
+  readonly admin?: string;
+  readonly out: string;
+  readonly rules: string;
+}
+
+interface CheckOptions {
+  readonly rules: string;
+  readonly update?: true;
+}
+
+/** Adds the command `replay`: recorded requests become a fixture, and a change of rules is held against it. */
+export function replay(program: Command): void {
+  const rules = process.env['GATEWAY_RULES'] ?? 'config/rules.yaml';
+  const command = program.command('replay').summary('hold a change of rules against recorded requests');
+  command
+    .command('record')
+    .description('Writes requests and what becomes of them now into a fixture, one JSON line each.')
+    .requiredOption('--out <file>', 'the fixture')
+    .option('--har <file>', 'requests of a HAR file')
+    .option('--postman <file>', 'requests of a Postman collection')
+    .option('--log <file>', 'requests like those in a rewrite log, values left out')
+    .option('--admin <url>', 'requests that a running gateway has kept; its token is in GATEWAY_ADMIN_TOKEN')
+    .option('--rules <file>', 'the rule book', rules)
+    .action(async (options: RecordOptions) => fail(await record(options)));
+  command
+    .command('check')
+    .description(
+      'Says which requests of a fixture have another outcome under the rules as they are. Exit code 1 when any has.',
+    )
+    .argument('<fixture>', 'what `replay record` wrote')
+    .option('--rules <file>', 'the rule book', rules)
+    .option('--update', 'write the outcomes of now into the fixture')
+    .action(async (fixture: string, options: CheckOptions) => fail(await check(fixture, options)));
+}
+
+function fail(fault: string | undefined): void {
+  if (fault === undefined) return;
+  process.stderr.write(`${fault}\n`);
+  process.exitCode = 2;
+}
+
+async function record(options: RecordOptions): Promise<string | undefined> {
+  const book = await loadRuleBook(options.rules);
+  if ('faults' in book) return book.faults.join('\n');
+  const requests = await requestsOf(options);
+  if ('fault' in requests) return requests.fault;
+  const recordings = new Map<
+    string,
+    { name: string; count: number; request: NamedRequest['request']; outcome: Outcome }
+  >();
+  for (const { name, request } of requests) {
+    const outcome = outcomeNow(request, book.inForce);
+    if (outcome === undefined) continue;
+    const key = JSON.stringify(request);
+    const known = recordings.get(key);
+    if (known === undefined) recordings.set(key, { name, count: 1, request, outcome });
+    else known.count += 1;
+  }
+  writeFileSync(options.out, printFixture([...recordings.values()]));
+  stdout.write(
+    `${count(requests.length)} requests, ${count(recordings.size)} different ones, are in ${options.out}.\n`,
+  );
+  return undefined;
+}
+
+async function requestsOf({
+  har,
+  postman,
+  log,
+  admin,
+}: RecordOptions): Promise<readonly NamedRequest[] | RequestFault> {
+  try {
+    if (har !== undefined) return readHar(readFileSync(har, 'utf8'));
+    if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
+    if (log !== undefined) return await readLogRequests(log);
+    if (admin !== undefined)
+      return await readAdminRequests({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] });
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { fault: `The requests cannot be read: ${error.message}.` };
+  }
+  return { fault: 'Give one of --har, --postman, --log and --admin.' };
+}
+
+async function check(fixture: string, { rules, update }: CheckOptions): Promise<string | undefined> {
+  const book = await loadRuleBook(rules);
+  if ('faults' in book) return book.faults.join('\n');
+  const recordings = readFixture(fixture);
+  if (typeof recordings === 'string') return recordings;
+  const places = new Map<string, { requests: number; readonly example: string }>();
+  let [all, changed] = [0, 0];
+  const updated = recordings.map((recording) => {
+    all += recording.count;
+    const outcome = outcomeNow(recording.request, book.inForce) ?? recording.outcome;
+    const found = differences(recording.outcome, outcome);
+    if (found.length > 0) changed += recording.count;
+    for (const place of found) {
+      const known = places.get(place) ?? { requests: 0, example: recording.name };
+      known.requests += recording.count;
+      places.set(place, known);
+    }
+    const { name, count: times, request } = recording;
+    return { name, count: times, request, outcome };
+  });
+  stdout.write(`${summary(all, changed, places)}\n`);
+  if (update === true) writeFileSync(fixture, printFixture(updated));
+  else if (changed > 0) process.exitCode = 1;
+  return undefined;
+}
+
+function summary(
+  all: number,
+  changed: number,
+  places: ReadonlyMap<string, { requests: number; readonly example: string }>,
+): string {
+  if (changed === 0) return `None of ${count(all)} requests changes.`;
+  const lines = [...places]
+    .sort(([, one], [, other]) => other.requests - one.requests)
+    .map(([place, { requests, example }]) => {
+      const where =
+        place.startsWith('/') || place.startsWith('the ') ? `change at ${place}` : `change in ${place}`;
+      return `${count(requests)} of ${count(all)} requests ${where}, such as ${example}`;
+    });
+  return [`${count(changed)} of ${count(all)} requests change.`, ...lines].join('\n');
+}
+
+function outcomeNow(request: NamedRequest['request'], rules: InForce): Outcome | undefined {
+  const explanation = explain(request, {
+    rules,
+    versionOf: chooseApiVersion,
+    gatewayOrigin: 'http://127.0.0.1:8080',
+    origin: 'https://captur3d.io',
+  });
+  return 'fault' in explanation ? undefined : outcomeOf(explanation);
+}

@@ -1,0 +1,121 @@
+import type { ExplainRequest } from '../inspector/api.ts';
+import type { RequestFault } from './curl-request.ts';
+
+/** A request from a file, with a name for people. */
+export interface NamedRequest {
+  readonly name: string;
+  readonly request: ExplainRequest;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Reads the requests of a HAR file (1.2), as browsers and proxies save it. */
+export function readHar(text: string): readonly NamedRequest[] | RequestFault {
+  const log = child(parse(text), 'log');
+  const entries = log?.['entries'];
+  if (!Array.isArray(entries)) return { fault: 'This is no HAR file: it has no log.entries.' };
+  return entries.flatMap((entry: unknown) => {
+    const request = child(entry, 'request');
+    const [method, url] = [request?.['method'], request?.['url']];
+    if (typeof method !== 'string' || typeof url !== 'string') return [];
+    const body = child(request, 'postData')?.['text'];
+    const read: ExplainRequest = { method, target: url, headers: headersOf(request?.['headers'], 'name') };
+    return [
+      { name: `${method} ${pathOf(url)}`, request: typeof body === 'string' ? { ...read, body } : read },
+    ];
+  });
+}
+
+/** Reads the requests of a Postman collection (2.x), folders and all; variables of the collection are filled in. */
+export function readPostman(text: string): readonly NamedRequest[] | RequestFault {
+  const collection = parse(text);
+  if (!isJson(collection) || !Array.isArray(collection['item']))
+    return { fault: 'This is no Postman collection: it has no item.' };
+  const variables = new Map(pairsOf(collection['variable'], 'key'));
+  return collection['item'].flatMap((item: unknown) => postmanItem(item, '', variables));
+}
+
+function postmanItem(item: unknown, folder: string, variables: ReadonlyMap<string, string>): NamedRequest[] {
+  if (!isJson(item)) return [];
+  const title = typeof item['name'] === 'string' ? item['name'] : 'request';
+  const name = folder === '' ? title : `${folder} / ${title}`;
+  if (Array.isArray(item['item']))
+    return item['item'].flatMap((inside: unknown) => postmanItem(inside, name, variables));
+  const { request } = item;
+  const fill = (given: string): string =>
+    given.replaceAll(
+      /\{\{([^{}]+)\}\}/g,
+      (whole, variable: string) => variables.get(variable.trim()) ?? whole,
+    );
+  if (typeof request === 'string')
+    return [{ name, request: { method: 'GET', target: target(fill(request)) } }];
+  if (!isJson(request)) return [];
+  const url = typeof request['url'] === 'string' ? request['url'] : child(request, 'url')?.['raw'];
+  if (typeof url !== 'string') return [];
+  const body = child(request, 'body');
+  const raw = body?.['mode'] === 'raw' && typeof body['raw'] === 'string' ? fill(body['raw']) : undefined;
+  const headers = headersOf(request['header'], 'key').map(([field, value]): [string, string] => [
+    fill(field),
+    fill(value),
+  ]);
+  if (
+    raw !== undefined &&
+    isJsonMode(body) &&
+    !headers.some(([field]) => field.toLowerCase() === 'content-type')
+  ) {
+    headers.push(['Content-Type', 'application/json']);
+  }
+  const method = typeof request['method'] === 'string' ? request['method'] : 'GET';
+  return [
+    {
+      name,
+      request: { method, target: target(fill(url)), headers, ...(raw === undefined ? {} : { body: raw }) },
+    },
+  ];
+}
+
+/** Postman sends the type of the language that is chosen in its editor. */
+function isJsonMode(body: Json | undefined): boolean {
+  return child(child(body, 'options'), 'raw')?.['language'] === 'json';
+}
+
+/** A variable that nobody has set stands for the host, mostly. */
+function target(url: string): string {
+  return url.replace(/^\{\{[^{}]+\}\}/, '');
+}
+
+function headersOf(list: unknown, key: 'name' | 'key'): [string, string][] {
+  return pairsOf(list, key).filter(([field]) => !field.startsWith(':'));
+}
+
+function pairsOf(list: unknown, key: 'name' | 'key'): [string, string][] {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((pair: unknown): [string, string][] => {
+    if (!isJson(pair) || pair['disabled'] === true) return [];
+    const [field, value] = [pair[key], pair['value']];
+    return typeof field === 'string' && typeof value === 'string' ? [[field, value]] : [];
+  });
+}
+
+function pathOf(url: string): string {
+  return URL.parse(url)?.pathname ?? url;
+}
+
+function child(value: unknown, name: string): Json | undefined {
+  if (!isJson(value)) return undefined;
+  const found = value[name];
+  return isJson(found) ? found : undefined;
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parse(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+    return value;
+  } catch {
+    return undefined;
+  }
+}

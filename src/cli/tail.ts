@@ -1,0 +1,87 @@
+import { stdout } from 'node:process';
+import { type Command, Option } from 'commander';
+import { readLogFile } from '../node/log-files.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
+import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
+import { streamEntries } from './admin-stream.ts';
+import { parseEntry } from './client-entries.ts';
+import { ENTRY_HEAD, entryRow } from './entry-row.ts';
+import { followFile } from './follow-file.ts';
+
+interface TailOptions {
+  readonly filter: string;
+  readonly follow?: true;
+  readonly admin?: string;
+  readonly format: 'text' | 'json';
+}
+
+/** Adds the command `tail`: the rewrite log for people. */
+export function tail(program: Command): void {
+  program
+    .command('tail')
+    .summary('show the rewrite log for people')
+    .description(
+      'Shows entries of a log file, of stdin, or live from the admin listener, whose token is in GATEWAY_ADMIN_TOKEN.',
+    )
+    .argument('[file]', 'a log, packed with gzip or not; - is stdin')
+    .option(
+      '--filter <filter>',
+      'as in the inspector: client:3fa9 op:create_client status:4xx -verdict:passed',
+      '',
+    )
+    .option('-f, --follow', 'go on with what is added to the file')
+    .option('--admin <url>', 'follow a running gateway, such as http://127.0.0.1:8081')
+    .addOption(new Option('--format <format>', 'what is printed').choices(['text', 'json']).default('text'))
+    .action(async (file: string | undefined, options: TailOptions) => {
+      const fault = await show(file, options);
+      if (fault === undefined) return;
+      process.stderr.write(`${fault}\n`);
+      process.exitCode = 2;
+    });
+}
+
+async function show(file: string | undefined, options: TailOptions): Promise<string | undefined> {
+  const filter = parseFilter(options.filter);
+  if (isFilterFault(filter)) return filter.message;
+  if (file === undefined && options.admin === undefined && process.stdin.isTTY)
+    return 'Name a log file, or use --admin.';
+  const leave = new AbortController();
+  // The reader of a pipe that has seen enough, such as head, is no fault.
+  stdout.on('error', () => leave.abort());
+  const colour = stdout.isTTY && stdout.hasColors();
+  if (options.format === 'text') stdout.write(`${ENTRY_HEAD}\n`);
+  try {
+    for await (const entry of entriesOf(file, options, leave.signal)) {
+      if (leave.signal.aborted) break;
+      if (!filter.accepts(entry)) continue;
+      stdout.write(`${options.format === 'json' ? JSON.stringify(entry) : entryRow(entry, colour)}\n`);
+    }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return `The log cannot be read: ${error.message}.`;
+  }
+  return undefined;
+}
+
+async function* entriesOf(
+  file: string | undefined,
+  { admin, filter, follow }: TailOptions,
+  signal: AbortSignal,
+): AsyncGenerator<Entry> {
+  if (admin !== undefined) {
+    yield* streamEntries({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }, filter, signal);
+    return;
+  }
+  const lines =
+    follow === true && file !== undefined && file !== '-'
+      ? followFile(file, true, signal)
+      : linesOf(file ?? '-');
+  for await (const line of lines) {
+    const entry = parseEntry(line);
+    if (entry !== undefined) yield entry;
+  }
+}
+
+async function* linesOf(file: string): AsyncGenerator<string> {
+  for await (const { bytes } of readLogFile(file)) yield* bytes.toString('utf8').split('\n');
+}
