@@ -9,7 +9,7 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY config config
 COPY src src
-RUN node config/build.ts
+RUN node --disable-warning=ExperimentalWarning config/build.ts
 
 FROM node:24.21.0-trixie-slim AS modules
 WORKDIR /app

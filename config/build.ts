@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pageFiles } from '../src/inspector/page-files.ts';
 
@@ -17,10 +18,13 @@ execFileSync(
 );
 pageFiles({
   read: (path) => {
-    cpSync(from(`src/${path}`), from(`dist/${path}`));
-    return readFileSync(from(`src/${path}`), 'utf8');
+    const source = readFileSync(from(`src/${path}`), 'utf8');
+    mkdirSync(dirname(from(`dist/${path}`)), { recursive: true });
+    // Without types already: Bun, for one, could not take them off when the page is opened.
+    writeFileSync(from(`dist/${path}`), path.endsWith('.ts') ? stripTypeScriptTypes(source) : source);
+    return source;
   },
-  stripTypes: (source) => stripTypeScriptTypes(source),
+  stripTypes: (source) => source,
   readLibrary: () => '',
 });
 chmodSync(from('dist/cli/main.js'), 0o755);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
+import * as nodeModule from 'node:module';
 import type { PageFile } from '../inspector/api.ts';
 import { pageFiles } from '../inspector/page-files.ts';
 
@@ -7,9 +7,14 @@ import { pageFiles } from '../inspector/page-files.ts';
 export function loadInspectorPage(): ReadonlyMap<string, PageFile> {
   return pageFiles({
     read: (path) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8'),
-    stripTypes: (source) => withoutWarning(() => stripTypeScriptTypes(source)),
+    stripTypes: (source) => withoutWarning(() => stripTypes(source)),
     readLibrary: (name) => readFileSync(new URL(import.meta.resolve(name)), 'utf8'),
   });
+}
+
+/** Bun has nothing that takes types off; what is built for shipping has none. */
+function stripTypes(source: string): string {
+  return 'stripTypeScriptTypes' in nodeModule ? nodeModule.stripTypeScriptTypes(source) : source;
 }
 
 /** Node 24 warns on stderr that stripping types may still change; whoever starts the gateway can do nothing about it. */

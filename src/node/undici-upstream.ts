@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
-import { type Dispatcher, Pool } from 'undici';
+// By its file, for Bun takes the bare name for a stand-in of its own that has no `dispatch`.
+import { type Dispatcher, Pool } from 'undici/index.js';
 import type { HeaderList } from '../http/header-list.ts';
 import type {
   Upstream,
