@@ -1,11 +1,14 @@
 import { DeprecatedAttributes } from '../rewrite/deprecated-attributes.ts';
 import { compileResponsePlans, type ResponsePlans } from '../rewrite/response-plan.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
+import { SignalHeaders } from './signal-headers.ts';
 
 /** What the answers to V1 clients need of a rule book. */
 export interface AnswerRules {
   readonly plans: ResponsePlans;
   readonly deprecated: DeprecatedAttributes;
+  /** Absent when the rule book gives no dates and links. */
+  readonly signals: SignalHeaders | undefined;
 }
 
 /** Keeps what was compiled of the rule book in force; a new rule book is compiled with its first exchange. */
@@ -16,7 +19,12 @@ export class AnswerRulesInForce {
   of(book: RuleBook): AnswerRules {
     if (this.#rules !== undefined && this.#book === book) return this.#rules;
     this.#book = book;
-    this.#rules = { plans: compileResponsePlans(book), deprecated: new DeprecatedAttributes() };
+    const signals = book.rollout?.signals;
+    this.#rules = {
+      plans: compileResponsePlans(book),
+      deprecated: new DeprecatedAttributes(),
+      signals: signals === undefined ? undefined : new SignalHeaders(signals),
+    };
     return this.#rules;
   }
 }

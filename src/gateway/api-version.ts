@@ -9,10 +9,13 @@ export interface ApiVersion {
 
 /**
  * Chooses the `x-api-version` of a migrated request: a valid one is the client's choice; without one V2 would move the
- * client to the latest release without notice, so it becomes that of the rule book.
+ * client to the latest release without notice, so it becomes that of the rule book, or the one pinned for the client or
+ * operation. `invalid` is said of a pinned one too: the report lists those clients.
  */
-export function chooseApiVersion(asked: string | undefined, ruleBook: string): ApiVersion {
-  if (asked === undefined) return { sent: ruleBook, why: 'absent' };
-  if (isReleaseDate(asked)) return { sent: asked, why: 'client' };
-  return { sent: ruleBook, why: 'invalid' };
+export function chooseApiVersion(asked: string | undefined, ruleBook: string, pinned?: string): ApiVersion {
+  if (asked !== undefined) {
+    if (isReleaseDate(asked)) return { sent: asked, why: 'client' };
+    return { sent: pinned ?? ruleBook, why: 'invalid' };
+  }
+  return pinned === undefined ? { sent: ruleBook, why: 'absent' } : { sent: pinned, why: 'pin' };
 }

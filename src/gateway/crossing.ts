@@ -112,6 +112,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
       refused.code,
       ...refused.headers,
     ];
+    this.signal(headers);
     exchange.head(refused.status, '', headers);
     this.observed?.told(refused.status, headers);
     this.observed?.part(body);
@@ -234,6 +235,9 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
   protected noteAnswered(): void {
     this.facts.upstreamMs ??= this.gateway.parts.now() - this.sentAt;
   }
+
+  /** Adds what every answer to the client says beside what it is about, in place. */
+  protected signal(_headers: string[]): void {}
 
   /** The fields of the answer, for the client. */
   protected answerHeaders(_status: number, headers: string[]): string[] {

@@ -13,9 +13,9 @@ import { Crossing } from './crossing.ts';
 import type { Exchange } from './exchange.ts';
 import { type Failure, failure } from './failure.ts';
 import type { InForce } from './in-force.ts';
-import { Migration } from './migration.ts';
 import { Pass } from './pass.ts';
 import type { Upstream } from './upstream.ts';
+import { startV1 } from './v1-route.ts';
 
 /** What comes of decoding a body. */
 export type Decoded = Uint8Array | 'too-large' | 'undecodable';
@@ -113,8 +113,7 @@ export class Gateway {
   migrate(arrival: Arrival): Exchange['answered'] {
     const target = readTarget(arrival.exchange.target);
     if (target.fault !== undefined || target.prefix !== '/api/v1') return this.refuseTarget(arrival);
-    const crossing = new Migration(this, arrival, target);
-    crossing.attempt(() => crossing.start());
+    startV1(this, arrival, target);
     return arrival.exchange.answered;
   }
 

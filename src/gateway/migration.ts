@@ -7,6 +7,7 @@ import type { Arrival } from './arrival.ts';
 import type { Body } from './exchange.ts';
 import { failure, failureOf } from './failure.ts';
 import type { Decoded, Gateway } from './gateway.ts';
+import { isInScope, type Sender } from './scope.ts';
 import { isRequestId, newTrace } from './trace-context.ts';
 import { V1Crossing } from './v1-crossing.ts';
 
@@ -15,8 +16,8 @@ export class Migration extends V1Crossing {
   private readonly bodyLimit: number;
   private coding: Coding | undefined = undefined;
 
-  constructor(gateway: Gateway, arrival: Arrival, target: Target) {
-    super(gateway, arrival, target);
+  constructor(gateway: Gateway, arrival: Arrival, target: Target, sender?: Sender) {
+    super(gateway, arrival, target, sender);
     this.bodyLimit = gateway.options.bodyLimit ?? this.inForce.ruleBook.limits.body;
   }
 
@@ -137,11 +138,18 @@ export class Migration extends V1Crossing {
     this.forward(withoutOldBody(this.headers()), outcome.body);
   }
 
+  /** The dated release that the rule book has for this client or operation. */
+  private pinned(): string | undefined {
+    const { sender, inForce } = this;
+    if (sender === undefined) return undefined;
+    return inForce.ruleBook.rollout?.pins.find((pin) => isInScope(pin, sender))?.version;
+  }
+
   private headers(): string[] {
     const { exchange, head } = this.arrival;
     const { parts, options } = this.gateway;
     const headers = head.crossing;
-    const version = chooseApiVersion(head.apiVersion, this.inForce.ruleBook.version);
+    const version = chooseApiVersion(head.apiVersion, this.inForce.ruleBook.version, this.pinned());
     this.facts.apiVersion = version;
     if (version.why !== 'client') setField(headers, 'x-api-version', version.sent);
     if (!isRequestId(head.requestId)) setField(headers, 'x-request-id', this.facts.requestId);

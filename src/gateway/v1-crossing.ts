@@ -12,6 +12,8 @@ import type { AnswerRules } from './answer-rules.ts';
 import type { Arrival } from './arrival.ts';
 import { Crossing } from './crossing.ts';
 import type { Decoded, Gateway } from './gateway.ts';
+import type { Retired } from './retirement.ts';
+import type { Sender } from './scope.ts';
 import { turnBack } from './turn-back.ts';
 import type { UpstreamReceiver } from './upstream.ts';
 
@@ -19,17 +21,28 @@ import type { UpstreamReceiver } from './upstream.ts';
 export class V1Crossing extends Crossing implements AnswerOwner {
   protected readonly target: Target;
   protected readonly operation: Operation | undefined;
+  protected readonly sender: Sender | undefined;
   private readonly answerRules: AnswerRules;
   private readonly answerPlan: ResponsePlan;
 
-  constructor(gateway: Gateway, arrival: Arrival, target: Target) {
+  /** `sender` is known where the rule book has something for some clients only. */
+  constructor(gateway: Gateway, arrival: Arrival, target: Target, sender?: Sender) {
     super(gateway, arrival, 'migrate');
     this.target = target;
+    this.sender = sender;
     this.operation = this.inForce.match(arrival.exchange.method, target.rest);
     this.facts.operation = this.operation?.id;
     this.answerRules = gateway.answerRules.of(this.inForce.ruleBook);
     this.answerPlan = this.answerRules.plans.of(this.operation, arrival.exchange.method);
   }
+
+  /** Refuses the request because V1 comes to its end. */
+  retire({ failure, note }: Retired): void {
+    this.facts.note = note;
+    this.refuse(failure);
+  }
+
+  // The answer.
 
   get answerLimit(): number {
     return this.inForce.ruleBook.limits.response;
@@ -88,7 +101,13 @@ export class V1Crossing extends Crossing implements AnswerOwner {
       upstreamPath: parts.originPath,
       gateway: gatewayAddress(this.arrival),
     });
+    this.signal(headers);
     return headers;
+  }
+
+  protected override signal(headers: string[]): void {
+    const { signals, deprecated } = this.answerRules;
+    signals?.addTo(headers, deprecated.of(this.facts.edits));
   }
 
   private unread(note: AnswerNote): undefined {

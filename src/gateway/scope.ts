@@ -1,0 +1,16 @@
+import type { Scope } from '../rules/rollout.ts';
+
+/** Who sends a V1 request, and what for. */
+export interface Sender {
+  /** Client hash; undefined without an API key. */
+  readonly client: string | undefined;
+  /** Operation id; undefined for a request that the rule book does not name. */
+  readonly operation: string | undefined;
+}
+
+/** True when the scope is about the request. A list of clients never is about a request without a key. */
+export function isInScope({ clients, except, operations }: Scope, { client, operation }: Sender): boolean {
+  if (clients !== undefined && (client === undefined || !clients.includes(client))) return false;
+  if (except !== undefined && client !== undefined && except.includes(client)) return false;
+  return operations === undefined || (operation !== undefined && operations.includes(operation));
+}
