@@ -1,0 +1,144 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+
+/** A V2 that fails now and then, and remembers which writes reached it. */
+export interface FaultyV2 {
+  readonly origin: string;
+  /** How often each write arrived whole, by its id. */
+  readonly writes: ReadonlyMap<string, number>;
+  /** How often each fault was played. */
+  readonly faults: ReadonlyMap<string, number>;
+  /** Bodies that did not look as they should. */
+  readonly wrong: readonly string[];
+  close(): void;
+}
+
+type Fault = (incoming: IncomingMessage, outgoing: ServerResponse, answer: string) => void;
+
+/** What goes wrong, each for so many of a thousand requests. */
+const table: readonly (readonly [name: string, perMille: number, play: Fault])[] = [
+  ['reset before the head', 10, (incoming) => incoming.socket.resetAndDestroy()],
+  ['closed before the head', 10, (incoming) => incoming.socket.destroy()],
+  [
+    'reset in the head',
+    5,
+    (incoming) => void incoming.socket.write('HTTP/1.1 200 O', () => incoming.socket.resetAndDestroy()),
+  ],
+  [
+    'cut in the body',
+    10,
+    (incoming, outgoing, answer) => {
+      outgoing.writeHead(200, { 'content-length': answer.length + 100 });
+      outgoing.write(answer);
+      setTimeout(() => incoming.socket.destroy(), 5);
+    },
+  ],
+  [
+    'cut in a chunk',
+    10,
+    (incoming, outgoing, answer) => {
+      outgoing.write(answer);
+      setTimeout(() => incoming.socket.destroy(), 5);
+    },
+  ],
+  ['slow', 20, (_incoming, outgoing, answer) => void setTimeout(() => outgoing.end(answer), 150)],
+  [
+    'dripping',
+    10,
+    (_incoming, outgoing, answer) => {
+      outgoing.write(answer.slice(0, 5));
+      setTimeout(() => outgoing.end(answer.slice(5)), 50);
+    },
+  ],
+  ['500', 10, (_incoming, outgoing, answer) => void outgoing.writeHead(500).end(answer)],
+  [
+    '429',
+    10,
+    (_incoming, outgoing, answer) => void outgoing.writeHead(429, { 'retry-after': '1' }).end(answer),
+  ],
+  [
+    'says close',
+    10,
+    (_incoming, outgoing, answer) => void outgoing.writeHead(200, { connection: 'close' }).end(answer),
+  ],
+  [
+    'closes the kept connection',
+    10,
+    (incoming, outgoing, answer) => {
+      outgoing.end(answer);
+      setTimeout(() => incoming.socket.destroy(), Math.random() * 20);
+    },
+  ],
+  [
+    'unasked bytes',
+    5,
+    (incoming, outgoing, answer) => {
+      outgoing.end(answer, () => {
+        setTimeout(() => incoming.socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison'), 1);
+      });
+    },
+  ],
+];
+
+/** Starts it on a free port. */
+export async function startFaultyV2(): Promise<FaultyV2> {
+  const writes = new Map<string, number>();
+  const faults = new Map<string, number>();
+  const wrong: string[] = [];
+  const server = createServer((incoming, outgoing) => {
+    let body = '';
+    outgoing.on('error', () => {});
+    incoming.on('error', () => {});
+    incoming.setEncoding('latin1');
+    incoming.on('data', (chunk: string) => {
+      body += chunk;
+    });
+    incoming.on('end', () => {
+      const id = String(incoming.headers['x-id']);
+      if (incoming.method === 'POST' || incoming.method === 'PATCH') {
+        writes.set(id, (writes.get(id) ?? 0) + 1);
+        if (!body.includes(`"id":"${id}"`) || body.includes('"data"'))
+          wrong.push(`${id}: ${body.slice(0, 100)}`);
+      }
+      const answer = JSON.stringify({ data: { id, method: incoming.method, target: incoming.url } });
+      const fault = draw();
+      if (fault === undefined) {
+        outgoing
+          .writeHead(200, { 'content-type': 'application/json', 'content-length': answer.length })
+          .end(answer);
+        return;
+      }
+      const [name, , play] = fault;
+      faults.set(name, (faults.get(name) ?? 0) + 1);
+      play(incoming, outgoing, answer);
+    });
+  });
+  server.keepAliveTimeout = 2000;
+  const port = await listen(server);
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    writes,
+    faults,
+    wrong,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+function draw(): (typeof table)[number] | undefined {
+  let left = Math.random() * 1000;
+  for (const fault of table) {
+    left -= fault[1];
+    if (left < 0) return fault;
+  }
+  return undefined;
+}
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  return typeof bound === 'object' && bound !== null ? bound.port : 0;
+}

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** A gateway as it ships, in a process of its own, and what the system says of it. */
+export interface GatewayProcess {
+  readonly child: ChildProcess;
+  readonly port: number;
+  /** Resident bytes. */
+  memory(): number;
+  /** The most resident bytes since the start. */
+  peak(): number;
+  /** Open sockets, listeners included. */
+  sockets(): number;
+  /** Microseconds of processor time since the start. */
+  processor(): number;
+  stderr(): string;
+  stop(): Promise<number | null>;
+}
+
+/** Starts `serve` with flags; its log goes to `log`, a file. */
+export async function startGatewayProcess(flags: Readonly<Record<string, string>>): Promise<GatewayProcess> {
+  const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
+  const all = { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0', ...flags };
+  const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
+  const child = spawn(process.execPath, [main, 'serve', ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let text = '';
+  const port = await new Promise<number>((resolve, reject) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      const match = /clients +https?:\/\/[^:]+:(\d+)/.exec(text);
+      if (match !== null) resolve(Number(match[1]));
+    });
+    child.on('exit', () => reject(new Error(text)));
+  });
+  const status = (name: string): number =>
+    1024 *
+    Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]);
+  return {
+    child,
+    port,
+    memory: () => status('VmRSS'),
+    peak: () => status('VmHWM'),
+    sockets: () => openSockets(child.pid ?? 0),
+    processor: () => {
+      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+      return (Number(fields[11]) + Number(fields[12])) * 10_000;
+    },
+    stderr: () => text,
+    stop: () =>
+      new Promise((resolve) => {
+        child.on('exit', (code) => resolve(code));
+        child.kill('SIGTERM');
+      }),
+  };
+}
+
+function openSockets(pid: number): number {
+  const tables = ['tcp', 'tcp6'].map((name) => readFileSync(`/proc/${pid}/net/${name}`, 'utf8')).join('\n');
+  const inodes = new Set(tables.split('\n').map((line) => line.trim().split(/\s+/)[9]));
+  const mine = readdirSync(`/proc/${pid}/fd`).filter((name) => inodes.has(inodeOf(pid, name)));
+  return mine.length;
+}
+
+function inodeOf(pid: number, descriptor: string): string {
+  try {
+    return /socket:\[(\d+)\]/.exec(readlinkSync(`/proc/${pid}/fd/${descriptor}`))?.[1] ?? '';
+  } catch {
+    // It was closed since the folder was read.
+    return '';
+  }
+}

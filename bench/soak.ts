@@ -1,0 +1,160 @@
+/**
+ * `npm run soak [seconds]`: mixed V1 and V2 load with faults injected upstream. At the end every accepted write has reached V2
+ * exactly once or its client got an error, no answer was mixed up, and memory and sockets are back at the start.
+ */
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startFaultyV2 } from './faulty-v2.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+
+const seconds = Number(process.argv[2] ?? 60);
+const clients = 40;
+
+/** Outcomes by name. */
+const counts = new Map<string, number>();
+/** Writes whose client got a 2xx. */
+const accepted = new Set<string>();
+/** Answers that belong to another request. */
+const mixed: string[] = [];
+
+const v2 = await startFaultyV2();
+const gateway = await startGatewayProcess({
+  upstream: v2.origin,
+  'log-file': '/dev/null',
+  'breaker-failures': '50',
+  // What the inspector keeps is bounded, and would take minutes to fill: with little of it, a leak shows sooner.
+  'inspector-entries': '1000',
+  'capture-entries': '100',
+  'capture-bytes': '4MiB',
+});
+
+// Long enough for pools, code and what the inspector keeps to take their room.
+await load(Math.max(10, seconds / 3));
+await settle(gateway);
+const before = { memory: gateway.memory(), sockets: gateway.sockets() };
+const warm = total();
+const began = performance.now();
+await load(seconds);
+const took = (performance.now() - began) / 1000;
+const during = gateway.peak();
+await settle(gateway);
+const after = { memory: gateway.memory(), sockets: gateway.sockets() };
+const code = await gateway.stop();
+v2.close();
+
+const twice = [...v2.writes].filter(([, times]) => times > 1);
+const missing = [...accepted].filter((id) => v2.writes.get(id) !== 1);
+const checks: readonly (readonly [what: string, holds: boolean])[] = [
+  [`no write arrived twice (${twice.length})`, twice.length === 0],
+  [`every accepted write arrived (${missing.length} missing of ${accepted.size})`, missing.length === 0],
+  [`no answer was mixed up (${mixed.length})`, mixed.length === 0],
+  [`no body was wrong at V2 (${v2.wrong.length})`, v2.wrong.length === 0],
+  [`sockets are back (${before.sockets} → ${after.sockets})`, after.sockets <= before.sockets],
+  [
+    `memory is back (${mib(before.memory)} → ${mib(after.memory)}, at most ${mib(during)})`,
+    after.memory < before.memory * 1.25 + 2 ** 24,
+  ],
+  [`no bug was met`, !gateway.stderr().includes('bug:')],
+  [`it stopped in order (exit code ${code})`, code === 0],
+];
+
+console.log(`${total() - warm} requests in ${took.toFixed(1)} s by ${clients} clients`);
+for (const [name, count] of [...counts].sort()) console.log(`  ${name.padEnd(36)} ${count}`);
+console.log('faults played by V2');
+for (const [name, count] of [...v2.faults].sort()) console.log(`  ${name.padEnd(36)} ${count}`);
+for (const [what, holds] of checks) console.log(`${holds ? 'ok    ' : 'FAILED'} ${what}`);
+if (twice.length + missing.length + mixed.length + v2.wrong.length > 0) {
+  console.log(
+    JSON.stringify({
+      twice: twice.slice(0, 5),
+      missing: missing.slice(0, 5),
+      mixed: mixed.slice(0, 5),
+      wrong: v2.wrong.slice(0, 5),
+    }),
+  );
+}
+process.exit(checks.every(([, holds]) => holds) ? 0 : 1);
+
+function total(): number {
+  return [...counts.values()].reduce((sum, count) => sum + count, 0);
+}
+
+async function load(time: number): Promise<void> {
+  const end = performance.now() + time * 1000;
+  const agent = new Agent({ keepAlive: true, maxSockets: clients });
+  await Promise.all(
+    Array.from({ length: clients }, async (_, client) => {
+      for (let number = 0; performance.now() < end; number += 1)
+        await one(agent, `${client}-${number}-${Math.random()}`);
+    }),
+  );
+  agent.destroy();
+}
+
+/** One request of a random kind, from a client that sometimes goes away. */
+function one(agent: Agent, id: string): Promise<void> {
+  const kind = Math.floor(Math.random() * 10);
+  const isWrite = kind < 7;
+  const isV1 = kind % 2 === 0;
+  const padding = 'x'.repeat(Math.random() < 0.05 ? 200_000 : 200);
+  const flat = JSON.stringify({ id, property: { suburb: 'Enmore' }, padding });
+  const body = isV1 ? `{"data":${flat}}` : flat;
+  const leaves = Math.random() < 0.02;
+  return new Promise((resolve) => {
+    const outgoing = request({
+      agent,
+      host: '127.0.0.1',
+      port: gateway.port,
+      method: isWrite ? (kind === 6 ? 'PATCH' : 'POST') : kind === 9 ? 'DELETE' : 'GET',
+      path: `/api/v${isV1 ? 1 : 2}/things/${kind}`,
+      headers: {
+        'x-id': id,
+        authorization: `Bearer ${id.split('-')[0]}`,
+        ...(isWrite ? { 'content-type': 'application/json' } : {}),
+        ...(isWrite && kind < 3 ? { 'content-length': body.length } : {}),
+      },
+    });
+    let finished = false;
+    const finish = (outcome: string): void => {
+      if (finished) return;
+      finished = true;
+      counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+      resolve();
+    };
+    outgoing.on('response', (answer) => {
+      let text = '';
+      answer.setEncoding('latin1');
+      answer.on('data', (chunk: string) => {
+        text += chunk;
+      });
+      answer.on('error', () => finish(leaves ? 'client left' : 'answer broken'));
+      answer.on('end', () => {
+        const { statusCode = 0 } = answer;
+        const own = answer.headers['x-gateway-error'] !== undefined;
+        if (!own && !text.includes(`"id":"${id}"`)) mixed.push(`${id}: ${text.slice(0, 100)}`);
+        if (statusCode < 300 && isWrite) accepted.add(id);
+        finish(`${statusCode}${own ? ` ${String(answer.headers['x-gateway-error'])}` : ''}`);
+      });
+    });
+    outgoing.on('error', () => finish(leaves ? 'client left' : 'no answer'));
+    if (isWrite) outgoing.write(body.slice(0, 150));
+    if (leaves) setTimeout(() => outgoing.destroy(), Math.random() * 5);
+    if (isWrite) outgoing.end(body.slice(150));
+    else outgoing.end();
+  });
+}
+
+/** Waits until kept connections have gone, and memory has come down. */
+async function settle(running: GatewayProcess): Promise<void> {
+  let last = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 20; round += 1) {
+    await delay(1000);
+    const now = running.sockets();
+    if (now <= 2 && running.memory() >= last * 0.99) return;
+    last = running.memory();
+  }
+}
+
+function mib(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+}
