@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { demoRequests } from '../../src/cli/demo-requests.ts';
+import { spawnGateway } from '../support/spawn-gateway.ts';
+import { until } from '../support/until.ts';
+
+const run = promisify(execFile);
+const here = (name: string): string => fileURLToPath(new URL(`clients/${name}`, import.meta.url));
+
+/** What each client is started with; the file has the requests, one a line. */
+const clients: readonly (readonly [name: string, start: (file: string) => readonly string[]])[] = [
+  [
+    'curl',
+    (file) => [
+      'bash',
+      '-c',
+      String.raw`while IFS=$'\t' read -r method address body; do
+        curl -sS -X "$method" "$address" -H 'Authorization: Bearer curl' -H 'Content-Type: application/json' -d "$body" -w '\n' -D - | tr -d '\r' |
+          awk 'NR == 1 { status = $2 } body { print status, $0; body = 0 } /^$/ { body = 1 }'
+      done < "$0"`,
+      file,
+    ],
+  ],
+  ['Python requests', (file) => ['python3', here('client.py'), file]],
+  ['Java HttpClient', (file) => ['java', here('Client.java'), file]],
+];
+
+test.each(clients)('%s passes the seven operations through V1', async (_name, start) => {
+  const gateway = await spawnGateway({});
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-clients-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'requests.tsv');
+  const lines = demoRequests.map(({ method, path, body }) =>
+    // Line breaks between members are only white space; the format is one request a line.
+    [method, `http://127.0.0.1:${gateway.port}/api/v1${path}`, body.replaceAll('\n', ' ')].join('\t'),
+  );
+  writeFileSync(file, `${lines.filter((line) => !line.includes('{property}')).join('\n')}\n`);
+  const [command = '', ...args] = start(file);
+  const { stdout } = await run(command, args, { timeout: 60_000 });
+  const answers = stdout.trim().split('\n');
+  expect(answers.map((answer) => answer.slice(0, 3))).toEqual(Array.from({ length: 6 }, () => '201'));
+  const property = /"property_id":(\d+)/.exec(answers.join(''))?.[1] ?? '';
+  writeFileSync(file, `${lines.filter((line) => line.includes('{property}')).join('\n').replace('{property}', property)}\n`);
+  const { stdout: updated } = await run(command, args, { timeout: 60_000 });
+  expect(updated).toMatch(/^200 .*Harbour Loft, renovated/);
+  await until(() => gateway.stdout().trim().split('\n').length === 7);
+  const operations = [...gateway.stdout().matchAll(/"operation":"(\w+)"/g)].map(([, operation]) => operation);
+  expect(operations.toSorted()).toEqual(demoRequests.map(({ operation }) => operation).toSorted());
+  expect(gateway.stdout()).not.toContain('"verdict":"refused"');
+}, 90_000);
