@@ -27,5 +27,6 @@ export async function readLogRequests(path: string): Promise<readonly NamedReque
   return [...kinds.values()].map(({ request, count, label }) => ({
     name: count === 1 ? label : `${label} (${count} like it)`,
     request,
+    count,
   }));
 }

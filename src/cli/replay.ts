@@ -67,18 +67,18 @@ async function record(options: RecordOptions): Promise<string | undefined> {
     string,
     { name: string; count: number; request: NamedRequest['request']; outcome: Outcome }
   >();
-  for (const { name, request } of requests) {
+  let all = 0;
+  for (const { name, request, count: times = 1 } of requests) {
+    all += times;
     const outcome = outcomeNow(request, book.inForce);
     if (outcome === undefined) continue;
     const key = JSON.stringify(request);
     const known = recordings.get(key);
-    if (known === undefined) recordings.set(key, { name, count: 1, request, outcome });
-    else known.count += 1;
+    if (known === undefined) recordings.set(key, { name, count: times, request, outcome });
+    else known.count += times;
   }
   writeFileSync(options.out, printFixture([...recordings.values()]));
-  stdout.write(
-    `${count(requests.length)} requests, ${count(recordings.size)} different ones, are in ${options.out}.\n`,
-  );
+  stdout.write(`${count(all)} requests, ${count(recordings.size)} different ones, are in ${options.out}.\n`);
   return undefined;
 }
 

@@ -5,6 +5,8 @@ import type { RequestFault } from './curl-request.ts';
 export interface NamedRequest {
   readonly name: string;
   readonly request: ExplainRequest;
+  /** How many were like it; one unless told. */
+  readonly count?: number;
 }
 
 type Json = Readonly<Record<string, unknown>>;

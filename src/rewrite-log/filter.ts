@@ -44,6 +44,8 @@ export function parseFilter(text: string): Filter | FilterFault {
   for (const word of words(text)) {
     const term = readTerm(word);
     if ('message' in term) return term;
+    // A comma alone asks for nothing.
+    if (term.field === undefined && term.values.length === 0) continue;
     const test = testOf(term);
     if (typeof test !== 'function') return { message: test.message, start: term.start, end: term.end };
     terms.push(term);
@@ -113,10 +115,8 @@ function quoted(value: string, isFree: boolean): string {
 }
 
 function testOf({ field, values }: FilterTerm): FilterTest | ValueFault {
-  if (values.length === 0)
-    return field === undefined
-      ? () => true
-      : { message: `${field}: wants a value: ${FILTER_FIELDS[field]}.` };
+  if (field !== undefined && values.length === 0)
+    return { message: `${field}: wants a value: ${FILTER_FIELDS[field]}.` };
   const tests: FilterTest[] = [];
   for (const value of values) {
     const test = field === undefined ? pathTest(value) : fieldTest(field, value.toLowerCase());

@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { bodyStructure } from '../../src/rewrite-log/body-structure.ts';
+import { Capture, type CaptureOptions } from '../../src/rewrite-log/capture.ts';
+import { JsonWalker } from '../../src/rewrite-log/json-walk.ts';
+import { maskHeaders } from '../../src/rewrite-log/mask-headers.ts';
+import type { Material } from '../../src/rewrite-log/observer.ts';
+import { anyDocument, brokenDocument } from '../rewrite/documents.ts';
+import { planOf, SHIPPED } from '../support/plan-of.ts';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+const options: CaptureOptions = {
+  mode: 'off',
+  masks: [],
+  maxEntries: 10,
+  maxBytes: 100_000,
+  structurePerSecond: 5,
+  bodyLimit: 10_000,
+  now: () => 0,
+};
+
+function material(body: string, answer?: string): Material {
+  return {
+    v1Request: {
+      method: 'POST',
+      target: '/api/v1/clients?api_key=k1&page=p1',
+      headers: ['Authorization', 'Bearer secret-key', 'X-Customer', 'Jane', 'Accept', 'text/html'],
+      body: encoder.encode(body),
+    },
+    ...(answer === undefined
+      ? {}
+      : { v2Answer: { status: 201, headers: ['Set-Cookie', 'sid=1'], body: encoder.encode(answer) } }),
+  };
+}
+
+function kept(given: Partial<CaptureOptions>, body: string, answer?: string): string {
+  const capture = new Capture({ ...options, ...given });
+  capture.keep(1, material(body, answer), [{ change: 'c', rule: 'unwrap', from: '/data', path: '' }]);
+  const exchange = capture.of(1);
+  const text = (bytes: Uint8Array | undefined): string => (bytes === undefined ? '' : decoder.decode(bytes));
+  return JSON.stringify(exchange, (_, value: unknown) => (value instanceof Uint8Array ? text(value) : value));
+}
+
+describe('structure', () => {
+  it('keeps names and types, and nothing else', () => {
+    const text = '{ "a": "x", "b": [1, -2.5e3, true, false, null], "c": {} }';
+    const structure = bodyStructure(new JsonWalker(), encoder.encode(text));
+    expect(decoder.decode(structure)).toBe(
+      '{ "a": "‹string›", "b": ["‹number›", "‹number›", "‹boolean›", "‹boolean›", null], "c": {} }',
+    );
+  });
+
+  it('goes through the plan as the body does: the same verdict, edits and pointers', () => {
+    const plan = planOf(SHIPPED);
+    const walker = new JsonWalker();
+    fc.assert(
+      fc.property(anyDocument, (text) => {
+        const body = encoder.encode(text);
+        const structure = bodyStructure(walker, body);
+        const [real, masked] = [plan.rewrite(body), plan.rewrite(structure ?? new Uint8Array())];
+        expect(masked.verdict).toBe(real.verdict);
+        if (real.verdict === 'refused' || masked.verdict === 'refused') return;
+        expect(masked.records).toEqual(real.records);
+        expect(decoder.decode(masked.body)).toBe(decoder.decode(bodyStructure(walker, real.body)));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is not made of what is not JSON', () => {
+    fc.assert(
+      fc.property(brokenDocument, (bytes) => {
+        const structure = bodyStructure(new JsonWalker(), bytes);
+        expect(structure === undefined || isJson(decoder.decode(structure))).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('what is kept', () => {
+  it('has no value, key, cookie or query value while capture is off', () => {
+    const text = kept({}, '{"data":{"name":"Jane Doe","age":41}}', '{"data":{"id":77}}');
+    expect(text).toContain('‹string›');
+    for (const secret of ['Jane', '41', '77', 'secret-key', 'k1', 'p1', 'sid'])
+      expect(text).not.toContain(secret);
+  });
+
+  it('has values while capture is on, but never credentials', () => {
+    const text = kept({ mode: 'bodies' }, '{"data":{"name":"Jane Doe"}}');
+    expect(text).toContain('Jane Doe');
+    expect(text).toContain('page=p1');
+    for (const secret of ['secret-key', 'k1']) expect(text).not.toContain(secret);
+  });
+
+  it.each([['/data/name'], ['/name'], ['name'], ['/data/*'], ['/*/name'], ['/data']])(
+    'masks the field that %s names, where V1 has it and wherever it goes',
+    (mask) => {
+      const text = kept(
+        { mode: 'bodies', masks: [mask] },
+        '{"data":{"name":"Jane","rest":[{"name":"Jane"}]},"x":1}',
+        '{"data":{"name":"Jane"}}',
+      );
+      expect(text).toContain('\\"name\\":\\"…\\"');
+      expect(JSON.parse(text)).not.toHaveProperty('v2Answer.body.bytes', '{"data":{"name":"Jane"}}');
+    },
+  );
+
+  it('withholds what it cannot mask', () => {
+    expect(kept({ mode: 'bodies', masks: ['name'] }, 'name=Joan')).not.toContain('Joan');
+  });
+
+  it('is bounded by number and by bytes; the oldest go first', () => {
+    const few = new Capture({ ...options, maxEntries: 3 });
+    for (let seq = 1; seq <= 10; seq += 1) few.keep(seq, material('{}'), []);
+    expect([few.of(7), few.of(8) !== undefined, few.held.entries]).toEqual([undefined, true, 3]);
+    const small = new Capture({ ...options, maxEntries: 1000, maxBytes: 5000 });
+    for (let seq = 1; seq <= 100; seq += 1) small.keep(seq, material(`{"x":"${'y'.repeat(500)}"}`), []);
+    expect(small.held.bytes).toBeLessThanOrEqual(5000);
+    expect(small.of(100)).toBeDefined();
+    small.forget(100);
+    expect(small.held).toEqual({ entries: 0, bytes: 0 });
+  });
+
+  it('is asked for so many exchanges a second, and for all while capture is on', () => {
+    let now = 0;
+    const capture = new Capture({ ...options, now: () => now });
+    const ask = (times: number): string[] => Array.from({ length: times }, () => capture.wanted());
+    expect(ask(7).filter((wanted) => wanted === 'structure')).toHaveLength(5);
+    now = 1000;
+    expect(capture.wanted()).toBe('structure');
+    expect(new Capture({ ...options, mode: 'bodies', structurePerSecond: 0 }).wanted()).toBe('bodies');
+  });
+
+  it('does not change when the memory it was made from is used again', () => {
+    const capture = new Capture({ ...options, mode: 'bodies' });
+    const body = Buffer.from('{"a":"first"}');
+    capture.keep(1, { v1Request: { method: 'POST', target: '/', headers: [], body } }, []);
+    body.fill(0x78);
+    expect(decoder.decode(capture.of(1)?.v1Request.body.bytes)).toBe('{"a":"first"}');
+  });
+});
+
+describe('header masks', () => {
+  it.each([
+    'Authorization',
+    'Cookie',
+    'X-Api-Key',
+    'X-Auth-Token',
+    'Proxy-Authorization',
+    'X-Session-Id',
+    'X-Amz-Signature',
+  ])('hide the credentials in %s, also while capture is on', (name) => {
+    expect(maskHeaders([name, 'Bearer hunter2'], true)).toEqual([{ name, value: 'Bearer …', masked: true }]);
+    expect(maskHeaders([name, 'hunter2'], true)).toEqual([{ name, value: '…', masked: true }]);
+  });
+});

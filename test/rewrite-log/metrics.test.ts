@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { figureFamilies } from '../../src/rewrite-log/figure-families.ts';
+import { exchangeFamilies } from '../../src/rewrite-log/metric-families.ts';
+import { printMetrics } from '../../src/rewrite-log/metric-text.ts';
+import { Metrics } from '../../src/rewrite-log/metrics.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+
+const figures = {
+  version: '0.1.0',
+  inFlight: 2,
+  bufferedBytes: 10,
+  droppedLogLines: 0,
+  breaker: 'open',
+  ruleBook: {
+    hash: 'a"b\\c\nd',
+    version: '2025-01-01',
+    since: 1_700_000_000_000,
+    reloads: 1,
+    refusedReloads: 0,
+  },
+  process: {
+    cpuSeconds: 1.5,
+    residentBytes: 1e8,
+    heapBytes: 1e7,
+    startSeconds: 1.7e9,
+    openFiles: 20,
+    maxFiles: 1024,
+  },
+} as const;
+
+function printed(metrics: Metrics): string {
+  return printMetrics([
+    ...exchangeFamilies(metrics, () => '/clients'),
+    ...figureFamilies(figures, { bytes: 5 }),
+  ]);
+}
+
+function filled(count: number): Metrics {
+  const metrics = new Metrics();
+  for (let n = 0; n < count; n += 1) metrics.add({ ...sampleEntry(n, 0), rewriteMs: 0.02 });
+  metrics.add({
+    ...sampleEntry(1, 0),
+    verdict: 'refused',
+    failure: 'duplicate-member',
+    status: 400,
+    edits: [],
+  });
+  metrics.add({ ...sampleEntry(1, 0), route: 'none', method: 'BREW', status: 0, edits: [] });
+  return metrics;
+}
+
+describe('metrics', () => {
+  it('are clean to promtool', () => {
+    const { status, stdout, stderr, error } = spawnSync('promtool', ['check', 'metrics'], {
+      input: printed(filled(200)),
+      encoding: 'utf8',
+    });
+    expect(error).toBeUndefined();
+    expect(`${stdout}${stderr}`).toBe('');
+    expect(status).toBe(0);
+  });
+
+  it('add up: every exchange is in the count, the durations and one bucket', () => {
+    const text = printed(filled(200));
+    const sum = (pattern: RegExp): number =>
+      text
+        .split('\n')
+        .filter((line) => pattern.test(line))
+        .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' '))), 0);
+    expect(sum(/^gateway_exchanges_total\{/)).toBe(202);
+    expect(sum(/^http_server_request_duration_seconds_count/)).toBe(202);
+    expect(sum(/^http_server_request_duration_seconds_bucket.*\+Inf/)).toBe(202);
+    expect(text).toContain('gateway_failures_total{code="duplicate-member"} 1');
+    expect(text).toContain('http_request_method="_OTHER"');
+    expect(text).toContain('gateway_circuit_state{state="open"} 1');
+    expect(text).toContain('gateway_rule_book_info{hash="a\\"b\\\\c\\nd",version="2025-01-01"} 1');
+  });
+
+  it('have no series twice', () => {
+    const names = printed(filled(300))
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => line.slice(0, line.lastIndexOf(' ')));
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('are bounded: a client that makes up operations, methods and failures makes no series without end', () => {
+    const metrics = new Metrics();
+    for (let n = 0; n < 5000; n += 1) {
+      metrics.add({
+        ...sampleEntry(n, 0),
+        operation: `o${n}`,
+        method: `M${n}`,
+        failure: `f${n}`,
+        status: 200 + (n % 300),
+      });
+    }
+    expect(metrics.series.length).toBeLessThanOrEqual(501);
+    expect(metrics.series.reduce((total, { exchanges }) => total + exchanges, 0)).toBe(5000);
+  });
+});

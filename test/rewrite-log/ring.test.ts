@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { DurationSteps } from '../../src/rewrite-log/duration-steps.ts';
+import { History } from '../../src/rewrite-log/history.ts';
+import { Ring } from '../../src/rewrite-log/ring.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+
+describe('the ring', () => {
+  it('numbers entries, keeps the newest, and pages backwards', () => {
+    const ring = new Ring(5);
+    expect([ring.oldest, ring.latest, ring.at(1)]).toEqual([0, 0, undefined]);
+    for (let n = 1; n <= 12; n += 1) expect(ring.add(sampleEntry(n, n))).toBe(n);
+    expect([ring.oldest, ring.latest]).toEqual([8, 12]);
+    expect([ring.at(7), ring.at(13), ring.at(8)?.requestId]).toEqual([
+      undefined,
+      undefined,
+      sampleEntry(8, 8).requestId,
+    ]);
+    const page = ring.before(13, 2, () => true);
+    expect(page.map(({ seq }) => seq)).toEqual([12, 11]);
+    expect(ring.before(11, 10, () => true).map(({ seq }) => seq)).toEqual([10, 9, 8]);
+    expect(ring.before(13, 10, (entry) => entry.requestId.endsWith('a')).map(({ seq }) => seq)).toEqual([10]);
+  });
+});
+
+describe('the history', () => {
+  it('counts by minute and verdict, forgets after an hour, and shows quiet minutes', () => {
+    const history = new History(60);
+    const start = Date.UTC(2026, 10, 21, 10, 0, 30);
+    const entry = sampleEntry(1, start);
+    history.add(entry, start);
+    history.add({ ...entry, verdict: 'refused', status: 0 }, start + 1000);
+    const minutes = history.minutes(start + 60_000);
+    expect(minutes).toHaveLength(60);
+    expect(minutes.at(-2)).toMatchObject({
+      time: '2026-11-21T10:00:00.000Z',
+      verdicts: { rewritten: 1, unchanged: 0, refused: 1, passed: 0 },
+      failed: 1,
+    });
+    expect(minutes.at(-2)?.total?.p50).toBeGreaterThan(13);
+    expect(minutes.at(-1)).toMatchObject({ verdicts: { rewritten: 0 } });
+    expect(minutes.at(-1)).not.toHaveProperty('total');
+    expect(history.minutes(start + 61 * 60_000).every(({ verdicts }) => verdicts.rewritten === 0)).toBe(true);
+    history.add(entry, start + 3_600_000);
+    expect(history.minutes(start + 3_600_000).at(-1)?.verdicts).toMatchObject({ rewritten: 1, refused: 0 });
+  });
+
+  it('tells the last whole second', () => {
+    const history = new History();
+    for (let n = 0; n < 7; n += 1) history.add(sampleEntry(n, 0), 5_000_000 + n * 100);
+    expect(history.perSecond(5_000_999)).toBe(0);
+    expect(history.perSecond(5_001_000)).toBe(7);
+    expect(history.perSecond(5_003_000)).toBe(0);
+  });
+});
+
+describe('quantiles', () => {
+  it('are within the 10 % of a step', () => {
+    const steps = new DurationSteps();
+    expect(steps.quantile(0.5)).toBeUndefined();
+    for (let ms = 1; ms <= 1000; ms += 1) steps.add(ms);
+    for (const [q, exact] of [
+      [0.5, 500],
+      [0.9, 900],
+      [0.99, 990],
+    ] as const) {
+      expect(steps.quantile(q)).toBeGreaterThanOrEqual(exact * 0.999);
+      expect(steps.quantile(q)).toBeLessThanOrEqual(exact * 1.11);
+    }
+    steps.add(0);
+    steps.add(1e12);
+    expect(steps.quantile(1)).toBeGreaterThan(8.6e7);
+  });
+});
