@@ -1,10 +1,13 @@
 /** Characters of a target that the log keeps. */
 const kept = 2048;
 
+/** A path alone, which holds neither a query nor user information. */
+const originForm = /^\/(?!\/)/;
+
 /** A raw target for the log: names of query parameters stay, their values and any user information become `…`. */
 export function redactTarget(target: string): string {
   const mark = target.indexOf('?');
-  if (mark === -1 && target.length <= kept && target.charCodeAt(0) === 0x2f) return target;
+  if (mark === -1 && target.length <= kept && originForm.test(target)) return target;
   const path = (mark === -1 ? target : target.slice(0, mark)).replace(
     /^([a-z][\w+.-]*:)?\/\/[^/]*@/i,
     '$1//…@',
