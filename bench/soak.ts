@@ -59,9 +59,9 @@ const checks: readonly (readonly [what: string, holds: boolean])[] = [
 ];
 
 console.log(`${total() - warm} requests in ${took.toFixed(1)} s by ${clients} clients`);
-for (const [name, count] of [...counts].sort()) console.log(`  ${name.padEnd(36)} ${count}`);
+for (const [name, count] of [...counts].sort(byName)) console.log(`  ${name.padEnd(36)} ${count}`);
 console.log('faults played by V2');
-for (const [name, count] of [...v2.faults].sort()) console.log(`  ${name.padEnd(36)} ${count}`);
+for (const [name, count] of [...v2.faults].sort(byName)) console.log(`  ${name.padEnd(36)} ${count}`);
 for (const [what, holds] of checks) console.log(`${holds ? 'ok    ' : 'FAILED'} ${what}`);
 if (twice.length + missing.length + mixed.length + v2.wrong.length > 0) {
   console.log(
@@ -74,6 +74,10 @@ if (twice.length + missing.length + mixed.length + v2.wrong.length > 0) {
   );
 }
 process.exit(checks.every(([, holds]) => holds) ? 0 : 1);
+
+function byName(one: readonly [string, number], other: readonly [string, number]): number {
+  return one[0] < other[0] ? -1 : 1;
+}
 
 function total(): number {
   return [...counts.values()].reduce((sum, count) => sum + count, 0);

@@ -132,6 +132,7 @@ export class GatewayServer {
     const server = createSecureServer({
       ...tls,
       allowHTTP1: true,
+      handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
       // Room for the pseudo-header fields, and so that it is the gateway that answers when there are too many.
       maxHeaderListPairs: headerCount + 16,

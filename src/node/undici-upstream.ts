@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 // By its file, for Bun takes the bare name for a stand-in of its own that has no `dispatch`.
 import { type Dispatcher, Pool } from 'undici/index.js';
@@ -25,6 +26,8 @@ export interface UndiciUpstreamOptions {
   /** Fields of the answer's header section. */
   readonly headerCount: number;
   readonly tls: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'> | undefined;
+  /** Resolves the origin's name, for every connection anew; the system's resolver by default. */
+  readonly lookup?: LookupFunction | undefined;
 }
 
 /** An upstream on undici's `dispatch`: raw header lists both ways, and nothing sent twice. */
@@ -38,7 +41,12 @@ export function createUndiciUpstream(options: UndiciUpstreamOptions): UndiciUpst
   const pool = new Pool(options.origin, {
     connections: options.connections,
     pipelining: 1,
-    connect: { timeout: options.connectTimeout, allowH2: false, ...options.tls },
+    connect: {
+      timeout: options.connectTimeout,
+      allowH2: false,
+      ...options.tls,
+      ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
+    },
     headersTimeout: options.headersTimeout,
     bodyTimeout: options.bodyTimeout,
     maxHeaderSize: options.headerBytes,

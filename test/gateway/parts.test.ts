@@ -58,7 +58,10 @@ describe('the retry table', () => {
 });
 
 describe('the circuit', () => {
-  function breaker(failures = 2): { readonly circuit: CircuitBreaker; pass(milliseconds: number): void } {
+  function breaker(failures = 2): {
+    readonly circuit: CircuitBreaker;
+    readonly pass: (milliseconds: number) => void;
+  } {
     let now = 0;
     const circuit = new CircuitBreaker({ failures, openMs: 1000, now: () => now });
     return {

@@ -56,7 +56,7 @@ async function bodyOf(incoming: IncomingMessage): Promise<string> {
 }
 
 const pathCharacter = fc.constantFrom(
-  ..."abcXYZ019-._~!$&'()*+,=:@",
+  ..."abcXYZ019-._~!$&'()*+,=:@".split(''),
   '%20',
   '%C3%A9',
   '%7e',

@@ -128,6 +128,17 @@ describe('V2 answers something else', () => {
     await until(() => v2.sockets[0]?.destroyed === true);
   });
 
+  test('a head that drips: 504 when its time is over, however often a byte comes', async () => {
+    const v2 = await rawServer((socket) => {
+      const head = 'HTTP/1.1 200 OK\r\nX: ';
+      socket.write(head);
+      const drip = setInterval(() => socket.write('y'), 20);
+      socket.on('close', () => clearInterval(drip));
+    });
+    const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-headers-timeout': '200' } });
+    expect(statusOf(await exchange(gateway.port, get))).toBe(504);
+  });
+
   test('a request that waits for a connection waits no longer than for a first byte', async () => {
     const v2 = await rawServer(() => {});
     const gateway = await gatewayFor(v2.origin, {

@@ -30,26 +30,38 @@ const clients: readonly (readonly [name: string, start: (file: string) => readon
   ['Java HttpClient', (file) => ['java', here('Client.java'), file]],
 ];
 
-test.each(clients)('%s passes the seven operations through V1', async (_name, start) => {
-  const gateway = await spawnGateway({});
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-clients-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'requests.tsv');
-  const lines = demoRequests.map(({ method, path, body }) =>
-    // Line breaks between members are only white space; the format is one request a line.
-    [method, `http://127.0.0.1:${gateway.port}/api/v1${path}`, body.replaceAll('\n', ' ')].join('\t'),
-  );
-  writeFileSync(file, `${lines.filter((line) => !line.includes('{property}')).join('\n')}\n`);
-  const [command = '', ...args] = start(file);
-  const { stdout } = await run(command, args, { timeout: 60_000 });
-  const answers = stdout.trim().split('\n');
-  expect(answers.map((answer) => answer.slice(0, 3))).toEqual(Array.from({ length: 6 }, () => '201'));
-  const property = /"property_id":(\d+)/.exec(answers.join(''))?.[1] ?? '';
-  writeFileSync(file, `${lines.filter((line) => line.includes('{property}')).join('\n').replace('{property}', property)}\n`);
-  const { stdout: updated } = await run(command, args, { timeout: 60_000 });
-  expect(updated).toMatch(/^200 .*Harbour Loft, renovated/);
-  await until(() => gateway.stdout().trim().split('\n').length === 7);
-  const operations = [...gateway.stdout().matchAll(/"operation":"(\w+)"/g)].map(([, operation]) => operation);
-  expect(operations.toSorted()).toEqual(demoRequests.map(({ operation }) => operation).toSorted());
-  expect(gateway.stdout()).not.toContain('"verdict":"refused"');
-}, 90_000);
+test.each(clients)(
+  '%s passes the seven operations through V1',
+  async (_name, start) => {
+    const gateway = await spawnGateway({});
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-clients-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'requests.tsv');
+    const lines = demoRequests.map(({ method, path, body }) =>
+      // Line breaks between members are only white space; the format is one request a line.
+      [method, `http://127.0.0.1:${gateway.port}/api/v1${path}`, body.replaceAll('\n', ' ')].join('\t'),
+    );
+    writeFileSync(file, `${lines.filter((line) => !line.includes('{property}')).join('\n')}\n`);
+    const [command = '', ...args] = start(file);
+    const { stdout } = await run(command, args, { timeout: 60_000 });
+    const answers = stdout.trim().split('\n');
+    expect(answers.map((answer) => answer.slice(0, 3))).toEqual(Array.from({ length: 6 }, () => '201'));
+    const property = /"property_id":(\d+)/.exec(answers.join(''))?.[1] ?? '';
+    writeFileSync(
+      file,
+      `${lines
+        .filter((line) => line.includes('{property}'))
+        .join('\n')
+        .replace('{property}', property)}\n`,
+    );
+    const { stdout: updated } = await run(command, args, { timeout: 60_000 });
+    expect(updated).toMatch(/^200 .*Harbour Loft, renovated/);
+    await until(() => gateway.stdout().trim().split('\n').length === 7);
+    const operations = [...gateway.stdout().matchAll(/"operation":"(\w+)"/g)].map(
+      ([, operation]) => operation,
+    );
+    expect(new Set(operations)).toEqual(new Set(demoRequests.map(({ operation }) => operation)));
+    expect(gateway.stdout()).not.toContain('"verdict":"refused"');
+  },
+  90_000,
+);

@@ -16,7 +16,10 @@ export interface RawServer {
 export type RawAnswer = (socket: Socket, request: string, number: number) => void;
 
 /** Starts one; `answer` is called for every request that is framed by its length, by chunks or by nothing. */
-export async function rawServer(answer: RawAnswer): Promise<RawServer> {
+export async function rawServer(
+  answer: RawAnswer,
+  at: { readonly host: string; readonly port: number } = { host: '127.0.0.1', port: 0 },
+): Promise<RawServer> {
   const received: string[] = [];
   const sockets: Socket[] = [];
   let number = 0;
@@ -37,7 +40,7 @@ export async function rawServer(answer: RawAnswer): Promise<RawServer> {
       }
     });
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(at.port, at.host);
   await once(server, 'listening');
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
