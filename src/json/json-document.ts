@@ -1,7 +1,7 @@
 import type { JsonFault } from './json-fault.ts';
 import { memberName } from './member-name.ts';
 import { Scanner } from './scanner.ts';
-import { ARRAY, END, firstChild, KIND, NEXT, OBJECT, START, STRING } from './tape.ts';
+import { ARRAY, OBJECT, STRING, type Tape } from './tape.ts';
 
 /** A value in a JSON document: opaque, and only of use with the document it is from. */
 export type JsonNode = number;
@@ -9,13 +9,11 @@ export type JsonNode = number;
 /** A view of a JSON text: its values by where they stand. Nothing is decoded but names, and no member is lost. */
 export class JsonDocument {
   readonly bytes: Uint8Array;
-  readonly #tape: Int32Array;
-  readonly #length: number;
+  readonly #tape: Tape;
 
   private constructor(bytes: Uint8Array, scanner: Scanner) {
     this.bytes = bytes;
     this.#tape = scanner.tape;
-    this.#length = scanner.length;
   }
 
   /** Reads a JSON text strictly (RFC 8259), nested at most `depth` levels; returns what is wrong with it, if anything. */
@@ -31,7 +29,7 @@ export class JsonDocument {
 
   /** What kind of value `node` is; a scalar is a number, `true`, `false` or `null`. */
   kindOf(node: JsonNode): 'object' | 'array' | 'string' | 'scalar' {
-    const kind = (this.#tape[node + KIND] ?? 0) & 7;
+    const kind = this.#tape.kind(node);
     if (kind === OBJECT) return 'object';
     if (kind === ARRAY) return 'array';
     return kind === STRING ? 'string' : 'scalar';
@@ -39,7 +37,7 @@ export class JsonDocument {
 
   /** The bytes of the value, as they stand in the text. */
   valueOf(node: JsonNode): Uint8Array {
-    return this.bytes.subarray(this.#tape[node + START] ?? 0, this.#tape[node + END] ?? 0);
+    return this.bytes.subarray(this.#tape.start(node), this.#tape.end(node));
   }
 
   /** The decoded name of a member. */
@@ -49,10 +47,10 @@ export class JsonDocument {
 
   /** The members of an object or the elements of an array, in order, repeated ones too. */
   *childrenOf(node: JsonNode): Generator<JsonNode> {
-    let child = firstChild(this.#tape, this.#length, node);
+    let child = this.#tape.firstChild(node);
     while (child > 0) {
       yield child;
-      child = this.#tape[child + NEXT] ?? 0;
+      child = this.#tape.next(child);
     }
   }
 

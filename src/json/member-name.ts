@@ -1,4 +1,4 @@
-import { ESCAPED_KEY, KEY_END, KEY_START, KIND } from './tape.ts';
+import type { Tape } from './tape.ts';
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -9,11 +9,13 @@ export function printString(text: string): Uint8Array {
 }
 
 /** Returns the decoded name of the member at `node`: what a JSON parser would call it. */
-export function memberName(bytes: Uint8Array, tape: Int32Array, node: number): string {
-  const raw = decoder.decode(
-    bytes.subarray((tape[node + KEY_START] ?? 0) + 1, (tape[node + KEY_END] ?? 0) - 1),
-  );
-  return ((tape[node + KIND] ?? 0) & ESCAPED_KEY) === 0 ? raw : unescape(raw);
+export function memberName(bytes: Uint8Array, tape: Tape, node: number): string {
+  return decodeKey(bytes, tape.keyStart(node), tape.keyEnd(node), tape.isKeyEscaped(node));
+}
+
+function decodeKey(bytes: Uint8Array, start: number, end: number, isEscaped: boolean): string {
+  const raw = decoder.decode(bytes.subarray(start + 1, end - 1));
+  return isEscaped ? unescape(raw) : raw;
 }
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
@@ -49,12 +51,11 @@ export class NameTable {
     return this.#names[id] ?? '';
   }
 
-  /** Returns the id of the name of the member at `node`, compared decoded; 0 when nobody looks for it. */
-  idOf(bytes: Uint8Array, tape: Int32Array, node: number): number {
-    if (((tape[node + KIND] ?? 0) & ESCAPED_KEY) !== 0)
-      return this.#ids.get(memberName(bytes, tape, node)) ?? 0;
-    const start = (tape[node + KEY_START] ?? 0) + 1;
-    const length = (tape[node + KEY_END] ?? 0) - 1 - start;
+  /** Returns the id of the key that stands from `keyStart` to `keyEnd`, compared decoded; 0 when nobody looks for it. */
+  find(bytes: Uint8Array, keyStart: number, keyEnd: number, isEscaped: boolean): number {
+    if (isEscaped) return this.#ids.get(decodeKey(bytes, keyStart, keyEnd, true)) ?? 0;
+    const start = keyStart + 1;
+    const length = keyEnd - 1 - start;
     const bucket = this.#buckets[hash(bytes, start, length) & (this.#buckets.length - 1)] ?? [];
     for (let k = 0; k < bucket.length; k += 1) {
       const id = bucket[k] ?? 0;

@@ -29,16 +29,12 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-const TRUE = Uint8Array.of(0x74, 0x72, 0x75, 0x65);
-const FALSE = Uint8Array.of(0x66, 0x61, 0x6c, 0x73, 0x65);
-const NULL = Uint8Array.of(0x6e, 0x75, 0x6c, 0x6c);
-
 /** Returns the offset behind the literal at `from`, or minus the offset of the offending byte minus one. */
-export function scanLiteral(bytes: Uint8Array, from: number): number {
-  const first = bytes[from];
-  const literal = first === 0x74 ? TRUE : first === 0x66 ? FALSE : NULL;
+export function scanLiteral(bytes: Uint8Array, from: number, n: number): number {
+  const first = from < n ? (bytes[from] ?? 0) : 0;
+  const literal = first === 0x74 ? 'true' : first === 0x66 ? 'false' : 'null';
   for (let k = 0; k < literal.length; k += 1) {
-    if (from + k >= bytes.length || bytes[from + k] !== literal[k]) return -(from + k) - 1;
+    if (from + k >= n || bytes[from + k] !== literal.charCodeAt(k)) return -(from + k) - 1;
   }
   return from + literal.length;
 }

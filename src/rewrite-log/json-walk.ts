@@ -1,17 +1,6 @@
 import { memberName } from '../json/member-name.ts';
 import { Scanner } from '../json/scanner.ts';
-import {
-  ARRAY,
-  END,
-  firstChild,
-  KEY_END,
-  KEY_START,
-  KIND,
-  NEXT,
-  OBJECT,
-  START,
-  STRING,
-} from '../json/tape.ts';
+import { ARRAY, OBJECT, STRING, type Tape } from '../json/tape.ts';
 
 /** A value met on a walk through a JSON text. Offsets are bytes; for what is no member, `keyStart` is `keyEnd`. */
 export interface WalkedNode {
@@ -43,38 +32,37 @@ export class JsonWalker {
   walk(bytes: Uint8Array, visitor: WalkVisitor): boolean {
     const from = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
     if (bytes.length === 0 || this.#scanner.scan(bytes, from) !== undefined) return false;
-    visit(bytes, this.#scanner.tape, this.#scanner.length, 0, [], true, visitor);
+    visit(bytes, this.#scanner.tape, 0, [], true, visitor);
     return true;
   }
 }
 
 function visit(
   bytes: Uint8Array,
-  tape: Int32Array,
-  length: number,
+  tape: Tape,
   at: number,
   path: (string | number)[],
   first: boolean,
   visitor: WalkVisitor,
 ): void {
-  const kind = (tape[at + KIND] ?? 0) & 7;
+  const kind = tape.kind(at);
   const node: WalkedNode = {
     kind: kind === OBJECT ? 'object' : kind === ARRAY ? 'array' : kind === STRING ? 'string' : 'scalar',
-    keyStart: tape[at + KEY_START] ?? 0,
-    keyEnd: tape[at + KEY_END] ?? 0,
-    start: tape[at + START] ?? 0,
-    end: tape[at + END] ?? 0,
+    keyStart: tape.keyStart(at),
+    keyEnd: tape.keyEnd(at),
+    start: tape.start(at),
+    end: tape.end(at),
     path,
     first,
   };
   visitor.enter(node);
   if (kind !== OBJECT && kind !== ARRAY) return;
-  let child = firstChild(tape, length, at);
+  let child = tape.firstChild(at);
   for (let index = 0; child !== 0; index += 1) {
     path.push(kind === OBJECT ? memberName(bytes, tape, child) : index);
-    visit(bytes, tape, length, child, path, index === 0, visitor);
+    visit(bytes, tape, child, path, index === 0, visitor);
     path.pop();
-    child = tape[child + NEXT] ?? 0;
+    child = tape.next(child);
   }
   visitor.leave?.(node);
 }

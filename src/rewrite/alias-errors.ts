@@ -1,4 +1,4 @@
-import { STRING, KIND, START, END } from '../json/tape.ts';
+import { STRING } from '../json/tape.ts';
 import type { NameTable } from '../json/member-name.ts';
 import type { AliasErrorsRule, RequestRule } from '../rules/rule.ts';
 import type { AnswerRun, CompiledAnswerRule } from './answer-run.ts';
@@ -57,8 +57,8 @@ function turn(
 ): void {
   const { bytes, tape } = run.draft;
   const { node } = member;
-  if (node < 0 || member.literal !== undefined || ((tape[node + KIND] ?? 0) & 7) !== STRING) return;
-  const raw = decoder.decode(bytes.subarray((tape[node + START] ?? 0) + 1, (tape[node + END] ?? 0) - 1));
+  if (node < 0 || member.literal !== undefined || tape.kind(node) !== STRING) return;
+  const raw = decoder.decode(bytes.subarray(tape.start(node) + 1, tape.end(node) - 1));
   const turned = change(raw);
   if (turned === raw) return;
   member.literal = encoder.encode(`"${turned}"`);

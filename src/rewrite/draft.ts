@@ -1,5 +1,5 @@
 import type { NameTable } from '../json/member-name.ts';
-import { ARRAY, DELIMITER, firstChild, KIND, NEXT, OBJECT } from '../json/tape.ts';
+import { ARRAY, OBJECT, type Tape } from '../json/tape.ts';
 
 /** A member of a draft object: a member of the V1 body, perhaps renamed or moved, or one that a rule made. */
 export class DraftMember {
@@ -79,16 +79,14 @@ export class DraftElement {
 /** The V1 body under the hands of the rules: the parts they look into, as they stand after the rules so far. */
 export class Draft {
   readonly bytes: Uint8Array;
-  readonly tape: Int32Array;
-  readonly length: number;
+  readonly tape: Tape;
   readonly names: NameTable;
   /** What is the body now. */
   root: DraftObject;
 
-  constructor(bytes: Uint8Array, tape: Int32Array, length: number, names: NameTable) {
+  constructor(bytes: Uint8Array, tape: Tape, names: NameTable) {
     this.bytes = bytes;
     this.tape = tape;
-    this.length = length;
     this.names = names;
     this.root = this.#object(0, undefined);
   }
@@ -105,7 +103,7 @@ export class Draft {
   /** Opens the value of `member`: its members or elements become known. Undefined for a string or a scalar. */
   open(member: DraftMember | DraftElement, node: number): DraftObject | DraftArray | undefined {
     if (member.value !== undefined || node < 0) return member.value;
-    const kind = (this.tape[node + KIND] ?? 0) & 7;
+    const kind = this.tape.kind(node);
     if (kind === OBJECT) member.value = this.#object(node, member);
     if (kind === ARRAY) member.value = this.#array(node, member);
     return member.value;
@@ -141,10 +139,10 @@ export class Draft {
 
   #object(node: number, up: DraftMember | DraftElement | undefined): DraftObject {
     const object = new DraftObject(node, up);
-    const { tape, bytes, names } = this;
-    for (let child = firstChild(this.tape, this.length, node); child > 0; child = tape[child + NEXT] ?? 0) {
-      const id = names.idOf(bytes, tape, child);
-      object.members.push(new DraftMember(id, child, child, (tape[child + DELIMITER] ?? 0) >= 0, object));
+    const { tape } = this;
+    for (let child = this.tape.firstChild(node); child > 0; child = tape.next(child)) {
+      const id = tape.id(child);
+      object.members.push(new DraftMember(id, child, child, tape.delimiter(child) >= 0, object));
     }
     return object;
   }
@@ -152,11 +150,7 @@ export class Draft {
   #array(node: number, up: DraftMember | DraftElement): DraftArray {
     const array = new DraftArray(node, up);
     let index = 0;
-    for (
-      let child = firstChild(this.tape, this.length, node);
-      child > 0;
-      child = this.tape[child + NEXT] ?? 0
-    ) {
+    for (let child = this.tape.firstChild(node); child > 0; child = this.tape.next(child)) {
       const element = new DraftElement(array, index);
       if (this.open(element, child) !== undefined) array.elements.push(element);
       index += 1;

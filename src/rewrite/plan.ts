@@ -2,7 +2,7 @@ import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/member-name.ts';
 import { Scanner } from '../json/scanner.ts';
 import { Slab } from '../json/slab.ts';
-import { KIND, OBJECT } from '../json/tape.ts';
+import { OBJECT } from '../json/tape.ts';
 import type { Operation, Policies, RuleBook } from '../rules/rule-book.ts';
 import type { RequestRule } from '../rules/rule.ts';
 import { Draft } from './draft.ts';
@@ -46,11 +46,11 @@ export class Plan {
     this.#policies = book.policies;
     this.#rules = this.#compile(book, operation);
     const record = this.#rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + this.#unwraps();
-    const opened = openedBy(this.#rules);
     this.#scanner = new Scanner({
       depth: book.limits.depth,
       record,
-      isOpened: (bytes, tape, node) => opened.has(this.#names.idOf(bytes, tape, node)),
+      names: this.#names,
+      opened: openedBy(this.#rules),
     });
   }
 
@@ -70,7 +70,7 @@ export class Plan {
         refusal: { code, status: 400, detail, position: { offset, line, column } },
       };
     }
-    const isObject = ((this.#scanner.tape[KIND] ?? 0) & 7) === OBJECT;
+    const isObject = this.#scanner.tape.kind(0) === OBJECT;
     const run = this.#run(body, undefined);
     const stop = isObject ? this.#carryOut(run) : undefined;
     if (stop?.kind === 'refuse') return { verdict: 'refused', refusal: stop.refusal };
@@ -84,7 +84,7 @@ export class Plan {
   }
 
   #run(body: Uint8Array, record: ((draft: Draft) => Recorder) | undefined): Run {
-    const draft = new Draft(body, this.#scanner.tape, this.#scanner.length, this.#names);
+    const draft = new Draft(body, this.#scanner.tape, this.#names);
     return new Run(draft, record?.(draft), this.#marks);
   }
 

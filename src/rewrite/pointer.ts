@@ -1,5 +1,5 @@
 import { memberName } from '../json/member-name.ts';
-import { END, KIND, NEXT, NODE_SIZE, OBJECT, START } from '../json/tape.ts';
+import { OBJECT } from '../json/tape.ts';
 import { DraftElement, type Draft, type DraftMember, type DraftObject } from './draft.ts';
 
 /** Escapes one member name for a pointer (RFC 6901 section 3). */
@@ -14,12 +14,12 @@ export function originPointer(draft: Draft, node: number): string {
   let at = 0;
   while (at !== node) {
     let index = 0;
-    let child = at + NODE_SIZE;
-    while (child !== node && (tape[child + END] ?? 0) <= (tape[node + START] ?? 0)) {
-      child = tape[child + NEXT] ?? 0;
+    let child = tape.firstChild(at);
+    while (child !== node && tape.end(child) <= tape.start(node)) {
+      child = tape.next(child);
       index += 1;
     }
-    const isObject = ((tape[at + KIND] ?? 0) & 7) === OBJECT;
+    const isObject = tape.kind(at) === OBJECT;
     pointer += `/${isObject ? pointerToken(memberName(bytes, tape, child)) : index}`;
     at = child;
   }

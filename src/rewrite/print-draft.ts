@@ -1,14 +1,13 @@
 import type { Edit } from '../json/edit.ts';
 import { printString } from '../json/member-name.ts';
-import { DELIMITER, END, KEY_END, KEY_START, LEAD, START } from '../json/tape.ts';
 import { DraftObject, type Draft, type DraftArray, type DraftMember } from './draft.ts';
 
 /** Returns the edits that turn the V1 body into the draft, `from` being where its text starts (behind a byte order mark). */
 export function printDraft(draft: Draft, from: number, keys: KeyCache): readonly Edit[] {
   const printer = new Printer(draft, keys);
-  printer.keep(from, draft.tape[START] ?? 0);
+  printer.keep(from, draft.tape.start(0));
   printer.root(draft.root);
-  printer.keep(draft.tape[END] ?? 0, draft.bytes.length);
+  printer.keep(draft.tape.end(0), draft.bytes.length);
   return printer.finish();
 }
 
@@ -55,8 +54,8 @@ class Printer {
   object(object: DraftObject, isCopy: boolean): void {
     const { tape } = this.#draft;
     const { node } = object;
-    const end = node < 0 ? 0 : (tape[node + END] ?? 0);
-    const start = node < 0 ? 0 : (tape[node + START] ?? 0);
+    const end = node < 0 ? 0 : tape.end(node);
+    const start = node < 0 ? 0 : tape.start(node);
     if (!object.isChanged) {
       this.#bytes(start, end, isCopy);
       return;
@@ -81,28 +80,28 @@ class Printer {
     const { node, place, value, literal } = member;
     const isKept = !isCopy && member.hasDelimiter && !member.isRenamed && node >= 0 && literal === undefined;
     if (isKept && value?.isChanged !== true) {
-      this.keep(tape[node + DELIMITER] ?? 0, tape[node + END] ?? 0);
+      this.keep(tape.delimiter(node), tape.end(node));
       return;
     }
-    if (member.hasDelimiter) this.#bytes(tape[place + DELIMITER] ?? 0, tape[place + LEAD] ?? 0, isCopy);
+    if (member.hasDelimiter) this.#bytes(tape.delimiter(place), tape.lead(place), isCopy);
     else if (!isFirst) this.#pending.push(COMMA);
-    if (member.hasLead) this.#bytes(tape[place + LEAD] ?? 0, tape[place + KEY_START] ?? 0, isCopy);
+    if (member.hasLead) this.#bytes(tape.lead(place), tape.keyStart(place), isCopy);
     if (node < 0) {
       const { key, opening } = this.#key(member.id);
       if (literal === undefined) this.#pending.push(opening);
       else this.#pending.push(key, COLON);
     } else if (member.isRenamed) {
       this.#pending.push(this.#key(member.id).key);
-      this.#bytes(tape[node + KEY_END] ?? 0, tape[node + START] ?? 0, isCopy);
+      this.#bytes(tape.keyEnd(node), tape.start(node), isCopy);
     } else {
-      this.#bytes(tape[node + KEY_START] ?? 0, tape[node + START] ?? 0, isCopy);
+      this.#bytes(tape.keyStart(node), tape.start(node), isCopy);
     }
     if (literal !== undefined) {
       // The bytes of the value itself are neither kept nor copied.
       this.#pending.push(literal);
       return;
     }
-    if (value === undefined) this.#bytes(tape[node + START] ?? 0, tape[node + END] ?? 0, isCopy);
+    if (value === undefined) this.#bytes(tape.start(node), tape.end(node), isCopy);
     else this.#value(value, isCopy);
   }
 
@@ -112,15 +111,15 @@ class Printer {
       return;
     }
     const { tape } = this.#draft;
-    let at = tape[value.node + START] ?? 0;
+    let at = tape.start(value.node);
     for (const element of value.elements) {
       if (element.value?.isChanged !== true) continue;
       const { node } = element.value;
-      this.#bytes(at, tape[node + START] ?? 0, isCopy);
+      this.#bytes(at, tape.start(node), isCopy);
       this.#value(element.value, isCopy);
-      at = tape[node + END] ?? 0;
+      at = tape.end(node);
     }
-    this.#bytes(at, tape[value.node + END] ?? 0, isCopy);
+    this.#bytes(at, tape.end(value.node), isCopy);
   }
 
   #bytes(start: number, end: number, isCopy: boolean): void {

@@ -2,7 +2,7 @@ import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/member-name.ts';
 import { Scanner } from '../json/scanner.ts';
 import { Slab } from '../json/slab.ts';
-import { KIND, OBJECT } from '../json/tape.ts';
+import { OBJECT } from '../json/tape.ts';
 import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
 import type { RequestRule, ResponseRule } from '../rules/rule.ts';
 import { alias, compileAlias, type CompiledAlias } from './alias.ts';
@@ -55,11 +55,11 @@ export class ResponsePlan {
     // What a flatten lifts was one level deeper before.
     const lifted = this.#rules.filter((rule) => rule.rule === 'flatten').length;
     const record = this.#rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + lifted;
-    const opened = openedBy(this.#rules);
     this.#scanner = new Scanner({
       depth: book.limits.depth,
       record,
-      isOpened: (bytes, tape, node) => opened.has(this.#names.idOf(bytes, tape, node)),
+      names: this.#names,
+      opened: openedBy(this.#rules),
     });
   }
 
@@ -81,8 +81,8 @@ export class ResponsePlan {
     const from = hasByteOrderMark(body) ? 3 : 0;
     if (this.#scanner.scan(body, from) !== undefined)
       return { verdict: 'unchanged', body, note: 'answer-malformed' };
-    if (((this.#scanner.tape[KIND] ?? 0) & 7) !== OBJECT) return { verdict: 'unchanged', body };
-    const draft = new Draft(body, this.#scanner.tape, this.#scanner.length, this.#names);
+    if (this.#scanner.tape.kind(0) !== OBJECT) return { verdict: 'unchanged', body };
+    const draft = new Draft(body, this.#scanner.tape, this.#names);
     const run = new AnswerRun(draft, context);
     for (const rule of this.#rules) {
       if (isAbout(rule.status, context.status)) carryOut(rule, run);
