@@ -21,16 +21,6 @@ export function headerValues(headers: HeaderList, name: string): string[] {
   return values;
 }
 
-/** The list without the fields called `name` (lower case). */
-export function withoutHeader(headers: HeaderList, name: string): string[] {
-  const kept: string[] = [];
-  for (let at = 0; at < headers.length; at += 2) {
-    const field = headers[at] ?? '';
-    if (!isNamed(field, name)) kept.push(field, headers[at + 1] ?? '');
-  }
-  return kept;
-}
-
 /** True when two spellings of a field name are the same name; `lower` is in lower case. */
 function isNamed(name: string | undefined, lower: string): boolean {
   return name !== undefined && name.length === lower.length && name.toLowerCase() === lower;

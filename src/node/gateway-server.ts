@@ -63,6 +63,8 @@ export class GatewayServer {
     this.app = createApp(gateway);
     this.faults = new ConnectionFaults((refused) => gateway.refused(refused));
     this.server = options.tls === undefined ? this.plain() : this.secure(options.tls);
+    // The system may be out of descriptors for the moment: that is no reason to end what is served.
+    this.server.on('error', ignore);
   }
 
   /** Listens, and resolves to the origin for clients. */
@@ -203,5 +205,5 @@ export class GatewayServer {
   }
 }
 
-/** A session that breaks takes its streams with it, and they tell. */
+/** What breaks takes its exchanges with it, and they tell. */
 function ignore(): void {}
