@@ -10,6 +10,7 @@ import type { Gateway } from './gateway.ts';
 import { GuardedOwner, GuardedReceiver } from './guard.ts';
 import type { InForce } from './in-force.ts';
 import { Observed } from './observed.ts';
+import type { Origin } from './origin.ts';
 import { isRequestId, readTraceparent } from './trace-context.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from './upstream.ts';
 import { failureForFault, isCounted, mayResend, resendDelay } from './upstream-failure.ts';
@@ -31,6 +32,8 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
   protected upstreamTarget: string | undefined = undefined;
   /** What the observer is shown; undefined when it wants nothing of this exchange. */
   protected readonly observed: Observed | undefined;
+  /** Where the request goes. */
+  protected origin: Origin;
   /** Bytes taken from the budget. */
   protected taken = 0;
   private call: UpstreamCall | undefined = undefined;
@@ -46,6 +49,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     this.gateway = gateway;
     this.arrival = arrival;
     this.inForce = gateway.parts.inForce();
+    this.origin = gateway.v2;
     const { exchange, head } = arrival;
     this.facts = {
       route,
@@ -126,7 +130,8 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
   /** Sends the request, or refuses it when the origin is to be left alone. */
   protected send(request: UpstreamRequest): void {
     if (this.settled) return;
-    const { breaker, parts } = this.gateway;
+    const { parts } = this.gateway;
+    const { breaker, upstream, version } = this.origin;
     if (!breaker.admit()) {
       this.refuse(failure('circuit-open', undefined, ['Retry-After', String(breaker.retryAfter())]));
       return;
@@ -135,8 +140,8 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     this.facts.attempts += 1;
     this.sentAt = parts.now();
     if (request.body instanceof Uint8Array) this.facts.bytesOut = request.body.length;
-    this.observed?.sent(request);
-    this.call = parts.upstream.send(request, new GuardedReceiver(this.receiver(), this.stumble));
+    if (version === 'v2') this.observed?.sent(request);
+    this.call = upstream.send(request, new GuardedReceiver(this.receiver(), this.stumble));
   }
 
   /** Who is told of the answer. */
@@ -194,7 +199,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     this.settled = true;
     this.status = status;
     this.noteAnswered();
-    this.gateway.breaker.succeeded();
+    this.origin.breaker.succeeded();
     const answerHeaders = this.answerHeaders(status, endToEnd(headers, true));
     this.arrival.exchange.head(status, reason, answerHeaders);
     this.observed?.answered(status, headers);
@@ -213,7 +218,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
 
   fail(fault: UpstreamFault): void {
     if (this.finished) return;
-    if (isCounted(fault)) this.gateway.breaker.failed();
+    if (isCounted(fault)) this.origin.breaker.failed();
     if (this.settled) {
       this.facts.failure = 'upstream-broken';
       this.facts.cause = fault.cause;
@@ -236,6 +241,9 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     this.facts.upstreamMs ??= this.gateway.parts.now() - this.sentAt;
   }
 
+  /** The exchange is over; `status` is what the client got, 0 when it went away before. */
+  protected ended(_status: number): void {}
+
   /** Adds what every answer to the client says beside what it is about, in place. */
   protected signal(_headers: string[]): void {}
 
@@ -257,6 +265,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
     facts.time = arrival.time;
     facts.totalMs = gateway.parts.now() - arrival.started;
     facts.upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
+    this.ended(this.status);
     const { authorization } = arrival.head;
     const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
     if (typeof client === 'string' || client === undefined) {

@@ -105,6 +105,7 @@ const failures = {
     'Service unavailable',
     'The service failed again and again; it is left alone for a while.',
   ],
+  'no-v1-origin': [503, 'Service unavailable', 'The request is for V1, and the gateway knows no V1 service.'],
   'upstream-timeout': [504, 'Gateway timeout', 'The service did not answer in time.'],
   'unsupported-version': [
     505,

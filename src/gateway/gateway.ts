@@ -9,11 +9,14 @@ import { AnswerRulesInForce } from './answer-rules.ts';
 import { type Arrival, type ArrivalLimits, arrivalFailure, readArrival } from './arrival.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
+import { Comparisons } from './comparisons.ts';
 import { Crossing } from './crossing.ts';
 import type { Exchange } from './exchange.ts';
 import { type Failure, failure } from './failure.ts';
 import type { InForce } from './in-force.ts';
+import type { Origin } from './origin.ts';
 import { Pass } from './pass.ts';
+import { RolloutControl } from './rollout-control.ts';
 import type { Upstream } from './upstream.ts';
 import { startV1 } from './v1-route.ts';
 
@@ -29,6 +32,10 @@ export interface GatewayParts {
   readonly originPath: string;
   /** Host of the origin, with its port: what addresses in answers are compared with. Without it only paths are. */
   readonly originHost?: string | undefined;
+  /** The service of V1, where there is one beside V2. */
+  readonly v1?: Pick<Origin, 'upstream' | 'path' | 'host'> | undefined;
+  /** The modes of V1 traffic; without it, those of the rule book hold, and a roll-back lasts as long as the process. */
+  readonly rollout?: RolloutControl | undefined;
   /** Takes the entry of each exchange, once it is over. */
   readonly record: (entry: Entry) => void;
   /** Who sees exchanges beside the log, such as the inspector. */
@@ -76,6 +83,11 @@ export class Gateway {
   readonly options: GatewayOptions;
   readonly budget: BufferBudget;
   readonly breaker: CircuitBreaker;
+  readonly v2: Origin;
+  readonly v1: Origin | undefined;
+  readonly rollout: RolloutControl;
+  /** What shadowed reads found. */
+  readonly comparisons = new Comparisons();
   /** Lists the names in a body, for the attribute census. */
   readonly attributeNames = new AttributeNames();
   readonly answerRules = new AnswerRulesInForce();
@@ -86,11 +98,12 @@ export class Gateway {
     this.parts = parts;
     this.options = options;
     this.budget = new BufferBudget(options.bufferBytes);
-    this.breaker = new CircuitBreaker({
-      failures: options.breakerFailures,
-      openMs: options.breakerOpenMs,
-      now: parts.now,
-    });
+    const { breakerFailures: failures, breakerOpenMs: openMs } = options;
+    const { upstream, originPath: path, originHost: host, v1, now } = parts;
+    this.breaker = new CircuitBreaker({ failures, openMs, now });
+    this.v2 = { version: 'v2', upstream, breaker: this.breaker, path, host };
+    this.v1 = v1 && { version: 'v1', breaker: new CircuitBreaker({ failures, openMs, now }), ...v1 };
+    this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, told: () => {} });
   }
 
   /** Takes an exchange in; undefined when its head is refused, and the answer on its way. */

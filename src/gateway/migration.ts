@@ -1,35 +1,31 @@
-import { acceptedCodings, type Coding, readCoding } from '../http/content-coding.ts';
-import { tellForwarded } from '../http/forwarded.ts';
-import { readJsonType } from '../http/media-type.ts';
-import type { Target } from '../http/target.ts';
-import { chooseApiVersion } from './api-version.ts';
-import type { Arrival } from './arrival.ts';
+import type { Coding } from '../http/content-coding.ts';
 import type { Body } from './exchange.ts';
 import { failure, failureOf } from './failure.ts';
-import type { Decoded, Gateway } from './gateway.ts';
-import { isInScope, type Sender } from './scope.ts';
-import { isRequestId, newTrace } from './trace-context.ts';
+import type { Decoded } from './gateway.ts';
+import { judgeBody } from './judge-body.ts';
 import { V1Crossing } from './v1-crossing.ts';
 
 /** A V1 request on its way to V2: its target, its version header and, where rules apply, its body change. */
 export class Migration extends V1Crossing {
-  private readonly bodyLimit: number;
   private coding: Coding | undefined = undefined;
 
-  constructor(gateway: Gateway, arrival: Arrival, target: Target, sender?: Sender) {
-    super(gateway, arrival, target, sender);
-    this.bodyLimit = gateway.options.bodyLimit ?? this.inForce.ruleBook.limits.body;
-  }
-
-  start(): void {
+  override start(): void {
     const { exchange } = this.arrival;
     if (!exchange.hasBody) {
       this.opened(null);
       return;
     }
-    const way = this.judgeBody();
-    if (way === 'forward') exchange.open();
-    if (way === 'rewrite') exchange.collect();
+    const judged = judgeBody(this.arrival, this.inForce.ruleBook.policies, this.bodyLimit);
+    switch (judged.way) {
+      case 'refuse':
+        return this.refuse(judged.failure);
+      case 'forward':
+        this.facts.note = judged.note;
+        return exchange.open();
+      case 'rewrite':
+        this.coding = judged.coding;
+        return exchange.collect();
+    }
   }
 
   override mayTake(bytes: number): boolean {
@@ -52,41 +48,7 @@ export class Migration extends V1Crossing {
 
   /** The body crosses as it came. */
   override opened(body: Body): void {
-    this.forward(this.headers(), body);
-  }
-
-  private judgeBody(): 'rewrite' | 'forward' | 'refused' {
-    const { exchange, head } = this.arrival;
-    if (exchange.method !== 'POST' && exchange.method !== 'PATCH') return 'forward';
-    const type = readJsonType(head.contentType);
-    if (type === 'other') return this.untouched('media-type');
-    const { unsupported } = this.inForce.ruleBook.policies;
-    if (type === 'ambiguous') {
-      this.refuse(failure('ambiguous-media-type'));
-      return 'refused';
-    }
-    if (type === 'charset') {
-      if (unsupported === 'forward') return this.untouched('unsupported: forward');
-      this.refuse(failure('unsupported-charset'));
-      return 'refused';
-    }
-    const coding = readCoding(head.contentEncoding);
-    if (coding === 'unsupported') {
-      if (unsupported === 'forward') return this.untouched('unsupported: forward');
-      this.refuse(failure('unsupported-coding', undefined, ['Accept-Encoding', acceptedCodings]));
-      return 'refused';
-    }
-    this.coding = coding;
-    if (head.contentLength !== undefined && head.contentLength > this.bodyLimit) {
-      this.refuse(failure('body-too-large', `The body is larger than ${this.bodyLimit} bytes.`));
-      return 'refused';
-    }
-    return 'rewrite';
-  }
-
-  private untouched(note: string): 'forward' {
-    this.facts.note = note;
-    return 'forward';
+    this.forward(this.v2Headers(), body);
   }
 
   private take(bytes: number): boolean {
@@ -112,7 +74,7 @@ export class Migration extends V1Crossing {
 
   private rewrite(original: Uint8Array, body: Uint8Array): void {
     if (body.length === 0) {
-      this.forward(this.headers(), original.length === 0 ? null : original);
+      this.forward(this.v2Headers(), original.length === 0 ? null : original);
       return;
     }
     const { now } = this.gateway.parts;
@@ -130,41 +92,12 @@ export class Migration extends V1Crossing {
     this.facts.edits = outcome.records;
     if (outcome.verdict === 'unchanged') {
       this.facts.note = outcome.note;
-      this.forward(this.headers(), original);
+      this.forward(this.v2Headers(), original);
       return;
     }
     this.facts.verdict = 'rewritten';
     this.facts.patch = outcome.patch;
-    this.forward(withoutOldBody(this.headers()), outcome.body);
-  }
-
-  /** The dated release that the rule book has for this client or operation. */
-  private pinned(): string | undefined {
-    const { sender, inForce } = this;
-    if (sender === undefined) return undefined;
-    return inForce.ruleBook.rollout?.pins.find((pin) => isInScope(pin, sender))?.version;
-  }
-
-  private headers(): string[] {
-    const { exchange, head } = this.arrival;
-    const { parts, options } = this.gateway;
-    const headers = head.crossing;
-    const version = chooseApiVersion(head.apiVersion, this.inForce.ruleBook.version, this.pinned());
-    this.facts.apiVersion = version;
-    if (version.why !== 'client') setField(headers, 'x-api-version', version.sent);
-    if (!isRequestId(head.requestId)) setField(headers, 'x-request-id', this.facts.requestId);
-    if (this.facts.traceId === undefined) {
-      const trace = newTrace(parts.newTraceHex());
-      this.facts.traceId = trace.traceId;
-      this.facts.spanId = trace.spanId;
-      setField(headers, 'traceparent', trace.header);
-    }
-    tellForwarded(headers, options.forwarded, {
-      address: exchange.remote,
-      secure: exchange.secure,
-      host: head.host,
-    });
-    return headers;
+    this.forward(withoutOldBody(this.v2Headers()), outcome.body);
   }
 
   private forward(headers: string[], body: Body): void {
@@ -172,7 +105,7 @@ export class Migration extends V1Crossing {
     this.upstreamTarget = `/api/v2${this.target.rest}${this.target.query}`;
     this.send({
       method: exchange.method,
-      target: this.gateway.parts.originPath + this.upstreamTarget,
+      target: this.origin.path + this.upstreamTarget,
       headers,
       body,
       length: head.contentLength,
@@ -196,20 +129,4 @@ function withoutOldBody(headers: string[]): string[] {
     if (!ofOldBody.has(name.toLowerCase())) kept.push(name, headers[at + 1] ?? '');
   }
   return kept;
-}
-
-/** Gives the field its value, in its place or at the end; further lines of it go. */
-function setField(headers: string[], name: string, value: string): void {
-  let found = false;
-  for (let at = 0; at < headers.length; at += 2) {
-    if (headers[at]?.toLowerCase() !== name) continue;
-    if (found) {
-      headers.splice(at, 2);
-      at -= 2;
-      continue;
-    }
-    headers[at + 1] = value;
-    found = true;
-  }
-  if (!found) headers.push(name, value);
 }

@@ -6,6 +6,8 @@ export interface Places {
   readonly upstreamHost: string | undefined;
   /** What stands before every target that is sent, without a trailing slash. */
   readonly upstreamPath: string;
+  /** The prefix that the origin answers under. */
+  readonly prefix: '/api/v1' | '/api/v2';
   /** Such as `https://gateway.example`; undefined for a client that sent no `Host`. */
   readonly gateway: string | undefined;
 }
@@ -26,18 +28,18 @@ export function turnBack(headers: string[], places: Places): void {
 /** The address for the client; the very text when it leads anywhere else than below `/api/v2` of the upstream. */
 export function turnedBack(uri: string, places: Places): string {
   const absolute = /^(?:(https?):)?\/\/([^/?#]*)(.*)$/is.exec(uri);
-  if (absolute === null) return turnedPath(uri, places.upstreamPath) ?? uri;
+  if (absolute === null) return turnedPath(uri, places) ?? uri;
   const [, scheme, host = '', path = ''] = absolute;
   if (places.upstreamHost === undefined || !isHost(host, scheme, places.upstreamHost)) return uri;
-  const turned = turnedPath(path, places.upstreamPath);
+  const turned = turnedPath(path, places);
   if (turned === undefined) return uri;
   if (places.gateway === undefined) return turned;
   // `//host/path` leaves the scheme to the reader, and goes on doing so.
   return (scheme === undefined ? places.gateway.replace(/^https?:/, '') : places.gateway) + turned;
 }
 
-function turnedPath(path: string, base: string): string | undefined {
-  const prefix = `${base}/api/v2`;
+function turnedPath(path: string, places: Places): string | undefined {
+  const prefix = places.upstreamPath + places.prefix;
   if (!path.startsWith(prefix)) return undefined;
   const rest = path.slice(prefix.length);
   return rest === '' || /^[/?#]/.test(rest) ? `/api/v1${rest}` : undefined;

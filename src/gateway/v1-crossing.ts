@@ -1,5 +1,6 @@
 import { type Coding, readCoding } from '../http/content-coding.ts';
 import { type HeaderList, headerValue, headerValues } from '../http/header-list.ts';
+import { tellForwarded } from '../http/forwarded.ts';
 import { isHost } from '../http/host.ts';
 import { readJsonType } from '../http/media-type.ts';
 import type { Target } from '../http/target.ts';
@@ -9,37 +10,83 @@ import type { ResponsePlan } from '../rewrite/response-plan.ts';
 import type { Operation } from '../rules/rule-book.ts';
 import { AnswerCollector, type AnswerNote, type AnswerOwner } from './answer-collector.ts';
 import type { AnswerRules } from './answer-rules.ts';
+import { chooseApiVersion } from './api-version.ts';
 import type { Arrival } from './arrival.ts';
 import { Crossing } from './crossing.ts';
 import type { Decoded, Gateway } from './gateway.ts';
 import type { Retired } from './retirement.ts';
-import type { Sender } from './scope.ts';
+import { isInScope } from './scope.ts';
+import { setField } from './set-field.ts';
+import { isRequestId, newTrace } from './trace-context.ts';
 import { turnBack } from './turn-back.ts';
 import type { UpstreamReceiver } from './upstream.ts';
+import { isFailed, type V1Way } from './v1-way.ts';
 
 /** A V1 exchange: its answer is one that a V1 client can read (rewriting contract §4). */
 export class V1Crossing extends Crossing implements AnswerOwner {
   protected readonly target: Target;
   protected readonly operation: Operation | undefined;
-  protected readonly sender: Sender | undefined;
+  protected readonly way: V1Way | undefined;
+  /** Bytes of a body that is rewritten at the most. */
+  protected readonly bodyLimit: number;
   private readonly answerRules: AnswerRules;
   private readonly answerPlan: ResponsePlan;
 
-  /** `sender` is known where the rule book has something for some clients only. */
-  constructor(gateway: Gateway, arrival: Arrival, target: Target, sender?: Sender) {
+  constructor(gateway: Gateway, arrival: Arrival, target: Target, way?: V1Way) {
     super(gateway, arrival, 'migrate');
     this.target = target;
-    this.sender = sender;
+    this.way = way;
+    this.bodyLimit = gateway.options.bodyLimit ?? this.inForce.ruleBook.limits.body;
+    if (way !== undefined && way.choice.mode.mode !== 'migrate') this.facts.mode = way.choice.mode.mode;
     this.operation = this.inForce.match(arrival.exchange.method, target.rest);
     this.facts.operation = this.operation?.id;
     this.answerRules = gateway.answerRules.of(this.inForce.ruleBook);
     this.answerPlan = this.answerRules.plans.of(this.operation, arrival.exchange.method);
   }
 
+  /** Begins to take the request in. */
+  start(): void {}
+
+  protected override ended(status: number): void {
+    const { choice } = this.way ?? {};
+    const failed = choice?.canary === undefined ? undefined : isFailed(this.facts, status);
+    if (choice !== undefined && failed !== undefined) this.gateway.rollout.count(choice, failed);
+  }
+
   /** Refuses the request because V1 comes to its end. */
   retire({ failure, note }: Retired): void {
     this.facts.note = note;
     this.refuse(failure);
+  }
+
+  /** The dated release that the rule book has for this client or operation. */
+  private pinned(): string | undefined {
+    const { way, inForce } = this;
+    if (way === undefined) return undefined;
+    return inForce.ruleBook.rollout?.pins.find((pin) => isInScope(pin, way.sender))?.version;
+  }
+
+  /** The header fields for V2; the version is said in the log, and a trace is begun where there is none. */
+  protected v2Headers(): string[] {
+    const { exchange, head } = this.arrival;
+    const { parts, options } = this.gateway;
+    const headers = [...head.crossing];
+    const version = chooseApiVersion(head.apiVersion, this.inForce.ruleBook.version, this.pinned());
+    this.facts.apiVersion = version;
+    if (version.why !== 'client') setField(headers, 'x-api-version', version.sent);
+    if (!isRequestId(head.requestId)) setField(headers, 'x-request-id', this.facts.requestId);
+    if (this.facts.traceId === undefined) {
+      const trace = newTrace(parts.newTraceHex());
+      this.facts.traceId = trace.traceId;
+      this.facts.spanId = trace.spanId;
+      setField(headers, 'traceparent', trace.header);
+    }
+    tellForwarded(headers, options.forwarded, {
+      address: exchange.remote,
+      secure: exchange.secure,
+      host: head.host,
+    });
+    return headers;
   }
 
   // The answer.
@@ -74,11 +121,16 @@ export class V1Crossing extends Crossing implements AnswerOwner {
   }
 
   rewriteAnswer(status: number, body: Uint8Array): AnswerRewrite {
-    const { edits } = this.facts;
-    const deprecated = this.answerRules.deprecated.of(edits);
-    const outcome = this.answerPlan.rewrite(body, { status, deprecated, isWrapped: isWrapped(edits) });
+    const outcome = this.v1Answer(status, body);
     if (outcome.verdict === 'rewritten') this.facts.answerEdits = outcome.records;
     return outcome;
+  }
+
+  /** The answer of V2 as a V1 client would get it. */
+  protected v1Answer(status: number, body: Uint8Array): AnswerRewrite {
+    const { edits } = this.facts;
+    const deprecated = this.answerRules.deprecated.of(edits);
+    return this.answerPlan.rewrite(body, { status, deprecated, isWrapped: isWrapped(edits) });
   }
 
   noteAnswer(note: AnswerNote): void {
@@ -95,10 +147,11 @@ export class V1Crossing extends Crossing implements AnswerOwner {
   }
 
   protected override answerHeaders(_status: number, headers: string[]): string[] {
-    const { parts } = this.gateway;
+    const { host, path, version } = this.origin;
     turnBack(headers, {
-      upstreamHost: parts.originHost,
-      upstreamPath: parts.originPath,
+      upstreamHost: host,
+      upstreamPath: path,
+      prefix: `/api/${version}`,
       gateway: gatewayAddress(this.arrival),
     });
     this.signal(headers);

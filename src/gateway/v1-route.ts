@@ -1,43 +1,60 @@
 import type { Target } from '../http/target.ts';
-import type { Rollout } from '../rules/rollout.ts';
 import type { Arrival } from './arrival.ts';
+import { failure } from './failure.ts';
 import type { Gateway } from './gateway.ts';
 import { Migration } from './migration.ts';
+import { chooseMode, type ModeChoice } from './modes.ts';
+import { Observation } from './observation.ts';
 import { retired } from './retirement.ts';
 import type { Sender } from './scope.ts';
+import { Shadow } from './shadow.ts';
+import type { V1Crossing } from './v1-crossing.ts';
 
-/** Starts a V1 exchange on the way that the rule book has for its client and operation. */
+/** Starts a V1 exchange on the way that the rule book and the rollout have for its client and operation. */
 export function startV1(gateway: Gateway, arrival: Arrival, target: Target): void {
   const { ruleBook } = gateway.parts.inForce();
-  if (ruleBook.rollout === undefined) {
+  if (ruleBook.rollout === undefined && gateway.rollout.isInitial) {
     begin(new Migration(gateway, arrival, target));
     return;
   }
-  const { rollout } = ruleBook;
   const { authorization } = arrival.head;
   const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
   if (typeof client === 'string' || client === undefined) {
-    route(gateway, arrival, target, rollout, client);
+    route(gateway, arrival, target, client);
     return;
   }
-  client.then((hash) => route(gateway, arrival, target, rollout, hash), gateway.parts.surprised);
+  client.then((hash) => route(gateway, arrival, target, hash), gateway.parts.surprised);
 }
 
-function begin(migration: Migration): void {
-  migration.attempt(() => migration.start());
+function begin(crossing: V1Crossing): void {
+  crossing.attempt(() => crossing.start());
 }
 
-function route(
+function route(gateway: Gateway, arrival: Arrival, target: Target, client: string | undefined): void {
+  const { inForce, time, random } = gateway.parts;
+  const book = inForce();
+  const { ruleBook } = book;
+  const sender: Sender = { client, operation: book.match(arrival.exchange.method, target.rest)?.id };
+  const choice = chooseMode(gateway.rollout.modes(ruleBook), sender);
+  const crossing = crossingOf(gateway, arrival, target, sender, choice);
+  const refusal = ruleBook.rollout && retired(ruleBook.rollout, sender, time(), random());
+  if (refusal !== undefined) crossing.attempt(() => crossing.retire(refusal));
+  // Such modes are refused at the start and on reload: whoever meant V1 must not get V2 instead.
+  else if (choice.lane === 'v1' && gateway.v1 === undefined) crossing.refuse(failure('no-v1-origin'));
+  else begin(crossing);
+}
+
+function crossingOf(
   gateway: Gateway,
   arrival: Arrival,
   target: Target,
-  rollout: Rollout,
-  client: string | undefined,
-): void {
-  const { inForce, time, random } = gateway.parts;
-  const sender: Sender = { client, operation: inForce().match(arrival.exchange.method, target.rest)?.id };
-  const migration = new Migration(gateway, arrival, target, sender);
-  const refusal = retired(rollout, sender, time(), random());
-  if (refusal === undefined) begin(migration);
-  else migration.attempt(() => migration.retire(refusal));
+  sender: Sender,
+  choice: ModeChoice,
+): V1Crossing {
+  const way = { sender, choice };
+  const { v1 } = gateway;
+  if (choice.lane === 'v2' || v1 === undefined) return new Migration(gateway, arrival, target, way);
+  const { method, hasBody } = arrival.exchange;
+  const isShadow = choice.mode.mode === 'shadow' && Shadow.isFor(method, hasBody);
+  return new (isShadow ? Shadow : Observation)(gateway, arrival, target, way, v1);
 }

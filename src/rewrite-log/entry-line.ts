@@ -17,8 +17,10 @@ export function entryLine(entry: Entry): string {
   if (entry.apiVersion !== undefined) {
     line += `,"apiVersion":{"sent":${quoted(entry.apiVersion.sent)},"why":"${entry.apiVersion.why}"}`;
   }
+  if (entry.mode !== undefined) line += rolloutMembers(entry);
   line += `,"verdict":"${entry.verdict}","edits":${entry.edits.length === 0 ? '[]' : listed(entry.edits)}`;
   if (entry.patch !== undefined) line += `,"patch":${listed(entry.patch)}`;
+  if (entry.heldMs !== undefined) line += `,"heldMs":${entry.heldMs}`;
   if (entry.answerEdits !== undefined) line += `,"answerEdits":${listed(entry.answerEdits)}`;
   if (entry.answerNote !== undefined) line += `,"answerNote":"${entry.answerNote}"`;
   if (entry.note !== undefined) line += `,"note":${quoted(entry.note)}`;
@@ -31,6 +33,14 @@ export function entryLine(entry: Entry): string {
   if (entry.attributes !== undefined) line += `,"attributes":${listed(entry.attributes)}`;
   if (entry.attempts !== undefined) line += `,"attempts":${entry.attempts}`;
   return `${line},"ruleBook":"${entry.ruleBook}"}\n`;
+}
+
+function rolloutMembers({ mode, origin, would, comparison }: Entry): string {
+  let members = `,"mode":"${mode}"`;
+  if (origin !== undefined) members += `,"origin":"${origin}"`;
+  if (would !== undefined) members += `,"would":${JSON.stringify(would)}`;
+  if (comparison !== undefined) members += `,"comparison":${escaped(JSON.stringify(comparison))}`;
+  return members;
 }
 
 function failureMembers(entry: Entry): string {

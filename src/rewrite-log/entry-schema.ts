@@ -32,6 +32,18 @@ const answerRecord = z.strictObject({
   path: pointer.describe("What was added or changed in the client's answer (RFC 6901)."),
 });
 
+const comparison = z.strictObject({
+  verdict: z.enum(['same', 'different', 'unknown']),
+  status: z.exactOptional(z.strictObject({ v1: count, v2: count })),
+  differences: z
+    .array(z.strictObject({ path: z.string(), kind: z.enum(['missing', 'type', 'value']) }))
+    .max(32)
+    .readonly(),
+  noise: count.describe('Fields in which V1 differs from itself.'),
+  extra: count.describe('Fields that only V2 has.'),
+  why: z.exactOptional(z.string()),
+});
+
 /** One line of the rewrite log, strictly: a member that is not named here is a fault. */
 export const entrySchema = z
   .strictObject({
@@ -52,6 +64,24 @@ export const entrySchema = z
     apiVersion: z.exactOptional(
       z.strictObject({ sent: z.string(), why: z.enum(['absent', 'invalid', 'client', 'pin']) }),
     ),
+    mode: z
+      .exactOptional(z.enum(['observe', 'canary', 'shadow']))
+      .describe('What V1 traffic goes through, where that is not simply being migrated.'),
+    origin: z
+      .exactOptional(z.literal('v1'))
+      .describe('The request went to V1, untouched; edits and patch are what migrating it would have done.'),
+    would: z
+      .exactOptional(
+        z.strictObject({
+          verdict: z.enum(['rewritten', 'unchanged', 'refused']),
+          failure: z.exactOptional(z.string()),
+        }),
+      )
+      .describe('What migrating it would have come to.'),
+    comparison: z.exactOptional(comparison).describe('What asking both origins found, for a read in shadow.'),
+    heldMs: z
+      .exactOptional(milliseconds)
+      .describe('For which it was held back for the rate limit of the service.'),
     verdict: z.enum(['rewritten', 'unchanged', 'refused', 'passed']),
     edits: z.array(editRecord).readonly(),
     patch: z

@@ -1,4 +1,5 @@
 import type { AnswerRecord } from '../rewrite/answer-rewrite.ts';
+import type { Comparison } from './comparison.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 
 /** How a request crossed: V1 migrated, V2 passed unread, or neither prefix. */
@@ -6,6 +7,13 @@ export type Route = 'migrate' | 'pass' | 'none';
 
 /** What came of a request. `passed` is native V2 traffic; the gateway answered `refused` ones itself. */
 export type Verdict = 'rewritten' | 'unchanged' | 'refused' | 'passed';
+
+/** What migrating a request would have come to, where it went to V1. */
+export interface Would {
+  readonly verdict: 'rewritten' | 'unchanged' | 'refused';
+  /** The failure code that the client would have got. */
+  readonly failure?: string;
+}
 
 /** Why the `x-api-version` that was sent is what it is. */
 export type ApiVersionReason = 'absent' | 'invalid' | 'client' | 'pin';
@@ -36,6 +44,15 @@ export interface Entry {
   /** The id in the rule book; absent for unnamed V1 traffic and for V2 traffic. */
   readonly operation?: string;
   readonly apiVersion?: { readonly sent: string; readonly why: ApiVersionReason };
+  /** What V1 traffic goes through, where that is not simply being migrated. */
+  readonly mode?: 'observe' | 'canary' | 'shadow';
+  /** `v1` when the request went to V1, untouched; `edits` and `patch` are then what migrating it would have done. */
+  readonly origin?: 'v1';
+  readonly would?: Would;
+  /** What asking both origins found, for a read in `shadow`. */
+  readonly comparison?: Comparison;
+  /** Milliseconds for which the request was held back for the rate limit of the service. */
+  readonly heldMs?: number;
   readonly verdict: Verdict;
   readonly edits: readonly EditRecord[];
   readonly patch?: readonly PatchOperation[];

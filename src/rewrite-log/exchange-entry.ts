@@ -1,6 +1,7 @@
 import type { AnswerRecord } from '../rewrite/answer-rewrite.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
-import type { ApiVersionReason, Entry, Route, Verdict } from './entry.ts';
+import type { Comparison } from './comparison.ts';
+import type { ApiVersionReason, Entry, Route, Verdict, Would } from './entry.ts';
 import { redactTarget } from './redact-target.ts';
 
 /** What is known of an exchange while it is under way; the entry is made of it when it is over. */
@@ -19,6 +20,11 @@ export interface EntryFacts {
   patch?: readonly PatchOperation[] | undefined;
   answerEdits?: readonly AnswerRecord[];
   answerNote?: string;
+  mode?: Entry['mode'];
+  origin?: 'v1';
+  would?: Would;
+  comparison?: Comparison;
+  heldMs?: number;
   note?: string | undefined;
   operation?: string | undefined;
   apiVersion?: { readonly sent: string; readonly why: ApiVersionReason } | undefined;
@@ -67,6 +73,11 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
   if (facts.operation !== undefined) entry.operation = facts.operation;
   if (facts.apiVersion !== undefined) entry.apiVersion = facts.apiVersion;
   if (facts.patch !== undefined) entry.patch = facts.patch;
+  if (facts.mode !== undefined) entry.mode = facts.mode;
+  if (facts.origin !== undefined) entry.origin = facts.origin;
+  if (facts.would !== undefined) entry.would = facts.would;
+  if (facts.comparison !== undefined) entry.comparison = facts.comparison;
+  if (facts.heldMs !== undefined) entry.heldMs = rounded(facts.heldMs);
   if (facts.answerEdits !== undefined) entry.answerEdits = facts.answerEdits;
   if (facts.answerNote !== undefined) entry.answerNote = facts.answerNote;
   if (facts.note !== undefined) entry.note = facts.note;

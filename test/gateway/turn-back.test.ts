@@ -4,6 +4,7 @@ import { turnBack, turnedBack, type Places } from '../../src/gateway/turn-back.t
 const places: Places = {
   upstreamHost: 'captur3d.io',
   upstreamPath: '',
+  prefix: '/api/v2',
   gateway: 'https://gateway.example:8443',
 };
 

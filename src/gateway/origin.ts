@@ -1,0 +1,14 @@
+import type { CircuitBreaker } from './circuit-breaker.ts';
+import type { Upstream } from './upstream.ts';
+
+/** One of the services behind the gateway. */
+export interface Origin {
+  readonly version: 'v1' | 'v2';
+  readonly upstream: Upstream;
+  /** Each origin fails on its own account. */
+  readonly breaker: CircuitBreaker;
+  /** What stands before every target that is sent, without a trailing slash. */
+  readonly path: string;
+  /** Host with its port: what addresses in answers are compared with. Without it only paths are. */
+  readonly host: string | undefined;
+}

@@ -1,0 +1,15 @@
+/** Gives the field its value, in its place or at the end; further lines of it go. */
+export function setField(headers: string[], name: string, value: string): void {
+  let found = false;
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at]?.toLowerCase() !== name) continue;
+    if (found) {
+      headers.splice(at, 2);
+      at -= 2;
+      continue;
+    }
+    headers[at + 1] = value;
+    found = true;
+  }
+  if (!found) headers.push(name, value);
+}
