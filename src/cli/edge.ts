@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { startReference } from '../node/reference-server.ts';
+
+// `npm run edge`: the worker in workerd, as Wrangler serves it, before the embedded V2. More flags go on to Wrangler.
+const root = new URL('../../', import.meta.url);
+const reference = await startReference({
+  db: undefined,
+  unknown: 'refuse',
+  rate: 0,
+  report: (error) => process.stderr.write(`reference: ${String(error)}\n`),
+});
+process.stderr.write(`V2 is the embedded reference at ${reference.origin}\n`);
+const variables = [
+  `GATEWAY_UPSTREAM:${reference.origin}`,
+  `GATEWAY_CLIENT_SECRET:${randomBytes(32).toString('hex')}`,
+];
+const wrangler = spawn(
+  process.execPath,
+  [
+    fileURLToPath(new URL('node_modules/wrangler/bin/wrangler.js', root)),
+    'dev',
+    '--config',
+    fileURLToPath(new URL('config/wrangler.jsonc', root)),
+    '--env',
+    '',
+    ...variables.flatMap((variable) => ['--var', variable]),
+    ...process.argv.slice(2),
+  ],
+  { cwd: fileURLToPath(root), stdio: 'inherit', env: { ...process.env, WRANGLER_SEND_METRICS: 'false' } },
+);
+// A terminal tells both; whoever only knows this process ends both through it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => wrangler.kill(signal));
+wrangler.on('exit', (code) => {
+  void reference.close().then(() => process.exit(code ?? 0));
+});

@@ -1,0 +1,68 @@
+import type { Decoded } from '../gateway/gateway.ts';
+import type { Coding } from '../http/content-coding.ts';
+
+/** Decodes a body, up to `limit` bytes; one that would grow beyond them is given up on the way (a bomb). */
+export function decodeBody(
+  coding: Coding,
+  body: Uint8Array,
+  limit: number,
+  done: (outcome: Decoded) => void,
+): void {
+  decode(formatOf(coding, body), body, limit).then(done, () => done('undecodable'));
+}
+
+async function decode(
+  format: CompressionFormat | undefined,
+  body: Uint8Array,
+  limit: number,
+): Promise<Decoded> {
+  // Workers have no Brotli.
+  if (format === undefined) return 'undecodable';
+  const { readable, writable } = new DecompressionStream(format);
+  const writer = writable.getWriter();
+  const written = writer.write(new Uint8Array(body)).then(() => writer.close());
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for (const reader = readable.getReader(); ;) {
+    const { value } = await both(reader.read(), written);
+    if (value === undefined) break;
+    bytes += value.length;
+    if (bytes > limit) {
+      reader.cancel().catch(ignore);
+      written.catch(ignore);
+      return 'too-large';
+    }
+    chunks.push(value);
+  }
+  await written;
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+/** A fault of the writing side ends the reading. */
+function both<Value>(reading: Promise<Value>, written: Promise<void>): Promise<Value> {
+  const failed = new Promise<never>((_resolve, reject) => {
+    written.catch(reject);
+  });
+  return Promise.race([reading, failed]);
+}
+
+function formatOf(coding: Coding, body: Uint8Array): CompressionFormat | undefined {
+  switch (coding) {
+    case 'gzip':
+      return 'gzip';
+    case 'deflate':
+      // Some clients send raw deflate under the name of zlib's format, which always starts with method 8.
+      return ((body[0] ?? 0) & 0x0f) === 8 ? 'deflate' : 'deflate-raw';
+    case 'br':
+      return undefined;
+  }
+}
+
+/** What is given up may fail as it likes. */
+function ignore(): void {}

@@ -1,0 +1,126 @@
+import { Gateway } from '../gateway/gateway.ts';
+import { readSettings, type Settings } from '../gateway/read-settings.ts';
+import type { OriginSetting } from '../gateway/setting-kinds.ts';
+import { environmentName, settings as table } from '../gateway/settings.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
+import { entryLine } from '../rewrite-log/entry-line.ts';
+import { compilePlans } from '../rewrite/plan.ts';
+import { OperationTable } from '../rules/operation-table.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
+import { createClientHash } from './client-hash.ts';
+import { decodeBody } from './decode-body.ts';
+import { dataPoint, type EdgeBindings, environmentOf } from './edge-bindings.ts';
+import { createFetchUpstream } from './fetch-upstream.ts';
+import { structureRate } from './structure-rate.ts';
+
+/** What a gateway on a platform is made of. */
+export interface EdgeGatewayParts {
+  readonly bindings: EdgeBindings;
+  readonly ruleBook: RuleBook;
+  /** Prints a line of the log, or a word to the operator. */
+  readonly print: (line: string) => void;
+  /** Keeps the worker alive until this is done, though the answer is out. */
+  readonly later: (work: Promise<unknown>) => void;
+}
+
+/** A gateway of an isolate, or all that is wrong with its settings. */
+export type EdgeGateway =
+  | { readonly gateway: Gateway; readonly bodyTimeout: number }
+  | { readonly faults: readonly string[] };
+
+/** Makes the gateway of an isolate: what it counts, and its circuit, are the isolate's own. */
+export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
+  const environment = environmentOf(parts.bindings);
+  const outcome = readSettings({ flags: {}, environment, readFile: noFile });
+  if ('faults' in outcome) return outcome;
+  const { settings } = outcome;
+  const origin = settings.get(table.upstream);
+  if (origin === undefined) {
+    return {
+      faults: [`${environmentName(table.upstream)} is needed here: there is no embedded V2 at the edge.`],
+    };
+  }
+  return { gateway: gatewayOf(parts, settings, origin), bodyTimeout: settings.get(table.clientBodyTimeout) };
+}
+
+function gatewayOf(
+  { bindings, ruleBook, print, later }: EdgeGatewayParts,
+  settings: Settings,
+  origin: OriginSetting,
+): Gateway {
+  const operations = new OperationTable(ruleBook.operations);
+  const inForce = {
+    ruleBook,
+    plans: compilePlans(ruleBook),
+    match: (method: string, path: string) => operations.match(method, path),
+  };
+  const secret = settings.get(table.clientSecret) ?? randomHex(32);
+  const nameClient = createClientHash(secret);
+  const from = severities[settings.get(table.logLevel)];
+  return new Gateway(
+    {
+      inForce: () => inForce,
+      upstream: createFetchUpstream({
+        origin: origin.origin,
+        headersTimeout: settings.get(table.upstreamHeadersTimeout),
+        bodyTimeout: settings.get(table.upstreamBodyTimeout),
+      }),
+      originPath: origin.path,
+      originHost: new URL(origin.origin).host,
+      record: (entry) => {
+        if (severities[entry.level] >= from) print(entryLine(entry).trimEnd());
+        ship(entry, bindings, later);
+      },
+      observer: structureRate(settings.get(table.structureRate), Date.now),
+      now: () => performance.now(),
+      time: () => Date.now(),
+      newRequestId: () => crypto.randomUUID(),
+      newTraceHex: () => randomHex(24),
+      clientOf: (authorization) => {
+        const name = nameClient(authorization);
+        later(name);
+        return name;
+      },
+      decode: decodeBody,
+      after: (milliseconds, run) => {
+        setTimeout(run, milliseconds);
+      },
+      random: () => Math.random(),
+      surprised: (error) =>
+        print(`bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+    },
+    {
+      count: settings.get(table.headerCount),
+      bytes: settings.get(table.headerBytes),
+      trustedProxies: settings.get(table.trustedProxies),
+      maxInFlight: settings.get(table.maxInFlight),
+      bufferBytes: Math.min(settings.get(table.bufferBytes), isolateBytes),
+      bodyLimit: settings.get(table.bodyLimit),
+      forwarded: settings.get(table.forwarded),
+      breakerFailures: settings.get(table.breaker) ? settings.get(table.breakerFailures) : 0,
+      breakerOpenMs: settings.get(table.breakerOpen),
+    },
+  );
+}
+
+/** An isolate has 128 MB for everything; a body is there twice while it is rewritten. */
+const isolateBytes = 48 * 1024 * 1024;
+
+const severities = { info: 0, warn: 1, error: 2, silent: 3 } as const;
+
+function ship(entry: Entry, bindings: EdgeBindings, later: EdgeGatewayParts['later']): void {
+  bindings.REWRITE_LOG_ANALYTICS?.writeDataPoint(dataPoint(entry));
+  const sent = bindings.REWRITE_LOG_QUEUE?.send(entry, { contentType: 'json' });
+  // A queue that refuses costs the copy, never the answer.
+  if (sent !== undefined) later(sent.catch(() => undefined));
+}
+
+function randomHex(bytes: number): string {
+  return [...crypto.getRandomValues(new Uint8Array(bytes))]
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join('');
+}
+
+function noFile(): string {
+  throw new Error('there are no files at the edge');
+}

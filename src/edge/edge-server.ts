@@ -1,0 +1,45 @@
+import type { Hono } from 'hono';
+import { type AppEnv, createApp } from '../app.ts';
+import { failure } from '../gateway/failure.ts';
+import { EdgeExchange } from './edge-exchange.ts';
+import { createEdgeGateway, type EdgeGateway, type EdgeGatewayParts } from './edge-gateway.ts';
+
+/** Answers requests of a platform with the gateway of an isolate. */
+export class EdgeServer {
+  private readonly parts: EdgeGatewayParts;
+  private readonly edge: EdgeGateway;
+  private readonly app: Hono<AppEnv> | undefined;
+
+  constructor(parts: EdgeGatewayParts) {
+    this.parts = parts;
+    this.edge = createEdgeGateway(parts);
+    this.app = 'faults' in this.edge ? undefined : createApp(this.edge.gateway);
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const { edge, app, parts } = this;
+    if ('faults' in edge || app === undefined) return this.unconfigured();
+    const exchange = new EdgeExchange(request, { bodyTimeout: edge.bodyTimeout });
+    // A client that goes away ends the worker, and with it the entry, unless something is still to be done.
+    parts.later(exchange.finished);
+    const arrival = edge.gateway.receive(exchange);
+    if (arrival !== undefined) {
+      try {
+        await app.fetch(request, { arrival });
+      } catch (error) {
+        await edge.gateway.stumble(arrival, error);
+      }
+    }
+    return exchange.answered;
+  }
+
+  /** A worker cannot refuse to start for its settings; it refuses every request, and says why to the operator. */
+  private unconfigured(): Response {
+    const faults = 'faults' in this.edge ? this.edge.faults : [];
+    for (const fault of faults) this.parts.print(`settings: ${fault}`);
+    return new Response(failure('internal', 'The gateway is not configured.').envelope(), {
+      status: 500,
+      headers: { 'Content-Type': 'application/json', 'x-gateway-error': 'internal' },
+    });
+  }
+}

@@ -1,0 +1,147 @@
+import type {
+  Upstream,
+  UpstreamCall,
+  UpstreamFault,
+  UpstreamReceiver,
+  UpstreamRequest,
+} from '../gateway/upstream.ts';
+import { answerHeaders, toHeaders } from './header-values.ts';
+import { fixedLength } from './platform.ts';
+
+/** How V2 is reached. Times are milliseconds; 0 is no limit. */
+export interface FetchUpstreamOptions {
+  /** Scheme, host and port: the only host that is ever contacted. */
+  readonly origin: string;
+  /** Until the head of the answer. */
+  readonly headersTimeout: number;
+  /** Between two parts of the answer. */
+  readonly bodyTimeout: number;
+}
+
+/** Makes the upstream of an origin on `fetch`: no redirect is followed, and nothing is decoded. */
+export function createFetchUpstream(options: FetchUpstreamOptions): Upstream {
+  return {
+    send(request, receiver) {
+      const call = new FetchCall(receiver, options);
+      call.run(request).catch((error: unknown) => call.settle(error));
+      return call;
+    },
+  };
+}
+
+class FetchCall implements UpstreamCall {
+  private readonly receiver: UpstreamReceiver;
+  private readonly options: FetchUpstreamOptions;
+  private readonly aborter = new AbortController();
+  private paused: PromiseWithResolvers<void> | undefined = undefined;
+  private late: string | undefined = undefined;
+  private over = false;
+
+  constructor(receiver: UpstreamReceiver, options: FetchUpstreamOptions) {
+    this.receiver = receiver;
+    this.options = options;
+  }
+
+  pause(): void {
+    this.paused ??= Promise.withResolvers();
+  }
+
+  resume(): void {
+    this.paused?.resolve();
+    this.paused = undefined;
+  }
+
+  abort(): void {
+    this.over = true;
+    this.aborter.abort();
+    this.resume();
+  }
+
+  async run(request: UpstreamRequest): Promise<void> {
+    const init: ManualRequestInit = {
+      method: request.method,
+      headers: toHeaders(request.headers),
+      body: bodyOf(request),
+      redirect: 'manual',
+      signal: this.aborter.signal,
+      encodeResponseBody: 'manual',
+    };
+    const answer = await this.inTime(
+      fetch(this.options.origin + request.target, init),
+      this.options.headersTimeout,
+      'first byte',
+    );
+    if (this.over) return;
+    this.receiver.head(answer.status, answer.statusText, answerHeaders(answer.headers));
+    if (answer.body !== null) await this.read(answer.body.getReader());
+    if (this.over) return;
+    this.over = true;
+    this.receiver.end([]);
+  }
+
+  /** Tells of a failure, unless the end was told. */
+  settle(error: unknown): void {
+    if (this.over) return;
+    this.over = true;
+    this.receiver.fail(
+      this.late === undefined ? faultOf(error) : { kind: 'timeout', sent: true, cause: this.late },
+    );
+  }
+
+  private async read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+    for (;;) {
+      const { value } = await this.inTime(reader.read(), this.options.bodyTimeout, 'next byte');
+      if (value === undefined || this.over) return;
+      this.receiver.data(value);
+      await this.paused?.promise;
+    }
+  }
+
+  private async inTime<Value>(work: Promise<Value>, milliseconds: number, what: string): Promise<Value> {
+    if (milliseconds === 0) return work;
+    const timer = setTimeout(() => {
+      this.late = what;
+      this.aborter.abort();
+    }, milliseconds);
+    try {
+      return await work;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+interface ManualRequestInit extends RequestInit {
+  readonly encodeResponseBody: 'manual';
+}
+
+function bodyOf({ body, length }: UpstreamRequest): BodyInit | null {
+  if (body === null) return null;
+  // Copied into a buffer of its own, for `fetch` does not take views of shared ones.
+  if (body instanceof Uint8Array) return new Uint8Array(body);
+  const stream = streamOf(body);
+  return length === undefined ? stream : stream.pipeThrough(fixedLength(length));
+}
+
+function streamOf(parts: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = parts[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { value, done } = await iterator.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
+}
+
+/**
+ * Workers say "Network connection lost." for a refused connection and for one that went away in the middle, both marked
+ * retryable: a request may always have reached V2, so that none but idempotent ones is ever sent again.
+ */
+function faultOf(error: unknown): UpstreamFault {
+  const cause = error instanceof Error ? error.message.slice(0, 80) : 'unknown';
+  return { kind: 'closed', sent: true, cause };
+}

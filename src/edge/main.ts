@@ -1,0 +1,17 @@
+import { waitUntil } from 'cloudflare:workers';
+import { ruleBook } from '../../dist/edge/rule-book.js';
+import type { EdgeBindings } from './edge-bindings.ts';
+import { EdgeServer } from './edge-server.ts';
+
+/** An isolate has one set of bindings, and keeps what was made of it from request to request. */
+const servers = new WeakMap<EdgeBindings, EdgeServer>();
+
+export default {
+  fetch(request: Request, bindings: EdgeBindings): Promise<Response> {
+    const server =
+      servers.get(bindings) ??
+      new EdgeServer({ bindings, ruleBook, print: (line) => console.log(line), later: waitUntil });
+    servers.set(bindings, server);
+    return server.fetch(request);
+  },
+};

@@ -1,0 +1,11 @@
+/** Modules that are there when the worker is bundled, or run. */
+declare module 'cloudflare:workers' {
+  /** Keeps the worker alive until the work of the current request is done. */
+  export function waitUntil(work: Promise<unknown>): void;
+}
+
+/** Written by `src/cli/compile-rules.ts` before every bundle. */
+declare module '*/dist/edge/rule-book.js' {
+  // oxlint-disable-next-line typescript/consistent-type-imports -- an ambient module cannot import what is relative
+  export const ruleBook: import('../rules/rule-book.ts').RuleBook;
+}

@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { exchange } from '../support/raw-client.ts';
+import { readRawMessage, writeRawAnswer, writeRawRequest } from '../support/raw-message.ts';
+import { type RawServer, rawServer } from '../support/raw-server.ts';
+import { type RuntimeGateway, runtimes, type StartRuntime } from '../support/runtimes.ts';
+import { differences, readTextCases, type TextCase, type TextMessage } from '../support/text-case.ts';
+import { until } from '../support/until.ts';
+
+const folder = new URL('../cases/', import.meta.url);
+const cases = readdirSync(folder)
+  .filter((name) => name.endsWith('.txt'))
+  .flatMap((name) => readTextCases(readFileSync(new URL(name, folder), 'utf8')));
+
+/** What one runtime made of a text case. */
+interface Outcome {
+  /** What V2 got, or nothing. */
+  readonly sent: TextMessage | undefined;
+  readonly answer: TextMessage;
+  /** Without times and ids. */
+  readonly entry: object;
+}
+
+/** A gateway with the V2 behind it. */
+interface Pair {
+  readonly gateway: RuntimeGateway;
+  readonly v2: RawServer;
+  /** What V2 answers next. */
+  readonly next: { answer: string };
+}
+
+test.each(['bun', 'deno', 'workerd'] as const)(
+  'the text cases give the same bytes at V2 and the same entries on %s as on node',
+  { timeout: 90_000 },
+  async (name) => {
+    const node = await pair(runtimes.node);
+    const other = await pair(runtimes[name]);
+    const faults: string[] = [];
+    for (const textCase of cases) {
+      const [expected, outcome] = [await outcomeOf(node, textCase), await outcomeOf(other, textCase)];
+      faults.push(...caseFaults(textCase, outcome).map((fault) => `${textCase.title}: ${fault}`));
+      expect({ title: textCase.title, ...outcome }).toEqual({ title: textCase.title, ...expected });
+    }
+    expect(cases.length).toBeGreaterThan(25);
+    expect(faults).toEqual([]);
+  },
+);
+
+async function pair(start: StartRuntime): Promise<Pair> {
+  const next = { answer: '' };
+  const v2 = await rawServer((socket) => void socket.write(next.answer));
+  return { gateway: await start(v2.origin), v2, next };
+}
+
+async function outcomeOf({ gateway, v2, next }: Pair, textCase: TextCase): Promise<Outcome> {
+  next.answer = writeRawAnswer(textCase.upstreamAnswer);
+  const before = v2.received.join('').length;
+  const entries = gateway.entries().length;
+  const answer = await exchange(gateway.port, writeRawRequest(textCase.request));
+  await until(() => gateway.entries().length > entries);
+  const received = v2.received.join('').slice(before);
+  return {
+    sent: received === '' ? undefined : plain(readRawMessage(received)),
+    answer: plain(readRawMessage(answer.text)),
+    entry: comparable(gateway.entries()[entries]),
+  };
+}
+
+function caseFaults({ upstream, answer }: TextCase, outcome: Outcome): readonly string[] {
+  const faults = differences(answer, outcome.answer);
+  if (upstream === undefined) return outcome.sent === undefined ? faults : [...faults, 'something was sent'];
+  return outcome.sent === undefined
+    ? [...faults, 'nothing was sent']
+    : [...faults, ...differences(upstream, outcome.sent)];
+}
+
+/** Fields of a connection, of a platform's clock, or that are made anew for each request. */
+const volatile: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'host',
+  'date',
+  'x-request-id',
+  'traceparent',
+]);
+
+/** The message with its fields in an order of their own: what order means is another test's matter. */
+function plain({ line, headers, body }: TextMessage): TextMessage {
+  const kept = headers.filter(([name]) => !volatile.has(name));
+  return { line, headers: kept.toSorted(([one], [other]) => (one < other ? -1 : 1)), body };
+}
+
+const times = ['time', 'requestId', 'traceId', 'spanId', 'totalMs', 'upstreamMs', 'rewriteMs'];
+
+function comparable(entry: Entry | undefined): object {
+  // How much of a body had arrived when its head was refused is a matter of time, too.
+  const left = entry?.verdict === 'refused' && entry.rewriteMs === undefined ? [...times, 'bytesIn'] : times;
+  return Object.fromEntries(Object.entries(entry ?? {}).filter(([key]) => !left.includes(key)));
+}

@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { bundleWorker, startWorkerd } from './workerd.ts';
+
+const root = new URL('../../', import.meta.url);
+const tool = (path: string): string => fileURLToPath(new URL(`node_modules/${path}`, root));
+
+/** A gateway as its users run it, in a process of its own. */
+export interface RuntimeGateway {
+  readonly port: number;
+  readonly pid: number;
+  /** Entries so far, from what was printed. */
+  entries(): readonly Entry[];
+}
+
+/** The secret of every gateway here: the same client has the same name on each. */
+export const CLIENT_SECRET = 'a secret of the tests';
+
+/** Starts a gateway on a runtime, in front of a V2; it ends with the test. */
+export type StartRuntime = (upstream: string) => Promise<RuntimeGateway>;
+
+/** The runtimes that the gateway is for, Node first. */
+export const runtimes: Readonly<Record<'node' | 'bun' | 'deno' | 'workerd', StartRuntime>> = {
+  node: (upstream) => startMain(tool('node/bin/node'), [], upstream),
+  bun: (upstream) => startMain(tool('bun/bin/bun.exe'), [], upstream),
+  deno: (upstream) => startMain(tool('deno/deno'), ['run', '--allow-all', '--quiet'], upstream),
+  workerd: startEdge,
+};
+
+async function startMain(
+  command: string,
+  given: readonly string[],
+  upstream: string,
+): Promise<RuntimeGateway> {
+  const settings = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--upstream', upstream];
+  const child = spawn(command, [...given, 'src/cli/main.ts', 'serve', ...settings], {
+    cwd: fileURLToPath(root),
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      DENO_DIR: mkdtempSync(join(tmpdir(), 'deno-')),
+      DENO_NO_UPDATE_CHECK: '1',
+      GATEWAY_CLIENT_SECRET: CLIENT_SECRET,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+  const lines: string[] = [];
+  const said: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  const port = await new Promise<number>((resolve, reject) => {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      said.push(line);
+      const match = /^ {2}clients +http:\/\/127\.0\.0\.1:(\d+)$/.exec(line);
+      if (match !== null) resolve(Number(match[1]));
+    });
+    child.on('exit', () => reject(new Error(`${command} ended:\n${said.join('\n')}`)));
+    child.on('error', reject);
+  });
+  return { port, pid: child.pid ?? 0, entries: () => entriesOf(lines) };
+}
+
+async function startEdge(upstream: string): Promise<RuntimeGateway> {
+  const { file } = await bundleWorker(fileURLToPath(new URL('config/wrangler.jsonc', root)));
+  const variables = { GATEWAY_UPSTREAM: upstream, GATEWAY_CLIENT_SECRET: CLIENT_SECRET };
+  const { port, pid, lines } = await startWorkerd(file, variables);
+  return { port, pid, entries: () => entriesOf(lines) };
+}
+
+function entriesOf(lines: readonly string[]): readonly Entry[] {
+  return lines.filter((line) => line.startsWith('{"time"')).map((line) => JSON.parse(line) as Entry);
+}
