@@ -12,6 +12,8 @@ const waitingLimit = 16;
 interface Connection {
   /** Exchanges whose answers are not out, in the order of their requests. */
   readonly exchanges: Set<H1Exchange>;
+  /** The exchange of the last request whose head came. */
+  latest: H1Exchange | undefined;
   /** Starts the exchanges that wait for the one before them. */
   readonly waiting: (() => void)[];
   /** True once nothing that comes is a request any more. */
@@ -42,6 +44,7 @@ export class ConnectionFaults {
       return;
     }
     connection.exchanges.add(exchange);
+    connection.latest = exchange;
     outgoing.on('close', () => this.leave(socket, connection, exchange));
     if (connection.exchanges.size === 1) {
       start();
@@ -68,7 +71,13 @@ export class ConnectionFaults {
   private of(socket: Duplex): Connection {
     const known = this.connections.get(socket);
     if (known !== undefined) return known;
-    const connection: Connection = { exchanges: new Set(), waiting: [], closing: false, fault: undefined };
+    const connection: Connection = {
+      exchanges: new Set(),
+      latest: undefined,
+      waiting: [],
+      closing: false,
+      fault: undefined,
+    };
     this.connections.set(socket, connection);
     lingerOnClose(socket, connection);
     return connection;
@@ -83,6 +92,11 @@ export class ConnectionFaults {
     }
     const connection = this.of(socket);
     if (connection.closing || connection.fault !== undefined) return;
+    if (connection.exchanges.size === 0 && connection.latest?.taken === false) {
+      // The rest of a body that was answered already: a second answer would be taken for the next request's.
+      socket.destroy();
+      return;
+    }
     const refused = failureOfParser(code);
     const broken = [...connection.exchanges].find((exchange) => !exchange.taken);
     connection.fault = refused;

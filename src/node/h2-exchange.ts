@@ -146,19 +146,29 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
   }
 }
 
+/**
+ * The fields without the pseudo ones. The parts of a cookie become one again, for HTTP/1.1 knows no others (RFC 9113
+ * §8.2.3). An authority beside another `host` stays as a second one, which is refused.
+ */
 function plainHeaders(raw: readonly string[]): string[] {
   const headers: string[] = [];
   let authority: string | undefined;
-  let host = false;
+  let host: string | undefined;
+  let cookie = -1;
   for (let at = 0; at < raw.length; at += 2) {
     const name = raw[at] ?? '';
     const value = raw[at + 1] ?? '';
     if (name === ':authority') authority = value;
     if (name.startsWith(':')) continue;
-    if (name === 'host') host = true;
+    if (name === 'cookie' && cookie !== -1) {
+      headers[cookie] += `; ${value}`;
+      continue;
+    }
     headers.push(name, value);
+    if (name === 'host') host = value;
+    if (name === 'cookie') cookie = headers.length - 1;
   }
-  if (authority !== undefined && !host) headers.push('host', authority);
+  if (authority !== undefined && authority !== host) headers.push('host', authority);
   return headers;
 }
 

@@ -234,6 +234,18 @@ test('1xx of V2 cross as they come, and trailers too', async () => {
   expect(text).toMatch(/\r\n0\r\nx-sum: 7\r\n\r\n$/);
 });
 
+test('rubbish in the rest of a body that was answered already gets no second answer', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('POST /other HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n');
+  await client.until(/not-found"/);
+  client.write('rubbish\r\n\r\n');
+  const { text, closed } = await client.end();
+  expect(closed).toBe(true);
+  expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+});
+
 test('an early answer reaches a client that is still sending, and its connection serves on', async () => {
   const v2 = await rawServer(() => {});
   v2.server.on('connection', (socket) => {

@@ -156,6 +156,7 @@ describe('HTTP/2 for clients', () => {
     expect(answer.body).toBe('"two"');
     expect(v2.received[0]).toMatch(/^POST \/api\/v2\/clients\?a=%20 HTTP\/1\.1\r\n/);
     expect(v2.received[0]).toMatch(/\r\n\r\n\{"name":"A"\}$/);
+    expect(v2.received[0]).toContain('\r\ncookie: a=1; b=2\r\n');
     expect(v2.received[0]).toContain(
       `x-forwarded-host: localhost:${gateway.port}\r\nx-forwarded-proto: https\r\n`,
     );
@@ -195,6 +196,7 @@ describe('HTTP/2 for clients', () => {
     [{ ':path': '/api/v1/..;/x' }, 400],
     [{ ':path': '//evil.example/api/v1' }, 400],
     [{ ':path': '/other' }, 404],
+    [{ ':path': '/api/v2/x', ':authority': 'one.example', host: 'other.example' }, 400],
     [{ ':path': '/api/v2/x', x_api_version: '1' }, 400],
     [{ ':path': '/api/v2/x', authorization: ['Bearer a', 'Bearer b'] }, 400],
   ])('%j: %i, and nothing reaches V2', async (headers, status) => {
