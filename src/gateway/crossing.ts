@@ -117,7 +117,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
       ...refused.headers,
     ];
     this.signal(headers);
-    exchange.head(refused.status, '', headers);
+    exchange.head(refused.status, undefined, headers);
     this.observed?.told(refused.status, headers);
     this.observed?.part(body);
     if (exchange.method !== 'HEAD') {

@@ -35,8 +35,8 @@ export interface Exchange {
 
   /** Sends an interim answer (1xx), where the client can read one. */
   information(status: number, headers: HeaderList): void;
-  /** Sends the head of the answer. Headers are end-to-end ones; framing is the adapter's. */
-  head(status: number, reason: string, headers: HeaderList): void;
+  /** Sends the head of the answer; without a reason the usual words. Headers are end-to-end ones; framing is the adapter's. */
+  head(status: number, reason: string | undefined, headers: HeaderList): void;
   /** Sends a part of the answer's body; false asks to hold back until `owner.drained`. */
   data(chunk: Uint8Array): boolean;
   /** Ends the answer, with trailers where the client can read them. */

@@ -12,6 +12,8 @@ export interface H1ExchangeOptions {
   readonly draining: boolean;
 }
 
+const nothing = Buffer.alloc(0);
+
 /** What the app's handlers give back on Node: the answer goes to the socket by itself. */
 const onTheSocket = new Response(null);
 
@@ -95,13 +97,13 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
     socket.write(`${text}\r\n`, 'latin1');
   }
 
-  head(status: number, reason: string, headers: HeaderList): void {
+  head(status: number, reason: string | undefined, headers: HeaderList): void {
     const { outgoing } = this;
     if (outgoing.headersSent || outgoing.destroyed) return;
     if (this.options.draining) outgoing.shouldKeepAlive = false;
     outgoing.sendDate = false;
     const fields = this.framed(status, headers);
-    if (reason === '') outgoing.writeHead(status, fields);
+    if (reason === undefined) outgoing.writeHead(status, fields);
     else outgoing.writeHead(status, reason, fields);
     process.nextTick(flushHead, this);
   }
@@ -134,8 +136,8 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
   flushHead(): void {
     if (this.started) return;
     this.started = true;
-    if (this.last === undefined) this.outgoing.flushHeaders();
-    else this.outgoing.write(this.last);
+    // Not flushHeaders(): it writes the head in UTF-8, and every byte beyond ASCII becomes two.
+    this.outgoing.write(this.last ?? nothing);
     this.last = undefined;
   }
 

@@ -79,7 +79,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
     this.stream.additionalHeaders({ ':status': status, ...asObject(headers) });
   }
 
-  head(status: number, _reason: string, headers: HeaderList): void {
+  head(status: number, _reason: string | undefined, headers: HeaderList): void {
     if (this.stream.destroyed || this.stream.headersSent) return;
     const empty = this.method === 'HEAD' || status === 204 || status === 304;
     const fields = lowerCased(headers, status);
