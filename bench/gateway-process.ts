@@ -18,12 +18,17 @@ export interface GatewayProcess {
   stop(): Promise<number | null>;
 }
 
-/** Starts `serve` with flags; its log goes to `log`, a file. */
-export async function startGatewayProcess(flags: Readonly<Record<string, string>>): Promise<GatewayProcess> {
+/** Starts `serve` with flags, on a Node with flags of its own. */
+export async function startGatewayProcess(
+  flags: Readonly<Record<string, string>>,
+  nodeFlags: readonly string[] = [],
+): Promise<GatewayProcess> {
   const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
   const all = { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0', ...flags };
   const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
-  const child = spawn(process.execPath, [main, 'serve', ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [...nodeFlags, main, 'serve', ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let text = '';
   const port = await new Promise<number>((resolve, reject) => {
     child.stderr.on('data', (chunk: Buffer) => {

@@ -18,15 +18,19 @@ const accepted = new Set<string>();
 const mixed: string[] = [];
 
 const v2 = await startFaultyV2();
-const gateway = await startGatewayProcess({
-  upstream: v2.origin,
-  'log-file': '/dev/null',
-  'breaker-failures': '50',
-  // What the inspector keeps is bounded, and would take minutes to fill: with little of it, a leak shows sooner.
-  'inspector-entries': '1000',
-  'capture-entries': '100',
-  'capture-bytes': '4MiB',
-});
+const gateway = await startGatewayProcess(
+  {
+    upstream: v2.origin,
+    'log-file': '/dev/null',
+    'breaker-failures': '50',
+    // What the inspector keeps is bounded, and would take minutes to fill: with little of it, a leak shows sooner.
+    'inspector-entries': '1000',
+    'capture-entries': '100',
+    'capture-bytes': '4MiB',
+  },
+  // V8 takes memory from the system for as long as there is some; within a small heap a leak shows, and idle room does not.
+  ['--max-old-space-size=192', '--max-semi-space-size=16'],
+);
 
 // Long enough for pools, code and what the inspector keeps to take their room.
 await load(Math.max(10, seconds / 3));
