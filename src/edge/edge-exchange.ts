@@ -1,4 +1,4 @@
-import type { Body, ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
+import type { ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { EdgeAnswer } from './edge-answer.ts';
 import { requestHeaders } from './header-values.ts';
@@ -47,8 +47,17 @@ export class EdgeExchange implements Exchange {
     this.version = facts.httpProtocol === 'HTTP/1.0' ? '1.0' : facts.httpProtocol === 'HTTP/2' ? '2' : '1.1';
     this.remote = request.headers.get('cf-connecting-ip') ?? '';
     this.secure = request.url.startsWith('https:');
-    this.hasBody = request.body !== null;
-    this.body = request.body === null ? undefined : new PartBody(request.body, options.bodyTimeout);
+    const length = request.headers.get('content-length');
+    this.hasBody = request.body !== null && length !== '0';
+    this.body =
+      request.body === null
+        ? undefined
+        : new PartBody(
+            request.body,
+            length !== null && /^\d{1,15}$/.test(length) ? Number(length) : undefined,
+            options.bodyTimeout,
+            (error) => this.fault(error),
+          );
   }
 
   get answered(): Promise<Response> {
@@ -84,9 +93,7 @@ export class EdgeExchange implements Exchange {
   }
 
   open(): void {
-    const { body } = this;
-    const parts: Body = body === undefined ? null : body.parts((error) => this.fault(error));
-    this.owner?.opened(parts);
+    this.owner?.opened(this.body ?? null);
   }
 
   /** A `Response` has no interim ones. */

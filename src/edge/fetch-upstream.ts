@@ -6,6 +6,7 @@ import type {
   UpstreamRequest,
 } from '../gateway/upstream.ts';
 import { answerHeaders, toHeaders } from './header-values.ts';
+import { PartBody } from './part-body.ts';
 import { fixedLength } from './platform.ts';
 
 /** How V2 is reached. Times are milliseconds; 0 is no limit. */
@@ -119,6 +120,8 @@ function bodyOf({ body, length }: UpstreamRequest): BodyInit | null {
   if (body === null) return null;
   // Copied into a buffer of its own, for `fetch` does not take views of shared ones.
   if (body instanceof Uint8Array) return new Uint8Array(body);
+  const whole = body instanceof PartBody ? body.whole() : undefined;
+  if (whole !== undefined) return whole;
   const stream = streamOf(body);
   return length === undefined ? stream : stream.pipeThrough(fixedLength(length));
 }
@@ -143,5 +146,6 @@ function streamOf(parts: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> 
  */
 function faultOf(error: unknown): UpstreamFault {
   const cause = error instanceof Error ? error.message.slice(0, 80) : 'unknown';
+  if (error instanceof TypeError) return { kind: 'rejected', sent: false, cause };
   return { kind: 'closed', sent: true, cause };
 }

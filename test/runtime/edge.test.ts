@@ -1,0 +1,357 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { EdgeServer } from '../../src/edge/edge-server.ts';
+import type { DataPoint, EdgeBindings } from '../../src/edge/edge-bindings.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { exchange, rawClient } from '../support/raw-client.ts';
+import { ok, type RawAnswer, type RawServer, rawServer } from '../support/raw-server.ts';
+import { testRuleBook } from '../support/rule-book.ts';
+import { until } from '../support/until.ts';
+import { bundleWorker, type RunningWorkerd, startWorkerd } from '../support/workerd.ts';
+
+let file = '';
+
+beforeAll(async () => {
+  const bundle = await bundleWorker(fileURLToPath(new URL('../../config/wrangler.jsonc', import.meta.url)));
+  ({ file } = bundle);
+});
+
+/** A worker in workerd before a V2 that speaks bytes. */
+interface Edge extends RunningWorkerd {
+  readonly v2: RawServer;
+  entry(count?: number): Promise<Entry>;
+}
+
+async function edgeFor(answer: RawAnswer, variables: Readonly<Record<string, string>> = {}): Promise<Edge> {
+  const v2 = await rawServer(answer);
+  const worker = await startWorkerd(file, {
+    GATEWAY_UPSTREAM: v2.origin,
+    GATEWAY_CLIENT_SECRET: 'a secret of the tests',
+    ...variables,
+  });
+  const entries = (): Entry[] =>
+    worker.lines.filter((line) => line.startsWith('{"time"')).map((line) => JSON.parse(line) as Entry);
+  return {
+    ...worker,
+    v2,
+    entry: async (count = 1) => {
+      await until(() => entries().length >= count);
+      return entries()[count - 1] as Entry;
+    },
+  };
+}
+
+const order = (headers: string, body: Uint8Array | string): string =>
+  `POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n${headers}Content-Length: ${body.length}\r\n\r\n${Buffer.from(body).toString('latin1')}`;
+
+test('the bundle holds no YAML and no zod, and is 60 KiB at the most', () => {
+  const bundle = readFileSync(file);
+  const bytes = gzipSync(bundle).length;
+  console.log(`edge bundle: ${(bytes / 1024).toFixed(1)} KiB gzipped`);
+  expect(bytes).toBeLessThanOrEqual(60 * 1024);
+  expect(bundle.toString()).not.toMatch(/ZodError|YAMLParseError/);
+});
+
+describe('what is promised is kept', () => {
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['deflate', deflateRawSync],
+  ])('a body in %s is decoded and rewritten', async (coding, encode) => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    const answer = await exchange(
+      edge.port,
+      order(`Content-Encoding: ${coding}\r\n`, encode('{"data":{"name":"A"}}')),
+    );
+    expect(answer.text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(edge.v2.received[0]).toMatch(/\r\n\r\n\{"name":"A"\}$/);
+    expect(edge.v2.received[0]).not.toMatch(/content-encoding/i);
+  });
+
+  test.each([
+    ['a bomb', gzipSync(`{"data":"${'x'.repeat(12_000_000)}"}`), 413, 'body-too-large'],
+    ['what is no gzip', Buffer.from('nonsense'), 400, 'undecodable-body'],
+    ['half of a stream', gzipSync('{"data":{}}').subarray(0, 20), 400, 'undecodable-body'],
+  ])('%s is refused, and nothing is sent', async (_title, body, status, code) => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    const answer = await exchange(edge.port, order('Content-Encoding: gzip\r\n', body));
+    expect(answer.text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer.text).toContain(`x-gateway-error: ${code}`);
+    expect(edge.v2.received.join('')).toBe('');
+  });
+
+  // An attacker hopes that two keys in one request are read differently by the gateway and by V2.
+  test('a header that must not be there twice is refused, though the platform joins its lines', async () => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    for (const lines of [
+      'Authorization: Bearer a\r\nAuthorization: Bearer b\r\n',
+      'X-Api-Version: 2025-01-01\r\nx-api-version: 2026-01-01\r\n',
+      'Content-Type: application/json\r\nContent-Type: text/plain\r\n',
+      'Host: b\r\n',
+    ]) {
+      const answer = await exchange(edge.port, `GET /api/v2/x HTTP/1.1\r\nHost: a\r\n${lines}\r\n`);
+      expect(answer.text).toMatch(/^HTTP\/1\.1 400 /);
+    }
+    expect(edge.v2.received.join('')).toBe('');
+  });
+
+  // An attacker hopes that the address is normalised after it was judged.
+  test.each([
+    '/api/v1/../v2/x',
+    '/api/v1/%2e%2e/v2/x',
+    '/api/v2/a%2fb',
+    '//evil/api/v2/x',
+    '/api/v2/a;b',
+    '/api/v3/x',
+  ])('%s reaches nobody', async (target) => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    const answer = await exchange(edge.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    expect(answer.text).toMatch(/^HTTP\/1\.1 4\d\d /);
+    expect(edge.v2.received.join('')).toBe('');
+  });
+
+  test('a coded answer crosses still coded, and cookies stay apart', async () => {
+    const body = gzipSync('{"data":{}}');
+    const edge = await edgeFor((socket) => {
+      socket.write(
+        `HTTP/1.1 200 Fine\r\nContent-Encoding: gzip\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: ${body.length}\r\n\r\n`,
+      );
+      socket.write(body);
+    });
+    const { text } = await exchange(
+      edge.port,
+      'GET /api/v2/x HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n',
+    );
+    expect(text).toMatch(/^HTTP\/1\.1 200 Fine\r\n/);
+    expect(text.match(/set-cookie: /gi)).toHaveLength(2);
+    expect(Buffer.from(text.slice(text.indexOf('\r\n\r\n') + 4), 'latin1')).toEqual(body);
+  });
+
+  test('an answer streams: its first part is there before V2 has sent the last', async () => {
+    const edge = await edgeFor((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n');
+    });
+    const client = rawClient(edge.port);
+    client.write('GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect((await client.until(/first/)).text).toMatch(/first/);
+    edge.v2.sockets[0]?.write('4\r\nlast\r\n0\r\n\r\n');
+    expect((await client.until(/\r\n0\r\n\r\n$/)).text).toMatch(/last/);
+  });
+
+  test('an upload of 96 MiB crosses without being held', async () => {
+    let bytes = 0;
+    const edge = await edgeFor(() => {});
+    edge.v2.server.removeAllListeners('connection');
+    edge.v2.server.on('connection', (socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > 96 * 1024 * 1024) socket.end(ok());
+      });
+    });
+    const before = residentBytes(edge.pid);
+    const client = rawClient(edge.port);
+    client.write(`PUT /api/v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: ${96 * 1024 * 1024}\r\n\r\n`);
+    const part = Buffer.alloc(1024 * 1024, 'x');
+    let highest = 0;
+    for (let sent = 0; sent < 96; sent += 1) {
+      if (!client.socket.write(part)) {
+        await new Promise((resolve) => {
+          client.socket.once('drain', resolve);
+        });
+      }
+      highest = Math.max(highest, residentBytes(edge.pid));
+    }
+    expect((await client.until(/200 OK/)).text).toMatch(/^HTTP\/1\.1 200 OK/);
+    client.socket.destroy();
+    expect(highest - before).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  test('an answer that breaks off breaks the connection: nobody takes the part for the whole', async () => {
+    const edge = await edgeFor((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'));
+    const client = rawClient(edge.port);
+    client.write('GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    const { text, closed } = await client.end();
+    expect(closed).toBe(true);
+    expect(text).toMatch(/\r\nContent-Length: 10\r\n/i);
+    expect((await edge.entry()).failure).toBe('upstream-broken');
+  });
+
+  test('a client that goes away in the middle ends the request to V2, and is in the log', async () => {
+    const edge = await edgeFor((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      const timer = setInterval(() => socket.write('5\r\nparts\r\n'), 10);
+      socket.on('close', () => clearInterval(timer));
+    });
+    const client = rawClient(edge.port);
+    client.write('GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    await client.until(/parts/);
+    client.socket.destroy();
+    expect(await edge.entry()).toMatchObject({ status: 200, verdict: 'passed' });
+    await until(() => edge.v2.sockets.every((socket) => socket.destroyed));
+  });
+
+  test.each([
+    ['POST', 1],
+    ['GET', 2],
+  ])('a V2 that hangs up on %s is a 502, and is asked %d times', async (method, times) => {
+    const edge = await edgeFor((socket) => socket.destroy());
+    const answer = await exchange(
+      edge.port,
+      `${method} /api/v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`,
+    );
+    expect(answer.text).toMatch(/^HTTP\/1\.1 502 /);
+    expect(edge.v2.received).toHaveLength(times);
+  });
+
+  test('a V2 that does not answer is a 504', async () => {
+    const edge = await edgeFor(() => {}, { GATEWAY_UPSTREAM_HEADERS_TIMEOUT: '200' });
+    const answer = await exchange(edge.port, 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(answer.text).toMatch(/^HTTP\/1\.1 504 /);
+  });
+
+  test('faults of the settings refuse every request, and are all told to the operator', async () => {
+    const edge = await edgeFor(() => {}, { GATEWAY_UPSTREAM: 'ftp://x', GATEWAY_DRIAN: '1' });
+    const answer = await exchange(edge.port, 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(answer.text).toMatch(/^HTTP\/1\.1 500 /);
+    expect(answer.text).not.toContain('ftp');
+    await until(() => edge.lines.some((line) => line.includes('GATEWAY_DRIAN')));
+    expect(edge.lines.some((line) => line.startsWith('settings: GATEWAY_UPSTREAM must be'))).toBe(true);
+  });
+});
+
+/** Rows of the README's table: each is what workerd did when it was asked. */
+describe('what the platform does not let be kept', () => {
+  test('names are lower-cased and sorted, and lines of one name joined', async () => {
+    const edge = await edgeFor((socket) => socket.write(ok('{}', 'X-Two: a\r\nX-Two: b\r\n')));
+    const { text } = await exchange(
+      edge.port,
+      'GET /api/v2/x HTTP/1.1\r\nHost: a\r\nX-Two: 1\r\nX-A: 0\r\nx-two: 2\r\n\r\n',
+    );
+    expect(edge.v2.received[0]).toMatch(/\r\nx-a: 0\r\nx-two: 1, 2\r\n/);
+    expect(text).toMatch(/\r\nx-two: a, b\r\n/);
+  });
+
+  test('framing that is ambiguous is read, not refused, but the request to V2 is framed anew', async () => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    const smuggled = 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n';
+    const answer = await exchange(edge.port, `PUT /api/v2/x HTTP/1.1\r\nHost: a\r\n${smuggled}`);
+    expect(answer.text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answer.text).toMatch(/\r\nConnection: close\r\n/);
+    expect(edge.v2.received.join('')).toMatch(/\r\nTransfer-Encoding: chunked\r\n/);
+    expect(edge.v2.received.join('')).not.toMatch(/content-length/i);
+  });
+
+  test('interim answers and trailers end at the worker', async () => {
+    const edge = await edgeFor((socket) =>
+      socket.write(
+        'HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 7\r\n\r\n',
+      ),
+    );
+    const client = rawClient(edge.port);
+    client.write('GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    const { text } = await client.until(/\r\n0\r\n/);
+    expect(text).not.toMatch(/103|x-sum/i);
+  });
+
+  test('a value that is not UTF-8 is lost, so it is refused; UTF-8 crosses', async () => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    const ask = (value: string): string => `GET /api/v2/x HTTP/1.1\r\nHost: a\r\nX-Name: ${value}\r\n\r\n`;
+    expect((await exchange(edge.port, ask('caf\xe9'))).text).toMatch(/^HTTP\/1\.1 400 /);
+    expect((await exchange(edge.port, ask('caf\xc3\xa9'))).text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(edge.v2.received.join('')).toContain('caf\xc3\xa9');
+  });
+
+  test('nobody can tell whether a connection was refused or broke: nothing but GET and its kin is tried again', async () => {
+    const edge = await edgeFor(() => {}, { GATEWAY_UPSTREAM: 'http://127.0.0.1:1' });
+    expect((await exchange(edge.port, order('', '{}'))).text).toContain('x-gateway-error: upstream-closed');
+    expect(await edge.entry()).toMatchObject({
+      failure: 'upstream-closed',
+      cause: 'Network connection lost.',
+    });
+  });
+
+  test('a client that leaves before the answer begins is not noticed until it does', async () => {
+    const edge = await edgeFor(() => {});
+    const client = rawClient(edge.port);
+    client.write('GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    await until(() => (edge.v2.received[0] ?? '') !== '');
+    client.socket.destroy();
+    await new Promise((resolve) => {
+      setTimeout(resolve, 200);
+    });
+    expect(edge.v2.sockets[0]?.destroyed).toBe(false);
+    edge.v2.sockets[0]?.write(ok());
+    expect((await edge.entry()).verdict).toBe('passed');
+  });
+
+  test('a GET with a body cannot be sent', async () => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    const answer = await exchange(
+      edge.port,
+      'GET /api/v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}',
+    );
+    expect(answer.text).toMatch(/^HTTP\/1\.1 400 /);
+    expect(edge.v2.received.join('')).toBe('');
+  });
+
+  test('a fragment is dropped, and an absolute address read as a path', async () => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    const client = rawClient(edge.port);
+    client.write('GET http://evil/api/v2/x#y HTTP/1.1\r\nHost: a\r\n\r\n');
+    await client.until(/\{\}/);
+    expect(edge.v2.received[0]).toMatch(/^GET \/api\/v2\/x HTTP\/1\.1\r\n/);
+  });
+});
+
+describe('bindings', () => {
+  test('every entry goes to the queue and to Analytics Engine, and the answer waits for neither', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const queued: Entry[] = [];
+    const points: DataPoint[] = [];
+    const work: Promise<unknown>[] = [];
+    const bindings: EdgeBindings & Record<string, unknown> = {
+      GATEWAY_UPSTREAM: v2.origin,
+      GATEWAY_CLIENT_SECRET: 'a secret of the tests',
+      REWRITE_LOG_QUEUE: {
+        send: (entry) => {
+          queued.push(entry);
+          return Promise.reject(new Error('the queue is full'));
+        },
+      },
+      REWRITE_LOG_ANALYTICS: { writeDataPoint: (point) => void points.push(point) },
+    };
+    const lines: string[] = [];
+    const server = new EdgeServer({
+      bindings,
+      ruleBook: testRuleBook(),
+      print: (line) => void lines.push(line),
+      later: (promise) => void work.push(promise),
+    });
+    onTestFinished(async () => {
+      await Promise.allSettled(work);
+    });
+    const request = new Request('http://a/api/v1/clients', {
+      method: 'POST',
+      headers: { Authorization: 'Bearer key', 'Content-Type': 'application/json', Host: 'a' },
+      body: '{"data":{"name":"A"}}',
+    });
+    request.headers.set('host', 'a');
+    const answer = await server.fetch(request);
+    expect(await answer.text()).toBe('{"data":{}}');
+    await until(() => lines.length === 1);
+    await Promise.all(work);
+    const entry = JSON.parse(lines[0] ?? '') as Entry;
+    expect(queued).toEqual([entry]);
+    expect(points[0]).toMatchObject({
+      indexes: [entry.client],
+      blobs: ['migrate', 'rewritten', 'create_client', '', 'body-wrapper', 'absent', entry.ruleBook, 'POST'],
+    });
+  });
+});
+
+function residentBytes(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+}
