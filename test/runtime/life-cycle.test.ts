@@ -4,8 +4,10 @@ import { openSync, readFileSync, writeFileSync, mkdtempSync, rmSync } from 'node
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
+import { connect as tlsConnect } from 'node:tls';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { certificate } from '../support/certificates.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { spawnGateway, spawnMain } from '../support/spawn-gateway.ts';
@@ -212,6 +214,41 @@ describe('a new rule book', () => {
     await client.until(/200 OK/);
     expect(v2.received[0]).toMatch(/\r\n\r\n\{"name":"A"\}$/);
   });
+});
+
+test('certificates in files are read again on SIGHUP; bad ones are refused, and the old ones stay', async () => {
+  const path = folder();
+  const [cert, key] = [join(path, 'cert.pem'), join(path, 'key.pem')];
+  const put = (name: string): void => {
+    const made = certificate({ name, hosts: ['localhost'] });
+    writeFileSync(cert, made.cert);
+    writeFileSync(key, made.key);
+  };
+  put('first');
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await spawnGateway({ upstream: v2.origin, 'tls-cert': cert, 'tls-key': key });
+  const shown = async (): Promise<string> => {
+    const socket = tlsConnect({
+      port: gateway.port,
+      host: 'localhost',
+      rejectUnauthorized: false,
+      ALPNProtocols: ['h2'],
+    });
+    await once(socket, 'secureConnect');
+    expect(socket.alpnProtocol).toBe('h2');
+    const name = String(socket.getPeerCertificate().subject.CN);
+    socket.destroy();
+    return name;
+  };
+  expect(await shown()).toBe('first');
+  put('second');
+  gateway.child.kill('SIGHUP');
+  await until(() => gateway.stderr().includes('is in force.'));
+  await until(async () => (await shown()) === 'second');
+  writeFileSync(cert, 'nonsense');
+  gateway.child.kill('SIGHUP');
+  await until(() => gateway.stderr().includes('certificate refused: --tls-cert, --tls-key'));
+  expect(await shown()).toBe('second');
 });
 
 describe('the log is never in the way', () => {
