@@ -1,5 +1,4 @@
 import type { EditRecord, Rewrite } from '../rewrite/rewrite.ts';
-import { printPath } from '../rules/path-text.ts';
 import type { Change, Operation, Policies, RuleBook } from '../rules/rule-book.ts';
 import type { Path, RequestRule } from '../rules/rule.ts';
 import type { PolicyView, RuleOutcome } from './api.ts';
@@ -119,9 +118,9 @@ function whyNot(
   if ('members' in rule && rule.members.length === 0) return 'Its list is empty.';
   if (rule.rule === 'unwrap') return `There is no member ${rule.member}: the body is flat already.`;
   if (names === undefined) return 'The body is empty.';
-  const place = rule.in.length === 0 ? 'The body' : printPath(rule.in);
+  const place = rule.in.length === 0 ? 'The body' : rule.in.join('.');
   if (rule.in.length > 0 && !names.has(`/${rule.in.join('/')}`) && !isThere(rule.in, names)) {
-    return `There is no ${printPath(rule.in)}.`;
+    return `There is no ${rule.in.join('.')}.`;
   }
   if (rule.rule === 'rename') return `${place} has no member ${rule.member}.`;
   return rule.rule === 'only'

@@ -1,5 +1,4 @@
 import type { EditRecord } from '../rewrite/rewrite.ts';
-import { printPath } from '../rules/path-text.ts';
 import type { Change } from '../rules/rule-book.ts';
 import type { Path, RequestRule, ResponseRule } from '../rules/rule.ts';
 
@@ -23,11 +22,11 @@ export function requestRuleWords(rule: RequestRule): string {
 export function responseRuleWords(rule: ResponseRule): string {
   switch (rule.rule) {
     case 'alias':
-      return `alias ${printPath(rule.path)} as ${rule.as}`;
+      return `alias ${rule.path.join('.')} as ${rule.as}`;
     case 'flatten':
-      return `flatten ${printPath(rule.path)}${rule.members === undefined ? '' : `: ${rule.members.join(', ')}`}`;
+      return `flatten ${rule.path.join('.')}${rule.members === undefined ? '' : `: ${rule.members.join(', ')}`}`;
     case 'deprecations':
-      return `list the deprecated attributes at ${printPath(rule.path)}`;
+      return `list the deprecated attributes at ${rule.path.join('.')}`;
     case 'alias-errors':
       return 'name members in errors as V1 does';
   }
@@ -76,5 +75,5 @@ function parentOf(pointer: string | undefined): string | undefined {
 }
 
 function within(path: Path): string {
-  return path.length === 0 ? '' : ` in ${printPath(path)}`;
+  return path.length === 0 ? '' : ` in ${path.join('.')}`;
 }

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { adminFault } from '../../src/node/operators.ts';
+import { readSettings } from '../../src/gateway/read-settings.ts';
+import { inspected } from '../support/inspected.ts';
+import { exchangeRaw } from '../support/raw-admin.ts';
+
+const TOKEN = 'a-token-of-sixteen';
+
+describe('the admin listener without a token', () => {
+  it.each([
+    ['an address', '127.0.0.1:8081', 200],
+    ['an IPv6 address', '[::1]:8081', 200],
+    ['localhost', 'localhost', 200],
+    ['a listed name', 'ops.example:8081', 200],
+    // A page of evil.example, whose name was made to point at 127.0.0.1, would read all traffic of whoever has it open.
+    ['a name that an attacker made point here', 'evil.example', 403],
+    ['an address in a name', '127.0.0.1.evil.example', 403],
+    ['a name that begins like localhost', 'localhost.evil.example', 403],
+    ['no host', '', 400],
+  ])('takes %s for a Host or not', async (_, host, status) => {
+    const { adminPort } = await inspected({ 'admin-hosts': 'ops.example' });
+    expect(
+      await exchangeRaw(adminPort, `GET /state HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+    ).toMatchObject({ status });
+  });
+
+  it('answers no page of another site, which could otherwise time or read what operators see', async () => {
+    const { adminOrigin } = await inspected();
+    const ask = async (headers: Record<string, string>): Promise<number> =>
+      (await fetch(`${adminOrigin}/entries`, { headers })).status;
+    expect(await ask({ origin: 'https://evil.example' })).toBe(403);
+    expect(await ask({ origin: 'null' })).toBe(403);
+    expect(await ask({ origin: adminOrigin })).toBe(200);
+  });
+
+  it('lets nothing from outside into the page, and nobody frame it', async () => {
+    const { adminOrigin } = await inspected();
+    for (const path of ['/', '/entries', '/nowhere', '/entries/4711']) {
+      const { headers } = await fetch(`${adminOrigin}${path}`);
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toMatch(/unsafe|https?:|\*/);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('access-control-allow-origin')).toBeNull();
+    }
+  });
+});
+
+describe('the admin listener with a token', () => {
+  it('shows nothing without it', async () => {
+    const { adminOrigin } = await inspected({ 'admin-token': TOKEN });
+    const guesses = [
+      undefined,
+      '',
+      'Bearer',
+      `Bearer ${TOKEN}x`,
+      `Bearer ${TOKEN.slice(0, -1)}`,
+      `Basic ${TOKEN}`,
+      TOKEN,
+    ];
+    for (const path of [
+      '/entries',
+      '/entries/1',
+      '/entries/stream',
+      '/state',
+      '/history',
+      '/metrics',
+      '/report',
+      '/rules',
+      '/explain',
+    ]) {
+      for (const guess of guesses) {
+        const headers = guess === undefined ? {} : { authorization: guess };
+        const answer = await fetch(`${adminOrigin}${path}`, { headers });
+        expect([path, guess, answer.status]).toEqual([path, guess, 401]);
+        await answer.arrayBuffer();
+      }
+    }
+    expect((await fetch(`${adminOrigin}/livez`)).status).toBe(200);
+    expect(
+      (await fetch(`${adminOrigin}/state`, { headers: { authorization: `Bearer ${TOKEN}` } })).status,
+    ).toBe(200);
+  });
+
+  it('gives the page a cookie for it, which scripts cannot read and other sites do not send', async () => {
+    const { adminOrigin } = await inspected({ 'admin-token': TOKEN });
+    const login = (body: string): Promise<Response> =>
+      fetch(`${adminOrigin}/login`, { method: 'POST', body });
+    expect((await login('{"token":"wrong"}')).status).toBe(401);
+    expect((await login('nonsense')).status).toBe(401);
+    const granted = await login(JSON.stringify({ token: TOKEN }));
+    expect(granted.status).toBe(204);
+    const [cookie = ''] = granted.headers.getSetCookie();
+    expect(cookie).toMatch(/HttpOnly; SameSite=Strict/);
+    expect(cookie).not.toContain(TOKEN);
+    const pair = cookie.split(';', 1)[0] ?? '';
+    expect((await fetch(`${adminOrigin}/state`, { headers: { cookie: `a=b; ${pair}` } })).status).toBe(200);
+    expect(
+      (await fetch(`${adminOrigin}/state`, { headers: { cookie: `${pair.slice(0, -1)}0x` } })).status,
+    ).toBe(401);
+  });
+});
+
+describe('the settings', () => {
+  it.each([
+    ['127.0.0.1:8081', undefined, undefined],
+    ['[::1]:8081', undefined, undefined],
+    ['0.0.0.0:8081', undefined, 'GATEWAY_ADMIN_TOKEN'],
+    ['10.0.0.5:8081', undefined, 'GATEWAY_ADMIN_TOKEN'],
+    ['0.0.0.0:8081', TOKEN, undefined],
+    ['127.0.0.1:8081', 'short', '16 characters'],
+  ])('of a listener on %s with the token %s', (listen, token, fault) => {
+    const flags = { 'admin-listen': listen, 'admin-token': token };
+    const read = readSettings({ flags, environment: {}, readFile: () => '' });
+    if ('faults' in read) throw new Error(read.faults.join());
+    const found = adminFault(read.settings);
+    if (fault === undefined) expect(found).toBeUndefined();
+    else expect(found).toContain(fault);
+  });
+});

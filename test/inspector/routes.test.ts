@@ -1,0 +1,255 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import type {
+  EntriesPage,
+  EntryDetail,
+  Explanation,
+  HistoryView,
+  Report,
+  RulesView,
+  State,
+} from '../../src/inspector/api.ts';
+import { type Inspected, inspected } from '../support/inspected.ts';
+import { until } from '../support/until.ts';
+
+const ORDER = '{"data":{"property":{"suburb":"Secretville","latitude":-33.25}}}';
+
+async function withOrders(count: number, flags: Record<string, string> = {}): Promise<Inspected> {
+  const gateway = await inspected(flags);
+  for (let n = 0; n < count; n += 1)
+    await gateway.post('/orders/floor_plans?q=secret-query', ORDER, { authorization: 'Bearer secret-key' });
+  await gateway.entry(count);
+  return gateway;
+}
+
+/** Runs a command in a shell. Not in this thread: the gateway that it asks is here too. */
+async function run(command: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], {
+    env: { PATH: process.env['PATH'], API_KEY: 'key-of-the-shell' },
+  });
+  return stdout;
+}
+
+describe('/entries', () => {
+  it('pages backwards, filtered, with numbers that never change', async () => {
+    const gateway = await withOrders(5);
+    await gateway.post('/clients', '{"data":1}');
+    await gateway.entry(6);
+    const first = await gateway.ask<EntriesPage>('/entries?limit=4');
+    expect(first.entries.map(({ seq }) => seq)).toEqual([6, 5, 4, 3]);
+    const second = await gateway.ask<EntriesPage>(`/entries?limit=4&before=${first.next}`);
+    expect(second.entries.map(({ seq }) => seq)).toEqual([2, 1]);
+    expect(second).not.toHaveProperty('next');
+    const refused = await gateway.ask<EntriesPage>('/entries?filter=verdict:refused');
+    expect(refused.entries).toMatchObject([{ seq: 6, failure: 'wrapper-not-object' }]);
+    expect(await gateway.ask('/entries?filter=colour:red')).toMatchObject({
+      errors: [{ status: '400', code: 'bad-filter' }],
+    });
+  });
+});
+
+describe('/entries/:seq', () => {
+  it('shows four perspectives and the diff, but no value and no key, while capture is off', async () => {
+    const gateway = await withOrders(1);
+    const detail = await gateway.ask<EntryDetail>('/entries/1');
+    expect(detail).toMatchObject({
+      kept: 'structure',
+      v1Request: {
+        method: 'POST',
+        target: '/api/v1/orders/floor_plans?q=…',
+        body: { state: 'structure', bytes: ORDER.length },
+      },
+      v2Request: { target: '/api/v2/orders/floor_plans?q=…', body: { state: 'structure' } },
+      v2Answer: {
+        status: 201,
+        body: { state: 'structure', text: '{\n  "data": {\n    "id": "‹string›"\n  }\n}' },
+      },
+      clientAnswer: { status: 201 },
+    });
+    expect(detail.v2Request?.headers).toContainEqual({
+      name: 'x-api-version',
+      value: '2025-01-01',
+      masked: false,
+      change: 'added',
+    });
+    expect(detail.diff?.marks.map(({ change }) => change)).toEqual([
+      'body-wrapper',
+      'property-address',
+      'property-address',
+    ]);
+    const text = JSON.stringify(detail);
+    for (const secret of ['Secretville', '33.25', 'secret-key', 'secret-query', 'id-of-an-order'])
+      expect(text).not.toContain(secret);
+  });
+
+  it('shows values while capture is on, but masked ones and keys never', async () => {
+    const gateway = await withOrders(1, { capture: 'bodies', 'capture-mask': 'suburb' });
+    const detail = await gateway.ask<EntryDetail>('/entries/1');
+    expect(detail.kept).toBe('bodies');
+    expect(detail.v2Request?.body.text).toContain('"latitude": -33.25');
+    expect(detail.v2Request?.body.text).toContain('"suburb": "…"');
+    expect(JSON.stringify(detail)).not.toMatch(/Secretville|secret-key/);
+    expect(await gateway.ask<State>('/state')).toMatchObject({
+      capture: { mode: 'bodies', masks: ['suburb'], entries: 1 },
+    });
+  });
+
+  it('gives commands that work: a shell that runs them reaches the gateway and V2', async () => {
+    const gateway = await withOrders(1);
+    const { curl } = await gateway.ask<EntryDetail>('/entries/1');
+    for (const [command, path] of [
+      [curl?.v1, '/api/v2/orders/floor_plans'],
+      [curl?.v2, '/api/v2/orders/floor_plans'],
+    ] as const) {
+      const before = gateway.v2.received.join('').split('POST ').length;
+      const answered = await run(command?.replace('curl ', 'curl -s -o /dev/null -w "%{http_code}" ') ?? '');
+      expect(answered).toBe('201');
+      const requests = gateway.v2.received.join('').split('POST ');
+      expect(requests.length).toBe(before + 1);
+      const last = gateway.v2.received.findLast((text) => text.includes('key-of-the-shell')) ?? '';
+      expect(last).toContain(path);
+      expect(last).toContain('"suburb": "string"');
+    }
+  });
+
+  it('says why nothing was kept beyond the rate, and that what left the ring is gone', async () => {
+    const gateway = await withOrders(3, { 'structure-rate': '0', 'inspector-entries': '2' });
+    expect(await gateway.ask<EntryDetail>('/entries/3')).toMatchObject({ kept: 'nothing' });
+    expect(await gateway.ask('/entries/1')).toMatchObject({ errors: [{ code: 'no-entry' }] });
+    expect((await gateway.entry(3)).attributes).toBeUndefined();
+  });
+});
+
+/** Reads events of a stream until `enough` says so. */
+async function events(
+  url: string,
+  headers: Record<string, string>,
+  enough: (text: string) => boolean,
+): Promise<string> {
+  const leave = new AbortController();
+  const response = await fetch(url, { headers, signal: leave.signal });
+  expect(response.headers.get('content-type')).toContain('text/event-stream');
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (enough(text)) break;
+  }
+  leave.abort();
+  return text;
+}
+
+describe('/entries/stream', () => {
+  it('sends what comes, with ids, and goes on where a reader was', async () => {
+    const gateway = await withOrders(2);
+    const reading = events(`${gateway.adminOrigin}/entries/stream?filter=op:order_*`, {}, (text) =>
+      text.includes('"seq":4'),
+    );
+    await new Promise((resolve) => {
+      setTimeout(resolve, 150);
+    });
+    await gateway.post('/clients', '{"data":{}}');
+    await gateway.post('/orders/floor_plans', ORDER);
+    const text = await reading;
+    expect(text).toContain('event: state\n');
+    expect(text).not.toMatch(/"seq":[123]\b/);
+    const id = /^id: (\S+)$/m.exec(text)?.[1] ?? '';
+    expect(id).toMatch(/-4$/);
+    await gateway.post('/orders/floor_plans', ORDER);
+    const resumed = await events(`${gateway.adminOrigin}/entries/stream`, { 'last-event-id': id }, (more) =>
+      more.includes('"seq":5'),
+    );
+    expect([...resumed.matchAll(/"seq":(\d+)/g)].map((match) => match[1])).toEqual(['5']);
+  });
+
+  it('starts anew for a reader of another run, tells of what it missed, and keeps the connection alive', async () => {
+    const gateway = await withOrders(4, { 'inspector-entries': '2' });
+    const text = await events(
+      `${gateway.adminOrigin}/entries/stream`,
+      { 'last-event-id': 'otherrun-900' },
+      (more) => more.includes(': keep-alive'),
+    );
+    expect(text).toContain('event: gap\ndata: {"missed":2}');
+    expect([...text.matchAll(/"seq":(\d+)/g)].map((match) => match[1])).toEqual(['3', '4']);
+  });
+
+  it('stops looking when the reader leaves', async () => {
+    const gateway = await inspected();
+    await events(`${gateway.adminOrigin}/entries/stream`, {}, (text) => text.includes('event: state'));
+    // A timer that went on would keep writing to a stream that is closed, and throw.
+    await gateway.post('/clients', '{"data":{}}');
+    await new Promise((resolve) => {
+      setTimeout(resolve, 300);
+    });
+    expect(gateway.surprises).toEqual([]);
+  });
+});
+
+describe('the other routes', () => {
+  it('/metrics is clean to promtool and counts what happened', async () => {
+    const gateway = await withOrders(3);
+    const text = await (await fetch(`${gateway.adminOrigin}/metrics`)).text();
+    expect(text).toContain(
+      'gateway_exchanges_total{route="migrate",operation="order_floor_plan",verdict="rewritten",status_class="2xx"} 3',
+    );
+    expect(text).toContain('gateway_log_lines_dropped_total 3');
+    expect(text).toMatch(/gateway_rewrite_duration_seconds_count 3/);
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+      input: text,
+      encoding: 'utf8',
+    });
+    expect([status, stdout, stderr]).toEqual([0, '', '']);
+  });
+
+  it('/report in three formats, and the guide of a client', async () => {
+    const gateway = await withOrders(2);
+    const report = await gateway.ask<Report>('/report');
+    expect(report).toMatchObject({ v1: 2, classes: { 'field-work': 1 } });
+    const as = async (path: string, accept: string): Promise<string> =>
+      (await fetch(`${gateway.adminOrigin}${path}`, { headers: { accept } })).text();
+    expect(await as('/report', 'text/csv')).toMatch(/^client,name,class/);
+    expect(await as('/report?format=md', '*/*')).toMatch(/^# Who still needs V1/);
+    const client = report.clients[0]?.client ?? '';
+    expect(await as(`/report?client=${client.slice(0, 4)}&guide`, '*/*')).toContain('## order_floor_plan');
+    expect(await as('/report?client=zz&guide', '*/*')).toContain('no-client');
+  });
+
+  it('/rules has the book with hits, /history the minute, /state the run', async () => {
+    const gateway = await withOrders(2);
+    const rules = await gateway.ask<RulesView>('/rules');
+    expect(rules.operations.find(({ id }) => id === 'order_floor_plan')).toMatchObject({ hits: 2 });
+    expect(rules.changes.find(({ id }) => id === 'property-address')).toMatchObject({
+      hits: 2,
+      request: [{ rule: 'nest', hits: 2 }],
+    });
+    expect(rules.assumptions.length).toBeGreaterThan(0);
+    const history = await gateway.ask<HistoryView>('/history');
+    expect(history.minutes).toHaveLength(60);
+    expect(history.minutes.reduce((sum, { verdicts }) => sum + verdicts.rewritten, 0)).toBe(2);
+    const state = await gateway.ask<State>('/state');
+    expect(state).toMatchObject({
+      version: '0.0.0-test',
+      latest: 2,
+      droppedLogLines: 3,
+      capture: { mode: 'off' },
+      inFlight: 0,
+    });
+    await until(() => gateway.lines.length === 2);
+  });
+
+  it('/explain explains, and says what it cannot', async () => {
+    const gateway = await inspected();
+    const post = async (body: string): Promise<Explanation> =>
+      (await (await fetch(`${gateway.adminOrigin}/explain`, { method: 'POST', body })).json()) as Explanation;
+    expect(
+      await post(JSON.stringify({ operation: 'create_client', body: '{"data":{"name":1.0}}' })),
+    ).toMatchObject({
+      verdict: 'rewritten',
+      v2Body: '{"name":1.0}',
+    });
+    expect(await post('{"operation":"nothing"}')).toMatchObject({ errors: [{ code: 'not-explained' }] });
+    expect(await post('[]')).toMatchObject({ errors: [{ code: 'bad-request' }] });
+    expect(gateway.v2.received).toEqual([]);
+  });
+});

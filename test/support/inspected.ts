@@ -1,0 +1,63 @@
+import { readSettings } from '../../src/gateway/read-settings.ts';
+import { createOperators, type Operators } from '../../src/node/operators.ts';
+import { RuleBooks } from '../../src/node/rule-books.ts';
+import { gatewayFor, type TestGateway } from './gateway.ts';
+import { rawServer, type RawServer } from './raw-server.ts';
+import { shippedInForce } from './shipped-rule-book.ts';
+
+/** A gateway under test with what operators see, in front of a V2 of bytes. */
+export interface Inspected extends TestGateway {
+  readonly v2: RawServer;
+  readonly operators: Operators;
+  /** Sends a V1 request with a JSON body; returns the status. */
+  post(path: string, body: string, headers?: Record<string, string>): Promise<number>;
+  /** Asks the admin listener for JSON. */
+  ask<Answer>(path: string): Promise<Answer>;
+}
+
+/** Starts one with the rule book that ships; V2 answers 201 with a body. It ends with the test. */
+export async function inspected(
+  flags: Readonly<Record<string, string>> = {},
+  answer = '{"data":{"id":"id-of-an-order"}}',
+): Promise<Inspected> {
+  const server = await rawServer((socket) => {
+    socket.write(
+      `HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(answer)}\r\n\r\n${answer}`,
+    );
+  });
+  const read = readSettings({ flags, environment: {}, readFile: () => '' });
+  if ('faults' in read) throw new Error(read.faults.join('\n'));
+  const inForce = await shippedInForce();
+  const book = { inForce, text: 'version: 2025-01-01' };
+  const ruleBooks = new RuleBooks(book, () => Promise.resolve(book), Date.now);
+  const operators = createOperators({
+    settings: read.settings,
+    ruleBooks,
+    sink: { write: () => {}, dropped: 3, flush: () => Promise.resolve() },
+    origin: server.origin,
+    gatewayOrigin: () => gateway.origin,
+    version: '0.0.0-test',
+    page: () => new Map([['/', { mediaType: 'text/html', body: '<!doctype html>' }]]),
+  });
+  const gateway: TestGateway = await gatewayFor(server.origin, {
+    flags,
+    inForce,
+    parts: { ruleBooks, observer: operators.observer, admin: operators.admin },
+  });
+  return {
+    ...gateway,
+    v2: server,
+    operators,
+    post: async (path, body, headers = {}) => {
+      const response = await fetch(`${gateway.origin}/api/v1${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+      });
+      await response.arrayBuffer();
+      return response.status;
+    },
+    ask: async <Answer>(path: string) =>
+      (await (await fetch(`${gateway.adminOrigin}${path}`)).json()) as Answer,
+  };
+}
