@@ -9,14 +9,20 @@ export interface AdminAddress {
   readonly token: string | undefined;
 }
 
-/** Asks an admin listener; rejects when it cannot be reached. */
+/** Asks an admin listener, or with a `body` of JSON tells it something; rejects when it cannot be reached. */
 export function askAdmin(
   { url, token }: AdminAddress,
   path: string,
   headers: Record<string, string> = {},
+  body?: string,
 ): Promise<Response> {
   const sent = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
-  return fetch(new URL(path, url), { headers: sent });
+  if (body === undefined) return fetch(new URL(path, url), { headers: sent });
+  return fetch(new URL(path, url), {
+    method: 'POST',
+    headers: { ...sent, 'content-type': 'application/json' },
+    body,
+  });
 }
 
 /** Takes the V1 requests that a running gateway has kept: whole while capture is on, otherwise their structure. */

@@ -6,6 +6,7 @@ import { packageVersion } from './package-version.ts';
 import { reference } from './reference.ts';
 import { replay } from './replay.ts';
 import { report } from './report.ts';
+import { rollout } from './rollout.ts';
 import { serve } from './serve.ts';
 import { tail } from './tail.ts';
 
@@ -24,6 +25,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   explain(program);
   replay(program);
   report(program);
+  rollout(program);
   tail(program);
   reference(program);
   for (const command of program.commands) command.copyInheritedSettings(program);

@@ -6,6 +6,7 @@ import { settings as table } from '../gateway/settings.ts';
 import type { LifeCycle } from '../node/life-cycle.ts';
 import { loadInspectorPage } from '../node/inspector-assets.ts';
 import { type LogSink, openLogSink } from '../node/log-sink.ts';
+import { type OpenRollout, openRollout } from '../node/open-rollout.ts';
 import { adminFault, createOperators } from '../node/operators.ts';
 import { ReferenceFault, type RunningReference, startReference } from '../node/reference-server.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
@@ -50,11 +51,17 @@ export async function startServing(
     'fault' in outcome ? [outcome.fault] : [],
   );
   if ('fault' in upstreamTls || 'fault' in clientTls) return { faults: unreadable };
+  const rollout = openRollout(settings, first.inForce.ruleBook, tell);
+  if ('fault' in rollout) return { faults: [rollout.fault] };
   const sink = openSink(settings, tell);
   if ('fault' in sink) return { faults: [sink.fault] };
   const ruleBooks = new RuleBooks(
     first,
-    () => loadRuleBook(path),
+    async () => {
+      const next = await loadRuleBook(path);
+      const fault = 'faults' in next ? undefined : rollout.faultOf(next.inForce.ruleBook);
+      return fault === undefined ? next : { faults: [fault] };
+    },
     () => Date.now(),
   );
   let embedded: RunningReference | undefined;
@@ -67,6 +74,7 @@ export async function startServing(
       ruleBooks,
       sink,
       origin: origin.origin,
+      v1Origin: rollout.v1Origin?.origin,
       gatewayOrigin: () => running.origin,
       version: packageVersion(),
       page: once(loadInspectorPage),
@@ -75,6 +83,8 @@ export async function startServing(
       settings,
       ruleBooks,
       origin,
+      v1Origin: rollout.v1Origin,
+      rollout: rollout.control,
       clientSecret: secret ?? randomBytes(32).toString('hex'),
       sink,
       upstreamTls: upstreamTls.tls,
@@ -85,7 +95,7 @@ export async function startServing(
         tell(`bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
     });
     tell(banner({ running, settings, ruleBooks, rulesPath: path, embedded: embedded?.origin }));
-    const life = lifeOf({ running, settings, ruleBooks, sink, people, tell, embedded, path });
+    const life = lifeOf({ running, settings, ruleBooks, sink, people, tell, embedded, path, rollout });
     return { running, settings, ruleBooks, life, tell };
   } catch (error) {
     await embedded?.close();
@@ -156,12 +166,23 @@ interface Parts {
   readonly tell: (line: string) => void;
   readonly embedded: RunningReference | undefined;
   readonly path: string;
+  readonly rollout: OpenRollout;
 }
 
 /** Milliseconds kept back from the drain time for writing the log's rest. */
 const flushTime = 400;
 
-function lifeOf({ running, settings, ruleBooks, sink, people, tell, embedded, path }: Parts): LifeCycle {
+function lifeOf({
+  running,
+  settings,
+  ruleBooks,
+  sink,
+  people,
+  tell,
+  embedded,
+  path,
+  rollout,
+}: Parts): LifeCycle {
   return {
     watched: [path],
     drain: settings.get(table.drain),
@@ -175,6 +196,7 @@ function lifeOf({ running, settings, ruleBooks, sink, people, tell, embedded, pa
     stop: async () => {
       tell('stopping: finishing what is in flight.');
       await running.stop();
+      await rollout.close();
       await embedded?.close();
     },
     flush: async () => {

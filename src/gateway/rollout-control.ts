@@ -24,6 +24,8 @@ export interface RolloutControlParts {
 /** The modes in force while the gateway runs: the rule book's, what operators chose, and what was rolled back. */
 export class RolloutControl {
   state: RolloutState = initialRollout;
+  /** V1 requests by the origin that got them, while modes were in force. */
+  readonly requests = { v1: 0, v2: 0 };
   readonly #parts: RolloutControlParts;
   readonly #watches = new Map<string | undefined, CanaryWatch>();
   #book: Modes | undefined;

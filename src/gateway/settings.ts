@@ -33,6 +33,16 @@ export const settings = {
   listen: given('listen', address, '127.0.0.1:8080', 'Where clients connect.'),
   adminListen: given('admin-listen', address, '127.0.0.1:8081', 'Where health, inspector and metrics are.'),
   upstream: optional('upstream', origin, 'The V2 service; without one the embedded reference V2 is started.'),
+  v1Upstream: optional(
+    'v1-upstream',
+    origin,
+    'The V1 service, for modes that send requests there; without one, V1 requests are only migrated.',
+  ),
+  rolloutFile: optional(
+    'rollout-file',
+    file,
+    'Where modes that are chosen while the gateway runs are kept, for replicas too; without one, in memory.',
+  ),
   rules: given('rules', file, 'config/rules.yaml', 'The rule book.'),
   logLevel: given(
     'log-level',

@@ -50,6 +50,7 @@ export class V1Crossing extends Crossing implements AnswerOwner {
   protected override ended(status: number): void {
     const { choice } = this.way ?? {};
     const failed = choice?.canary === undefined ? undefined : isFailed(this.facts, status);
+    if (choice !== undefined && this.facts.attempts > 0) this.gateway.rollout.requests[choice.lane] += 1;
     if (choice !== undefined && failed !== undefined) this.gateway.rollout.count(choice, failed);
   }
 

@@ -3,6 +3,7 @@ import { figureFamilies } from '../rewrite-log/figure-families.ts';
 import { Guide } from '../rewrite-log/guide.ts';
 import { exchangeFamilies } from '../rewrite-log/metric-families.ts';
 import { METRICS_TYPE, printMetrics } from '../rewrite-log/metric-text.ts';
+import { rolloutFamilies } from '../rewrite-log/rollout-families.ts';
 import { makeReport } from '../rewrite-log/report.ts';
 import { reportCsv, reportMarkdown } from '../rewrite-log/report-text.ts';
 import type { HistoryView, State } from './api.ts';
@@ -23,6 +24,7 @@ export function figureRoutes(app: Hono, parts: InspectorParts): void {
     const families = [
       ...exchangeFamilies(view.metrics, (operation) => templates.get(operation)),
       ...figureFamilies(parts.figures(), view.capture.held),
+      ...(parts.rollout === undefined ? [] : rolloutFamilies(parts.rollout.view())),
     ];
     return new Response(printMetrics(families), { headers: { 'Content-Type': METRICS_TYPE } });
   });

@@ -8,9 +8,10 @@ import { figureRoutes } from './figure-routes.ts';
 import { type GuardOptions, sameSite, secureHeaders, tokenGate } from './guard.ts';
 import { loginRoute, pageRoutes } from './page-routes.ts';
 import { ruleRoutes } from './rule-routes.ts';
+import { type RolloutDesk, rolloutRoutes } from './rollout-routes.ts';
 import type { RulesInForce } from './rules-in-force.ts';
 
-/** What the inspector reads. It writes nothing, anywhere. */
+/** What the inspector reads. It writes nothing, anywhere; what it changes is done by the desk of the rollout. */
 export interface InspectorParts extends GuardOptions {
   readonly view: OperatorView;
   /** Names this run of the gateway. */
@@ -30,6 +31,8 @@ export interface InspectorParts extends GuardOptions {
   readonly names: () => ReadonlyMap<string, string>;
   /** Runs something every so many milliseconds until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
+  /** Where the migration stands; absent where nobody can change it. */
+  readonly rollout?: RolloutDesk | undefined;
   /** The page's files by path, asked for when somebody opens it; empty where there is no page. */
   readonly page: () => ReadonlyMap<string, PageFile>;
 }
@@ -44,5 +47,6 @@ export function createInspector(parts: InspectorParts): Hono {
   entryRoutes(app, parts);
   figureRoutes(app, parts);
   ruleRoutes(app, parts);
+  if (parts.rollout !== undefined) rolloutRoutes(app, parts.rollout);
   return app;
 }

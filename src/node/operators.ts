@@ -14,6 +14,7 @@ import { OperatorView } from '../rewrite-log/operator-view.ts';
 import { watchClientNames } from './client-names.ts';
 import type { LogSink } from './log-sink.ts';
 import { watchProcess } from './process-figures.ts';
+import { createRolloutDesk } from './rollout-desk.ts';
 import type { RuleBooks } from './rule-books.ts';
 
 /** What the operators' side of a gateway is made of. */
@@ -26,6 +27,8 @@ export interface OperatorParts {
   readonly gatewayOrigin: () => string;
   readonly version: string;
   readonly page: () => ReadonlyMap<string, PageFile>;
+  /** Where V1 is, where there is one beside V2. */
+  readonly v1Origin?: string | undefined;
   /** Told of each entry, such as an exporter of traces. */
   readonly also?: ((entry: Entry) => void) | undefined;
 }
@@ -120,6 +123,13 @@ export function createOperators(parts: OperatorParts): Operators {
         return () => clearInterval(timer);
       },
       page: parts.page,
+      rollout: createRolloutDesk({
+        gateway,
+        names,
+        ruleBook: () => ruleBooks.current.ruleBook,
+        v1Origin: parts.v1Origin,
+        isSticky: settings.get(table.clientSecret) !== undefined,
+      }),
     });
   return { view, observer, admin };
 }

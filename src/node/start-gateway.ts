@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import { Gateway } from '../gateway/gateway.ts';
 import type { Settings } from '../gateway/read-settings.ts';
+import type { RolloutControl } from '../gateway/rollout-control.ts';
 import { settings as table } from '../gateway/settings.ts';
 import type { OriginSetting } from '../gateway/setting-kinds.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
@@ -22,6 +23,10 @@ export interface NodeGatewayParts {
   readonly ruleBooks: RuleBooks;
   /** V2: the one of the settings, or the embedded reference. */
   readonly origin: OriginSetting;
+  /** V1, where some traffic goes there. */
+  readonly v1Origin?: OriginSetting | undefined;
+  /** What V1 traffic goes through; without it, the modes of the rule book. */
+  readonly rollout?: RolloutControl | undefined;
   readonly clientSecret: string;
   readonly sink: LogSink;
   /** PEM texts for TLS to V2. */
@@ -52,8 +57,12 @@ const reserve = 1000;
 /** Starts a gateway; rejects when an address cannot be listened on. */
 export async function startGateway(parts: NodeGatewayParts): Promise<RunningGateway> {
   const { settings } = parts;
-  const upstream = upstreamOf(parts);
-  const gateway = gatewayOf(parts, upstream);
+  const upstream = upstreamOf(parts, parts.origin, parts.upstreamTls);
+  const v1 = parts.v1Origin && {
+    origin: parts.v1Origin,
+    upstream: upstreamOf(parts, parts.v1Origin, v1Tls(parts)),
+  };
+  const gateway = gatewayOf(parts, upstream, v1);
   let listening = false;
   const server = new GatewayServer(gateway, {
     headerBytes: settings.get(table.headerBytes),
@@ -81,7 +90,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   async function stop(): Promise<void> {
     const milliseconds = settings.get(table.drain);
     if (listening) await server.drain(Math.max(0, milliseconds - Math.min(reserve, milliseconds / 5)));
-    await upstream.close();
+    await Promise.all([upstream.close(), v1?.upstream.close()]);
     // The last connections tell of their end in the turn after the server's.
     await new Promise((resolve) => {
       setImmediate(resolve);
@@ -91,7 +100,16 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   }
 }
 
-function upstreamOf({ settings, origin, upstreamTls }: NodeGatewayParts): UndiciUpstream {
+/** What V1 is trusted by. The certificate that is shown to V2 is for nobody else. */
+function v1Tls({ upstreamTls }: NodeGatewayParts): TlsTexts | undefined {
+  return upstreamTls?.ca === undefined ? undefined : { ca: upstreamTls.ca };
+}
+
+function upstreamOf(
+  { settings }: NodeGatewayParts,
+  origin: OriginSetting,
+  upstreamTls: TlsTexts | undefined,
+): UndiciUpstream {
   return createUndiciUpstream({
     origin: origin.origin,
     connections: settings.get(table.upstreamConnections),
@@ -104,7 +122,11 @@ function upstreamOf({ settings, origin, upstreamTls }: NodeGatewayParts): Undici
   });
 }
 
-function gatewayOf(parts: NodeGatewayParts, upstream: UndiciUpstream): Gateway {
+function gatewayOf(
+  parts: NodeGatewayParts,
+  upstream: UndiciUpstream,
+  v1: { readonly origin: OriginSetting; readonly upstream: UndiciUpstream } | undefined,
+): Gateway {
   const { settings, ruleBooks, sink } = parts;
   return new Gateway(
     {
@@ -112,6 +134,8 @@ function gatewayOf(parts: NodeGatewayParts, upstream: UndiciUpstream): Gateway {
       upstream,
       originPath: parts.origin.path,
       originHost: new URL(parts.origin.origin).host,
+      v1: v1 && { upstream: v1.upstream, path: v1.origin.path, host: new URL(v1.origin.origin).host },
+      rollout: parts.rollout,
       record: createRewriteLogger(settings.get(table.logLevel), sink),
       observer: parts.observer,
       now: () => performance.now(),

@@ -1,0 +1,66 @@
+import type { Hono } from 'hono';
+import type { RolloutRequest, RolloutView } from '../rewrite-log/rollout-view.ts';
+import { failureBody } from './failure-body.ts';
+
+/** Who shows where a migration stands, and changes it. */
+export interface RolloutDesk {
+  view(): RolloutView;
+  /** Carries a command out; a fault is a sentence, and nothing was changed. */
+  command(request: RolloutRequest): { readonly fault: string } | undefined;
+}
+
+/** Bytes of a command. */
+const LIMIT = 4096;
+
+/**
+ * Adds `GET /rollout`, which gives a `RolloutView`, and `POST /rollout`, which takes a `RolloutRequest` and gives the view
+ * as it is then. The media type is asked for, because a form of another site cannot send it.
+ */
+export function rolloutRoutes(app: Hono, desk: RolloutDesk): void {
+  app.get('/rollout', (c) => c.json(desk.view()));
+  app.post('/rollout', async (c) => {
+    const isJson = /^application\/json(?:;|$)/i.test(c.req.header('content-type') ?? '');
+    if (!isJson || !(Number(c.req.header('content-length')) <= LIMIT)) {
+      return c.json(failureBody(400, 'bad-request', `Send application/json of at most ${LIMIT} bytes.`), 400);
+    }
+    const request = readRequest(await c.req.text());
+    if (request === undefined) {
+      const detail =
+        'Send {"mode": "migrate", "observe", "shadow" or "canary", "share", "operation", "client"}.';
+      return c.json(failureBody(400, 'bad-request', detail), 400);
+    }
+    const outcome = desk.command(request);
+    if (outcome !== undefined) return c.json(failureBody(422, 'not-changed', outcome.fault), 422);
+    return c.json(desk.view());
+  });
+}
+
+const modes: readonly NonNullable<RolloutRequest['mode']>[] = ['migrate', 'observe', 'shadow', 'canary'];
+const known: ReadonlySet<string> = new Set(['mode', 'share', 'operation', 'client']);
+
+function readRequest(text: string): RolloutRequest | undefined {
+  const value = parsed(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (Object.keys(value).some((key) => !known.has(key))) return undefined;
+  const { mode, share, operation, client }: { [Key in keyof RolloutRequest]?: unknown } = value;
+  const chosen = modes.find((candidate) => candidate === mode);
+  if (mode !== undefined && chosen === undefined) return undefined;
+  if (share !== undefined && typeof share !== 'number') return undefined;
+  if (operation !== undefined && typeof operation !== 'string') return undefined;
+  if (client !== undefined && typeof client !== 'string') return undefined;
+  return {
+    ...(chosen === undefined ? {} : { mode: chosen }),
+    ...(share === undefined ? {} : { share }),
+    ...(operation === undefined ? {} : { operation }),
+    ...(client === undefined ? {} : { client }),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
