@@ -208,7 +208,9 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
   }
 
   private awaitDrain(): void {
-    this.stalledReader ??= setTimeout(() => this.breakOff(), this.options.bodyTimeout);
+    if (this.options.bodyTimeout > 0) {
+      this.stalledReader ??= setTimeout(() => this.breakOff(), this.options.bodyTimeout);
+    }
     this.outgoing.once('drain', () => {
       clearTimeout(this.stalledReader);
       this.stalledReader = undefined;

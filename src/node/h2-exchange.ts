@@ -90,7 +90,9 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
   data(chunk: Uint8Array): boolean {
     if (this.stream.destroyed) return true;
     if (this.stream.write(chunk)) return true;
-    this.stalledReader ??= setTimeout(() => this.breakOff(), this.options.bodyTimeout);
+    if (this.options.bodyTimeout > 0) {
+      this.stalledReader ??= setTimeout(() => this.breakOff(), this.options.bodyTimeout);
+    }
     this.stream.once('drain', () => {
       clearTimeout(this.stalledReader);
       this.stalledReader = undefined;

@@ -70,7 +70,7 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
   private readonly receiver: UpstreamReceiver;
   private readonly options: UndiciUpstreamOptions;
   private readonly streams: boolean;
-  private readonly deadline: NodeJS.Timeout;
+  private readonly deadline: NodeJS.Timeout | undefined;
   private controller: Dispatcher.DispatchController | undefined = undefined;
   private sent = false;
   private over = false;
@@ -80,7 +80,8 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
     this.receiver = receiver;
     this.options = options;
     this.streams = request.body !== null && !(request.body instanceof Uint8Array);
-    this.deadline = setTimeout(timedOut, options.headersTimeout, this);
+    this.deadline =
+      options.headersTimeout > 0 ? setTimeout(timedOut, options.headersTimeout, this) : undefined;
   }
 
   dispatch(pool: Pool): void {

@@ -110,6 +110,40 @@ describe('slow clients cost nothing but their own connection', () => {
   });
 });
 
+test('a time of 0 is no limit, not none at all', async () => {
+  const block = Buffer.alloc(65_536);
+  const v2 = await rawServer((socket) => {
+    setTimeout(() => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${block.length * 200}\r\n\r\n`);
+      for (let count = 0; count < 200; count += 1) socket.write(block);
+    }, 50);
+  });
+  const names = [
+    'client-headers',
+    'client-body',
+    'client-request',
+    'upstream-connect',
+    'upstream-headers',
+    'upstream-body',
+  ];
+  const flags = Object.fromEntries(names.map((name) => [`${name}-timeout`, '0']));
+  const gateway = await gatewayFor(v2.origin, { flags });
+  const client = rawClient(gateway.port);
+  client.write(`${json}Content-Length: 11\r\n\r\n`);
+  await new Promise((resolve) => {
+    setTimeout(resolve, 50);
+  });
+  client.write('{"data":{}}');
+  await client.until(/200 OK/);
+  client.socket.pause();
+  await new Promise((resolve) => {
+    setTimeout(resolve, 100);
+  });
+  client.socket.resume();
+  await until(() => client.text().length > block.length * 200);
+  client.socket.destroy();
+});
+
 test('an answer to a body that nobody reads on is followed by a bounded amount of reading, then the cut', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': '1000' } });
