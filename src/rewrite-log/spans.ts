@@ -1,0 +1,114 @@
+import type { Entry } from './entry.ts';
+
+/** A span as OTLP has it in JSON: ids in hex, times in nanoseconds as text. */
+export interface OtlpSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  /** 2 is a server's, 3 a client's. */
+  readonly kind: 2 | 3;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly OtlpAttribute[];
+  /** 2 is an error. */
+  readonly status: { readonly code: 0 | 2 };
+}
+
+/** A name with a value. */
+export interface OtlpAttribute {
+  readonly key: string;
+  readonly value: { readonly stringValue: string } | { readonly intValue: string };
+}
+
+/**
+ * Makes the spans of an exchange: the server's, and below it the client's to V2 when something was sent. The span that the
+ * gateway named in the `traceparent` it made is the client's, so that those of V2 hang below it.
+ */
+export function spansOf(entry: Entry, newSpanId: () => string): readonly OtlpSpan[] {
+  const { traceId, spanId, spanOfClient } = entry;
+  if (traceId === undefined) return [];
+  const start = Date.parse(entry.time);
+  const serverId = newSpanId();
+  const server: OtlpSpan = {
+    traceId,
+    spanId: serverId,
+    ...(spanOfClient === true && spanId !== undefined ? { parentSpanId: spanId } : {}),
+    name: `${method(entry)} ${routeOf(entry)}`.trim(),
+    kind: 2,
+    startTimeUnixNano: nanoseconds(start),
+    endTimeUnixNano: nanoseconds(start + entry.totalMs),
+    attributes: attributesOf(entry, [
+      text('url.path', pathOf(entry.path)),
+      text('http.route', routeOf(entry)),
+      text('gateway.verdict', entry.verdict),
+      text('gateway.rule_book', entry.ruleBook),
+      text('gateway.operation', entry.operation),
+      text('gateway.client', entry.client),
+      text('gateway.request_id', entry.requestId),
+      number('gateway.edits', entry.edits.length),
+    ]),
+    // A client's fault is none of the server's span (HTTP conventions).
+    status: { code: entry.status >= 500 || entry.status === 0 ? 2 : 0 },
+  };
+  if (entry.upstreamPath === undefined) return [server];
+  const ended = entry.upstreamMs ?? entry.totalMs;
+  return [
+    server,
+    {
+      traceId,
+      spanId: spanOfClient === true || spanId === undefined ? newSpanId() : spanId,
+      parentSpanId: serverId,
+      name: method(entry),
+      kind: 3,
+      startTimeUnixNano: nanoseconds(start + Math.max(0, entry.totalMs - ended)),
+      endTimeUnixNano: nanoseconds(start + entry.totalMs),
+      attributes: attributesOf(entry, [
+        text('url.path', pathOf(entry.upstreamPath)),
+        number('http.request.resend_count', (entry.attempts ?? 1) - 1),
+      ]),
+      status: { code: entry.status >= 400 || entry.status === 0 ? 2 : 0 },
+    },
+  ];
+}
+
+function attributesOf(entry: Entry, own: readonly (OtlpAttribute | undefined)[]): readonly OtlpAttribute[] {
+  const common = [
+    text('http.request.method', method(entry)),
+    entry.status === 0 ? undefined : number('http.response.status_code', entry.status),
+    text('error.type', entry.failure ?? (entry.status >= 500 ? String(entry.status) : undefined)),
+  ];
+  return [...common, ...own].filter((attribute) => attribute !== undefined);
+}
+
+const METHODS: ReadonlySet<string> = new Set(
+  'GET HEAD POST PUT PATCH DELETE OPTIONS CONNECT TRACE'.split(' '),
+);
+
+function method(entry: Entry): string {
+  return METHODS.has(entry.method) ? entry.method : '_OTHER';
+}
+
+/** Low in number, as a span's name must be: the operation, or the prefix. */
+function routeOf({ route, operation }: Entry): string {
+  if (route === 'none') return '';
+  if (route === 'pass') return '/api/v2/*';
+  return operation === undefined ? '/api/v1/*' : `/api/v1 ${operation}`;
+}
+
+function pathOf(target: string): string {
+  return target.split('?', 1)[0] ?? target;
+}
+
+function text(key: string, value: string | undefined): OtlpAttribute | undefined {
+  return value === undefined || value === '' ? undefined : { key, value: { stringValue: value } };
+}
+
+function number(key: string, value: number): OtlpAttribute {
+  return { key, value: { intValue: String(value) } };
+}
+
+/** Milliseconds with three decimals, as nanoseconds: beyond what a number can hold exactly. */
+function nanoseconds(milliseconds: number): string {
+  return String(BigInt(Math.round(milliseconds * 1000)) * 1000n);
+}
