@@ -142,6 +142,7 @@ test('a time of 0 is no limit, not none at all', async () => {
   client.socket.resume();
   await until(() => client.text().length > block.length * 200);
   client.socket.destroy();
+  expect((await gateway.entry()).failure).toBeUndefined();
 });
 
 test('an answer to a body that nobody reads on is followed by a bounded amount of reading, then the cut', async () => {
