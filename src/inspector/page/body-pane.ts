@@ -12,7 +12,7 @@ export function BodyPane({ body, label }: { readonly body: BodyView; readonly la
   return el(
     'section',
     { class: 'body-pane' },
-    el('h4', { class: 'pane-title' }, 'Body', el('small', null, bodyWords(body))),
+    el('h3', { class: 'pane-title' }, 'Body', el('small', null, bodyWords(body))),
     body.text === undefined
       ? body.note !== undefined && el('p', { class: 'empty' }, body.note)
       : part(CodeLines, { label, lines, marks: [], hueOf: () => 1 }),

@@ -67,22 +67,36 @@ function codeLine(line: MarkedLine, props: CodeLinesProps): VNode {
     el(
       'code',
       null,
-      line.pieces.map((piece) => codePiece(piece, props)),
+      stretches(line.pieces).map((pieces) => codeStretch(pieces, props)),
     ),
   );
 }
 
-function codePiece({ text, kind, span, opens }: Piece, props: CodeLinesProps): VNode | string {
+/** Puts the pieces of one span together. */
+function stretches(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
+  const all: Piece[][] = [];
+  for (const piece of pieces) {
+    const last = all.at(-1);
+    if (last !== undefined && last[0]?.span === piece.span) last.push(piece);
+    else all.push([piece]);
+  }
+  return all;
+}
+
+function codeStretch(pieces: readonly Piece[], props: CodeLinesProps): VNode {
+  const tokens = pieces.map(({ text, kind }) =>
+    kind === undefined ? text : el('span', { class: `token-${kind}` }, text),
+  );
+  const span = pieces[0]?.span;
   const mark = span === undefined ? undefined : props.marks[span.mark];
-  const token = kind === undefined ? text : el('span', { class: `token-${kind}` }, text);
-  if (span === undefined || mark === undefined) return kind === undefined ? text : el('span', null, token);
+  if (span === undefined || mark === undefined) return el('span', null, tokens);
   const { active, onActive } = props;
   return el(
     'mark',
     {
       class: classes(
         markClass(mark, props.hueOf),
-        text === '' && 'place',
+        pieces.every(({ text }) => text === '') && 'place',
         active === span.mark && 'active',
         active !== undefined && active !== span.mark && 'faded',
       ),
@@ -91,8 +105,9 @@ function codePiece({ text, kind, span, opens }: Piece, props: CodeLinesProps): V
       onMouseEnter: () => onActive?.(span.mark),
       onMouseLeave: () => onActive?.(undefined),
     },
-    opens && el('span', { class: 'badge', 'aria-hidden': true }, markNumber(mark)),
-    token,
+    pieces.some(({ opens }) => opens) &&
+      el('span', { class: 'badge', 'aria-hidden': true }, markNumber(mark)),
+    tokens,
   );
 }
 

@@ -4,7 +4,8 @@ import type { Diff, DiffMark } from '../api.ts';
 import { CodeLines } from './code-lines.ts';
 import { classes, el, part } from './element.ts';
 import { type HueOf, markClass } from './hues.ts';
-import { findJoins, type Join, joinPath, type Pair, pairsOf, stubEnd } from './joins.ts';
+import { findJoins } from './find-joins.ts';
+import { type Join, joinPath, type Pair, pairsOf, stubEnd } from './joins.ts';
 import { type MarkedSpan, markedLines } from './marked-lines.ts';
 
 /** What the two bodies are drawn with. */
@@ -46,7 +47,7 @@ export function DiffView({ diff, hueOf, active, onActive, missing }: DiffViewPro
     el(
       'div',
       { class: 'pane' },
-      el('h4', { class: 'pane-title' }, 'V1', el('small', null, 'as the client sent it')),
+      el('h3', { class: 'pane-title' }, 'V1', el('small', null, 'as the client sent it')),
       part(CodeLines, { ...shared, lines: left, side: 'before', label: 'V1 body' }),
     ),
     el(
@@ -57,7 +58,7 @@ export function DiffView({ diff, hueOf, active, onActive, missing }: DiffViewPro
     el(
       'div',
       { class: 'pane' },
-      el('h4', { class: 'pane-title' }, 'V2', el('small', null, 'as the gateway sent it on')),
+      el('h3', { class: 'pane-title' }, 'V2', el('small', null, 'as the gateway sent it on')),
       right === undefined
         ? el('p', { class: 'empty' }, missing)
         : part(CodeLines, { ...shared, lines: right, side: 'after', label: 'V2 body' }),

@@ -24,7 +24,7 @@ export function EditList(props: EditListProps): VNode {
   return el(
     'section',
     { class: 'edits', 'aria-label': 'Edits' },
-    el('h4', null, title(props)),
+    el('h3', null, title(props)),
     props.marks.map(
       (mark, at) =>
         mark.index < 0 &&
@@ -34,7 +34,7 @@ export function EditList(props: EditListProps): VNode {
       el(
         'div',
         { key: change, class: `edit-group hue-${hueOf(change)}` },
-        el('h5', null, change),
+        el('h4', null, change),
         el('p', null, summaryOf(change) ?? ''),
         el(
           'ol',

@@ -31,7 +31,7 @@ export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
   }, [filter]);
   const options = isOpen ? completeFilter(text, cursor, known).slice(0, SHOWN) : [];
   // What may become the name of a field is not yet a word to look for.
-  const isUndecided = options.some(({ insert }) => insert.endsWith(':'));
+  const isUndecided = options.some(({ insert, start, end }) => insert.endsWith(':') && end > start);
   useEffect(() => {
     if (fault !== undefined || text === filter || isUndecided) return undefined;
     const timer = setTimeout(() => onFilter(text), SETTLE);

@@ -34,7 +34,14 @@ export function InspectorPage(): VNode {
   const hueOf = useMemo(() => huesOf(rules.answer?.changes.map(({ id }) => id) ?? []), [rules.answer?.hash]);
   const summaryOf = (change: string): string | undefined =>
     rules.answer?.changes.find(({ id }) => id === change)?.summary;
-  useEffect(() => () => live.stop(), []);
+  useEffect(() => {
+    const rest = (): void => (document.hidden ? live.sleep() : live.wake());
+    document.addEventListener('visibilitychange', rest);
+    return () => {
+      document.removeEventListener('visibilitychange', rest);
+      live.stop();
+    };
+  }, []);
   useEffect(() => {
     document.title = `${VIEW_NAMES[place.view]} – capture-gateway inspector`;
   }, [place.view]);

@@ -34,20 +34,25 @@ const PAGE = 12;
  * where text is typed; keys of a control that has the focus stay its own.
  */
 export function useKeys(actions: KeyActions, hasLetters: boolean): void {
-  const latest = useRef(actions);
-  latest.current = actions;
+  const latest = useRef({ actions, hasLetters });
+  latest.current = { actions, hasLetters };
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
       if (document.querySelector('dialog[open]') !== null) return;
-      const { target } = event;
+      const target = shown(event.target);
       const isTyping = target instanceof Element && target.closest('input, textarea, select') !== null;
       if (isTyping && event.key !== 'Escape') return;
-      if (act(event.key, latest.current, isOnList(target), hasLetters)) event.preventDefault();
+      if (act(event.key, isOnList(target), latest.current)) event.preventDefault();
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
-  }, [hasLetters]);
+  }, []);
+}
+
+/** A field in a dialog that has just been closed may keep the focus until the browser draws again. */
+function shown(target: EventTarget | null): EventTarget | null {
+  return target instanceof Element && target.checkVisibility() ? target : document.body;
 }
 
 function isOnList(target: EventTarget | null): boolean {
@@ -55,7 +60,11 @@ function isOnList(target: EventTarget | null): boolean {
 }
 
 /** Carries out a key; false when it is nobody's. */
-function act(key: string, actions: KeyActions, isOnList: boolean, hasLetters: boolean): boolean {
+function act(
+  key: string,
+  isOnList: boolean,
+  { actions, hasLetters }: { readonly actions: KeyActions; readonly hasLetters: boolean },
+): boolean {
   const onList = isOnList ? LIST_KEYS[key] : undefined;
   const action = onList ?? (hasLetters ? LETTERS[key] : undefined) ?? ALWAYS[key];
   action?.(actions);

@@ -62,15 +62,14 @@ export class LiveEntries {
     this.#changed = changed;
   }
 
-  /** Shows what `filter` accepts, live; rows of another filter go. */
+  /** Shows what `filter` accepts, live; rows of another filter stay until its own are there. */
   async follow(filter: string): Promise<void> {
     this.stop();
     const leave = new AbortController();
     this.#leave = leave;
-    const isOther = filter !== this.#filter;
     this.#filter = filter;
     this.#sampler = new Sampler();
-    this.#set({ held: false, waiting: 0, stride: 1, ...(isOther ? { rows: [] } : {}) });
+    this.#set({ held: false, waiting: 0, stride: 1 });
     try {
       const page = await getJson<EntriesPage>(this.#address(), leave.signal);
       this.#isComplete = true;
@@ -89,6 +88,18 @@ export class LiveEntries {
     clearTimeout(this.#retry);
     this.#pending = [];
     this.#missed = 0;
+  }
+
+  /** Lets go of the stream: browsers open six connections to a host, and each tab that nobody looks at would keep one. */
+  sleep(): void {
+    this.stop();
+    this.#set({ connection: 'connecting' });
+  }
+
+  /** Goes on after `sleep`; a list that stands still keeps its rows. */
+  wake(): void {
+    if (!this.#view.held) void this.follow(this.#filter);
+    if (this.#view.held) this.#open(this.#view.state?.latest ?? 0);
   }
 
   /** Lets the list stand still; where it was a sample, the entries between are fetched. */
@@ -128,6 +139,7 @@ export class LiveEntries {
   }
 
   #open(after: number): void {
+    this.#leave = this.#leave.signal.aborted ? new AbortController() : this.#leave;
     const stream = new EventSource(`entries/stream?${this.#query({ after: String(after) })}`);
     this.#stream = stream;
     stream.addEventListener('open', () => this.#set({ connection: 'live', failure: undefined }));

@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Diff, DiffMark } from '../../src/inspector/api.ts';
+import { pairsOf } from '../../src/inspector/page/joins.ts';
+import { foldLines, markedLines, type MarkedSpan } from '../../src/inspector/page/marked-lines.ts';
+import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../src/inspector/page/place.ts';
+import { Sampler } from '../../src/inspector/page/sampler.ts';
+import { linearTicks, logShare, logTicks } from '../../src/inspector/page/scale.ts';
+import { pageFiles } from '../../src/inspector/page-files.ts';
+import { loadInspectorPage } from '../../src/node/inspector-assets.ts';
+
+describe('a place', () => {
+  it('comes back from its address', () => {
+    const places = fc.record({
+      view: fc.constantFrom(...VIEWS),
+      filter: fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed()),
+      entry: fc.option(
+        fc.nat().map((seq) => seq + 1),
+        { nil: undefined },
+      ),
+      perspective: fc.constantFrom(...PERSPECTIVES),
+    });
+    fc.assert(
+      fc.property(places, (place) => {
+        const { search } = new URL(placeAddress(place), 'http://gateway/');
+        const perspective = place.entry === undefined ? 'diff' : place.perspective;
+        expect(readPlace(search)).toEqual({ ...place, perspective });
+      }),
+    );
+  });
+});
+
+describe('marked lines', () => {
+  const span = (start: number, end: number, mark = 0): MarkedSpan => ({
+    start,
+    end,
+    mark,
+    part: 0,
+    isNumbered: true,
+  });
+
+  it('hold every character of the text, whatever the spans', () => {
+    const texts = fc.string({ unit: fc.constantFrom('{', '"', 'a', ':', '1', '\n', ' ', '‹', '\\') });
+    const spans = fc.array(
+      fc.tuple(fc.nat(20), fc.nat(20)).map(([from, length]) => span(from, from + length)),
+    );
+    fc.assert(
+      fc.property(texts, spans, (text, marked) => {
+        const lines = markedLines(text, marked);
+        expect(lines.map(({ pieces }) => pieces.map((piece) => piece.text).join('')).join('\n')).toBe(text);
+      }),
+    );
+  });
+
+  it('give a character to the innermost span, and its number to the first piece of it', () => {
+    const [line] = markedLines('"a": "bc"', [span(0, 9, 0), span(5, 9, 1)]);
+    expect(line?.pieces.map(({ text, span: of, opens, kind }) => [text, of?.mark, opens, kind])).toEqual([
+      ['"a"', 0, true, 'key'],
+      [': ', 0, false, undefined],
+      ['"bc"', 1, true, 'string'],
+    ]);
+  });
+
+  it('fold what no mark is near', () => {
+    const text = Array.from({ length: 100 }, (_, line) => `"line${line}"`).join('\n');
+    const at = text.indexOf('"line50"');
+    const folded = foldLines(markedLines(text, [span(at, at + 8)]), 4);
+    expect(folded.map((line) => ('folded' in line ? -line.folded : line.number))).toEqual([
+      -46, 47, 48, 49, 50, 51, 52, 53, 54, 55, -45,
+    ]);
+  });
+});
+
+describe('pairs of spans', () => {
+  const pairs = (before: readonly string[], after: readonly string[]): unknown => {
+    const text = (parts: readonly string[]): string => parts.join('|');
+    const spans = (parts: readonly string[]): { start: number; end: number }[] =>
+      parts.map((part, index) => {
+        const start = text(parts.slice(0, index)).length + (index === 0 ? 0 : 1);
+        return { start, end: start + part.length };
+      });
+    const mark: DiffMark = {
+      index: 0,
+      change: 'c',
+      rule: 'nest',
+      reason: '',
+      before: spans(before),
+      after: spans(after),
+    };
+    const diff: Diff = { before: text(before), after: text(after), marks: [mark] };
+    return pairsOf(diff, mark);
+  };
+
+  it('join a member with itself, not with the object that was made around it', () => {
+    expect(pairs(['"suburb": 1'], ['"address": {', '"suburb":   1', '}'])).toEqual([{ before: 0, after: 1 }]);
+  });
+
+  it('end in the gutter where the other side has nothing', () => {
+    expect(pairs(['"data": {', '}'], [])).toEqual([
+      { before: 0, after: undefined },
+      { before: 1, after: undefined },
+    ]);
+  });
+});
+
+describe('the sampler', () => {
+  it('draws everything up to its rate, and a fair share beyond', () => {
+    const sampler = new Sampler(80);
+    const burst = (size: number): number[] => Array.from({ length: size }, (_, index) => index);
+    let now = 0;
+    const draw = (size: number): number => sampler.take(burst(size), (now += 250)).length;
+    expect([draw(20), draw(20), draw(20), draw(20), draw(20)]).toEqual([20, 20, 20, 20, 20]);
+    expect(sampler.stride).toBe(1);
+    for (let tick = 0; tick < 8; tick += 1) draw(250);
+    expect(sampler.stride).toBe(13);
+    const drawn = Array.from({ length: 40 }, () => draw(250)).reduce((sum, count) => sum + count, 0);
+    expect(drawn).toBe(Math.floor((40 * 250) / 13));
+    for (let tick = 0; tick < 8; tick += 1) draw(5);
+    expect(sampler.stride).toBe(1);
+  });
+
+  it('counts what the stream had to leave out', () => {
+    const sampler = new Sampler(80);
+    sampler.take([1], 250, 799);
+    expect(sampler.stride).toBe(10);
+  });
+});
+
+describe('scales', () => {
+  it('hold what they are made for', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0.2, max: 1e6, noNaN: true }), (most) => {
+        expect(linearTicks(most, 4).at(-1)).toBeGreaterThanOrEqual(most);
+        expect(linearTicks(most, 4).length).toBeLessThan(9);
+        const ticks = logTicks(0.5, most);
+        expect(ticks.at(-1)).toBeGreaterThanOrEqual(most);
+        expect(logShare(most, ticks)).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+});
+
+describe('the files of the page', () => {
+  it('are modules without types, whose imports all exist', () => {
+    const files = loadInspectorPage();
+    expect(files.get('/')?.body).toContain('modulepreload');
+    for (const [path, { mediaType, body }] of files) {
+      if (!mediaType.startsWith('text/javascript')) continue;
+      for (const [, specifier = ''] of String(body).matchAll(/\b(?:from|import)\s*["']([^"']+)["']/g)) {
+        expect(files.has(new URL(specifier, `http://gateway${path}`).pathname), `${path}: ${specifier}`).toBe(
+          true,
+        );
+      }
+    }
+  });
+
+  it('cannot import a library that is not served', () => {
+    const sources = {
+      read: () => "import { nothing } from 'left-pad';",
+      stripTypes: (source: string) => source,
+      readLibrary: () => '',
+    };
+    expect(() => pageFiles(sources)).toThrow('The page imports left-pad, which it does not serve.');
+  });
+});

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** How the page is looked at. */
+export interface Look {
+  readonly width?: number;
+  readonly height?: number;
+  readonly scheme?: 'light' | 'dark';
+}
+
+/** A browser with a profile of its own. */
+export interface Browser {
+  /** Opens an address; whatever the browser complains of ends up in `complaints`. */
+  open(address: string, look?: Look): Promise<OpenPage>;
+  /** Closes every page: each keeps a stream, and the browser opens six connections to a host. */
+  closePages(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A page, with what went wrong in it and what it asked of other origins. */
+export interface OpenPage {
+  readonly page: Page;
+  readonly complaints: readonly string[];
+  readonly foreign: readonly string[];
+}
+
+/** Starts headless Chromium. */
+export async function startBrowser(): Promise<Browser> {
+  const profile = mkdtempSync(join(tmpdir(), 'inspector-test-'));
+  const context: BrowserContext = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+    args: FLAGS,
+    permissions: ['clipboard-read', 'clipboard-write'],
+    reducedMotion: 'reduce',
+  });
+  context.setDefaultTimeout(10_000);
+  return {
+    open: async (address, { width = 1440, height = 900, scheme = 'light' } = {}) => {
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      const foreign: string[] = [];
+      page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(error.message));
+      page.on('request', (request) => {
+        if (new URL(request.url()).origin !== new URL(address).origin) foreign.push(request.url());
+      });
+      await page.setViewportSize({ width, height });
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.goto(address);
+      return { page, complaints, foreign };
+    },
+    closePages: async () => {
+      await Promise.all(
+        context
+          .pages()
+          .slice(1)
+          .map((page) => page.close()),
+      );
+    },
+    close: async () => {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}
