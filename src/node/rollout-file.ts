@@ -3,7 +3,7 @@ import { open, rename, stat, unlink } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
 import type { RolloutControl } from '../gateway/rollout-control.ts';
-import type { RolloutState } from '../gateway/rollout-state.ts';
+import { initialRollout, type RolloutState } from '../gateway/rollout-state.ts';
 
 const mode = z.union([
   z.strictObject({ mode: z.enum(['migrate', 'observe', 'shadow']) }),
@@ -46,6 +46,10 @@ export class RolloutFile {
   readonly #tell: (line: string) => void;
   #control: RolloutControl | undefined;
   #work: Promise<void> = Promise.resolve();
+  /** What the file had when it was good last. */
+  #good: RolloutState = initialRollout;
+  /** Changes that are in memory and not yet in the file. */
+  readonly #pending: ((state: RolloutState) => RolloutState)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #seen = '';
   #number = 0;
@@ -67,7 +71,7 @@ export class RolloutFile {
     } else {
       this.#seen = signOf(this.#path);
     }
-    if (reading.state !== undefined) control.adopt(reading.state);
+    if (reading.state !== undefined) this.#adopt(control, reading.state);
     this.#timer = setInterval(() => this.#follow(), look);
     this.#timer.unref();
     return undefined;
@@ -75,12 +79,13 @@ export class RolloutFile {
 
   /** Carries a change out on the file, after those before it. */
   keep(change: (state: RolloutState) => RolloutState): void {
+    this.#pending.push(change);
     this.#work = this.#work
-      .then(() => this.#replace(change))
+      .then(() => this.#replace())
       .catch((error: unknown) => {
         const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
         this.#tell(
-          `rollout: the state cannot be kept in ${this.#path} (${code}); it holds until this process ends.`,
+          `rollout: the state cannot be kept in ${this.#path} (${code}); it holds here, and is kept with the next change.`,
         );
       });
   }
@@ -95,24 +100,33 @@ export class RolloutFile {
     return `${this.#path}.last-good`;
   }
 
-  async #replace(change: (state: RolloutState) => RolloutState): Promise<void> {
+  async #replace(): Promise<void> {
     const control = this.#control;
-    if (control === undefined) return;
+    if (control === undefined || this.#pending.length === 0) return;
     const release = await lock(`${this.#path}.lock`);
     try {
       const reading = read(this.#path);
-      const before = 'fault' in reading ? undefined : reading.state;
-      // A file that was damaged in the meantime, or taken away, is made again of what is in memory.
-      const next = before === undefined ? control.state : change(before);
-      if (next === before) return;
-      const text = `${JSON.stringify({ format: 1, ...next }, undefined, 2)}\n`;
-      await this.#write(this.#path, text);
-      await this.#write(this.#copy, text);
-      this.#seen = signOf(this.#path);
-      control.adopt(next);
+      // A file that was damaged in the meantime, or taken away, is made again of what it had.
+      const before = ('fault' in reading ? undefined : reading.state) ?? this.#good;
+      const count = this.#pending.length;
+      const next = this.#pending.reduce((state, change) => change(state), before);
+      if (next !== before) {
+        const text = `${JSON.stringify({ format: 1, ...next }, undefined, 2)}\n`;
+        await this.#write(this.#path, text);
+        await this.#write(this.#copy, text);
+        this.#seen = signOf(this.#path);
+      }
+      this.#pending.splice(0, count);
+      this.#adopt(control, next);
     } finally {
       await release();
     }
+  }
+
+  /** What was changed since is changed in the new state too, so that no change is ever undone for a moment. */
+  #adopt(control: RolloutControl, state: RolloutState): void {
+    this.#good = state;
+    control.adopt(this.#pending.reduce((so, change) => change(so), state));
   }
 
   /** A reader sees the old file or the new one, and after a crash there is one of them. */
@@ -141,8 +155,8 @@ export class RolloutFile {
       this.#tell(`rollout: ${reading.fault} The state of revision ${this.#control.state.revision} stays.`);
       return;
     }
-    if (reading.state === undefined || reading.state.revision === this.#control.state.revision) return;
-    this.#control.adopt(reading.state);
+    if (reading.state === undefined || reading.state.revision === this.#good.revision) return;
+    this.#adopt(this.#control, reading.state);
     this.#tell(`rollout: revision ${reading.state.revision} is in force, from ${this.#path}.`);
   }
 }

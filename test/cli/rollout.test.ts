@@ -1,0 +1,180 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { command } from '../support/command.ts';
+import { exchange } from '../support/raw-client.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+import { type SpawnedGateway, spawnGateway, spawnMain } from '../support/spawn-gateway.ts';
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'rollout-'));
+  onTestFinished(() => rmSync(made, { recursive: true }));
+  return made;
+}
+
+async function origins(): Promise<{ readonly upstream: string; readonly 'v1-upstream': string }> {
+  const [v1, v2] = [
+    await rawServer((socket) => socket.write(ok('{"from":"v1"}'))),
+    await rawServer((socket) => socket.write(ok('{"from":"v2"}'))),
+  ];
+  return { upstream: v2.origin, 'v1-upstream': v1.origin };
+}
+
+const secret = { 'client-secret': 'the same for every replica' };
+const shipped = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
+
+async function rollout(
+  gateway: SpawnedGateway,
+  ...args: string[]
+): Promise<{ code: number | null; out: string; err: string }> {
+  const running = command(['rollout', ...args, '--admin', `http://127.0.0.1:${gateway.adminPort}`]);
+  const code = await running.exit;
+  return { code, out: running.stdout(), err: running.stderr() };
+}
+
+const ask = async (gateway: SpawnedGateway): Promise<string> =>
+  (await exchange(gateway.port, 'GET /api/v1/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer k\r\n\r\n'))
+    .text;
+const metric = async (gateway: SpawnedGateway, name: string): Promise<string> =>
+  (await (await fetch(`http://127.0.0.1:${gateway.adminPort}/metrics`)).text())
+    .split('\n')
+    .filter((line) => line.startsWith(name))
+    .join('\n');
+
+test('commands change what V1 traffic goes through, and a restart keeps it', async () => {
+  const at = { ...(await origins()), ...secret, 'rollout-file': join(folder(), 'rollout.json') };
+  const first = await spawnGateway(at);
+  expect(await ask(first)).toContain('"v2"');
+  expect((await rollout(first)).out).toMatch(/^V1 origin {3}http.*\ndefault {5}migrate \(nobody chose\)/);
+  const observed = await rollout(first, 'observe');
+  expect(observed).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('default     observe (chosen here)'),
+  });
+  expect(await ask(first)).toContain('"v1"');
+  expect(await metric(first, 'gateway_rollout_mode')).toBe(
+    'gateway_rollout_mode{stage="(default)",mode="observe"} 1',
+  );
+  expect(await metric(first, 'gateway_rollout_requests_total{origin="v1"}')).toMatch(/ 1$/);
+  const canary = await rollout(first, 'canary', '10%', '--operation', 'order_floor_plan');
+  expect(canary.out).toContain('operation   order_floor_plan: canary 10 % of the clients (chosen here)');
+  await rollout(first, 'migrate', '--client', '0123456789abcdef');
+  first.child.kill('SIGTERM');
+  await first.exit();
+  const second = await spawnGateway(at);
+  expect(await ask(second)).toContain('"v1"');
+  const { out } = await rollout(second, 'show', '--format', 'json');
+  expect(JSON.parse(out)).toMatchObject({
+    revision: 3,
+    isSticky: true,
+    default: { mode: 'observe', from: 'operator' },
+    operations: { order_floor_plan: { mode: 'canary', share: 10, from: 'operator' } },
+    clients: { '0123456789abcdef': { mode: 'migrate' } },
+  });
+  expect((await rollout(second, 'clear')).out).toContain('default     migrate (nobody chose)');
+});
+
+test('replicas on one file follow each other', async () => {
+  const at = { ...(await origins()), ...secret, 'rollout-file': join(folder(), 'rollout.json') };
+  const [one, other] = [await spawnGateway(at), await spawnGateway(at)];
+  await rollout(one, 'observe');
+  for (let wait = 0; wait < 200 && !(await ask(other)).includes('"v1"'); wait += 1) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+  }
+  expect(await ask(other)).toContain('"v1"');
+  expect(other.stderr()).toContain('rollout: revision 1 is in force');
+});
+
+test.each([
+  [['canary', '0'], /share must be above 0/],
+  [['canary', 'ten'], /share|Send/],
+  [
+    ['observe', '--operation', 'order_floor_plans'],
+    /no operation order_floor_plans; did you mean "order_floor_plan"/,
+  ],
+  [['observe', '--operation', 'create_client', '--client', 'x'], /not both/],
+  [['observe', '--client', 'acme'], /No client is called acme/],
+])('rollout %j is refused in a sentence, and changes nothing', async (args, sentence) => {
+  const gateway = await spawnGateway({ ...(await origins()), ...secret });
+  const { code, err } = await rollout(gateway, ...args);
+  expect(code).toBe(1);
+  expect(err).toMatch(sentence);
+  expect((await rollout(gateway)).out).toContain('default     migrate');
+});
+
+test('without V1 there is nothing but migrating, and a random secret is told', async () => {
+  const { upstream, ...v1 } = await origins();
+  const alone = await spawnGateway({ upstream, ...secret });
+  expect((await rollout(alone, 'observe')).err).toMatch(/start the gateway with GATEWAY_V1_UPSTREAM/);
+  const random = await spawnGateway({ upstream, ...v1 });
+  expect(random.stderr()).toMatch(
+    /client hashes are new at each start.*GATEWAY_CLIENT_SECRET, the same for every replica/,
+  );
+  expect((await rollout(random)).out).toContain('careful');
+});
+
+test('modes without V1 stop the start, and a reload to them is refused', async () => {
+  const rules = join(folder(), 'rules.yaml');
+  writeFileSync(rules, `${shipped}\nmodes: observe\n`);
+  const { upstream } = await origins();
+  const child = spawnMain([
+    'serve',
+    '--listen',
+    '127.0.0.1:0',
+    '--admin-listen',
+    '127.0.0.1:0',
+    '--upstream',
+    upstream,
+    '--rules',
+    rules,
+  ]);
+  let err = '';
+  child.stderr?.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  const code = await new Promise((resolve) => {
+    child.once('close', resolve);
+  });
+  expect(code).toBe(2);
+  expect(err).toMatch(/modes that send requests to V1; set GATEWAY_V1_UPSTREAM/);
+  writeFileSync(rules, shipped);
+  const gateway = await spawnGateway({ upstream, rules, ...secret });
+  writeFileSync(rules, `${shipped}\nmodes: observe\n`);
+  gateway.child.kill('SIGHUP');
+  for (let wait = 0; wait < 250 && !gateway.stderr().includes('refused'); wait += 1) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+  }
+  expect(gateway.stderr()).toMatch(/rule book refused: There are modes that send requests to V1/);
+  expect(await ask(gateway)).toContain('"v2"');
+});
+
+// Attack: a page of another site posts a form to the admin listener of the operator who visits it.
+test('commands need JSON from the same site, and the token where there is one', async () => {
+  const at = { ...(await origins()), ...secret, 'admin-token': 'a token of the tests' };
+  const gateway = await spawnGateway(at);
+  const url = `http://127.0.0.1:${gateway.adminPort}/rollout`;
+  const authorization = 'Bearer a token of the tests';
+  const post = async (headers: Record<string, string>, body = '{"mode":"observe"}'): Promise<number> =>
+    (await fetch(url, { method: 'POST', headers, body })).status;
+  const json = { 'content-type': 'application/json' };
+  expect(await post(json)).toBe(401);
+  expect(await post({ authorization, 'content-type': 'text/plain' })).toBe(400);
+  expect(await post({ authorization, ...json, origin: 'https://evil.test' })).toBe(403);
+  for (const body of [
+    '',
+    '[]',
+    '{"mode":"all"}',
+    '{"mode":"observe","else":1}',
+    '{"mode":"canary","share":"10"}',
+    'x'.repeat(5000),
+  ]) {
+    expect(await post({ authorization, ...json }, body)).toBe(400);
+  }
+  expect(await post({ authorization, ...json }, '{"mode":"canary"}')).toBe(422);
+  expect(await ask(gateway)).toContain('"v2"');
+  expect(await post({ authorization, ...json })).toBe(200);
+  expect(await ask(gateway)).toContain('"v1"');
+});
