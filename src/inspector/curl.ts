@@ -20,7 +20,9 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
  */
 export function curlCommand(request: RequestView, origin: string): string {
   const { method, target, headers, body } = request;
-  const parts = [`curl -X ${quote(method)} ${quote(origin + target.replaceAll('…', ''))}`];
+  // Without --globoff curl would read {a,b} and [1-9] in an address as many addresses.
+  const globbing = /[[\]{}]/.test(target) ? ' --globoff' : '';
+  const parts = [`curl${globbing} -X ${quote(method)} ${quote(origin + target.replaceAll('…', ''))}`];
   for (const { name, value, masked } of headers) {
     const lower = name.toLowerCase();
     if (LEFT_OUT.has(lower)) continue;
@@ -30,8 +32,9 @@ export function curlCommand(request: RequestView, origin: string): string {
     }
     if (!masked && lower !== 'content-encoding') parts.push(`-H ${quote(`${name}: ${value}`)}`);
   }
+  // Not --data-binary: a body that begins with @ would make the operator's curl send a file of the operator's.
   if (body.text !== undefined)
-    parts.push(`--data-binary ${quote(body.state === 'structure' ? placeholders(body.text) : body.text)}`);
+    parts.push(`--data-raw ${quote(body.state === 'structure' ? placeholders(body.text) : body.text)}`);
   return parts.join(' \\\n  ');
 }
 

@@ -111,7 +111,7 @@ describe('an explanation', () => {
       body,
     });
     expect(JSON.stringify(result)).not.toContain('hunter2');
-    expect(result.curl.v1).toContain(String.raw`--data-binary '{"data":{"name":"it'\''s"}}'`);
+    expect(result.curl.v1).toContain(String.raw`--data-raw '{"data":{"name":"it'\''s"}}'`);
     expect(result.curl.v2).toContain(`'https://v2.example/api/v2/clients'`.replaceAll("'", ''));
     expect(result.curl.v1).toContain('"Authorization: Bearer $API_KEY"');
   });

@@ -34,16 +34,19 @@ const SHAPES: readonly {
     operation: 'order_post_production',
     path: '/orders/post_productions',
     edits: [UNWRAP, ...NEST, RENAME],
-    attributes: ['/data', '/data/property', '/data/transition_type', '/data/legacy_flag'],
+    attributes: ['/data', '/data/property', '/data/transition_type'],
   },
   { operation: 'create_contact', path: '/contacts', edits: [FLAT], attributes: ['/name', '/email'] },
 ];
+
+const LEGACY = ['/data', '/data/property', '/data/transition_type', '/data/legacy_flag'];
 
 /** An entry of a V1 or V2 request; `n` decides client, operation and outcome, `at` is milliseconds since 1970. */
 export function sampleEntry(n: number, at: number): Entry {
   const shape = SHAPES[n % SHAPES.length];
   if (shape === undefined) throw new RangeError('n is a whole number from 0');
   const isV2 = n % 7 === 6;
+  const isLegacy = shape.operation === 'order_post_production' && n % 8 === 2;
   const client = ((n % 211) * 0x9e37_79b1).toString(16).padStart(16, '0').slice(0, 16);
   const common = {
     time: new Date(at).toISOString(),
@@ -55,7 +58,7 @@ export function sampleEntry(n: number, at: number): Entry {
     bytesIn: 870,
     bytesOut: 842,
     answerBytes: 512,
-    status: n % 31 === 30 || shape.operation === 'order_post_production' ? 422 : 201,
+    status: n % 31 === 30 || isLegacy ? 422 : 201,
     upstreamMs: 12.345,
     totalMs: 13.579,
     ruleBook: 'eb82c2a592dfffd9',
@@ -73,6 +76,6 @@ export function sampleEntry(n: number, at: number): Entry {
     patch: shape.edits.flatMap(({ from, path }) =>
       from === undefined || path === undefined ? [] : [{ op: 'move' as const, from, path }],
     ),
-    attributes: shape.attributes,
+    attributes: isLegacy ? LEGACY : shape.attributes,
   };
 }

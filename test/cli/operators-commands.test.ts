@@ -1,0 +1,225 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { Explanation, Report } from '../../src/inspector/api.ts';
+import { entryLine } from '../../src/rewrite-log/entry-line.ts';
+import { command } from '../support/command.ts';
+import { inspected } from '../support/inspected.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+
+let folder = '';
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+});
+
+function file(name: string, content: string | Uint8Array): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+function log(count: number, from = 0): string {
+  return Array.from({ length: count }, (_, n) =>
+    entryLine(sampleEntry(from + n, Date.UTC(2026, 10, 1) + n * 60_000)),
+  ).join('');
+}
+
+async function run(
+  ...args: string[]
+): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
+  const started = command(args);
+  const code = await started.exit;
+  return { code, out: started.stdout(), err: started.stderr() };
+}
+
+describe('report', () => {
+  it('adds plain and packed files up, and prints every format', async () => {
+    const files = [file('a.ndjson', log(300)), file('b.ndjson.gz', gzipSync(log(300, 300)))];
+    const { code, out, err } = await run('report', ...files, '--format', 'json');
+    expect([code, err]).toEqual([0, '']);
+    const report = JSON.parse(out) as Report;
+    expect(report.entries).toBe(600);
+    expect(report.v1 + report.v2).toBe(600);
+    expect((await run('report', ...files, '--format', 'csv')).out.split('\r\n')).toHaveLength(
+      report.clients.length + 2,
+    );
+    expect((await run('report', ...files, '--format', 'md')).out).toContain('# Who still needs V1');
+    expect((await run('report', ...files)).out).toContain('field work');
+    const census = (await run('report', ...files, '--census')).out;
+    expect(census).toContain('/legacy_flag');
+    expect(census).toMatch(/- strip: \[.*legacy_flag.*\]/);
+  });
+
+  it('names clients, and writes the guide of one', async () => {
+    const path = file('a.ndjson', log(300));
+    const client = sampleEntry(1, 0).client ?? '';
+    const names = file('names.yaml', `${client}: Harcourts Richmond\n`);
+    expect((await run('report', path, '--names', names, '--format', 'md')).out).toContain(
+      'Harcourts Richmond',
+    );
+    const guide = await run('report', path, '--names', names, '--client', client.slice(0, 12), '--guide');
+    expect(guide.out).toContain('# From V1 to V2: Harcourts Richmond');
+    expect(guide.out).toContain('"address": {');
+    expect((await run('report', path, '--client', '0', '--guide')).err).toContain('give more digits');
+  });
+
+  it('says what it cannot read', async () => {
+    expect(await run('report', join(folder, 'none'))).toMatchObject({ code: 1 });
+    const { out } = await run('report', file('x', 'hello\n\n{"a":1}\n'), '--format', 'json');
+    expect(JSON.parse(out)).toMatchObject({ entries: 0, unreadable: 2 });
+    expect((await run('report', file('g.gz', gzipSync(log(50)).subarray(0, 200)))).code).toBe(1);
+  });
+});
+
+describe('explain', () => {
+  it('explains a file, with an exit code for CI', async () => {
+    const order = file('request.json', '{"data":{"property":{"suburb":"Enmore"}}}');
+    const text = await run('explain', order, '--operation', 'order_floor_plan');
+    expect(text.code).toBe(0);
+    expect(text.out).toContain('{"property":{"address":{"suburb":"Enmore"}}}');
+    expect((await run('explain', order, '--operation', 'order_floor_plan', '--fail-on', 'edits')).code).toBe(
+      1,
+    );
+    expect((await run('explain', order, '--operation', 'nothing')).code).toBe(2);
+    const refused = file('twice.json', '{"data":{},"data":{}}');
+    const json = await run('explain', refused, '--operation', 'create_client', '--format', 'json');
+    expect(json.code).toBe(1);
+    expect((JSON.parse(json.out) as Explanation).refusal).toMatchObject({ code: 'duplicate-member' });
+  });
+
+  it('explains requests as curl, browsers, Postman and the log have them', async () => {
+    const body = '{"data":{"name":"x"}}';
+    const curl = await run(
+      'explain',
+      '--curl',
+      `curl -sX POST https://captur3d.io/api/v1/clients -H 'Content-Type: application/json' -d '${body}'`,
+    );
+    expect(curl.out).toContain('{"name":"x"}');
+    const form = await run('explain', '--curl', `curl https://captur3d.io/api/v1/clients -d '${body}'`);
+    expect(form.out).toContain('application/x-www-form-urlencoded is not JSON');
+    const har = file(
+      'a.har',
+      JSON.stringify({
+        log: {
+          entries: [
+            {
+              request: {
+                method: 'POST',
+                url: 'https://x/api/v1/clients',
+                headers: [{ name: 'content-type', value: 'application/json' }],
+                postData: { text: body },
+              },
+            },
+          ],
+        },
+      }),
+    );
+    expect((await run('explain', '--har', har)).out).toContain('{"name":"x"}');
+    const postman = file(
+      'c.json',
+      JSON.stringify({
+        variable: [{ key: 'version', value: 'v1' }],
+        item: [
+          {
+            name: 'Folder',
+            item: [
+              {
+                name: 'Create',
+                request: {
+                  method: 'POST',
+                  url: { raw: '{{base}}/api/{{version}}/clients' },
+                  body: { mode: 'raw', raw: body, options: { raw: { language: 'json' } } },
+                },
+              },
+            ],
+          },
+        ],
+      }),
+    );
+    const named = await run('explain', '--postman', postman);
+    expect(named.out).toContain('Folder / Create');
+    expect(named.out).toContain('{"name":"x"}');
+    expect((await run('explain', '--log', file('l.ndjson', log(20)))).out).toContain('order_floor_plan');
+    expect((await run('explain', '--har', har, '--postman', postman)).code).toBe(2);
+  });
+});
+
+describe('replay', () => {
+  it('holds a change of rules against what was recorded', async () => {
+    const fixture = join(folder, 'fixture.ndjson');
+    const recorded = await run('replay', 'record', '--log', file('l.ndjson', log(200)), '--out', fixture);
+    expect(recorded.out).toMatch(/^\d+ requests, \d different ones/);
+    expect(await run('replay', 'check', fixture)).toMatchObject({ code: 0 });
+    const rules = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
+    const changed = file('rules.yaml', rules.replace('under: address', 'under: place'));
+    const { code, out } = await run('replay', 'check', fixture, '--rules', changed);
+    expect(code).toBe(1);
+    expect(out).toMatch(/\d+ of \d+ requests change at \/property\/address/);
+    expect(out).toMatch(/\d+ of \d+ requests change at \/property\/place/);
+    await run('replay', 'check', fixture, '--rules', changed, '--update');
+    expect(await run('replay', 'check', fixture, '--rules', changed)).toMatchObject({ code: 0 });
+    expect(await run('replay', 'check', file('broken', '{"a":1}\n'))).toMatchObject({ code: 2 });
+  });
+
+  it('records what a running gateway has kept', async () => {
+    const gateway = await inspected({ capture: 'bodies' });
+    await gateway.post('/clients', '{"data":{"name":"Jane"}}', { authorization: 'Bearer secret-key' });
+    const fixture = join(folder, 'fixture.ndjson');
+    expect((await run('replay', 'record', '--admin', gateway.adminOrigin, '--out', fixture)).out).toContain(
+      '1 requests, 1 different',
+    );
+    const text = readFileSync(fixture, 'utf8');
+    expect(text).toContain('Jane');
+    expect(text).not.toContain('secret-key');
+  });
+});
+
+describe('tail', () => {
+  it('shows a log for people, filtered, and lets nothing in it steer the terminal', async () => {
+    const evil = { ...sampleEntry(1, 0), path: '/api/v1/\u001B[2Jx' };
+    const path = file('l.ndjson', `${log(30)}${JSON.stringify(evil)}\n`);
+    const { out, code } = await run('tail', path, '--filter', 'op:order_floor_plan');
+    expect(code).toBe(0);
+    expect(out).toContain('property-address ×7');
+    expect(out).not.toContain('create_client');
+    expect(out).not.toContain('\u001B');
+    const json = await run('tail', path, '--filter', 'verdict:passed', '--format', 'json');
+    expect(
+      json.out
+        .trim()
+        .split('\n')
+        .every((line) => line.includes('"passed"')),
+    ).toBe(true);
+    expect(await run('tail', path, '--filter', 'colour:red')).toMatchObject({ code: 2 });
+  });
+
+  it('follows a file that grows, and one that was replaced', async () => {
+    const path = file('l.ndjson', log(1));
+    const tail = command(['tail', path, '--follow', '--format', 'json']);
+    await tail.until(/000000000000"/);
+    await appendFile(path, entryLine(sampleEntry(11, 0)));
+    await tail.until(/-00000000000b"/);
+    writeFileSync(path, entryLine(sampleEntry(12, 0)));
+    expect(await tail.until(/-00000000000c"/)).not.toBeNull();
+    await tail.stop();
+  });
+
+  it('follows a running gateway', async () => {
+    const gateway = await inspected();
+    const tail = command(['tail', '--admin', gateway.adminOrigin, '--filter', 'op:create_client']);
+    await tail.until(/verdict/);
+    for (let n = 0; n < 50 && !tail.stdout().includes('create_client'); n += 1) {
+      await gateway.post('/clients', '{"data":{}}');
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      });
+    }
+    expect(tail.stdout()).toContain('create_client');
+    await tail.stop();
+  });
+});
