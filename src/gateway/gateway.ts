@@ -16,6 +16,7 @@ import { type Failure, failure } from './failure.ts';
 import type { InForce } from './in-force.ts';
 import type { Origin } from './origin.ts';
 import { Pass } from './pass.ts';
+import { RateShield } from './rate-shield.ts';
 import { RolloutControl } from './rollout-control.ts';
 import type { Upstream } from './upstream.ts';
 import { startV1 } from './v1-route.ts';
@@ -88,6 +89,7 @@ export class Gateway {
   readonly rollout: RolloutControl;
   /** What shadowed reads found. */
   readonly comparisons = new Comparisons();
+  readonly shield: RateShield;
   /** Lists the names in a body, for the attribute census. */
   readonly attributeNames = new AttributeNames();
   readonly answerRules = new AnswerRulesInForce();
@@ -103,6 +105,7 @@ export class Gateway {
     this.breaker = new CircuitBreaker({ failures, openMs, now });
     this.v2 = { version: 'v2', upstream, breaker: this.breaker, path, host };
     this.v1 = v1 && { version: 'v1', breaker: new CircuitBreaker({ failures, openMs, now }), ...v1 };
+    this.shield = new RateShield(parts);
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, told: () => {} });
   }
 

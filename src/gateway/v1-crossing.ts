@@ -15,15 +15,17 @@ import type { Arrival } from './arrival.ts';
 import { Crossing } from './crossing.ts';
 import type { Decoded, Gateway } from './gateway.ts';
 import type { Retired } from './retirement.ts';
+import type { HeldRequest } from './rate-shield.ts';
 import { isInScope } from './scope.ts';
 import { setField } from './set-field.ts';
 import { isRequestId, newTrace } from './trace-context.ts';
 import { turnBack } from './turn-back.ts';
 import type { UpstreamReceiver } from './upstream.ts';
 import { isFailed, type V1Way } from './v1-way.ts';
+import { WaitTold } from './wait-told.ts';
 
 /** A V1 exchange: its answer is one that a V1 client can read (rewriting contract §4). */
-export class V1Crossing extends Crossing implements AnswerOwner {
+export class V1Crossing extends Crossing implements AnswerOwner, HeldRequest {
   protected readonly target: Target;
   protected readonly operation: Operation | undefined;
   protected readonly way: V1Way | undefined;
@@ -31,6 +33,7 @@ export class V1Crossing extends Crossing implements AnswerOwner {
   protected readonly bodyLimit: number;
   private readonly answerRules: AnswerRules;
   private readonly answerPlan: ResponsePlan;
+  private wait: WaitTold | undefined = undefined;
 
   constructor(gateway: Gateway, arrival: Arrival, target: Target, way?: V1Way) {
     super(gateway, arrival, 'migrate');
@@ -52,6 +55,31 @@ export class V1Crossing extends Crossing implements AnswerOwner {
     const failed = choice?.canary === undefined ? undefined : isFailed(this.facts, status);
     if (choice !== undefined && this.facts.attempts > 0) this.gateway.rollout.requests[choice.lane] += 1;
     if (choice !== undefined && failed !== undefined) this.gateway.rollout.count(choice, failed);
+  }
+
+  /** It is its turn by the rate limit of the service; `heldMs` is how long it waited. */
+  release(heldMs: number): void {
+    if (heldMs > 0) this.facts.heldMs = heldMs;
+    this.attempt(() => this.start());
+  }
+
+  override head(status: number, reason: string, headers: HeaderList): void {
+    const isShielded = this.inForce.ruleBook.rollout?.shield !== undefined;
+    if (status === 429 && isShielded) this.wait = new WaitTold(headers, this.gateway.parts.time());
+    super.head(status, reason, headers);
+  }
+
+  override data(chunk: Uint8Array): void {
+    this.wait?.data(chunk);
+    super.data(chunk);
+  }
+
+  override end(trailers: HeaderList): void {
+    const { wait, way } = this;
+    if (wait !== undefined && way?.sender.client !== undefined && this.origin.version === 'v2') {
+      this.gateway.shield.block(way.sender.client, wait.seconds ?? 0);
+    }
+    super.end(trailers);
   }
 
   /** Refuses the request because V1 comes to its end. */

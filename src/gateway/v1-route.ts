@@ -1,4 +1,5 @@
 import type { Target } from '../http/target.ts';
+import type { Shield } from '../rules/rollout.ts';
 import type { Arrival } from './arrival.ts';
 import { failure } from './failure.ts';
 import type { Gateway } from './gateway.ts';
@@ -41,7 +42,18 @@ function route(gateway: Gateway, arrival: Arrival, target: Target, client: strin
   if (refusal !== undefined) crossing.attempt(() => crossing.retire(refusal));
   // Such modes are refused at the start and on reload: whoever meant V1 must not get V2 instead.
   else if (choice.lane === 'v1' && gateway.v1 === undefined) crossing.refuse(failure('no-v1-origin'));
-  else begin(crossing);
+  else hold(gateway, crossing, ruleBook.rollout?.shield, choice.lane === 'v2' ? client : undefined);
+}
+
+/** Begins the exchange when the rate limit of the service has room for the client. */
+function hold(
+  gateway: Gateway,
+  crossing: V1Crossing,
+  shield: Shield | undefined,
+  client: string | undefined,
+): void {
+  if (shield === undefined || client === undefined) begin(crossing);
+  else crossing.attempt(() => gateway.shield.admit(shield, client, crossing));
 }
 
 function crossingOf(

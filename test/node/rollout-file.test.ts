@@ -123,4 +123,5 @@ test('the lock of a process that died is taken over', async () => {
   control.command({ mode: { mode: 'observe' } });
   await until(() => existsSync(path));
   await until(() => !existsSync(`${path}.lock`));
+  expect(readFileSync(path, 'utf8')).toContain('"observe"');
 });
