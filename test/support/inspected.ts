@@ -1,4 +1,5 @@
 import { readSettings } from '../../src/gateway/read-settings.ts';
+import type { PageFile } from '../../src/inspector/api.ts';
 import { createOperators, type Operators } from '../../src/node/operators.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
 import { gatewayFor, type TestGateway } from './gateway.ts';
@@ -19,6 +20,8 @@ export interface Inspected extends TestGateway {
 export async function inspected(
   flags: Readonly<Record<string, string>> = {},
   answer = '{"data":{"id":"id-of-an-order"}}',
+  page: () => ReadonlyMap<string, PageFile> = () =>
+    new Map([['/', { mediaType: 'text/html', body: '<!doctype html>' }]]),
 ): Promise<Inspected> {
   const server = await rawServer((socket) => {
     socket.write(
@@ -37,7 +40,7 @@ export async function inspected(
     origin: server.origin,
     gatewayOrigin: () => gateway.origin,
     version: '0.0.0-test',
-    page: () => new Map([['/', { mediaType: 'text/html', body: '<!doctype html>' }]]),
+    page,
   });
   const gateway: TestGateway = await gatewayFor(server.origin, {
     flags,

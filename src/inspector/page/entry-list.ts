@@ -9,6 +9,8 @@ import type { HueOf } from './hues.ts';
 export interface EntryListProps {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
+  /** True while rows arrive: then the list is at its top. */
+  readonly isLive: boolean;
   readonly active: number | undefined;
   readonly open: number | undefined;
   readonly hueOf: HueOf;
@@ -32,11 +34,14 @@ const SPARE = 8;
 
 /** The exchanges as a grid, of which only the rows in sight are in the document. */
 export function EntryList(props: EntryListProps): VNode {
-  const { rows, active, open, hueOf, onOpen, onLeaveTop, onNearEnd, empty } = props;
+  const { rows, isLive, active, open, hueOf, onOpen, onLeaveTop, onNearEnd, empty } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const sheet = useRef<HTMLDivElement>(null);
   const [{ top, height, rowHeight }, setWindow] = useState(START);
   useMeasured(scroller, sheet, setWindow);
+  useLayoutEffect(() => {
+    if (isLive) scroller.current?.scrollTo(0, 0);
+  }, [isLive]);
   useAnchor(scroller, rows, rowHeight);
   useEffect(() => bringIntoSight(scroller.current, rows, active, rowHeight), [active]);
   const first = Math.max(0, Math.floor(top / rowHeight) - SPARE);

@@ -59,6 +59,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
         { class: 'list-box' },
         part(EntryList, {
           rows: view.rows,
+          isLive: !view.held,
           active,
           open,
           hueOf,

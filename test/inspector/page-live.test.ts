@@ -1,0 +1,56 @@
+import type { Page } from 'playwright-core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadInspectorPage } from '../../src/node/inspector-assets.ts';
+import { type Browser, startBrowser } from '../support/browser.ts';
+import { inspected } from '../support/inspected.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+
+let browser: Browser;
+
+beforeEach(async () => {
+  browser = await startBrowser();
+}, 60_000);
+
+afterEach(() => browser.close());
+
+describe('at 1,000 exchanges a second', () => {
+  it('draws a sample and says so, and every one of them once it is paused', async () => {
+    const { operators, adminOrigin } = await inspected({}, '{"data":{}}', loadInspectorPage);
+    const began = Date.now();
+    let made = 0;
+    const timer = setInterval(() => {
+      for (; made < Date.now() - began; made += 1) {
+        operators.observer.observe(sampleEntry(made, Date.now()));
+      }
+    }, 20);
+    try {
+      const { page, complaints } = await browser.open(adminOrigin);
+      await page.getByText(/^showing 1 of 1[0-9]$/).waitFor();
+      expect(await page.locator('.entry').count()).toBeLessThan(60);
+      await page.keyboard.press('p');
+      await page.getByRole('button', { name: /Go live.*[1-9][0-9,]* new/ }).waitFor();
+      await expect.poll(async () => isRun(await seqs(page))).toBe(true);
+      await page.evaluate('document.getElementById("entries").scrollTo(0, 1e6)');
+      await expect.poll(async () => (await seqs(page)).length).toBeGreaterThan(10);
+      await expect
+        .poll(async () => Number(await page.getByRole('grid').getAttribute('aria-rowcount')))
+        .toBeGreaterThan(300);
+      expect(isRun(await seqs(page))).toBe(true);
+      await page.keyboard.press('p');
+      await page.getByText(/^showing 1 of/).waitFor();
+      expect(complaints).toEqual([]);
+    } finally {
+      clearInterval(timer);
+    }
+  });
+});
+
+async function seqs(page: Page): Promise<readonly number[]> {
+  const ids: string[] = await page.evaluate('[...document.querySelectorAll(".entry")].map((row) => row.id)');
+  return ids.map((id) => Number(id.slice('entry-'.length))).toSorted((one, other) => other - one);
+}
+
+/** True when no number is left out. */
+function isRun(numbers: readonly number[]): boolean {
+  return numbers.every((number, index) => index === 0 || numbers[index - 1] === number + 1);
+}
