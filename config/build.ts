@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,10 @@ import { pageFiles } from '../src/inspector/page-files.ts';
 // `npm run build`: modules without types into dist/, with declarations, and the sources that the inspector page is made of.
 const from = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
-rmSync(from('dist'), { recursive: true, force: true });
+mkdirSync(from('dist'), { recursive: true });
+// The rule book of the worker is Wrangler's build's, which may run at the same time.
+for (const name of readdirSync(from('dist')).filter((entry) => entry !== 'edge'))
+  rmSync(from(`dist/${name}`), { recursive: true });
 execFileSync(
   process.execPath,
   [from('node_modules/typescript/bin/tsc'), '-p', from('config/tsconfig.build.json')],
@@ -19,12 +22,19 @@ execFileSync(
 pageFiles({
   read: (path) => {
     const source = readFileSync(from(`src/${path}`), 'utf8');
-    mkdirSync(dirname(from(`dist/${path}`)), { recursive: true });
+    const target = from(`dist/page/${path}`);
+    mkdirSync(dirname(target), { recursive: true });
     // Without types already: Bun, for one, could not take them off when the page is opened.
-    writeFileSync(from(`dist/${path}`), path.endsWith('.ts') ? stripTypeScriptTypes(source) : source);
+    writeFileSync(target, path.endsWith('.ts') ? stripTypeScriptTypes(source) : source);
     return source;
   },
   stripTypes: (source) => source,
   readLibrary: () => '',
 });
+for (const name of readdirSync(from('dist'), { recursive: true, encoding: 'utf8' })) {
+  if (!name.endsWith('.d.ts')) continue;
+  // The compiler leaves these as they are, and not every tool takes .ts for .d.ts.
+  const text = readFileSync(from(`dist/${name}`), 'utf8');
+  writeFileSync(from(`dist/${name}`), text.replaceAll(/((?:from|import\() *'\.[^']+)\.ts'/g, "$1.js'"));
+}
 chmodSync(from('dist/cli/main.js'), 0o755);

@@ -1,12 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import type { PageFile } from '../inspector/api.ts';
 import { pageFiles } from '../inspector/page-files.ts';
 
 /** Reads the inspector page from the sources as installed: about 40 small files, some 60 ms. Throws when one is missing. */
 export function loadInspectorPage(): ReadonlyMap<string, PageFile> {
+  // In what is built they lie apart, or a compiler would take them for the types of the modules beside them.
+  const built = new URL('../page/', import.meta.url);
+  const sources = existsSync(built) ? built : new URL('../', import.meta.url);
   return pageFiles({
-    read: (path) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8'),
+    read: (path) => readFileSync(new URL(path, sources), 'utf8'),
     stripTypes: (source) => withoutWarning(() => stripTypes(source)),
     readLibrary: (name) => readFileSync(new URL(import.meta.resolve(name)), 'utf8'),
   });

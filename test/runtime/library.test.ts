@@ -1,0 +1,131 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { formatMessage } from 'publint/utils';
+import { publint } from 'publint';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { done, packed, run } from '../support/installed-package.ts';
+import { exchange } from '../support/raw-client.ts';
+import { bundleWorker, startWorkerd } from '../support/workerd.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const tool = (path: string): string => join(root, 'node_modules', path);
+
+let tarball = '';
+let folder = '';
+
+/** A folder with nothing but the package, installed as its users do. */
+beforeAll(async () => {
+  tarball = await packed();
+  folder = mkdtempSync(join(tmpdir(), 'library-'));
+  writeFileSync(join(folder, 'package.json'), '{"name":"user","private":true,"type":"module"}');
+  await done('npm', ['install', '--prefer-offline', '--ignore-scripts', tarball], folder);
+}, 120_000);
+
+test('publint has nothing to say', async () => {
+  const buffer = readFileSync(tarball);
+  const body = buffer.buffer.slice(buffer.byteOffset, buffer.byteOffset + buffer.length);
+  const { messages, pkg } = await publint({ pack: { tarball: body }, strict: true });
+  expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+});
+
+/** What the README shows: a rule book and a body, without a gateway. */
+const rewriting = `
+import { readRuleBook } from 'capture-gateway/rules/read-rule-book';
+import { OperationTable } from 'capture-gateway/rules/operation-table';
+import { compilePlans } from 'capture-gateway/rewrite/plan';
+
+const text = \`
+version: 2025-01-01
+operations: { create_client: POST /clients }
+changes:
+  - { id: body-wrapper, summary: No wrapper., on: every, request: [{ unwrap: data }] }
+\`;
+
+export async function rewritten(body: string): Promise<string> {
+  const reading = await readRuleBook(text, 'rules.yaml');
+  if (!reading.ok) throw new Error(reading.faults.map((fault) => fault.message).join());
+  const { ruleBook } = reading;
+  const operation = new OperationTable(ruleBook.operations).match('POST', '/clients');
+  const outcome = compilePlans(ruleBook).of(operation).rewrite(new TextEncoder().encode(body));
+  if (outcome.verdict === 'refused') return outcome.refusal.code;
+  return new TextDecoder().decode(outcome.body);
+}
+`;
+
+describe('json/, rules/ and rewrite/ in a clean folder', () => {
+  beforeAll(() => {
+    writeFileSync(join(folder, 'rewriting.ts'), rewriting);
+  });
+
+  test('have types that a strict user can compile against', async () => {
+    const options = [
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2024',
+      '--exactOptionalPropertyTypes',
+    ];
+    const compiled = await run(
+      process.execPath,
+      [tool('typescript/bin/tsc'), '--ignoreConfig', '--types', '', ...options, 'rewriting.ts'],
+      folder,
+    );
+    expect(compiled).toMatchObject({ code: 0, stdout: '' });
+    expect(readFileSync(join(folder, 'rewriting.js'), 'utf8')).toContain('capture-gateway/rewrite/plan');
+  });
+
+  test('run on Node', async () => {
+    writeFileSync(
+      join(folder, 'on-node.ts'),
+      `import { rewritten } from './rewriting.ts';\nconsole.log(await rewritten('{"data":{"n":1.0}}'), await rewritten('{"data":'));`,
+    );
+    const { stdout } = await run(tool('node/bin/node'), ['on-node.ts'], folder);
+    expect(stdout).toBe('{"n":1.0} malformed-json\n');
+  });
+
+  test('run in workerd, in a worker of one’s own', async () => {
+    writeFileSync(
+      join(folder, 'main.ts'),
+      `import { rewritten } from './rewriting.ts';\nexport default { async fetch(request: Request) { return new Response(await rewritten(await request.text())); } };`,
+    );
+    writeFileSync(
+      join(folder, 'wrangler.jsonc'),
+      '{ "name": "own", "main": "main.ts", "compatibility_date": "2026-10-20" }',
+    );
+    const { file } = await bundleWorker(join(folder, 'wrangler.jsonc'));
+    const { port } = await startWorkerd(file, {});
+    const body = '{"data":{"n":1.0}}';
+    const answer = await exchange(
+      port,
+      `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    expect(answer.text).toMatch(/\r\n\r\n\{"n":1\.0\}$/);
+  });
+
+  test('show nothing of what is not theirs', async () => {
+    const { stderr } = await run(
+      tool('node/bin/node'),
+      ['--eval', `await import('capture-gateway/gateway/gateway')`],
+      folder,
+    );
+    expect(stderr).toContain('ERR_PACKAGE_PATH_NOT_EXPORTED');
+  });
+});
+
+describe('the command from the same package', () => {
+  test('runs by npx, in a folder without a rule book, and finds the one that ships', async () => {
+    const said = await run('npx', ['--no-install', 'capture-gateway', 'check'], folder);
+    expect(said.stderr + said.stdout).toMatch(/create_client/);
+    expect(said.code).toBe(0);
+  });
+
+  test('tells its version', async () => {
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    expect((await run('npx', ['--no-install', 'capture-gateway', '--version'], folder)).stdout.trim()).toBe(
+      version,
+    );
+  });
+});

@@ -1,0 +1,164 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { startReference } from '../../src/node/reference-server.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import type { RolloutRequest, RolloutView } from '../../src/rewrite-log/rollout-view.ts';
+import { faultyFront } from '../support/faulty-front.ts';
+import { spawnGateway } from '../support/spawn-gateway.ts';
+import { until } from '../support/until.ts';
+
+const clients = Array.from({ length: 60 }, (_, n) => `client-${n}`);
+
+/** A write that was sent: what it is called, who sent it, in which stage, and what came of it. */
+interface Write {
+  readonly name: string;
+  readonly stage: string;
+  readonly status: number;
+}
+
+async function reference(dialect: 'v1' | 'v2'): Promise<string> {
+  const running = await startReference({ dialects: [dialect] });
+  onTestFinished(() => running.close());
+  return running.origin;
+}
+
+/** The names of all clients that a service has stored. */
+async function stored(origin: string, version: 'v1' | 'v2'): Promise<string[]> {
+  const names: string[] = [];
+  for (let page = 1; ; page += 1) {
+    const answer = await fetch(`${origin}/api/${version}/clients?page=${page}&per_page=100`, {
+      headers: { authorization: 'Bearer k' },
+    });
+    const { data } = (await answer.json()) as { readonly data: readonly { readonly name: string }[] };
+    if (data.length === 0) return names;
+    names.push(...data.map(({ name }) => name));
+  }
+}
+
+test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: under load, each write at one origin', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'run-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [v1, v2] = [await reference('v1'), await reference('v2')];
+  const front = await faultyFront(v2);
+  const log = join(folder, 'rewrite.log');
+  const gateway = await spawnGateway({
+    upstream: front.origin,
+    'v1-upstream': v1,
+    'client-secret': 'the secret of this run',
+    'rollout-file': join(folder, 'rollout.json'),
+    'log-file': log,
+  });
+  const origin = `http://127.0.0.1:${gateway.port}`;
+  const admin = `http://127.0.0.1:${gateway.adminPort}/rollout`;
+  const view = async (): Promise<RolloutView> => (await (await fetch(admin)).json()) as RolloutView;
+  const choose = async (request: RolloutRequest): Promise<void> => {
+    const body = JSON.stringify(request);
+    const answer = await fetch(admin, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    expect(answer.status).toBe(200);
+  };
+
+  const writes: Write[] = [];
+  let stage = 'observe';
+  let isLoaded = true;
+  const write = async (client: string, number: number): Promise<void> => {
+    const name = `${client}/${number}`;
+    const began = stage;
+    const answer = await fetch(`${origin}/api/v1/clients`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${client}`,
+        'content-type': 'application/json',
+        'x-request-id': name,
+      },
+      body: JSON.stringify({ data: { name } }),
+    });
+    await answer.arrayBuffer();
+    writes.push({ name, stage: began, status: answer.status });
+  };
+  const load = Promise.all(
+    Array.from({ length: 12 }, async (_, worker) => {
+      for (let number = 0; isLoaded; number += 1) {
+        const client = clients[(worker + number * 12) % clients.length] ?? '';
+        await write(client, worker * 1_000_000 + number);
+      }
+    }),
+  );
+  const reached = (count: number): Promise<void> => {
+    const from = writes.length;
+    return until(() => writes.length >= from + count);
+  };
+
+  await choose({ mode: 'observe' });
+  await reached(200);
+  await choose({ mode: 'canary', share: 10 });
+  stage = 'canary 10';
+  await reached(300);
+  await choose({ mode: 'canary', share: 50 });
+  stage = 'canary 50';
+  await reached(300);
+  front.faulty = true;
+  await until(() => gateway.stderr().includes('rolled back'));
+  stage = 'rolled back';
+  await reached(200);
+  expect((await view()).default).toEqual({ mode: 'observe', from: 'roll-back' });
+  expect(gateway.stderr()).toMatch(
+    /rollout: canary of 50 % rolled back to observe: \d+ of \d+ migrated requests failed, 0 of \d+ on V1/,
+  );
+  front.faulty = false;
+  await reached(100);
+  // Nobody acted, so it stays.
+  expect((await view()).default.mode).toBe('observe');
+  await choose({ mode: 'canary', share: 50 });
+  stage = 'canary 50 again';
+  await reached(200);
+  await choose({ mode: 'migrate' });
+  stage = 'migrate';
+  await reached(200);
+  isLoaded = false;
+  await load;
+  gateway.child.kill('SIGTERM');
+  expect((await gateway.exit()).code).toBe(0);
+
+  const atV1 = await stored(v1, 'v1');
+  const atV2 = await stored(v2, 'v2');
+  const acknowledged = writes.filter(({ status }) => status === 201).map(({ name }) => name);
+  expect([...atV1, ...atV2].toSorted()).toEqual(acknowledged.toSorted());
+  expect(new Set([...atV1, ...atV2]).size).toBe(atV1.length + atV2.length);
+  expect(atV2.length).toBeGreaterThan(200);
+  expect(writes.filter(({ status }) => status !== 201).every(({ status }) => status === 500)).toBe(true);
+
+  const entries = readFileSync(log, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Entry);
+  expect(entries).toHaveLength(writes.length);
+  expect(
+    entries.filter((entry) => entry.origin === 'v1').every((entry) => entry.would?.verdict === 'rewritten'),
+  ).toBe(true);
+  const stageOf = new Map(writes.map((each) => [each.name, each.stage]));
+  const moves = new Map<string, { lane: string; count: number }>();
+  for (const entry of entries.toSorted((one, other) => one.time.localeCompare(other.time))) {
+    const key = `${entry.client ?? ''} ${stageOf.get(entry.requestId) ?? ''}`;
+    const lane = entry.origin ?? 'v2';
+    const known = moves.get(key);
+    if (known === undefined) moves.set(key, { lane, count: 0 });
+    else if (known.lane !== lane) moves.set(key, { lane, count: known.count + 1 });
+  }
+  // A stage ends while requests are under way: a client moves once then, and never back.
+  expect([...moves.values()].every(({ count }) => count <= 1)).toBe(true);
+  const movedIn = (name: string): number =>
+    new Set(
+      entries
+        .filter((entry) => stageOf.get(entry.requestId) === name && entry.origin === undefined)
+        .map(({ client }) => client),
+    ).size;
+  expect(movedIn('canary 10')).toBeGreaterThan(0);
+  expect(movedIn('canary 10')).toBeLessThan(movedIn('canary 50'));
+  expect(movedIn('migrate')).toBe(clients.length);
+}, 60_000);
