@@ -25,7 +25,7 @@ import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
 export type { Census, CensusRow } from '../rewrite-log/census.ts';
 export type { HistoryMinute, Quantiles } from '../rewrite-log/history.ts';
 export type { Entry } from '../rewrite-log/entry.ts';
-export type { ClientClass, ClientReport, Usage } from '../rewrite-log/client-report.ts';
+export type { ClientReport } from '../rewrite-log/client-report.ts';
 export type { Report, ReportDay } from '../rewrite-log/report.ts';
 
 /** An entry with its place in this run of the gateway: 1, 2, 3, … */

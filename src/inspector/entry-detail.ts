@@ -1,4 +1,4 @@
-import type { KeptAnswer, KeptBody, KeptExchange, KeptHead } from '../rewrite-log/capture.ts';
+import type { KeptAnswer, KeptBody, KeptExchange, KeptHead } from '../rewrite-log/kept-exchange.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { Rewrite } from '../rewrite/rewrite.ts';
 import type { AnswerView, BodyView, EntryDetail, NumberedEntry, RequestView } from './api.ts';

@@ -1,5 +1,5 @@
 import { applyEdits, type Edit } from '../json/edit.ts';
-import type { JsonWalker, WalkedNode } from './json-walk.ts';
+import type { JsonWalker, WalkedNode, WalkVisitor } from './json-walk.ts';
 
 const ascii = new TextEncoder();
 
@@ -16,12 +16,13 @@ const TYPES = {
  */
 export function bodyStructure(walker: JsonWalker, body: Uint8Array): Uint8Array | undefined {
   const edits: Edit[] = [];
-  const isJson = walker.walk(body, {
+  const visitor: WalkVisitor = {
     enter: (node) => {
       const type = typeOf(node, body);
       if (type !== undefined) edits.push({ start: node.start, end: node.end, insert: type });
     },
-  });
+  };
+  const isJson = walker.walk(body, visitor, false);
   return isJson ? applyEdits(body, edits) : undefined;
 }
 

@@ -1,7 +1,8 @@
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import { bodyStructure } from './body-structure.ts';
 import { JsonWalker } from './json-walk.ts';
-import { maskHeaders, maskQuerySecrets, type ShownHeader } from './mask-headers.ts';
+import type { KeptAnswer, KeptBody, KeptExchange, KeptHead } from './kept-exchange.ts';
+import { maskHeaders, maskQuerySecrets } from './mask-headers.ts';
 import type { Material, ObservedAnswer, ObservedBody, ObservedHead, Wanted } from './observer.ts';
 import { redactTarget } from './redact-target.ts';
 import { ValueMasks } from './value-masks.ts';
@@ -19,41 +20,6 @@ export interface CaptureOptions {
   readonly bodyLimit: number;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
-}
-
-/** A body as it is kept: masked already, so that what must not be shown is not in memory either. */
-export interface KeptBody {
-  readonly state: 'values' | 'structure' | 'withheld' | 'none';
-  readonly bytes?: Uint8Array;
-  /** Why it is withheld: a sentence. */
-  readonly note?: string;
-}
-
-/** The head of a request as it is kept. */
-export interface KeptHead {
-  readonly method: string;
-  readonly target: string;
-  readonly headers: readonly ShownHeader[];
-}
-
-/** An answer as it is kept. */
-export interface KeptAnswer {
-  readonly status: number;
-  /** Of the body as far as it was seen, before masking. */
-  readonly bodyBytes: number;
-  readonly headers: readonly ShownHeader[];
-  readonly body: KeptBody;
-}
-
-/**
- * What is kept of one exchange. The V2 body is not: the plan makes it again from the V1 body, masked or not, whenever somebody
- * looks.
- */
-export interface KeptExchange {
-  readonly v1Request: KeptHead & { readonly body: KeptBody };
-  readonly v2Request?: KeptHead;
-  readonly v2Answer?: KeptAnswer;
-  readonly clientAnswer?: KeptAnswer;
 }
 
 /** Keeps what the inspector shows of recent exchanges, bounded by number and by bytes; the oldest go first. */
@@ -91,14 +57,20 @@ export class Capture {
   /** Keeps what may be kept of an exchange; its material is not referred to afterwards. */
   keep(seq: number, material: Material, records: readonly EditRecord[]): void {
     const { v1Request, v2Request, v2Answer, clientAnswer } = material;
+    const told = v2Answer === undefined ? undefined : this.#answer(v2Answer);
+    // Most answers cross unchanged, in the same memory: what was made of one side holds for the other.
+    const isSame =
+      told !== undefined && clientAnswer?.body !== undefined && clientAnswer.body === v2Answer?.body;
     const exchange: KeptExchange = {
       v1Request: {
         ...this.#head(v1Request),
         body: this.#body(v1Request, (body) => this.#masks.ofRequest(this.#walker, body, records)),
       },
       ...(v2Request === undefined ? {} : { v2Request: this.#head(v2Request) }),
-      ...(v2Answer === undefined ? {} : { v2Answer: this.#answer(v2Answer) }),
-      ...(clientAnswer === undefined ? {} : { clientAnswer: this.#answer(clientAnswer) }),
+      ...(told === undefined ? {} : { v2Answer: told }),
+      ...(clientAnswer === undefined
+        ? {}
+        : { clientAnswer: this.#answer(clientAnswer, isSame ? told.body : undefined) }),
     };
     const bytes = sizeOf(exchange);
     if (bytes > this.options.maxBytes) return;
@@ -138,14 +110,13 @@ export class Capture {
     };
   }
 
-  #answer(answer: ObservedAnswer): KeptAnswer {
+  #answer(answer: ObservedAnswer, made?: KeptBody): KeptAnswer {
+    const seen: ObservedBody = isEncoded(answer) ? { withheld: 'encoded' } : answer;
     return {
       status: answer.status,
       bodyBytes: answer.body?.length ?? 0,
       headers: maskHeaders(answer.headers, this.options.mode === 'bodies'),
-      body: this.#body(isEncoded(answer) ? { withheld: 'encoded' } : answer, (body) =>
-        this.#masks.ofAnswer(this.#walker, body),
-      ),
+      body: made ?? this.#body(seen, (body) => this.#masks.ofAnswer(this.#walker, body)),
     };
   }
 

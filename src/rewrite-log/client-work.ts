@@ -15,6 +15,7 @@ export class EditSummaries {
   readonly #known = new WeakMap<readonly EditRecord[], EditSummary>();
 
   of(edits: readonly EditRecord[]): EditSummary {
+    if (edits.length === 0) return NOTHING;
     const known = this.#known.get(edits);
     if (known !== undefined) return known;
     const summary = summarise(edits);
@@ -22,6 +23,8 @@ export class EditSummaries {
     return summary;
   }
 }
+
+const NOTHING: EditSummary = { work: 'url-only', changes: [] };
 
 function summarise(edits: readonly EditRecord[]): EditSummary {
   const rules = new Map<string, Set<string>>();

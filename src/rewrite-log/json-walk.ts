@@ -28,20 +28,25 @@ const DEPTH = 512;
 export class JsonWalker {
   readonly #scanner = new Scanner({ depth: DEPTH, record: DEPTH });
 
-  /** Visits every value of `bytes`; returns false, having visited none, when they are not JSON or are too deep. */
-  walk(bytes: Uint8Array, visitor: WalkVisitor): boolean {
+  /**
+   * Visits every value of `bytes`; returns false, having visited none, when they are not JSON or are too deep. Without `names`,
+   * which cost most of the walk, paths are empty.
+   */
+  walk(bytes: Uint8Array, visitor: WalkVisitor, names = true): boolean {
     const from = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
     if (bytes.length === 0 || this.#scanner.scan(bytes, from) !== undefined) return false;
-    visit(bytes, this.#scanner.tape, 0, [], true, visitor);
+    visit(bytes, this.#scanner.tape, 0, names ? [] : undefined, true, visitor);
     return true;
   }
 }
+
+const NO_PATH: readonly (string | number)[] = [];
 
 function visit(
   bytes: Uint8Array,
   tape: Tape,
   at: number,
-  path: (string | number)[],
+  path: (string | number)[] | undefined,
   first: boolean,
   visitor: WalkVisitor,
 ): void {
@@ -52,16 +57,16 @@ function visit(
     keyEnd: tape.keyEnd(at),
     start: tape.start(at),
     end: tape.end(at),
-    path,
+    path: path ?? NO_PATH,
     first,
   };
   visitor.enter(node);
   if (kind !== OBJECT && kind !== ARRAY) return;
   let child = tape.firstChild(at);
   for (let index = 0; child !== 0; index += 1) {
-    path.push(kind === OBJECT ? memberName(bytes, tape, child) : index);
+    path?.push(kind === OBJECT ? memberName(bytes, tape, child) : index);
     visit(bytes, tape, child, path, index === 0, visitor);
-    path.pop();
+    path?.pop();
     child = tape.next(child);
   }
   visitor.leave?.(node);
