@@ -7,6 +7,7 @@ import type { LifeCycle } from '../node/life-cycle.ts';
 import { loadInspectorPage } from '../node/inspector-assets.ts';
 import { type LogSink, openLogSink } from '../node/log-sink.ts';
 import { type OpenRollout, openRollout } from '../node/open-rollout.ts';
+import { openTraces, type Traces } from '../node/open-traces.ts';
 import { adminFault, createOperators } from '../node/operators.ts';
 import { ReferenceFault, type RunningReference, startReference } from '../node/reference-server.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
@@ -69,6 +70,7 @@ export async function startServing(
     embedded = settings.get(table.upstream) === undefined ? await embed(settings, tell) : undefined;
     const secret = settings.get(table.clientSecret);
     const origin = originOf(settings, embedded);
+    const traces = await openTraces(environment, packageVersion(), (trouble) => tell(`traces: ${trouble}.`));
     const operators = createOperators({
       settings,
       ruleBooks,
@@ -78,6 +80,7 @@ export async function startServing(
       gatewayOrigin: () => running.origin,
       version: packageVersion(),
       page: once(loadInspectorPage),
+      also: traces === undefined ? undefined : (entry) => traces.observe(entry),
     });
     const running: RunningGateway = await startGateway({
       settings,
@@ -95,7 +98,18 @@ export async function startServing(
         tell(`bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
     });
     tell(banner({ running, settings, ruleBooks, rulesPath: path, embedded: embedded?.origin }));
-    const life = lifeOf({ running, settings, ruleBooks, sink, people, tell, embedded, path, rollout });
+    const life = lifeOf({
+      running,
+      settings,
+      ruleBooks,
+      sink,
+      people,
+      tell,
+      embedded,
+      path,
+      rollout,
+      traces,
+    });
     return { running, settings, ruleBooks, life, tell };
   } catch (error) {
     await embedded?.close();
@@ -167,6 +181,7 @@ interface Parts {
   readonly embedded: RunningReference | undefined;
   readonly path: string;
   readonly rollout: OpenRollout;
+  readonly traces: Traces | undefined;
 }
 
 /** Milliseconds kept back from the drain time for writing the log's rest. */
@@ -182,6 +197,7 @@ function lifeOf({
   embedded,
   path,
   rollout,
+  traces,
 }: Parts): LifeCycle {
   return {
     watched: [path],
@@ -201,7 +217,7 @@ function lifeOf({
     },
     flush: async () => {
       if (sink.dropped > 0) tell(`log: ${sink.dropped} lines were lost.`);
-      await Promise.all([sink.flush(flushTime), people.flush(flushTime)]);
+      await Promise.all([sink.flush(flushTime), people.flush(flushTime), traces?.close(flushTime)]);
     },
   };
 }
