@@ -4,15 +4,18 @@ import type { ListenAddress } from '../gateway/setting-kinds.ts';
 import { environmentName, settings, type Setting } from '../gateway/settings.ts';
 import { ReferenceFault, startReference } from '../node/reference-server.ts';
 
-/** Adds the command `reference`, which runs the V2 reference service alone until SIGTERM or SIGINT. */
+/** Adds the command `reference`, which runs the reference service alone until SIGTERM or SIGINT. */
 export function reference(program: Command): void {
   program
     .command('reference')
     .summary('run the V2 reference service alone')
-    .description('Runs the V2 service of the specification, small and real. Any API key is accepted.')
+    .description(
+      'Runs the service of the specification, small and real: V2, V1 or both. Any API key is accepted.',
+    )
     .addOption(option('listen', settings.referenceListen))
     .addOption(option('db', settings.referenceDb))
     .addOption(option('unknown', settings.referenceUnknown))
+    .addOption(option('dialect', settings.referenceDialect))
     .addOption(option('rate', settings.referenceRate))
     .action(async (texts: Readonly<Record<string, string | undefined>>) => {
       process.exitCode = await run(texts);
@@ -40,10 +43,12 @@ async function run(texts: Readonly<Record<string, string | undefined>>): Promise
   const db = read('db', settings.referenceDb);
   const unknown = read('unknown', settings.referenceUnknown);
   const rate = read('rate', settings.referenceRate);
+  const dialect = read('dialect', settings.referenceDialect);
+  const dialects = dialect === 'both' ? (['v1', 'v2'] as const) : [dialect];
   if (faults.length > 0) return fail(faults);
   try {
-    const running = await startReference({ listen, db, unknown, rate, report });
-    process.stderr.write(banner(running.origin, listen, { db, unknown, rate }));
+    const running = await startReference({ listen, db, unknown, rate, dialects, report });
+    process.stderr.write(banner(running.origin, listen, { db, unknown, rate, dialects }));
     await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     await running.close();
     return 0;
@@ -66,20 +71,22 @@ interface Facts {
   readonly db: string | undefined;
   readonly unknown: string;
   readonly rate: number;
+  readonly dialects: readonly string[];
 }
 
-function banner(origin: string, { host }: ListenAddress, { db, unknown, rate }: Facts): string {
+function banner(origin: string, { host }: ListenAddress, { db, unknown, rate, dialects }: Facts): string {
+  const [first = 'v2'] = dialects.toReversed();
   const loopback = ['127.0.0.1', '::1', 'localhost'].includes(host);
   return [
-    `V2 reference service on ${origin}`,
+    `${dialects.map((name) => name.toUpperCase()).join(' and ')} reference service on ${origin}`,
     `  data      ${db ?? 'in memory, gone when it stops'}`,
     `  unknown   attributes that V2 does not have are ${unknown === 'refuse' ? 'refused with 422' : 'stripped silently'}`,
     `  rate      ${rate === 0 ? 'no limit' : `${rate} requests a minute for each API key`}`,
-    `  API       ${origin}/api/v2/openapi.json`,
+    `  API       ${origin}/api/${first}/openapi.json`,
     ...(loopback ? [] : ['  careful   others can reach this address, and any API key is accepted']),
     '',
-    `curl ${origin}/api/v2/clients -H 'authorization: Bearer any-key' -H 'content-type: application/json' \\`,
-    `  -d '{"name":"Harbour Realty"}'`,
+    `curl ${origin}/api/${first}/clients -H 'authorization: Bearer any-key' -H 'content-type: application/json' \\`,
+    `  -d '${first === 'v1' ? '{"data":{"name":"Harbour Realty"}}' : '{"name":"Harbour Realty"}'}'`,
     '',
   ].join('\n');
 }

@@ -5,7 +5,7 @@ import { startServing } from './serving.ts';
 import { addSettings, flagsOf } from './setting-options.ts';
 
 /** Settings of other commands. */
-const elsewhere: ReadonlySet<string> = new Set(['reference-listen']);
+const elsewhere: ReadonlySet<string> = new Set(['reference-listen', 'reference-dialect']);
 
 /** Adds the command `serve`, which runs the gateway until SIGTERM or SIGINT. */
 export function serve(program: Command): void {

@@ -172,6 +172,12 @@ export const settings = {
     'refuse',
     'What the reference V2 does with unknown attributes.',
   ),
+  referenceDialect: given(
+    'reference-dialect',
+    choice('v2', 'v1', 'both'),
+    'v2',
+    'Which versions of the API `reference` speaks.',
+  ),
   referenceRate: given('reference-rate', count, '0', 'Requests a minute and key; 0 is no limit.'),
 } as const;
 

@@ -2,7 +2,7 @@ import type { DeclaredChange, DeclaredRule } from './declared-change.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { Operation } from './rule-book.ts';
 import type { SourceFault, SourcePath } from './rule-book-fault.ts';
-import type { RequestRuleName } from './rule.ts';
+import type { RequestRuleName, ResponseRule } from './rule.ts';
 
 /** What every single change must keep to; that rules fit each other is for the checks of stale rules. */
 export function checkChanges(
@@ -31,6 +31,7 @@ export function checkChanges(
     checkPolicies(declared, fault);
     for (const rule of declared.request) checkRule(change.id, rule, fault);
     for (const { rule, path: at } of declared.response) {
+      checkAnswerPath(change.id, rule, at, fault);
       if (rule.rule === 'alias' && rule.path.at(-1) === rule.as) {
         fault(
           [...at, 'as'],
@@ -40,6 +41,19 @@ export function checkChanges(
     }
   }
   return faults;
+}
+
+/** An answer that is an array is left alone, and a list that the gateway makes stands in one place. */
+function checkAnswerPath(change: string, rule: ResponseRule, at: SourcePath, fault: Report): void {
+  if (rule.rule === 'alias-errors') return;
+  if (rule.path[0] === '*') {
+    fault(
+      [...at, rule.rule],
+      `change "${change}": the path begins with *, but an answer that is an array is left alone; begin with a name`,
+    );
+  } else if (rule.rule === 'deprecations' && rule.path.includes('*')) {
+    fault([...at, rule.rule], `change "${change}": the list stands in one place; name it without *`);
+  }
 }
 
 type Report = (path: SourcePath, message: string, blame?: SourceFault['blame']) => void;

@@ -107,6 +107,15 @@ describe('faults: each names the thing, the value and the way out', () => {
   });
 });
 
+test.each([
+  ['{ alias: "*.x", as: y }', /begins with \*, but an answer that is an array is left alone/],
+  ['{ flatten: "*.x" }', /begins with \*/],
+  ['{ deprecations: "data.*.list" }', /the list stands in one place/],
+])('response rule %s is refused', async (rule, fault) => {
+  const faults = await faultsIn(withChanges(`- { id: c, summary: s, on: [g], response: [ ${rule} ] }`));
+  expect(faults).toEqual([expect.stringMatching(fault)]);
+});
+
 test('what the shipped rule book has commented out is sound', async () => {
   const text = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
   const at = text.indexOf('# The life of a migration');

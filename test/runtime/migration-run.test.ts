@@ -65,7 +65,7 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
 
   const writes: Write[] = [];
   let stage = 'observe';
-  let isLoaded = true;
+  const loading = { isOn: true };
   const write = async (client: string, number: number): Promise<void> => {
     const name = `${client}/${number}`;
     const began = stage;
@@ -83,7 +83,7 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   };
   const load = Promise.all(
     Array.from({ length: 12 }, async (_, worker) => {
-      for (let number = 0; isLoaded; number += 1) {
+      for (let number = 0; loading.isOn; number += 1) {
         const client = clients[(worker + number * 12) % clients.length] ?? '';
         await write(client, worker * 1_000_000 + number);
       }
@@ -120,7 +120,7 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   await choose({ mode: 'migrate' });
   stage = 'migrate';
   await reached(200);
-  isLoaded = false;
+  loading.isOn = false;
   await load;
   gateway.child.kill('SIGTERM');
   expect((await gateway.exit()).code).toBe(0);
