@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openTraces } from '../../src/node/open-traces.ts';
 import type { OtlpSpan } from '../../src/rewrite-log/spans.ts';
+import { command } from '../support/command.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { until } from '../support/until.ts';
 
@@ -79,6 +80,31 @@ describe('traces', () => {
     expect(
       await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x', OTEL_SDK_DISABLED: 'true' }, '1', () => {}),
     ).toBeUndefined();
+  });
+
+  it('of a served request reach the collector before the process ends', async () => {
+    const { url, posted } = await collector(200);
+    const served = command(
+      ['serve', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--log-level', 'silent'],
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_SERVICE_NAME: 'orders',
+      },
+    );
+    const [, origin = ''] = await served.until(/clients +(http\S+)/);
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const answer = await fetch(`${origin}/api/v1/heartbeat`, {
+      headers: { traceparent, authorization: 'Bearer k' },
+    });
+    await answer.arrayBuffer();
+    expect(await served.stop()).toBe(0);
+    const spans = posted.flatMap((post) => post.spans);
+    expect(spans).toHaveLength(2);
+    expect(spans[0]).toMatchObject({
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      parentSpanId: '00f067aa0ba902b7',
+    });
+    expect(JSON.stringify(posted[0]?.resource)).toContain('orders');
   });
 
   it('are lost, counted and told of once when the collector fails, and hold up nobody', async () => {
