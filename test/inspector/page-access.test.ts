@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Browser, startBrowser } from '../support/browser.ts';
 import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../support/inspected-gateway.ts';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 let browser: Browser;
 let gateway: InspectedGateway;
@@ -51,7 +48,7 @@ interface AxeResult {
 
 async function violations(page: Page): Promise<readonly string[]> {
   // The page's policy lets no foreign script in; the debugger does not ask it.
-  await page.evaluate(axe);
+  await page.evaluate(axe.source);
   const { violations: found }: AxeResult = await page.evaluate('axe.run()');
   return found.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`),

@@ -186,3 +186,42 @@ describe('what may be seen', () => {
     expect(text).toContain('Capturing bodies');
   });
 });
+
+describe('a gateway that goes away', () => {
+  it('is said to be gone, and the rows stay', async () => {
+    const passing = await inspectGateway();
+    try {
+      await passing.send('GET', '/api/v1/heartbeat');
+      const { page } = await browser.open(passing.adminOrigin);
+      await page.locator('.entry').first().waitFor();
+      await passing.stop();
+      await page.getByText('No answer', { exact: true }).waitFor();
+      expect(await page.locator('.entry').count()).toBe(1);
+    } finally {
+      await passing.stop();
+    }
+  });
+});
+
+describe('a gateway with a token', () => {
+  it('shows nothing until it is given, and keeps it out of the page', async () => {
+    const token = 'a-token-of-the-tests';
+    const guarded = await inspectGateway({}, { GATEWAY_ADMIN_TOKEN: token });
+    try {
+      await guarded.send('GET', '/api/v1/heartbeat');
+      const { page } = await browser.open(guarded.adminOrigin);
+      const field = page.getByLabel('Admin token');
+      await field.fill('a-wrong-token-of-the-tests');
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').filter({ hasText: 'This is not the token.' }).waitFor();
+      expect(await page.locator('.entry').count()).toBe(0);
+      await field.fill(token);
+      await page.keyboard.press('Enter');
+      await page.locator('.entry').first().waitFor();
+      expect(await page.content()).not.toContain(token);
+      expect(await page.evaluate('document.cookie + JSON.stringify(localStorage)')).not.toContain(token);
+    } finally {
+      await guarded.stop();
+    }
+  });
+});

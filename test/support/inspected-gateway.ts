@@ -15,6 +15,7 @@ export interface InspectedGateway {
 /** Starts `serve` on free ports. Whoever starts it stops it. */
 export async function inspectGateway(
   flags: Readonly<Record<string, string>> = {},
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<InspectedGateway> {
   const all = {
     listen: '127.0.0.1:0',
@@ -27,7 +28,7 @@ export async function inspectGateway(
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, ['src/cli/main.ts', 'serve', ...args], {
     cwd: root,
-    env: { PATH },
+    env: { PATH, ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let told = '';

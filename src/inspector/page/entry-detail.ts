@@ -8,8 +8,9 @@ import { el, part } from './element.ts';
 import { EntryFacts, EntryIds } from './entry-facts.ts';
 import { entryName } from './entry-words.ts';
 import type { HueOf } from './hues.ts';
-import { PERSPECTIVE_NAMES, PerspectiveView } from './perspective-view.ts';
-import { type Go, type Perspective, PERSPECTIVES } from './place.ts';
+import { PerspectiveTabs } from './perspective-tabs.ts';
+import { PerspectiveView } from './perspective-view.ts';
+import type { Go, Perspective } from './place.ts';
 import { VerdictBadge } from './verdict-badge.ts';
 
 /** What the detail of an exchange is drawn with. */
@@ -84,7 +85,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
           }),
         el('small', null, 'with $API_KEY in the place of the key'),
       ),
-    part(Tabs, { perspective, go }),
+    part(PerspectiveTabs, { perspective, go }),
     el(
       'div',
       {
@@ -99,44 +100,6 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
         : part(PerspectiveView, { detail, perspective }),
     ),
     part(EntryIds, { entry: detail.entry }),
-  );
-}
-
-/** Tabs as the ARIA practices want them: arrows go round, one of them is in the order of Tab. */
-function Tabs({ perspective, go }: { readonly perspective: Perspective; readonly go: Go }): VNode {
-  const step = (by: number): void => {
-    const next = PERSPECTIVES.at((PERSPECTIVES.indexOf(perspective) + by) % PERSPECTIVES.length) ?? 'diff';
-    go({ perspective: next }, 'replace');
-    document.getElementById(`tab-${next}`)?.focus();
-  };
-  return el(
-    'div',
-    {
-      class: 'tabs',
-      role: 'tablist',
-      'aria-label': 'Perspectives',
-      onKeyDown: (event) => {
-        if (event.key === 'ArrowRight') step(1);
-        if (event.key === 'ArrowLeft') step(-1);
-      },
-    },
-    PERSPECTIVES.map((name) =>
-      el(
-        'button',
-        {
-          key: name,
-          type: 'button',
-          role: 'tab',
-          id: `tab-${name}`,
-          class: 'tab',
-          'aria-selected': name === perspective,
-          'aria-controls': 'perspective',
-          tabIndex: name === perspective ? 0 : -1,
-          onClick: () => go({ perspective: name }, 'replace'),
-        },
-        PERSPECTIVE_NAMES[name],
-      ),
-    ),
   );
 }
 

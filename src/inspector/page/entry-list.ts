@@ -4,6 +4,7 @@ import type { NumberedEntry } from '../api.ts';
 import { el, part } from './element.ts';
 import { COLUMNS, EntryRow } from './entry-row.ts';
 import type { HueOf } from './hues.ts';
+import { type ListWindow, useAnchor, useMeasured } from './list-window.ts';
 
 /** What the list is drawn with. */
 export interface EntryListProps {
@@ -22,13 +23,7 @@ export interface EntryListProps {
   readonly onNearEnd: () => void;
 }
 
-interface Window {
-  readonly top: number;
-  readonly height: number;
-  readonly rowHeight: number;
-}
-
-const START: Window = { top: 0, height: 600, rowHeight: 36 };
+const START: ListWindow = { top: 0, height: 600, rowHeight: 36 };
 /** Rows drawn beyond what can be seen, on either side. */
 const SPARE = 8;
 
@@ -90,51 +85,6 @@ export function EntryList(props: EntryListProps): VNode {
     ),
     rows.length === 0 && el('p', { class: 'empty' }, empty),
   );
-}
-
-type ElementRef = { readonly current: HTMLDivElement | null };
-
-/** The height of rows follows the style sheet: two lines where the list is narrow, more where letters are larger. */
-function useMeasured(
-  scroller: ElementRef,
-  sheet: ElementRef,
-  set: (update: (before: Window) => Window) => void,
-): void {
-  useLayoutEffect(() => {
-    const measure = (): void => {
-      if (scroller.current === null || sheet.current === null) return;
-      const { clientHeight } = scroller.current;
-      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-      const rows = Number.parseFloat(getComputedStyle(sheet.current).getPropertyValue('--row-height'));
-      set((before) => ({ ...before, height: clientHeight, rowHeight: Math.round(rows * rem) }));
-    };
-    measure();
-    const observer = new ResizeObserver(measure);
-    if (scroller.current !== null) observer.observe(scroller.current);
-    return () => observer.disconnect();
-  }, []);
-}
-
-/** Keeps the row at the top of the sight where it is when rows are put in before it. */
-function useAnchor(scroller: ElementRef, rows: readonly NumberedEntry[], rowHeight: number): void {
-  const anchor = useRef<{ readonly seq: number; readonly offset: number } | undefined>(undefined);
-  useLayoutEffect(() => {
-    const { current } = scroller;
-    if (current === null) return undefined;
-    const { current: kept } = anchor;
-    if (kept !== undefined && current.scrollTop > 0) {
-      const index = rows.findIndex(({ seq }) => seq <= kept.seq);
-      if (index > 0) current.scrollTop = index * rowHeight + kept.offset;
-    }
-    const remember = (): void => {
-      const index = Math.floor(current.scrollTop / rowHeight);
-      const row = rows[index];
-      anchor.current = row && { seq: row.seq, offset: current.scrollTop - index * rowHeight };
-    };
-    remember();
-    current.addEventListener('scroll', remember);
-    return () => current.removeEventListener('scroll', remember);
-  }, [rows, rowHeight]);
 }
 
 function bringIntoSight(

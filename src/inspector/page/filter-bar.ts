@@ -2,7 +2,8 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Completion, completeFilter, type KnownValues } from '../../rewrite-log/filter-completion.ts';
 import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
-import { classes, el } from './element.ts';
+import { CompletionList } from './completion-list.ts';
+import { classes, el, part } from './element.ts';
 
 /** What the filter is drawn with. */
 export interface FilterBarProps {
@@ -115,40 +116,6 @@ export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
           '✕',
         ),
     el('p', { class: 'filter-fault', id: 'filter-fault' }, isTyping ? '' : (fault?.message ?? '')),
-    completions(options, chosen, accept),
-  );
-}
-
-function completions(
-  options: readonly Completion[],
-  chosen: number,
-  accept: (option: Completion) => void,
-): VNode {
-  return el(
-    'ul',
-    {
-      class: 'completions',
-      id: 'completions',
-      role: 'listbox',
-      'aria-label': 'Completions',
-      hidden: options.length === 0,
-    },
-    options.map((option, index) =>
-      el(
-        'li',
-        {
-          key: option.insert,
-          id: `completion-${index}`,
-          role: 'option',
-          class: classes(index === chosen && 'chosen'),
-          'aria-selected': index === chosen,
-          // The field must keep the focus, or the list is gone before the click arrives.
-          onMouseDown: (event) => event.preventDefault(),
-          onClick: () => accept(option),
-        },
-        el('code', null, option.insert.trim()),
-        el('span', null, option.help),
-      ),
-    ),
+    part(CompletionList, { options, chosen, accept }),
   );
 }

@@ -1,23 +1,8 @@
-import type { EntriesPage, NumberedEntry, State, StreamGap } from '../api.ts';
+import type { EntriesPage, NumberedEntry, State } from '../api.ts';
 import { asFailure, getJson, type AdminFailure } from './admin-client.ts';
+import { type LiveView, NOTHING_YET } from './live-view.ts';
+import { openEntryStream } from './entry-stream.ts';
 import { Sampler } from './sampler.ts';
-
-/** What the list draws and says. */
-export interface LiveView {
-  /** Newest first. */
-  readonly rows: readonly NumberedEntry[];
-  /** One of this many arriving entries is drawn. */
-  readonly stride: number;
-  /** True while the list stands still. */
-  readonly held: boolean;
-  /** Entries that arrived since then. */
-  readonly waiting: number;
-  readonly connection: 'connecting' | 'live' | 'lost';
-  readonly state: State | undefined;
-  readonly failure: AdminFailure | undefined;
-  /** True while the gateway still holds entries older than the last row. */
-  readonly hasOlder: boolean;
-}
 
 /** How often arrivals are drawn, in milliseconds. */
 const DRAW_EVERY = 250;
@@ -27,27 +12,15 @@ const ROWS_HELD = 10_000;
 const RETRY_AFTER = 3000;
 const PENDING_MOST = 20_000;
 
-/** What the list shows before anything is known. */
-export const NOTHING_YET: LiveView = {
-  rows: [],
-  stride: 1,
-  held: false,
-  waiting: 0,
-  connection: 'connecting',
-  state: undefined,
-  failure: undefined,
-  hasOlder: false,
-};
-
 /**
  * Follows the gateway's entries: recent ones first, then as they happen. Arrivals wait unread until they are drawn, so that
- * those that the sample leaves out cost next to nothing.
+ * those that the sample leaves out cost next to nothing. Longer than other files: every part of it changes the one view.
  */
 export class LiveEntries {
   readonly #changed: (view: LiveView) => void;
   #view = NOTHING_YET;
   #filter = '';
-  #stream: EventSource | undefined;
+  #stream: { close(): void } | undefined;
   #leave = new AbortController();
   #sampler = new Sampler();
   #pending: string[] = [];
@@ -139,25 +112,26 @@ export class LiveEntries {
   }
 
   #open(after: number): void {
-    this.#leave = this.#leave.signal.aborted ? new AbortController() : this.#leave;
-    const stream = new EventSource(`entries/stream?${this.#query({ after: String(after) })}`);
-    this.#stream = stream;
-    stream.addEventListener('open', () => this.#set({ connection: 'live', failure: undefined }));
-    stream.addEventListener('entry', ({ data }: MessageEvent<string>) => this.#arrive(data));
-    stream.addEventListener('gap', ({ data }: MessageEvent<string>) => {
-      const gap: StreamGap = JSON.parse(data);
-      this.#missed += gap.missed;
-    });
-    stream.addEventListener('state', ({ data }: MessageEvent<string>) => {
-      const state: State = JSON.parse(data);
-      const isRestarted = this.#view.state !== undefined && this.#view.state.run !== state.run;
-      this.#set({ state, ...(isRestarted ? { rows: [] } : {}) });
-    });
-    stream.addEventListener('error', () => {
-      this.#set({ connection: 'lost' });
-      if (stream.readyState === EventSource.CLOSED) this.#again();
+    if (this.#leave.signal.aborted) this.#leave = new AbortController();
+    this.#stream = openEntryStream(`entries/stream?${this.#query({ after: String(after) })}`, {
+      open: () => this.#set({ connection: 'live', failure: undefined }),
+      entry: (data) => this.#arrive(data),
+      gap: ({ missed }) => {
+        this.#missed += missed;
+      },
+      state: (state) => this.#learn(state),
+      lost: (isForGood) => {
+        this.#set({ connection: 'lost' });
+        if (isForGood) this.#again();
+      },
     });
     this.#timer = setInterval(() => this.#draw(), DRAW_EVERY);
+  }
+
+  #learn(state: State): void {
+    const isRestarted = this.#view.state !== undefined && this.#view.state.run !== state.run;
+    this.#set({ state });
+    if (isRestarted && !this.#view.held) void this.follow(this.#filter);
   }
 
   #arrive(data: string): void {
@@ -194,7 +168,7 @@ export class LiveEntries {
 
   #again(): void {
     this.stop();
-    this.#retry = setTimeout(() => void this.follow(this.#filter), RETRY_AFTER);
+    this.#retry = setTimeout(() => this.wake(), RETRY_AFTER);
   }
 
   #address(before?: number): string {

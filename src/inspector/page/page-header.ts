@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import type { CaptureState } from '../api.ts';
 import { classes, el } from './element.ts';
 import { bytes, count } from './format.ts';
-import type { LiveView } from './live-entries.ts';
+import type { LiveView } from './live-view.ts';
 import { type Go, type Place, placeAddress, type View, VIEWS } from './place.ts';
 
 /** What each view is called. */

@@ -1,12 +1,12 @@
 import type { VNode } from 'preact';
-import type { ChangeView, Hits, OperationView, RulesView as Rules } from '../api.ts';
+import type { ChangeView, Hits, RulesView as Rules } from '../api.ts';
 import type { Asked } from './admin-client.ts';
 import { el, part } from './element.ts';
 import { ago, clockTime, count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { Loading } from './loading.ts';
+import { assumedSign, OperationTable } from './operation-table.ts';
 import type { Go } from './place.ts';
-import { TableHead } from './table-head.ts';
 
 /** What the rule book is drawn with. */
 export interface RulesViewProps {
@@ -41,7 +41,7 @@ export function RulesView({ asked, go, hueOf }: RulesViewProps): VNode {
       rules.changes.map((change) => changeCard(change, hueOf, go)),
     ),
     el('h3', null, counted(rules.operations.filter(({ id }) => id !== '(other)').length, 'operation')),
-    operationTable(rules.operations, hueOf, go),
+    part(OperationTable, { operations: rules.operations, hueOf, go }),
     assumptions(rules.assumptions),
     policies(rules),
     el(
@@ -92,75 +92,6 @@ function hits({ hits: times, lastHit }: Hits, show: () => void): (VNode | string
     ', last ',
     el('time', { dateTime: lastHit ?? '' }, ago(lastHit)),
   ];
-}
-
-function operationTable(operations: readonly OperationView[], hueOf: HueOf, go: Go): VNode {
-  return el(
-    'div',
-    { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Operations' },
-    el(
-      'table',
-      { class: 'wide' },
-      part(TableHead, {
-        columns: ['Operation', 'V1 request', 'Changes', 'Hits', 'Last hit'],
-        numbers: ['Hits'],
-      }),
-      el(
-        'tbody',
-        null,
-        operations.map((operation) =>
-          el(
-            'tr',
-            { key: operation.id },
-            el('th', { scope: 'row' }, operation.id, operation.assumed && assumedSign()),
-            el('td', null, el('code', null, `${operation.method} ${operation.template}`)),
-            el(
-              'td',
-              { class: 'change-dots' },
-              operation.changes.map((change) =>
-                el(
-                  'span',
-                  { key: change, class: 'change-name' },
-                  el('i', { class: `dot hue-${hueOf(change)}` }),
-                  change,
-                ),
-              ),
-            ),
-            el(
-              'td',
-              { class: 'number' },
-              operation.hits === 0
-                ? '0'
-                : el(
-                    'button',
-                    {
-                      type: 'button',
-                      class: 'link',
-                      'aria-label': `Show the ${count(operation.hits)} exchanges of ${operation.id}`,
-                      onClick: () =>
-                        go({ view: 'traffic', filter: operationFilter(operation), entry: undefined }),
-                    },
-                    count(operation.hits),
-                  ),
-            ),
-            el('td', null, el('time', { dateTime: operation.lastHit ?? '' }, ago(operation.lastHit))),
-          ),
-        ),
-      ),
-    ),
-  );
-}
-
-function operationFilter({ id }: OperationView): string {
-  return id === '(other)' ? 'op:- route:v1' : `op:${id}`;
-}
-
-function assumedSign(): VNode {
-  return el(
-    'span',
-    { class: 'assumed', title: 'Neither the specification nor the documentation shows it.' },
-    'assumed',
-  );
 }
 
 function assumptions(sentences: readonly string[]): VNode | false {

@@ -9,7 +9,8 @@ import { entrySentence } from './entry-words.ts';
 import { FilterBar } from './filter-bar.ts';
 import { count } from './format.ts';
 import type { HueOf } from './hues.ts';
-import type { LiveEntries, LiveView } from './live-entries.ts';
+import type { LiveEntries } from './live-entries.ts';
+import type { LiveView } from './live-view.ts';
 import type { Go, Place } from './place.ts';
 
 /** What the traffic is drawn with. */

@@ -1,0 +1,42 @@
+import type { VNode } from 'preact';
+import type { Completion } from '../../rewrite-log/filter-completion.ts';
+import { classes, el } from './element.ts';
+
+/** What the proposals are drawn with. */
+export interface CompletionListProps {
+  readonly options: readonly Completion[];
+  /** The one that Enter would take; -1 for none. */
+  readonly chosen: number;
+  readonly accept: (option: Completion) => void;
+}
+
+/** The proposals under the filter. */
+export function CompletionList({ options, chosen, accept }: CompletionListProps): VNode {
+  return el(
+    'ul',
+    {
+      class: 'completions',
+      id: 'completions',
+      role: 'listbox',
+      'aria-label': 'Completions',
+      hidden: options.length === 0,
+    },
+    options.map((option, index) =>
+      el(
+        'li',
+        {
+          key: option.insert,
+          id: `completion-${index}`,
+          role: 'option',
+          class: classes(index === chosen && 'chosen'),
+          'aria-selected': index === chosen,
+          // The field must keep the focus, or the list is gone before the click arrives.
+          onMouseDown: (event) => event.preventDefault(),
+          onClick: () => accept(option),
+        },
+        el('code', null, option.insert.trim()),
+        el('span', null, option.help),
+      ),
+    ),
+  );
+}

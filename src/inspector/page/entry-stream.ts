@@ -1,0 +1,23 @@
+import type { State, StreamGap } from '../api.ts';
+
+/** Who hears what a stream tells. */
+export interface StreamListener {
+  open(): void;
+  /** A `NumberedEntry` as JSON, unread. */
+  entry(data: string): void;
+  gap(gap: StreamGap): void;
+  state(state: State): void;
+  /** The stream broke. The browser opens it again by itself, unless it is for good. */
+  lost(isForGood: boolean): void;
+}
+
+/** Opens a stream of entries. */
+export function openEntryStream(address: string, listener: StreamListener): { close(): void } {
+  const stream = new EventSource(address);
+  stream.addEventListener('open', () => listener.open());
+  stream.addEventListener('entry', ({ data }: MessageEvent<string>) => listener.entry(data));
+  stream.addEventListener('gap', ({ data }: MessageEvent<string>) => listener.gap(JSON.parse(data)));
+  stream.addEventListener('state', ({ data }: MessageEvent<string>) => listener.state(JSON.parse(data)));
+  stream.addEventListener('error', () => listener.lost(stream.readyState === EventSource.CLOSED));
+  return stream;
+}

@@ -1,0 +1,31 @@
+import type { NumberedEntry, State } from '../api.ts';
+import type { AdminFailure } from './admin-client.ts';
+
+/** What the list draws and says. */
+export interface LiveView {
+  /** Newest first. */
+  readonly rows: readonly NumberedEntry[];
+  /** One of this many arriving entries is drawn. */
+  readonly stride: number;
+  /** True while the list stands still. */
+  readonly held: boolean;
+  /** Entries that arrived since then. */
+  readonly waiting: number;
+  readonly connection: 'connecting' | 'live' | 'lost';
+  readonly state: State | undefined;
+  readonly failure: AdminFailure | undefined;
+  /** True while the gateway still holds entries older than the last row. */
+  readonly hasOlder: boolean;
+}
+
+/** What the list shows before anything is known. */
+export const NOTHING_YET: LiveView = {
+  rows: [],
+  stride: 1,
+  held: false,
+  waiting: 0,
+  connection: 'connecting',
+  state: undefined,
+  failure: undefined,
+  hasOlder: false,
+};

@@ -1,0 +1,48 @@
+import type { VNode } from 'preact';
+import { el } from './element.ts';
+import { PERSPECTIVE_NAMES } from './perspective-view.ts';
+import { type Go, type Perspective, PERSPECTIVES } from './place.ts';
+
+/** Tabs as the ARIA practices want them: arrows go round, one of them is in the order of Tab. */
+export function PerspectiveTabs({
+  perspective,
+  go,
+}: {
+  readonly perspective: Perspective;
+  readonly go: Go;
+}): VNode {
+  const step = (by: number): void => {
+    const next = PERSPECTIVES.at((PERSPECTIVES.indexOf(perspective) + by) % PERSPECTIVES.length) ?? 'diff';
+    go({ perspective: next }, 'replace');
+    document.getElementById(`tab-${next}`)?.focus();
+  };
+  return el(
+    'div',
+    {
+      class: 'tabs',
+      role: 'tablist',
+      'aria-label': 'Perspectives',
+      onKeyDown: (event) => {
+        if (event.key === 'ArrowRight') step(1);
+        if (event.key === 'ArrowLeft') step(-1);
+      },
+    },
+    PERSPECTIVES.map((name) =>
+      el(
+        'button',
+        {
+          key: name,
+          type: 'button',
+          role: 'tab',
+          id: `tab-${name}`,
+          class: 'tab',
+          'aria-selected': name === perspective,
+          'aria-controls': 'perspective',
+          tabIndex: name === perspective ? 0 : -1,
+          onClick: () => go({ perspective: name }, 'replace'),
+        },
+        PERSPECTIVE_NAMES[name],
+      ),
+    ),
+  );
+}
