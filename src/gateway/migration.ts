@@ -96,7 +96,8 @@ export class Migration extends V1Crossing {
       return;
     }
     this.facts.verdict = 'rewritten';
-    this.facts.patch = outcome.patch;
+    if (outcome.omitted > 0) this.facts.editsOmitted = outcome.omitted;
+    else this.facts.patch = outcome.patch;
     this.forward(withoutOldBody(this.v2Headers()), outcome.body);
   }
 

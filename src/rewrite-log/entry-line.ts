@@ -23,6 +23,7 @@ export function entryLine(entry: Entry): string {
   if (entry.heldMs !== undefined) line += `,"heldMs":${entry.heldMs}`;
   if (entry.answerEdits !== undefined) line += `,"answerEdits":${listed(entry.answerEdits)}`;
   if (entry.answerNote !== undefined) line += `,"answerNote":"${entry.answerNote}"`;
+  if (entry.editsOmitted !== undefined) line += `,"editsOmitted":${entry.editsOmitted}`;
   if (entry.note !== undefined) line += `,"note":${quoted(entry.note)}`;
   if (entry.failure !== undefined) line += failureMembers(entry);
   line += `,"bytesIn":${entry.bytesIn},"bytesOut":${entry.bytesOut},"answerBytes":${entry.answerBytes}`;

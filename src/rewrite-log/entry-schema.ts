@@ -93,6 +93,9 @@ export const entrySchema = z
     answerNote: z
       .exactOptional(z.string())
       .describe('Why an answer that a response rule applies to was left as it is.'),
+    editsOmitted: z
+      .exactOptional(count)
+      .describe('Edits carried out beyond those listed; there is no patch then.'),
     note: z.exactOptional(z.string()).describe('Which policy, limit or media type decided.'),
     failure: z.exactOptional(z.string()).describe('The code when the gateway answered itself.'),
     cause: z.exactOptional(z.string()).describe("The system's name for what went wrong upstream."),

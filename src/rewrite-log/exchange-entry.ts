@@ -18,6 +18,7 @@ export interface EntryFacts {
   verdict: Verdict;
   edits: readonly EditRecord[];
   patch?: readonly PatchOperation[] | undefined;
+  editsOmitted?: number;
   answerEdits?: readonly AnswerRecord[];
   answerNote?: string;
   mode?: Entry['mode'];
@@ -73,6 +74,7 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
   if (facts.operation !== undefined) entry.operation = facts.operation;
   if (facts.apiVersion !== undefined) entry.apiVersion = facts.apiVersion;
   if (facts.patch !== undefined) entry.patch = facts.patch;
+  if (facts.editsOmitted !== undefined) entry.editsOmitted = facts.editsOmitted;
   if (facts.mode !== undefined) entry.mode = facts.mode;
   if (facts.origin !== undefined) entry.origin = facts.origin;
   if (facts.would !== undefined) entry.would = facts.would;

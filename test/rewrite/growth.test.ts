@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { planOf } from '../support/plan-of.ts';
+import { bytesOf } from './notation.ts';
+
+const many = (count: number): string => Array.from({ length: count }, (_, k) => `"${k.toString(36)}":0`).join(',');
+
+// Attack: a body of many members that are all dropped, to keep the process busy in quadratic time and to fill the log.
+test('members by the hundred thousand are dropped in a moment, and the list of edits is bounded', () => {
+  const siblings = planOf([{ rule: 'unwrap', member: 'data' }]).rewrite(bytesOf(`{"data":{},${many(200_000)}}`));
+  if (siblings.verdict !== 'rewritten') throw new Error(siblings.verdict);
+  expect(siblings.records.length).toBeLessThan(1000);
+  expect(siblings.records.length + siblings.omitted).toBe(200_001);
+  expect(siblings.patch).toEqual([]);
+  const only = planOf([{ rule: 'only', members: ['x'], in: [] }]).rewrite(bytesOf(`{${many(200_000)}}`));
+  expect(only).toMatchObject({ verdict: 'rewritten' });
+  const repeated = planOf([{ rule: 'strip', members: ['a'], in: [] }], { duplicate: 'last' });
+  const twice = Array.from({ length: 200_000 }, () => '"a":0').join(',');
+  expect(repeated.rewrite(bytesOf(`{${twice}}`))).toMatchObject({ verdict: 'rewritten' });
+  const elements = Array.from({ length: 100_000 }, () => '{"a":1}').join(',');
+  const each = planOf([{ rule: 'rename', member: 'a', in: ['list', '*'], to: 'b' }]);
+  expect(each.rewrite(bytesOf(`{"list":[${elements}]}`))).toMatchObject({ verdict: 'rewritten' });
+}, 20_000);
+
+// Attack: one name of many kilobytes, to fill the log by a single member.
+test('a long name is written down once, and what follows is counted', () => {
+  const outcome = planOf([{ rule: 'unwrap', member: 'data' }]).rewrite(
+    bytesOf(`{"${'n'.repeat(200_000)}":1,"m":2,"data":{}}`),
+  );
+  expect(outcome).toMatchObject({ verdict: 'rewritten', omitted: 1 });
+});
