@@ -32,9 +32,27 @@ function isDigit(byte: number): boolean {
 /** Returns the offset behind the literal at `from`, or minus the offset of the offending byte minus one. */
 export function scanLiteral(bytes: Uint8Array, from: number, n: number): number {
   const first = from < n ? (bytes[from] ?? 0) : 0;
-  const literal = first === 0x74 ? 'true' : first === 0x66 ? 'false' : 'null';
-  for (let k = 0; k < literal.length; k += 1) {
-    if (from + k >= n || bytes[from + k] !== literal.charCodeAt(k)) return -(from + k) - 1;
+  if (first === 0x74) return expect4(bytes, from, n, 0x74, 0x72, 0x75, 0x65);
+  if (first === 0x66) {
+    const end = expect4(bytes, from, n, 0x66, 0x61, 0x6c, 0x73);
+    if (end < 0) return end;
+    return end < n && bytes[end] === 0x65 ? end + 1 : -end - 1;
   }
-  return from + literal.length;
+  return expect4(bytes, from, n, 0x6e, 0x75, 0x6c, 0x6c);
+}
+
+function expect4(
+  bytes: Uint8Array,
+  from: number,
+  n: number,
+  a: number,
+  b: number,
+  c: number,
+  d: number,
+): number {
+  if (from >= n || bytes[from] !== a) return -from - 1;
+  if (from + 1 >= n || bytes[from + 1] !== b) return -from - 2;
+  if (from + 2 >= n || bytes[from + 2] !== c) return -from - 3;
+  if (from + 3 >= n || bytes[from + 3] !== d) return -from - 4;
+  return from + 4;
 }

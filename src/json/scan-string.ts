@@ -19,9 +19,6 @@ const CLASS = new Uint8Array(256).map((_, byte) => {
   return NEVER;
 });
 
-/** 1 for a byte that may stand in a string as it is and needs no further look: ASCII but quote, backslash and controls. */
-export const PLAIN_BYTES = CLASS.map((kind) => (kind === PLAIN ? 1 : 0));
-
 /** Returns the offset of the first byte from `from` on that is not a plain ASCII character of a string. */
 function skipPlain(bytes: Uint8Array, from: number, n: number): number {
   let i = from;

@@ -1,7 +1,7 @@
 import { jsonFault, type JsonFault, type JsonFaultCode } from './json-fault.ts';
 import type { NameTable } from './member-name.ts';
 import { scanLiteral, scanNumber } from './scan-scalar.ts';
-import { PLAIN_BYTES, scanString } from './scan-string.ts';
+import { scanString } from './scan-string.ts';
 import { ARRAY, OBJECT, SCALAR, STRING, Tape } from './tape.ts';
 
 /** What a scanner may do with a text. */
@@ -12,8 +12,8 @@ export interface ScanLimits {
   readonly record: number;
   /** The names that somebody looks for: the ids of members go on the tape. */
   readonly names?: NameTable;
-  /** The ids of the members whose contents go on the tape, all when absent; elements of an array follow their array. */
-  readonly opened?: ReadonlySet<number>;
+  /** Tells by the id of a member whether its contents go on the tape, all when absent; elements of an array follow their array. */
+  readonly opened?: readonly boolean[];
 }
 
 const SPACE = 0x20;
@@ -25,8 +25,8 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-// An imported constant is loaded and checked at each use (`tape.ts`).
-const IS_PLAIN = PLAIN_BYTES;
+const BACKSLASH = 0x5c;
+const DELETE = 0x7f;
 
 /**
  * Reads JSON texts strictly (RFC 8259, UTF-8 checked) in one pass and without recursion, and keeps the spans of the
@@ -75,7 +75,7 @@ export class Scanner {
       if (closer === CLOSE_OBJECT) {
         if (byte !== QUOTE) return fault('key', bytes, i);
         do i += 1;
-        while (i < n && IS_PLAIN[(byte = bytes[i] ?? 0)] === 1);
+        while (i < n && (byte = bytes[i] ?? 0) > QUOTE && byte < DELETE && byte !== BACKSLASH);
         if (i < n && byte === QUOTE) {
           i += 1;
         } else {
@@ -109,7 +109,7 @@ export class Scanner {
       const first = byte;
       if (first === QUOTE) {
         do i += 1;
-        while (i < n && IS_PLAIN[(byte = bytes[i] ?? 0)] === 1);
+        while (i < n && (byte = bytes[i] ?? 0) > QUOTE && byte < DELETE && byte !== BACKSLASH);
         if (i < n && byte === QUOTE) {
           i += 1;
         } else {
@@ -126,7 +126,7 @@ export class Scanner {
           const id =
             keyStart === start || names === undefined ? 0 : names.find(bytes, keyStart, keyEnd, isEscaped);
           tape.name(node, first === OPEN_OBJECT ? OBJECT : ARRAY, id, isEscaped);
-          isKept = depth <= record && (keyStart === start || opened === undefined || opened.has(id));
+          isKept = depth <= record && (keyStart === start || opened === undefined || opened[id] === true);
         }
         closer = first === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
         closers[depth] = closer;

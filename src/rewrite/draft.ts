@@ -20,8 +20,6 @@ export class DraftMember {
   value: DraftObject | DraftArray | undefined = undefined;
   /** The bytes of a JSON value that stands in place of its own, where a rule wrote one. */
   literal: Uint8Array | undefined = undefined;
-  /** The object it was in at first. */
-  readonly home: DraftObject;
   /** The object it is in; undefined for the member that became the body. */
   holder: DraftObject | undefined;
 
@@ -31,7 +29,6 @@ export class DraftMember {
     this.place = place;
     this.hasDelimiter = hasDelimiter;
     this.hasLead = true;
-    this.home = holder;
     this.holder = holder;
   }
 }
@@ -41,9 +38,7 @@ export class DraftObject {
   /** Its node on the tape; -1 when a rule made it. */
   readonly node: number;
   readonly members: DraftMember[] = [];
-  /** What it was the value of at first: a member, an element of an array, or the body (undefined). */
-  readonly origin: DraftMember | DraftElement | undefined;
-  /** What it is the value of now. */
+  /** What it is the value of: a member, an element of an array, or the body (undefined). */
   up: DraftMember | DraftElement | undefined;
   /** True when the white space before its closing bracket is kept. */
   hasTail = true;
@@ -52,7 +47,6 @@ export class DraftObject {
 
   constructor(node: number, up: DraftMember | DraftElement | undefined) {
     this.node = node;
-    this.origin = up;
     this.up = up;
   }
 }
@@ -187,22 +181,20 @@ export function isRepeated(object: DraftObject, id: number, last: DraftMember): 
 export function take(member: DraftMember): void {
   const object = member.holder;
   if (object === undefined) return;
-  object.members.splice(object.members.indexOf(member), 1);
+  remove(object, member);
   member.isRemoved = true;
   settle(object);
 }
 
-/** Takes many members out of `object`, in time that grows with its members and not with their square. */
-export function takeAll(object: DraftObject, taken: readonly DraftMember[]): void {
-  for (const member of taken) member.isRemoved = true;
-  let length = 0;
-  for (const member of object.members) {
-    if (member.isRemoved) continue;
-    object.members[length] = member;
-    length += 1;
+/** Takes `member` out of the list of `object`, and does no more. */
+export function remove(object: DraftObject, member: DraftMember): void {
+  const { members } = object;
+  // By hand: `splice` makes a list of what it removes.
+  for (let k = members.indexOf(member); k < members.length - 1; k += 1) {
+    const next = members[k + 1];
+    if (next !== undefined) members[k] = next;
   }
-  object.members.length = length;
-  settle(object);
+  members.pop();
 }
 
 /** Restores what always holds of an object after a change: no delimiter before the first member, no space when empty. */

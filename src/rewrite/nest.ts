@@ -1,6 +1,6 @@
 import type { NameTable } from '../json/member-name.ts';
 import type { NestRule } from '../rules/rule.ts';
-import { DraftMember, DraftObject, find, settle } from './draft.ts';
+import { DraftMember, DraftObject, find, remove, settle } from './draft.ts';
 import { currentPointer, pointerToken } from './pointer.ts';
 import { MADE, pathIds, placesOf, PLAIN, STEPS, type CompiledRule, type Run, type Stop } from './run.ts';
 
@@ -24,8 +24,7 @@ export function nest(rule: CompiledNest, run: Run, object: DraftObject): Stop | 
   const existing = find(object, rule.under);
   const stop = settleAllRepeated(rule, run, object, existing);
   if (stop !== undefined) return stop;
-  const at = object.members.findIndex((member) => isNamed(rule, member));
-  const first = object.members[at];
+  const first = firstNamed(rule, object);
   if (first === undefined) return undefined;
   const value = existing === undefined ? undefined : run.draft.open(existing, existing.node);
   if (value instanceof DraftObject) return add(rule, run, object, value);
@@ -54,6 +53,13 @@ function settleAllRepeated(
   }
 }
 
+function firstNamed(rule: CompiledNest, object: DraftObject): DraftMember | undefined {
+  for (const member of object.members) {
+    if (isNamed(rule, member)) return member;
+  }
+  return undefined;
+}
+
 function isNamed(rule: CompiledNest, member: DraftMember): boolean {
   return (rule.places[member.id] ?? -1) >= 0;
 }
@@ -68,7 +74,7 @@ function add(rule: CompiledNest, run: Run, object: DraftObject, target: DraftObj
       if (stop !== undefined) return stop;
     }
     const before = run.recorder === undefined ? '' : (currentPointer(run.draft, member) ?? '');
-    object.members.splice(object.members.indexOf(member), 1);
+    remove(object, member);
     member.isMoved = true;
     put(rule, run, target, member, before, other !== undefined);
   }
@@ -109,7 +115,8 @@ function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: Draft
     if (!isInPlace) member.isMoved = true;
     put(rule, run, made, member, before, false);
   }
-  members.length = length;
+  // By hand: setting `length` leaves the optimised code.
+  while (members.length > length) members.pop();
   settle(made);
   settle(object);
 }

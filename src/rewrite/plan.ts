@@ -8,8 +8,8 @@ import type { RequestRule } from '../rules/rule.ts';
 import { Draft } from './draft.ts';
 import { compileNest, nest, type CompiledNest } from './nest.ts';
 import { printDraft, type KeyCache } from './print-draft.ts';
-import { Recorder, type Records } from './recorder.ts';
-import { RecordCache } from './record-cache.ts';
+import { Recorder } from './recorder.ts';
+import { RecordCache, type Records } from './record-cache.ts';
 import { compileRename, rename, type CompiledRename } from './rename.ts';
 import type { EditRecord, Rewrite } from './rewrite.ts';
 import { Run, STEPS, type CompiledRule, type Marks, type Stop } from './run.ts';
@@ -37,7 +37,7 @@ export class Plan {
   readonly #names = new NameTable();
   readonly #rules: readonly Compiled[];
   readonly #scanner: Scanner;
-  readonly #keys: KeyCache = new Map();
+  readonly #keys: KeyCache = [];
   readonly #cache = new RecordCache();
   readonly #slab = new Slab();
   readonly #marks: Marks = { rounds: [], round: 0 };
@@ -60,10 +60,10 @@ export class Plan {
     const from = hasByteOrderMark(body) ? 3 : 0;
     const fault = this.#scanner.scan(body, from);
     if (fault !== undefined) {
-      const code = fault.code === 'depth' ? 'too-deep' : 'malformed-json';
       if (this.#policies.malformed === 'forward')
-        return { verdict: 'unchanged', body, records: [], note: code };
+        return { verdict: 'unchanged', body, records: [], note: 'malformed-json' };
       const { offset, line, column, message } = fault;
+      const code = fault.code === 'depth' ? 'too-deep' : 'malformed-json';
       const detail = `The body is not valid JSON at byte ${offset}, line ${line}, column ${column}: ${message}.`;
       return {
         verdict: 'refused',
@@ -75,19 +75,12 @@ export class Plan {
     const stop = isObject ? this.#carryOut(run) : undefined;
     if (stop?.kind === 'refuse') return { verdict: 'refused', refusal: stop.refusal };
     if (stop?.kind === 'forward') return { verdict: 'unchanged', body, records: [], note: stop.note };
-    const { records, patch, omitted } = this.#recordsOf(run, body);
+    const { records, patch } = this.#recordsOf(run, body);
     if (run.codes.length === 0 && from === 0) return { verdict: 'unchanged', body, records };
     const edits = printDraft(run.draft, from, this.#keys);
     if (edits.length === 0) return { verdict: 'unchanged', body, records };
     const all = from === 0 ? records : [BYTE_ORDER_MARK, ...records];
-    return {
-      verdict: 'rewritten',
-      body: applyEdits(body, edits, this.#slab),
-      edits,
-      records: all,
-      patch,
-      omitted,
-    };
+    return { verdict: 'rewritten', body: applyEdits(body, edits, this.#slab), edits, records: all, patch };
   }
 
   #run(body: Uint8Array, record: ((draft: Draft) => Recorder) | undefined): Run {
@@ -136,7 +129,7 @@ export class Plan {
   }
 }
 
-const NO_RECORDS: Records = { records: [], patch: [], omitted: 0 };
+const NO_RECORDS: Records = { records: [], patch: [] };
 
 const BYTE_ORDER_MARK: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
 
@@ -186,13 +179,13 @@ function apply(
 }
 
 /** The names of the members that `rules` look into, in the V1 body: under the old name where a rule gives a new one. */
-function openedBy(rules: readonly Compiled[]): ReadonlySet<number> {
-  const opened = new Set<number>();
+function openedBy(rules: readonly Compiled[]): readonly boolean[] {
+  const opened: boolean[] = [];
   for (const rule of rules.toReversed()) {
-    if (rule.rule === 'rename' && opened.has(rule.to)) opened.add(rule.id);
-    if (rule.rule === 'nest') opened.add(rule.under);
-    if (rule.rule === 'unwrap') opened.add(rule.id);
-    else for (const id of rule.path) opened.add(id);
+    if (rule.rule === 'rename' && opened[rule.to] === true) opened[rule.id] = true;
+    if (rule.rule === 'nest') opened[rule.under] = true;
+    if (rule.rule === 'unwrap') opened[rule.id] = true;
+    else for (const id of rule.path) if (id >= 0) opened[id] = true;
   }
   return opened;
 }

@@ -12,7 +12,7 @@ export function printDraft(draft: Draft, from: number, keys: KeyCache): readonly
 }
 
 /** What rules print of a name, by its id: the key, and the key with a colon and the bracket of a new object. */
-export type KeyCache = Map<number, { readonly key: Uint8Array; readonly opening: Uint8Array }>;
+export type KeyCache = ({ readonly key: Uint8Array; readonly opening: Uint8Array } | undefined)[];
 
 const NOTHING = new Uint8Array();
 const OPEN = Uint8Array.of(0x7b);
@@ -25,7 +25,9 @@ class Printer {
   readonly #draft: Draft;
   readonly #keys: KeyCache;
   readonly #edits: Edit[] = [];
-  readonly #pending: Uint8Array[] = [];
+  /** What comes before the next byte that is kept; the first `#count` are in use. */
+  readonly #pending: Uint8Array[] = [NOTHING];
+  #count = 0;
   /** Everything before this offset has been kept or given up. */
   #at = 0;
 
@@ -38,16 +40,16 @@ class Printer {
   keep(start: number, end: number): void {
     if (start === end) return;
     if (start < this.#at) {
-      this.#pending.push(this.#draft.bytes.subarray(start, end));
+      this.#insert(this.#draft.bytes.subarray(start, end));
       return;
     }
-    if (start > this.#at || this.#pending.length > 0) this.#edit(start);
+    if (start > this.#at || this.#count > 0) this.#edit(start);
     this.#at = end;
   }
 
   root(object: DraftObject): void {
     // The bracket of a made object is printed with its key, and the body has none.
-    if (object.node < 0) this.#pending.push(OPEN);
+    if (object.node < 0) this.#insert(OPEN);
     this.object(object, false);
   }
 
@@ -65,44 +67,53 @@ class Printer {
       const member = object.members[k];
       if (member !== undefined) this.#member(member, k === 0, isCopy || member.isMoved);
     }
-    if (node < 0) this.#pending.push(CLOSE);
+    if (node < 0) this.#insert(CLOSE);
     else this.#bytes(object.hasTail ? this.#tailStart(end - 1) : end - 1, end, isCopy);
   }
 
   finish(): readonly Edit[] {
     const end = this.#draft.bytes.length;
-    if (this.#at < end || this.#pending.length > 0) this.#edit(end);
+    if (this.#at < end || this.#count > 0) this.#edit(end);
     return this.#edits;
   }
 
   #member(member: DraftMember, isFirst: boolean, isCopy: boolean): void {
     const { tape } = this.#draft;
     const { node, place, value, literal } = member;
-    const isKept = !isCopy && member.hasDelimiter && !member.isRenamed && node >= 0 && literal === undefined;
-    if (isKept && value?.isChanged !== true) {
-      this.keep(tape.delimiter(node), tape.end(node));
+    if (!member.hasDelimiter && !isFirst) this.#insert(COMMA);
+    const isOwn = node >= 0 && !member.isRenamed && literal === undefined;
+    if (isOwn && !isCopy && place === node && value?.isChanged !== true) {
+      this.keep(this.#layoutStart(member), tape.end(node));
       return;
     }
-    if (member.hasDelimiter) this.#bytes(tape.delimiter(place), tape.lead(place), isCopy);
-    else if (!isFirst) this.#pending.push(COMMA);
-    if (member.hasLead) this.#bytes(tape.lead(place), tape.keyStart(place), isCopy);
+    if (member.hasDelimiter || member.hasLead) {
+      const layoutEnd = member.hasLead ? tape.keyStart(place) : tape.lead(place);
+      this.#bytes(this.#layoutStart(member), layoutEnd, isCopy);
+    }
     if (node < 0) {
       const { key, opening } = this.#key(member.id);
-      if (literal === undefined) this.#pending.push(opening);
-      else this.#pending.push(key, COLON);
+      if (literal === undefined) this.#insert(opening);
+      else {
+        this.#insert(key);
+        this.#insert(COLON);
+      }
     } else if (member.isRenamed) {
-      this.#pending.push(this.#key(member.id).key);
+      this.#insert(this.#key(member.id).key);
       this.#bytes(tape.keyEnd(node), tape.start(node), isCopy);
     } else {
       this.#bytes(tape.keyStart(node), tape.start(node), isCopy);
     }
-    if (literal !== undefined) {
-      // The bytes of the value itself are neither kept nor copied.
-      this.#pending.push(literal);
-      return;
-    }
-    if (value === undefined) this.#bytes(tape.start(node), tape.end(node), isCopy);
+    // The bytes of a value that a rule wrote over are neither kept nor copied.
+    if (literal !== undefined) this.#insert(literal);
+    else if (value === undefined) this.#bytes(tape.start(node), tape.end(node), isCopy);
     else this.#value(value, isCopy);
+  }
+
+  /** Where the text starts that is printed before the key: the delimiter, white space, or the key itself. */
+  #layoutStart(member: DraftMember): number {
+    const { tape } = this.#draft;
+    if (member.hasDelimiter) return tape.delimiter(member.place);
+    return member.hasLead ? tape.lead(member.place) : tape.keyStart(member.place);
   }
 
   #value(value: DraftObject | DraftArray, isCopy: boolean): void {
@@ -123,16 +134,16 @@ class Printer {
   }
 
   #bytes(start: number, end: number, isCopy: boolean): void {
-    if (isCopy) this.#pending.push(this.#draft.bytes.subarray(start, end));
+    if (isCopy) this.#insert(this.#draft.bytes.subarray(start, end));
     else this.keep(start, end);
   }
 
   #key(id: number): { readonly key: Uint8Array; readonly opening: Uint8Array } {
-    const known = this.#keys.get(id);
+    const known = this.#keys[id];
     if (known !== undefined) return known;
     const key = printString(this.#draft.names.name(id));
     const opening = Uint8Array.of(...key, 0x3a, 0x7b);
-    this.#keys.set(id, { key, opening });
+    this.#keys[id] = { key, opening };
     return { key, opening };
   }
 
@@ -142,27 +153,27 @@ class Printer {
     return at;
   }
 
+  #insert(part: Uint8Array): void {
+    this.#pending[this.#count] = part;
+    this.#count += 1;
+  }
+
   #edit(end: number): void {
     this.#edits.push({ start: this.#at, end, insert: this.#inserted() });
   }
 
+  /** What is to be inserted, in one piece; forgets it. */
   #inserted(): Uint8Array {
-    const parts = this.#pending;
-    const first = parts[0];
-    if (first === undefined) return NOTHING;
-    if (parts.length === 1) {
-      parts.length = 0;
-      return first;
-    }
-    let length = 0;
-    for (const part of parts) length += part.length;
-    const insert = new Uint8Array(length);
+    const count = this.#count;
+    this.#count = 0;
+    if (count < 2) return count === 0 ? NOTHING : (this.#pending[0] ?? NOTHING);
+    const parts = this.#pending.slice(0, count);
+    const insert = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
     let at = 0;
     for (const part of parts) {
       insert.set(part, at);
       at += part.length;
     }
-    parts.length = 0;
     return insert;
   }
 }

@@ -1,4 +1,10 @@
-import type { Records } from './recorder.ts';
+import type { EditRecord, PatchOperation } from './rewrite.ts';
+
+/** What the rules did to a body: for people, and as a patch. */
+export interface Records {
+  readonly records: readonly EditRecord[];
+  readonly patch: readonly PatchOperation[];
+}
 
 interface Step {
   readonly next: Map<number, Step>;

@@ -43,7 +43,7 @@ export class ResponsePlan {
   readonly #names = new NameTable();
   readonly #rules: readonly Compiled[];
   readonly #scanner: Scanner;
-  readonly #keys: KeyCache = new Map();
+  readonly #keys: KeyCache = [];
   readonly #slab = new Slab();
 
   /** `isEvery` tells whether changes `on: every` concern the operation. */
@@ -133,13 +133,13 @@ function carryOut(rule: Compiled, run: AnswerRun): void {
 }
 
 /** The ids of the members that rules look into. A copy is looked into under its new name, its source under the old one. */
-function openedBy(rules: readonly Compiled[]): ReadonlySet<number> {
-  const opened = new Set<number>();
+function openedBy(rules: readonly Compiled[]): readonly boolean[] {
+  const opened: boolean[] = [];
   for (const rule of rules.toReversed()) {
-    for (const id of rule.path) opened.add(id);
-    if (rule.rule === 'flatten') opened.add(rule.id);
-    if (rule.rule === 'alias' && opened.has(rule.as)) opened.add(rule.id);
-    if (rule.rule === 'alias-errors') opened.add(rule.source);
+    for (const id of rule.path) if (id >= 0) opened[id] = true;
+    if (rule.rule === 'flatten') opened[rule.id] = true;
+    if (rule.rule === 'alias' && opened[rule.as] === true) opened[rule.id] = true;
+    if (rule.rule === 'alias-errors') opened[rule.source] = true;
   }
   return opened;
 }
