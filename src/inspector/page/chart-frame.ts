@@ -38,7 +38,7 @@ export function ChartFrame(props: ChartFrameProps): VNode {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const [slot, setSlot] = useState<number | undefined>(undefined);
-  const plot = { left: 44, top: 10, width: Math.max(0, width - 52), height: height - 36 };
+  const plot = { left: 52, top: 10, width: Math.max(0, width - 72), height: height - 36 };
   const slotWidth = plot.width / Math.max(1, slots.length);
   const follow = (event: MouseEvent): void => {
     const x = event.clientX - (frame.current?.getBoundingClientRect().left ?? 0) - plot.left;
