@@ -15,6 +15,9 @@ export const STRING = 3;
 /** A number, `true`, `false` or `null`. */
 export const SCALAR = 4;
 
+/** Integers that a tape keeps from one text to the next: one huge text must not hold memory for ever. */
+const MOST_KEPT = 1 << 18;
+
 const KIND_MASK = 7;
 const ESCAPED_KEY = 8;
 const NAME_SHIFT = 4;
@@ -31,6 +34,7 @@ export class Tape {
   /** Forgets all nodes. */
   clear(): void {
     this.#length = 0;
+    if (this.#cells.length > MOST_KEPT) this.#cells = new Int32Array(64 * SIZE);
   }
 
   /** Adds a node whose value starts at `start`; for what is not a member, the key is empty and there. */

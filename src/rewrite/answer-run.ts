@@ -43,7 +43,7 @@ export class AnswerRun {
 
   /** Writes down that the member `at` was added or changed; `source` is what it was copied from. */
   record(rule: CompiledAnswerRule, at: DraftMember, source?: DraftMember): void {
-    const from = source === undefined || source.node < 0 ? undefined : originPointer(this.draft, source.node);
+    const from = source === undefined ? undefined : originPointer(this.draft, source);
     this.#done.push({ rule, from, at });
   }
 

@@ -20,6 +20,8 @@ export class DraftMember {
   value: DraftObject | DraftArray | undefined = undefined;
   /** The bytes of a JSON value that stands in place of its own, where a rule wrote one. */
   literal: Uint8Array | undefined = undefined;
+  /** The object it was in at first. */
+  readonly home: DraftObject;
   /** The object it is in; undefined for the member that became the body. */
   holder: DraftObject | undefined;
 
@@ -29,6 +31,7 @@ export class DraftMember {
     this.place = place;
     this.hasDelimiter = hasDelimiter;
     this.hasLead = true;
+    this.home = holder;
     this.holder = holder;
   }
 }
@@ -38,7 +41,9 @@ export class DraftObject {
   /** Its node on the tape; -1 when a rule made it. */
   readonly node: number;
   readonly members: DraftMember[] = [];
-  /** What it is the value of: a member, an element of an array, or the body (undefined). */
+  /** What it was the value of at first: a member, an element of an array, or the body (undefined). */
+  readonly origin: DraftMember | DraftElement | undefined;
+  /** What it is the value of now. */
   up: DraftMember | DraftElement | undefined;
   /** True when the white space before its closing bracket is kept. */
   hasTail = true;
@@ -47,6 +52,7 @@ export class DraftObject {
 
   constructor(node: number, up: DraftMember | DraftElement | undefined) {
     this.node = node;
+    this.origin = up;
     this.up = up;
   }
 }
@@ -195,6 +201,20 @@ export function remove(object: DraftObject, member: DraftMember): void {
     if (next !== undefined) members[k] = next;
   }
   members.pop();
+}
+
+/** Takes many members out of `object`, in time that grows with its members and not with their square. */
+export function takeAll(object: DraftObject, taken: readonly DraftMember[]): void {
+  for (const member of taken) member.isRemoved = true;
+  let length = 0;
+  for (const member of object.members) {
+    if (member.isRemoved) continue;
+    object.members[length] = member;
+    length += 1;
+  }
+  // By hand: setting `length` calls the runtime.
+  while (object.members.length > length) object.members.pop();
+  settle(object);
 }
 
 /** Restores what always holds of an object after a change: no delimiter before the first member, no space when empty. */

@@ -8,8 +8,8 @@ import type { RequestRule } from '../rules/rule.ts';
 import { Draft } from './draft.ts';
 import { compileNest, nest, type CompiledNest } from './nest.ts';
 import { printDraft, type KeyCache } from './print-draft.ts';
-import { Recorder } from './recorder.ts';
-import { RecordCache, type Records } from './record-cache.ts';
+import { Recorder, type Records } from './recorder.ts';
+import { RecordCache } from './record-cache.ts';
 import { compileRename, rename, type CompiledRename } from './rename.ts';
 import type { EditRecord, Rewrite } from './rewrite.ts';
 import { Run, STEPS, type CompiledRule, type Marks, type Stop } from './run.ts';
@@ -60,10 +60,10 @@ export class Plan {
     const from = hasByteOrderMark(body) ? 3 : 0;
     const fault = this.#scanner.scan(body, from);
     if (fault !== undefined) {
-      if (this.#policies.malformed === 'forward')
-        return { verdict: 'unchanged', body, records: [], note: 'malformed-json' };
-      const { offset, line, column, message } = fault;
       const code = fault.code === 'depth' ? 'too-deep' : 'malformed-json';
+      if (this.#policies.malformed === 'forward')
+        return { verdict: 'unchanged', body, records: [], note: code };
+      const { offset, line, column, message } = fault;
       const detail = `The body is not valid JSON at byte ${offset}, line ${line}, column ${column}: ${message}.`;
       return {
         verdict: 'refused',
@@ -75,12 +75,19 @@ export class Plan {
     const stop = isObject ? this.#carryOut(run) : undefined;
     if (stop?.kind === 'refuse') return { verdict: 'refused', refusal: stop.refusal };
     if (stop?.kind === 'forward') return { verdict: 'unchanged', body, records: [], note: stop.note };
-    const { records, patch } = this.#recordsOf(run, body);
+    const { records, patch, omitted } = this.#recordsOf(run, body);
     if (run.codes.length === 0 && from === 0) return { verdict: 'unchanged', body, records };
     const edits = printDraft(run.draft, from, this.#keys);
     if (edits.length === 0) return { verdict: 'unchanged', body, records };
     const all = from === 0 ? records : [BYTE_ORDER_MARK, ...records];
-    return { verdict: 'rewritten', body: applyEdits(body, edits, this.#slab), edits, records: all, patch };
+    return {
+      verdict: 'rewritten',
+      body: applyEdits(body, edits, this.#slab),
+      edits,
+      records: all,
+      patch,
+      omitted,
+    };
   }
 
   #run(body: Uint8Array, record: ((draft: Draft) => Recorder) | undefined): Run {
@@ -129,7 +136,7 @@ export class Plan {
   }
 }
 
-const NO_RECORDS: Records = { records: [], patch: [] };
+const NO_RECORDS: Records = { records: [], patch: [], omitted: 0 };
 
 const BYTE_ORDER_MARK: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
 

@@ -1,5 +1,4 @@
 import { memberName } from '../json/member-name.ts';
-import { OBJECT } from '../json/tape.ts';
 import { DraftElement, type Draft, type DraftMember, type DraftObject } from './draft.ts';
 
 /** Escapes one member name for a pointer (RFC 6901 section 3). */
@@ -7,23 +6,17 @@ export function pointerToken(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** Returns the RFC 6901 pointer of a node in the V1 body. */
-export function originPointer(draft: Draft, node: number): string {
-  const { tape, bytes } = draft;
-  let pointer = '';
-  let at = 0;
-  while (at !== node) {
-    let index = 0;
-    let child = tape.firstChild(at);
-    while (child !== node && tape.end(child) <= tape.start(node)) {
-      child = tape.next(child);
-      index += 1;
-    }
-    const isObject = tape.kind(at) === OBJECT;
-    pointer += `/${isObject ? pointerToken(memberName(bytes, tape, child)) : index}`;
-    at = child;
-  }
-  return pointer;
+/** Returns the RFC 6901 pointer of a member in the V1 body; undefined when a rule made it. */
+export function originPointer(draft: Draft, member: DraftMember): string | undefined {
+  if (member.node < 0) return undefined;
+  const around = originOf(draft, member.home.origin);
+  return `${around}/${pointerToken(memberName(draft.bytes, draft.tape, member.node))}`;
+}
+
+function originOf(draft: Draft, holder: DraftMember | DraftElement | undefined): string {
+  if (holder === undefined) return '';
+  if (!(holder instanceof DraftElement)) return originPointer(draft, holder) ?? '';
+  return `${originOf(draft, holder.array.up)}/${holder.index}`;
 }
 
 /** Returns the RFC 6901 pointer of a member in the body as the rules so far left it; undefined when it is not in it. */

@@ -1,10 +1,4 @@
-import type { EditRecord, PatchOperation } from './rewrite.ts';
-
-/** What the rules did to a body: for people, and as a patch. */
-export interface Records {
-  readonly records: readonly EditRecord[];
-  readonly patch: readonly PatchOperation[];
-}
+import type { Records } from './recorder.ts';
 
 interface Step {
   readonly next: Map<number, Step>;

@@ -9,6 +9,22 @@ export interface RuleName {
   readonly rule: RequestRuleName;
 }
 
+/** What the rules did to a body: for people, and as a patch. */
+export interface Records {
+  readonly records: readonly EditRecord[];
+  /** Empty when something was omitted: half a patch would lead nowhere. */
+  readonly patch: readonly PatchOperation[];
+  /** Edits that were carried out, but not written down. */
+  readonly omitted: number;
+}
+
+/**
+ * Characters of pointers that are written down of one body, each record counting for some: a body of a million members
+ * beside the wrapper must not become a line of the log ten times its size.
+ */
+const MOST_CHARACTERS = 32_768;
+const RECORD_CHARACTERS = 64;
+
 interface PendingRecord extends RuleName {
   readonly from: string | undefined;
   readonly member: DraftMember | undefined;
@@ -22,6 +38,9 @@ export class Recorder {
   readonly #patch: PatchOperation[] = [];
   /** What was removed since something else was done. */
   readonly #removed = new Set<string>();
+  /** Characters that may still be written down. */
+  #left = MOST_CHARACTERS;
+  #omitted = 0;
 
   constructor(draft: Draft) {
     this.#draft = draft;
@@ -34,14 +53,23 @@ export class Recorder {
 
   /** The value of `member` is about to become the body. */
   unwrap(rule: RuleName, member: DraftMember): void {
-    this.#records.push({ ...rule, from: this.#from(member), member: undefined, note: undefined });
+    this.#records.push({
+      ...rule,
+      from: originPointer(this.#draft, member),
+      member: undefined,
+      note: undefined,
+    });
     this.#removed.clear();
     this.#patch.push({ op: 'move', from: currentPointer(this.#draft, member) ?? '', path: '' });
   }
 
   /** `member` is about to be dropped; `note` tells why, where no rule asked for it. */
   drop(rule: RuleName, member: DraftMember, note?: string): void {
-    this.#records.push({ ...rule, from: this.#from(member), member, note });
+    if (this.#left <= 0) {
+      this.#omitted += 1;
+      return;
+    }
+    this.#write({ ...rule, from: originPointer(this.#draft, member), member, note });
     const path = currentPointer(this.#draft, member);
     // A repeated name is one member to a patch: it was removed with the first.
     if (note === 'duplicate' || path === undefined || this.#removed.has(path)) return;
@@ -56,19 +84,24 @@ export class Recorder {
 
   /** `member` stood at the pointer `before` and now stands elsewhere or is called otherwise. */
   move(rule: RuleName, member: DraftMember, before: string, note?: string): void {
-    this.#records.push({ ...rule, from: this.#from(member), member, note });
+    if (this.#left <= 0) {
+      this.#omitted += 1;
+      return;
+    }
+    this.#write({ ...rule, from: originPointer(this.#draft, member), member, note });
     this.#removed.clear();
     this.#patch.push({ op: 'move', from: before, path: currentPointer(this.#draft, member) ?? '' });
   }
 
   /** Returns what was written down, with pointers into the body as it is now. */
-  finish(): { readonly records: readonly EditRecord[]; readonly patch: readonly PatchOperation[] } {
-    return { records: this.#records.map((record) => this.#resolve(record)), patch: this.#patch };
+  finish(): Records {
+    const records = this.#records.map((record) => this.#resolve(record));
+    return { records, patch: this.#omitted > 0 ? [] : this.#patch, omitted: this.#omitted };
   }
 
-  /** Where `member` stood in the V1 body; nowhere when a rule made it. */
-  #from(member: DraftMember): string | undefined {
-    return member.node < 0 ? undefined : originPointer(this.#draft, member.node);
+  #write(record: PendingRecord): void {
+    this.#left -= RECORD_CHARACTERS + (record.from?.length ?? 0);
+    this.#records.push(record);
   }
 
   #resolve({ change, rule, from, member, note }: PendingRecord): EditRecord {

@@ -43,6 +43,8 @@ export type Rewrite =
       readonly edits: readonly Edit[];
       readonly records: readonly EditRecord[];
       readonly patch: readonly PatchOperation[];
+      /** Edits that were carried out beyond those written down; the patch is empty then. */
+      readonly omitted: number;
     }
   | {
       readonly verdict: 'unchanged';

@@ -1,7 +1,7 @@
 import type { NameTable } from '../json/member-name.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path } from '../rules/rule.ts';
-import { type Draft, type DraftMember, type DraftObject, find, isRepeated, take } from './draft.ts';
+import { type Draft, type DraftMember, type DraftObject, find, isRepeated, take, takeAll } from './draft.ts';
 import { originPointer } from './pointer.ts';
 import type { Recorder, RuleName } from './recorder.ts';
 import type { Refusal } from './rewrite.ts';
@@ -78,11 +78,12 @@ export class Run {
       );
     }
     this.isSingular = true;
-    for (const member of holder.members.filter((other) => other.id === id && other !== last)) {
+    const dropped = holder.members.filter((other) => other.id === id && other !== last);
+    for (const member of dropped) {
       this.codes.push(rule.code + DUPLICATE);
       this.recorder?.drop(rule, member, 'duplicate');
-      take(member);
     }
+    takeAll(holder, dropped);
     return undefined;
   }
 
@@ -113,7 +114,7 @@ export class Run {
 export function refuse(code: string, status: number, detail: string, run: Run, member: DraftMember): Stop {
   return {
     kind: 'refuse',
-    refusal: { code, status, detail, pointer: originPointer(run.draft, Math.max(member.node, 0)) },
+    refusal: { code, status, detail, pointer: originPointer(run.draft, member) ?? '' },
   };
 }
 

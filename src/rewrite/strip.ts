@@ -1,6 +1,6 @@
 import type { NameTable } from '../json/member-name.ts';
 import type { OnlyRule, StripRule } from '../rules/rule.ts';
-import { type DraftMember, type DraftObject, take } from './draft.ts';
+import { type DraftMember, type DraftObject, takeAll } from './draft.ts';
 import { pathIds, placesOf, PLAIN, STEPS, type CompiledRule, type Run, type Stop } from './run.ts';
 
 /** A `strip` or `only` rule, compiled. */
@@ -41,7 +41,7 @@ export function strip(rule: CompiledStrip, run: Run, object: DraftObject): Stop 
   for (const member of dropped) {
     run.codes.push(rule.code + (isStrip ? (rule.places[member.id] ?? 0) : 0) * STEPS + PLAIN);
     run.recorder?.drop(rule, member);
-    take(member);
   }
+  takeAll(object, dropped);
   return undefined;
 }
