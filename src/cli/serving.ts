@@ -7,6 +7,7 @@ import type { LifeCycle } from '../node/life-cycle.ts';
 import { loadInspectorPage } from '../node/inspector-assets.ts';
 import { type LogSink, openLogSink } from '../node/log-sink.ts';
 import { type OpenRollout, openRollout } from '../node/open-rollout.ts';
+import { mergedFigures } from '../node/merged-figures.ts';
 import { openTraces, type Traces } from '../node/open-traces.ts';
 import { adminFault, createOperators } from '../node/operators.ts';
 import { ReferenceFault, type RunningReference, startReference } from '../node/reference-server.ts';
@@ -14,8 +15,10 @@ import { loadRuleBook } from '../node/rule-book-file.ts';
 import { RuleBooks } from '../node/rule-books.ts';
 import { type RunningGateway, startGateway } from '../node/start-gateway.ts';
 import { readTlsFiles } from '../node/tls-files.ts';
+import { WorkerFault } from '../node/worker-pool.ts';
 import { banner } from './banner.ts';
 import { packageVersion } from './package-version.ts';
+import { workerFront, workersFault, type WorkerSide } from './worker-front.ts';
 
 /** A gateway that serves, with the embedded V2 where there is no other. */
 export interface Serving {
@@ -35,16 +38,17 @@ const tellLimit = 256 * 1024;
 export async function startServing(
   flags: Readonly<Record<string, string | undefined>>,
   environment: Readonly<Record<string, string | undefined>>,
+  worker?: WorkerSide,
 ): Promise<Serving | { readonly faults: readonly string[] }> {
   const people = openLogSink(2, { limit: tellLimit, told: () => {} });
-  const tell = (line: string): void => people.write(`${line}\n`);
+  const tell = worker?.tell ?? ((line: string): void => people.write(`${line}\n`));
   const read = readSettings({ flags, environment, readFile: (path) => readFileSync(path, 'utf8') });
   const path = flags['rules'] ?? environment['GATEWAY_RULES'] ?? table.rules.value;
   const first = await loadRuleBook(path);
   const faults = [...('faults' in read ? read.faults : []), ...('faults' in first ? first.faults : [])];
   if ('faults' in read || 'faults' in first) return { faults };
   const { settings } = read;
-  const unguarded = adminFault(settings);
+  const unguarded = adminFault(settings) ?? workersFault(settings);
   if (unguarded !== undefined) return { faults: [unguarded] };
   const upstreamTls = upstreamFiles(settings);
   const clientTls = clientFiles(settings);
@@ -54,7 +58,7 @@ export async function startServing(
   if ('fault' in upstreamTls || 'fault' in clientTls) return { faults: unreadable };
   const rollout = openRollout(settings, first.inForce.ruleBook, tell);
   if ('fault' in rollout) return { faults: [rollout.fault] };
-  const sink = openSink(settings, tell);
+  const sink = worker?.link ?? openSink(settings, tell);
   if ('fault' in sink) return { faults: [sink.fault] };
   const ruleBooks = new RuleBooks(
     first,
@@ -68,9 +72,12 @@ export async function startServing(
   let embedded: RunningReference | undefined;
   try {
     embedded = settings.get(table.upstream) === undefined ? await embed(settings, tell) : undefined;
-    const secret = settings.get(table.clientSecret);
+    const clientSecret = settings.get(table.clientSecret) ?? randomBytes(32).toString('hex');
     const origin = originOf(settings, embedded);
-    const traces = await openTraces(environment, packageVersion(), (trouble) => tell(`traces: ${trouble}.`));
+    const traces =
+      worker === undefined
+        ? await openTraces(environment, packageVersion(), (trouble) => tell(`traces: ${trouble}.`))
+        : undefined;
     const operators = createOperators({
       settings,
       ruleBooks,
@@ -81,23 +88,39 @@ export async function startServing(
       version: packageVersion(),
       page: once(loadInspectorPage),
       also: traces === undefined ? undefined : (entry) => traces.observe(entry),
+      merge: (own) => mergedFigures(own, front?.figures ?? []),
     });
+    const front =
+      worker === undefined
+        ? workerFront({
+            settings,
+            flags,
+            upstream: `${origin.origin}${origin.path}`,
+            clientSecret,
+            sink,
+            observer: operators.observer,
+            tell,
+          })
+        : undefined;
     const running: RunningGateway = await startGateway({
       settings,
       ruleBooks,
       origin,
       v1Origin: rollout.v1Origin,
       rollout: rollout.control,
-      clientSecret: secret ?? randomBytes(32).toString('hex'),
+      clientSecret,
       sink,
       upstreamTls: upstreamTls.tls,
       clientTls: clientTls.tls,
-      observer: operators.observer,
+      observer: worker?.link ?? operators.observer,
       admin: operators.admin,
+      front,
+      isWorker: worker !== undefined,
       surprised: (error) =>
         tell(`bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
     });
-    tell(banner({ running, settings, ruleBooks, rulesPath: path, embedded: embedded?.origin }));
+    if (worker === undefined)
+      tell(banner({ running, settings, ruleBooks, rulesPath: path, embedded: embedded?.origin }));
     const life = lifeOf({
       running,
       settings,
@@ -208,6 +231,7 @@ function lifeOf({
       if (faults.length > 0) tell(`rule book ${ruleBooks.current.ruleBook.hash} stays in force.`);
       else if (changed || why === 'SIGHUP') tell(`rule book ${ruleBooks.current.ruleBook.hash} is in force.`);
       renewTls(running, settings, tell);
+      if (faults.length === 0) running.server.reload?.();
     },
     stop: async () => {
       tell('stopping: finishing what is in flight.');
@@ -223,7 +247,7 @@ function lifeOf({
 }
 
 function startFault(error: unknown): string {
-  if (error instanceof ReferenceFault) return error.message;
+  if (error instanceof ReferenceFault || error instanceof WorkerFault) return error.message;
   if (error instanceof Error && 'code' in error && 'syscall' in error) {
     const where =
       'address' in error && 'port' in error ? ` on ${String(error.address)}:${String(error.port)}` : '';

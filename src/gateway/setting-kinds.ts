@@ -36,6 +36,19 @@ export const file: SettingKind<string> = { ...text, placeholder: '<file>' };
 /** A whole number from 0. */
 export const count: SettingKind<number> = numberKind('<n>', '', 'must be a whole number, such as 100');
 
+/** A number of processes, or one for each core. */
+export const processes: SettingKind<number | 'auto'> = {
+  placeholder: '<n|auto>',
+  unit: '',
+  read: (given) => {
+    if (given === 'auto') return { value: 'auto' };
+    const wanted = Number(given);
+    return /^\d{1,3}$/.test(given) && wanted > 0
+      ? { value: wanted }
+      : { fault: 'must be auto, or a number from 1' };
+  },
+};
+
 /** A time in milliseconds; 0 is off. */
 export const milliseconds: SettingKind<number> = numberKind(
   '<ms>',

@@ -9,6 +9,7 @@ import {
   names,
   onOff,
   origin,
+  processes,
   type SettingKind,
   text,
 } from './setting-kinds.ts';
@@ -115,6 +116,12 @@ export const settings = {
   ),
   breakerOpen: given('breaker-open', milliseconds, '5000', 'Until an open circuit is probed.'),
 
+  workers: given(
+    'workers',
+    processes,
+    '1',
+    'Processes that share the port; auto is one for each core. Limits hold for each.',
+  ),
   drain: given('drain', milliseconds, '25000', 'For what is in flight when the gateway stops.'),
   forwarded: given(
     'forwarded',

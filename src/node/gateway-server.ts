@@ -12,6 +12,7 @@ import { createApp } from '../app.ts';
 import type { Exchange } from '../gateway/exchange.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { ListenAddress } from '../gateway/setting-kinds.ts';
+import type { ClientFront } from './client-front.ts';
 import { ConnectionFaults } from './connection-faults.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
@@ -30,6 +31,8 @@ export interface GatewayServerOptions {
   readonly requestTimeout: number;
   /** With it clients speak TLS, and HTTP/2 if they like. */
   readonly tls: TlsTexts | undefined;
+  /** Other processes listen on the same port. */
+  readonly reusePort?: boolean | undefined;
 }
 
 /** Milliseconds between two looks for connections that took too long. */
@@ -46,7 +49,7 @@ const look = 50;
 const anyRequest = new Request('http://gateway.invalid/');
 
 /** The server that clients talk to: plain HTTP/1.1, or TLS with HTTP/2 and HTTP/1.1. */
-export class GatewayServer {
+export class GatewayServer implements ClientFront {
   /** True from the moment it stops accepting: every answer then closes its connection. */
   draining = false;
   private readonly gateway: Gateway;
@@ -69,7 +72,12 @@ export class GatewayServer {
 
   /** Listens, and resolves to the origin for clients. */
   listen(address: ListenAddress): Promise<string> {
-    return listen(this.server, address, this.options.tls === undefined ? 'http' : 'https');
+    return listen(
+      this.server,
+      address,
+      this.options.tls === undefined ? 'http' : 'https',
+      this.options.reusePort,
+    );
   }
 
   /** Connections are made with these certificates from now on. */

@@ -1,15 +1,19 @@
 import type { AddressInfo, Server } from 'node:net';
 import type { ListenAddress } from '../gateway/setting-kinds.ts';
 
-/** Binds a server, and resolves to its origin; rejects with the system's error when the address cannot be had. */
+/**
+ * Binds a server, and resolves to its origin; rejects with the system's error when the address cannot be had.
+ * With `reusePort` other processes may bind the same port, and the kernel spreads connections over them.
+ */
 export function listen(
   server: Server,
   { host, port }: ListenAddress,
   scheme: 'http' | 'https',
+  reusePort = false,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port, backlog: 1024 }, () => {
+    server.listen({ host, port, backlog: 1024, reusePort }, () => {
       server.off('error', reject);
       resolve(originOf(server.address(), scheme));
     });

@@ -29,6 +29,8 @@ export interface OperatorParts {
   readonly page: () => ReadonlyMap<string, PageFile>;
   /** Where V1 is, where there is one beside V2. */
   readonly v1Origin?: string | undefined;
+  /** What other processes stand at, put together with what this one does. */
+  readonly merge?: ((own: GatewayFigures) => GatewayFigures) | undefined;
   /** Told of each entry, such as an exporter of traces. */
   readonly also?: ((entry: Entry) => void) | undefined;
 }
@@ -106,7 +108,7 @@ export function createOperators(parts: OperatorParts): Operators {
       run,
       startedAt,
       time: Date.now,
-      figures: () => figuresOf(gateway),
+      figures: () => parts.merge?.(figuresOf(gateway)) ?? figuresOf(gateway),
       rules: () => {
         const { current, since, text } = ruleBooks;
         return { ...ofInForce(current), since, text };

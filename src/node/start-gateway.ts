@@ -7,6 +7,7 @@ import { settings as table } from '../gateway/settings.ts';
 import type { OriginSetting } from '../gateway/setting-kinds.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import { createAdminServer } from './admin-server.ts';
+import type { ClientFront } from './client-front.ts';
 import { createClientHash } from './client-hash.ts';
 import { decodeBody } from './decode-body.ts';
 import { GatewayServer } from './gateway-server.ts';
@@ -36,6 +37,10 @@ export interface NodeGatewayParts {
   /** Told of bugs. */
   readonly surprised: (error: unknown) => void;
   readonly observer?: Observer | undefined;
+  /** Where clients connect, when it is not a server of this process. */
+  readonly front?: ClientFront | undefined;
+  /** True in one of many processes: the port is shared, and operators ask the first one. */
+  readonly isWorker?: boolean | undefined;
   /** Routes of the admin listener beside health. */
   readonly admin?: ((gateway: Gateway) => Hono) | undefined;
 }
@@ -43,7 +48,7 @@ export interface NodeGatewayParts {
 /** A gateway that listens. */
 export interface RunningGateway {
   readonly gateway: Gateway;
-  readonly server: GatewayServer;
+  readonly server: ClientFront;
   /** Such as `http://127.0.0.1:8080`. */
   readonly origin: string;
   readonly adminOrigin: string;
@@ -64,20 +69,12 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   };
   const gateway = gatewayOf(parts, upstream, v1);
   let listening = false;
-  const server = new GatewayServer(gateway, {
-    headerBytes: settings.get(table.headerBytes),
-    headerCount: settings.get(table.headerCount),
-    headersTimeout: settings.get(table.clientHeadersTimeout),
-    bodyTimeout: settings.get(table.clientBodyTimeout),
-    idleTimeout: settings.get(table.idleTimeout),
-    requestTimeout: settings.get(table.clientRequestTimeout),
-    tls: parts.clientTls,
-  });
+  const server = parts.front ?? serverOf(parts, gateway);
   const admin = createAdminServer({
     ready: () => listening && !server.draining,
     mounted: parts.admin?.(gateway),
   });
-  const adminOrigin = await listen(admin, settings.get(table.adminListen), 'http');
+  const adminOrigin = parts.isWorker ? '' : await listen(admin, settings.get(table.adminListen), 'http');
   try {
     const origin = await server.listen(settings.get(table.listen));
     listening = true;
@@ -98,6 +95,19 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     admin.close();
     admin.closeAllConnections();
   }
+}
+
+function serverOf({ settings, clientTls, isWorker }: NodeGatewayParts, gateway: Gateway): GatewayServer {
+  return new GatewayServer(gateway, {
+    headerBytes: settings.get(table.headerBytes),
+    headerCount: settings.get(table.headerCount),
+    headersTimeout: settings.get(table.clientHeadersTimeout),
+    bodyTimeout: settings.get(table.clientBodyTimeout),
+    idleTimeout: settings.get(table.idleTimeout),
+    requestTimeout: settings.get(table.clientRequestTimeout),
+    tls: clientTls,
+    reusePort: isWorker,
+  });
 }
 
 /** What V1 is trusted by. The certificate that is shown to V2 is for nobody else. */

@@ -1,0 +1,76 @@
+import { fork } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { Settings } from '../gateway/read-settings.ts';
+import { settings as table } from '../gateway/settings.ts';
+import type { LogSink } from '../node/log-sink.ts';
+import type { WorkerLink } from '../node/worker-link.ts';
+import { WorkerPool } from '../node/worker-pool.ts';
+import type { Observer } from '../rewrite-log/observer.ts';
+
+/** What a process of many is given in place of what a single one opens itself. */
+export interface WorkerSide {
+  /** The log and the observer, over the channel to the first process. */
+  readonly link: WorkerLink;
+  readonly tell: (line: string) => void;
+}
+
+/** What the first process of many has for its workers. */
+export interface WorkerFrontParts {
+  readonly settings: Settings;
+  /** What was given on the command line. */
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  /** Scheme, host, port and path of V2. */
+  readonly upstream: string;
+  readonly clientSecret: string;
+  readonly sink: LogSink;
+  readonly observer: Observer;
+  readonly tell: (line: string) => void;
+}
+
+/** How many processes the settings want. */
+export function workersOf(settings: Settings): number {
+  const wanted = settings.get(table.workers);
+  return wanted === 'auto' ? availableParallelism() : wanted;
+}
+
+/** What the settings of workers forbid: a sentence. */
+export function workersFault(settings: Settings): string | undefined {
+  if (workersOf(settings) === 1 || settings.get(table.v1Upstream) === undefined) return undefined;
+  return 'GATEWAY_WORKERS above 1 cannot go with GATEWAY_V1_UPSTREAM: what a rollout learns is kept by one process. Run replicas, or leave one of them out.';
+}
+
+/** Makes the processes that clients connect to; undefined where one is enough. */
+export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
+  const { settings, flags, sink, observer, tell } = parts;
+  const count = workersOf(settings);
+  if (count === 1) return undefined;
+  const given = Object.fromEntries(
+    Object.entries(flags).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+  return new WorkerPool({
+    count,
+    fork: () =>
+      fork(workerPath(), { serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }),
+    flags: {
+      ...given,
+      upstream: parts.upstream,
+      'client-secret': parts.clientSecret,
+      // They are done before the first process loses patience with them.
+      drain: String(Math.floor(settings.get(table.drain) * 0.9)),
+      capture: settings.get(table.capture),
+      'structure-rate': String(Math.ceil(settings.get(table.structureRate) / count)),
+      'capture-body-limit': String(settings.get(table.captureBodyLimit)),
+    },
+    write: (lines) => sink.write(lines),
+    observe: ({ entry, material }) => observer.observe(entry, material),
+    tell,
+  });
+}
+
+/** The worker's main, as source or as it is built. */
+function workerPath(): string {
+  return fileURLToPath(
+    new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url),
+  );
+}

@@ -1,0 +1,75 @@
+import { settings as table } from '../gateway/settings.ts';
+import { watchProcess } from '../node/process-figures.ts';
+import { WorkerLink } from '../node/worker-link.ts';
+import { type FromWorker, isToWorker, type ToWorker } from '../node/worker-messages.ts';
+import { startServing } from './serving.ts';
+
+// One of the processes that share the port (`workers`). Signals are the first process's business: a terminal sends them to all.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => {});
+
+/** Milliseconds between two reports of figures. */
+const reporting = 1000;
+/** Milliseconds for what is left of the log. */
+const flushing = 400;
+
+process.once('message', (message) => {
+  if (isToWorker(message) && message.kind === 'start') void serve(message);
+});
+
+async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<void> {
+  const structures = Number(flags['structure-rate'] ?? 0);
+  const begun = { second: 0, count: 0 };
+  const link = new WorkerLink({
+    send: (message, done) => process.send?.(message, done) ?? true,
+    bodyLimit: Number(flags['capture-body-limit'] ?? 0),
+    wanted: () => {
+      if (flags['capture'] === 'bodies') return 'bodies';
+      const second = Math.floor(performance.now() / 1000);
+      if (second !== begun.second) Object.assign(begun, { second, count: 0 });
+      begun.count += 1;
+      return begun.count <= structures ? 'structure' : 'nothing';
+    },
+  });
+  const tell = (line: string): void => say({ kind: 'told', line });
+  const started = await startServing(flags, process.env, { link, tell });
+  if ('faults' in started) {
+    say({ kind: 'faults', faults: started.faults }, () => process.exit(2));
+    return;
+  }
+  const { running, settings, life } = started;
+  const figuresOfProcess = watchProcess();
+  const report = (): void => {
+    const { inFlight, budget, breaker } = running.gateway;
+    const figures = {
+      inFlight,
+      bufferedBytes: budget.held,
+      breaker: breaker.state,
+      process: figuresOfProcess(),
+    };
+    say({ kind: 'figures', figures });
+  };
+  let stopping = false;
+  const stop = async (): Promise<void> => {
+    if (stopping) return;
+    stopping = true;
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), settings.get(table.drain)).unref();
+    await life.stop();
+    await link.flush(flushing);
+    process.exit(0);
+  };
+  process.on('message', (message) => {
+    if (!isToWorker(message)) return;
+    if (message.kind === 'reload') void life.reload('changed');
+    if (message.kind === 'stop') void stop();
+  });
+  // Without the first process nobody would ever end this one.
+  process.on('disconnect', () => void stop());
+  setInterval(report, reporting).unref();
+  report();
+  say({ kind: 'listening', origin: running.origin });
+}
+
+function say(message: FromWorker, done: () => void = () => {}): void {
+  if (process.connected) process.send?.(message, done);
+  else done();
+}

@@ -1,0 +1,36 @@
+import type { GatewayFigures, ProcessFigures } from '../rewrite-log/figure-families.ts';
+import type { WorkerFigures } from './worker-messages.ts';
+
+/** The figures of a gateway and of its workers as those of one. */
+export function mergedFigures(own: GatewayFigures, workers: readonly WorkerFigures[]): GatewayFigures {
+  if (workers.length === 0) return own;
+  const breakers = [own.breaker, ...workers.map(({ breaker }) => breaker)];
+  return {
+    ...own,
+    inFlight: own.inFlight + sum(workers.map(({ inFlight }) => inFlight)),
+    bufferedBytes: own.bufferedBytes + sum(workers.map(({ bufferedBytes }) => bufferedBytes)),
+    breaker:
+      breakers.find((state) => state === 'open') ?? breakers.find((state) => state === 'probing') ?? 'closed',
+    process: mergedProcesses([
+      ...(own.process === undefined ? [] : [own.process]),
+      ...workers.map(({ process }) => process),
+    ]),
+  };
+}
+
+function mergedProcesses(all: readonly ProcessFigures[]): ProcessFigures {
+  return {
+    cpuSeconds: sum(all.map(({ cpuSeconds }) => cpuSeconds)),
+    residentBytes: sum(all.map(({ residentBytes }) => residentBytes)),
+    heapBytes: sum(all.map(({ heapBytes }) => heapBytes)),
+    startSeconds: Math.min(...all.map(({ startSeconds }) => startSeconds)),
+    openFiles: sum(all.map(({ openFiles }) => openFiles ?? 0)),
+    maxFiles: Math.min(...all.map(({ maxFiles }) => maxFiles ?? Number.POSITIVE_INFINITY)),
+    // The one that is late is late for its clients, however punctual the others are.
+    loopDelaySeconds: Math.max(...all.map(({ loopDelaySeconds }) => loopDelaySeconds ?? 0)),
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

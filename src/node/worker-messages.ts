@@ -1,0 +1,47 @@
+import type { Entry } from '../rewrite-log/entry.ts';
+import type { ProcessFigures } from '../rewrite-log/figure-families.ts';
+import type { Material } from '../rewrite-log/observer.ts';
+
+/** What the first process says to a worker. */
+export type ToWorker =
+  /** Once, first: the settings as flags, over the environment that both have. */
+  | { readonly kind: 'start'; readonly flags: Readonly<Record<string, string>> }
+  /** Rule book and certificates are to be read again. */
+  | { readonly kind: 'reload' }
+  /** What is in flight is to end, and then the process. */
+  | { readonly kind: 'stop' };
+
+/** An exchange that a worker saw. */
+export interface Seen {
+  readonly entry: Entry;
+  readonly material: Material | undefined;
+}
+
+/** What a worker stands at. */
+export interface WorkerFigures {
+  readonly inFlight: number;
+  readonly bufferedBytes: number;
+  readonly breaker: 'closed' | 'open' | 'probing';
+  readonly process: ProcessFigures;
+}
+
+/** What a worker says to the first process. */
+export type FromWorker =
+  | { readonly kind: 'listening'; readonly origin: string }
+  /** It cannot start, and ends. */
+  | { readonly kind: 'faults'; readonly faults: readonly string[] }
+  /** Lines of the log, and exchanges for who watches them, gathered over some milliseconds. */
+  | { readonly kind: 'seen'; readonly lines: readonly string[]; readonly seen: readonly Seen[] }
+  /** A line for people. */
+  | { readonly kind: 'told'; readonly line: string }
+  | { readonly kind: 'figures'; readonly figures: WorkerFigures };
+
+/** True for what comes over the channel: nobody but the two processes writes to it. */
+export function isFromWorker(message: unknown): message is FromWorker {
+  return typeof message === 'object' && message !== null && 'kind' in message;
+}
+
+/** True for what comes over the channel: nobody but the two processes writes to it. */
+export function isToWorker(message: unknown): message is ToWorker {
+  return typeof message === 'object' && message !== null && 'kind' in message;
+}

@@ -1,0 +1,172 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { ListenAddress } from '../gateway/setting-kinds.ts';
+import type { ClientFront } from './client-front.ts';
+import {
+  type FromWorker,
+  isFromWorker,
+  type Seen,
+  type ToWorker,
+  type WorkerFigures,
+} from './worker-messages.ts';
+
+/** What a pool of workers is made of. */
+export interface WorkerPoolParts {
+  readonly count: number;
+  /** Starts a process with a channel to it. */
+  readonly fork: () => ChildProcess;
+  /** Settings that every worker is started with, as flags. */
+  readonly flags: Readonly<Record<string, string>>;
+  /** Takes lines of the log, with their line feeds. */
+  readonly write: (lines: string) => void;
+  readonly observe: (seen: Seen) => void;
+  /** Tells people. */
+  readonly tell: (line: string) => void;
+}
+
+/** A worker cannot start; the message says why. */
+export class WorkerFault extends Error {
+  override readonly name = 'WorkerFault';
+}
+
+/** Milliseconds until a worker that ended is started again: doubling from the first to the second. */
+const backOff = [100, 10_000] as const;
+/** Milliseconds that a worker has to live for the next end to count as the first. */
+const settled = 60_000;
+
+interface Worker {
+  readonly number: number;
+  readonly child: ChildProcess;
+  readonly since: number;
+  up: boolean;
+  figures: WorkerFigures | undefined;
+}
+
+/** Processes that share the port of the clients (`SO_REUSEPORT`): the kernel spreads connections over them. */
+export class WorkerPool implements ClientFront {
+  private readonly parts: WorkerPoolParts;
+  private readonly workers = new Map<number, Worker>();
+  private readonly ends = new Map<number, number>();
+  private address: ListenAddress = { host: '127.0.0.1', port: 0 };
+  private stopping = false;
+
+  constructor(parts: WorkerPoolParts) {
+    this.parts = parts;
+  }
+
+  get draining(): boolean {
+    return this.stopping || ![...this.workers.values()].some(({ up }) => up);
+  }
+
+  /** What the workers stand at, as far as they have said. */
+  get figures(): readonly WorkerFigures[] {
+    return [...this.workers.values()].flatMap(({ figures }) => (figures === undefined ? [] : [figures]));
+  }
+
+  /** The process ids of the workers. */
+  get pids(): readonly number[] {
+    return [...this.workers.values()].flatMap(({ child }) => (child.pid === undefined ? [] : [child.pid]));
+  }
+
+  /** Starts the first worker, which finds the port where any free one is wanted, and then the others on the same. */
+  async listen(address: ListenAddress): Promise<string> {
+    this.address = address;
+    const origin = await this.start(1);
+    this.address = { host: address.host, port: Number(new URL(origin).port) };
+    const others = Array.from({ length: this.parts.count - 1 }, (_, index) => this.start(index + 2));
+    await Promise.all(others);
+    return origin;
+  }
+
+  async drain(milliseconds: number): Promise<void> {
+    this.stopping = true;
+    const ended = [...this.workers.values()].map(({ child }) => once(child, 'exit'));
+    this.broadcast({ kind: 'stop' });
+    const deadline = setTimeout(() => this.cut(), milliseconds);
+    await Promise.all(ended);
+    clearTimeout(deadline);
+  }
+
+  cut(): void {
+    this.stopping = true;
+    for (const { child } of this.workers.values()) child.kill('SIGKILL');
+  }
+
+  /** Each worker reads the certificates itself, when it is told to. */
+  renew(): void {}
+
+  /** Has every worker read rule book and certificates again. */
+  reload(): void {
+    this.broadcast({ kind: 'reload' });
+  }
+
+  private start(number: number): Promise<string> {
+    const child = this.parts.fork();
+    const worker: Worker = { number, child, since: Date.now(), up: false, figures: undefined };
+    this.workers.set(number, worker);
+    const { host, port } = this.address;
+    const listen = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    send(child, { kind: 'start', flags: { ...this.parts.flags, listen } });
+    return new Promise((resolve, reject) => {
+      child.on('message', (message) => {
+        if (isFromWorker(message)) this.hear(worker, message, resolve, reject);
+      });
+      child.on('exit', (code, signal) => {
+        reject(new WorkerFault(`A worker ended while it started (${signal ?? String(code)}).`));
+        this.ended(worker, signal ?? `exit code ${code}`);
+      });
+    });
+  }
+
+  private hear(
+    worker: Worker,
+    message: FromWorker,
+    listening: (origin: string) => void,
+    failed: (error: Error) => void,
+  ): void {
+    switch (message.kind) {
+      case 'listening':
+        worker.up = true;
+        listening(message.origin);
+        return;
+      case 'faults':
+        failed(new WorkerFault(message.faults.join('\n')));
+        return;
+      case 'seen':
+        if (message.lines.length > 0) this.parts.write(message.lines.join(''));
+        for (const seen of message.seen) this.parts.observe(seen);
+        return;
+      case 'told':
+        this.parts.tell(`worker ${worker.number}: ${message.line}`);
+        return;
+      case 'figures':
+        worker.figures = message.figures;
+        return;
+    }
+  }
+
+  private ended(worker: Worker, how: string): void {
+    this.workers.delete(worker.number);
+    // One that never listened is the start's business: its settings are the same each time.
+    if (this.stopping || (!worker.up && !this.ends.has(worker.number))) return;
+    const before = Date.now() - worker.since > settled ? 0 : (this.ends.get(worker.number) ?? 0);
+    this.ends.set(worker.number, before + 1);
+    const delay = Math.min(backOff[1], backOff[0] * 2 ** before);
+    this.parts.tell(`worker ${worker.number} ended (${how}); another one starts in ${delay} ms.`);
+    setTimeout(() => {
+      if (this.stopping) return;
+      this.start(worker.number).catch((error: unknown) =>
+        this.parts.tell(`worker ${worker.number}: ${error instanceof Error ? error.message : String(error)}`),
+      );
+    }, delay);
+  }
+
+  private broadcast(message: ToWorker): void {
+    for (const { child } of this.workers.values()) send(child, message);
+  }
+}
+
+/** A worker that is gone is heard of by its exit. */
+function send(child: ChildProcess, message: ToWorker): void {
+  if (child.connected) child.send(message, () => {});
+}

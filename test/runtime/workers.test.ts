@@ -1,0 +1,159 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { exchange, rawClient } from '../support/raw-client.ts';
+import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
+import { until } from '../support/until.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** A gateway of many processes, as its users start it. */
+interface Many {
+  readonly port: number;
+  readonly adminPort: number;
+  readonly v2: RawServer;
+  readonly said: readonly string[];
+  entries(): readonly Entry[];
+  /** The process ids of the workers. */
+  workers(): Promise<readonly number[]>;
+  signal(name: NodeJS.Signals): void;
+  readonly exit: Promise<unknown[]>;
+  admin(path: string): Promise<string>;
+}
+
+async function many(count: string, v2: RawServer, more: readonly string[] = []): Promise<Many> {
+  const given = [
+    '--workers',
+    count,
+    '--listen',
+    '127.0.0.1:0',
+    '--admin-listen',
+    '127.0.0.1:0',
+    '--upstream',
+    v2.origin,
+  ];
+  const child = spawn(process.execPath, ['src/cli/main.ts', 'serve', ...given, ...more], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exit = once(child, 'exit');
+  const workers = async (): Promise<readonly number[]> => {
+    const listed = spawn('ps', ['-o', 'pid=', '--ppid', String(child.pid)]);
+    let text = '';
+    listed.stdout.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    await once(listed, 'close');
+    return text.trim().split(/\s+/).filter(Boolean).map(Number);
+  };
+  onTestFinished(async () => {
+    const left = await workers();
+    child.kill('SIGKILL');
+    // What the first process leaves behind ends by itself; the test does not wait for it.
+    for (const pid of left) tryKill(pid);
+  });
+  const said: string[] = [];
+  const lines: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => said.push(line));
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  const portOf = (name: string): number =>
+    Number(new RegExp(`^ {2}${name} +http://127\\.0\\.0\\.1:(\\d+)`, 'm').exec(said.join('\n'))?.[1] ?? 0);
+  await Promise.race([until(() => portOf('admin') > 0), exit]);
+  return {
+    port: portOf('clients'),
+    adminPort: portOf('admin'),
+    v2,
+    said,
+    entries: () => lines.map((line) => JSON.parse(line) as Entry),
+    workers,
+    signal: (name) => void child.kill(name),
+    exit,
+    admin: async (path) =>
+      (
+        await exchange(
+          portOf('admin'),
+          `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`,
+        )
+      ).text,
+  };
+}
+
+const order = `POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n{"data":{"name":"Acme"}}`;
+
+test('workers share the port; log, metrics and report are those of one gateway', async () => {
+  const gateway = await many('2', await rawServer((socket) => socket.write(ok())));
+  expect(await gateway.workers()).toHaveLength(2);
+  const answers = await Promise.all(Array.from({ length: 40 }, () => exchange(gateway.port, order)));
+  expect(answers.every(({ text }) => text.startsWith('HTTP/1.1 200 '))).toBe(true);
+  await until(() => gateway.entries().length === 40);
+  expect(new Set(gateway.entries().map(({ client }) => client)).size).toBe(1);
+  const metrics = await gateway.admin('/metrics');
+  const counted = [...metrics.matchAll(/^http_server_request_duration_seconds_count\{[^}]*\} (\d+)$/gm)];
+  expect(counted.reduce((sum, [, value]) => sum + Number(value), 0)).toBe(40);
+  const resident = Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1]);
+  expect(resident).toBeGreaterThan(150e6);
+  expect(await gateway.admin('/report')).toMatch(/"v1":40\b/);
+  expect(await gateway.admin('/readyz')).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('a worker that dies is started again, and the others serve on', async () => {
+  const gateway = await many('2', await rawServer((socket) => socket.write(ok())));
+  const [first = 0] = await gateway.workers();
+  process.kill(first, 'SIGKILL');
+  await until(() =>
+    gateway.said.some((line) => /^worker \d ended \(SIGKILL\); another one starts in 100 ms\.$/.test(line)),
+  );
+  expect((await exchange(gateway.port, order)).text).toMatch(/^HTTP\/1\.1 200 /);
+  let pids: readonly number[] = [];
+  for (let wait = 0; wait < 100 && (pids.length < 2 || pids.includes(first)); wait += 1) {
+    pids = await gateway.workers();
+    await new Promise((resolve) => {
+      setTimeout(resolve, 30);
+    });
+  }
+  expect(pids).toHaveLength(2);
+  expect(pids).not.toContain(first);
+});
+
+test('SIGTERM drains them together: what is in flight ends, and nothing is left running', async () => {
+  const gateway = await many(
+    '2',
+    await rawServer((socket) => void setTimeout(() => socket.write(ok()), 400)),
+  );
+  const pids = await gateway.workers();
+  const clients = Array.from({ length: 8 }, () => rawClient(gateway.port));
+  for (const client of clients) client.write(order);
+  await until(() => gateway.v2.received.filter((text) => text !== '').length === 8);
+  gateway.signal('SIGTERM');
+  const answers = await Promise.all(clients.map((client) => client.end()));
+  for (const { text } of answers)
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nConnection: close\r\n/i);
+  expect(await gateway.exit).toEqual([0, null]);
+  expect(pids.filter((pid) => tryKill(pid, 0))).toEqual([]);
+  expect(gateway.entries()).toHaveLength(8);
+});
+
+test('when the first process is killed, its workers end by themselves', async () => {
+  const gateway = await many('2', await rawServer((socket) => socket.write(ok())));
+  const pids = await gateway.workers();
+  gateway.signal('SIGKILL');
+  await until(() => !pids.some((pid) => tryKill(pid, 0)));
+});
+
+test('an address that cannot be had ends the start', async () => {
+  const v2 = await rawServer(() => {});
+  const gateway = await many('2', v2, ['--listen', `127.0.0.1:${v2.port}`]);
+  expect(await gateway.exit).toEqual([2, null]);
+  expect(gateway.said.join('\n')).toContain('EADDRINUSE');
+});
+
+function tryKill(pid: number, signal: NodeJS.Signals | 0 = 'SIGKILL'): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
