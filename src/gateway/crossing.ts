@@ -98,7 +98,8 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
   refuse(refused: Failure): void {
     if (this.settled) return;
     this.settled = true;
-    this.facts.verdict = 'refused';
+    // What was sent on was not refused: a failure of V2 leaves standing what was done to the request.
+    if (this.facts.attempts === 0) this.facts.verdict = 'refused';
     this.facts.failure = refused.code;
     this.facts.pointer = refused.pointer;
     this.facts.position = refused.position;

@@ -13,3 +13,10 @@ export function setField(headers: string[], name: string, value: string): void {
   }
   if (!found) headers.push(name, value);
 }
+
+/** Removes every field of a name, which is given in lower case. */
+export function removeField(headers: string[], name: string): void {
+  for (let at = headers.length - 2; at >= 0; at -= 2) {
+    if (headers[at]?.toLowerCase() === name) headers.splice(at, 2);
+  }
+}

@@ -17,7 +17,7 @@ import type { Decoded, Gateway } from './gateway.ts';
 import type { Retired } from './retirement.ts';
 import type { HeldRequest } from './rate-shield.ts';
 import { isInScope } from './scope.ts';
-import { setField } from './set-field.ts';
+import { removeField, setField } from './set-field.ts';
 import { isRequestId, newTrace } from './trace-context.ts';
 import { turnBack } from './turn-back.ts';
 import type { UpstreamReceiver } from './upstream.ts';
@@ -109,6 +109,8 @@ export class V1Crossing extends Crossing implements AnswerOwner, HeldRequest {
       this.facts.traceId = trace.traceId;
       this.facts.spanId = trace.spanId;
       setField(headers, 'traceparent', trace.header);
+      // The state of a trace that was not taken over says nothing of the new one (W3C Trace Context §3.3).
+      removeField(headers, 'tracestate');
     }
     tellForwarded(headers, options.forwarded, {
       address: exchange.remote,

@@ -13,7 +13,7 @@ export type JsonReading =
 export function readJsonType(value: string | undefined): JsonReading {
   if (value === undefined) return 'other';
   if (value === 'application/json') return 'json';
-  if (!mediaType.test(value)) return /json/i.test(value) ? 'ambiguous' : 'other';
+  if (!mediaType.test(value)) return !otherType.test(value) && /json/i.test(value) ? 'ambiguous' : 'other';
   const end = value.indexOf(';');
   const essence = (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
   if (!isJson(essence)) return 'other';
@@ -24,6 +24,11 @@ const token = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+`;
 const quoted = String.raw`"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*"`;
 const mediaType = new RegExp(
   `^${token}/${token}(?:[ \\t]*;[ \\t]*(?:${token}=(?:${token}|${quoted}))?)*[ \\t]*$`,
+);
+/** Whatever its parameters look like, a reader who finds a type in it finds this one, and it is not JSON. */
+const otherType = new RegExp(
+  `^(?!application/(?:[^;]*\\+)?json[ \\t]*;)${token}/${token}[ \\t]*;[^,]*$`,
+  'i',
 );
 const parameter = new RegExp(`;[ \\t]*(${token})=(${token}|${quoted})`, 'g');
 

@@ -101,7 +101,9 @@ export class ConnectionFaults {
     const broken = [...connection.exchanges].find((exchange) => !exchange.taken);
     connection.fault = refused;
     if (broken !== undefined && code === 'HPE_INVALID_EOF_STATE') {
-      // The client closed its side in the middle of a body: it went away.
+      // The client closed its side in the middle of a body: it went away, and its exchange tells so.
+      connection.closing = true;
+      connection.fault = undefined;
       socket.destroy();
       return;
     }

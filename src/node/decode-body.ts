@@ -1,31 +1,36 @@
-import { type InputType, brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
+import { type BrotliDecompress, brotliDecompress, type Gunzip, gunzip, inflate, inflateRaw } from 'node:zlib';
 import type { Decoded } from '../gateway/gateway.ts';
 import type { Coding } from '../http/content-coding.ts';
 
-type Inflate = (
-  body: InputType,
-  options: { readonly maxOutputLength: number },
-  done: (error: Error | null, result: Buffer) => void,
-) => void;
+/** What zlib gives with `info`: the result, and the engine that knows how many bytes it took in. */
+interface Inflated {
+  readonly buffer: Buffer;
+  readonly engine: Pick<Gunzip | BrotliDecompress, 'bytesWritten'>;
+}
 
-/** Decodes a body off the main thread; one that would grow beyond `limit` bytes is given up on the way (a bomb). */
+/**
+ * Decodes a body off the main thread; one that would grow beyond `limit` bytes is given up on the way (a bomb), and one
+ * with bytes behind its end is undecodable: another reader might take them for part of it.
+ */
 export function decodeBody(
   coding: Coding,
   body: Uint8Array,
   limit: number,
   done: (outcome: Decoded) => void,
 ): void {
-  decoderOf(coding, body)(body, { maxOutputLength: Math.max(1, limit) }, (error, result) => {
-    if (error === null) {
-      done(result);
+  const options = { maxOutputLength: Math.max(1, limit), info: true };
+  decoderOf(coding, body)(body, options, (error, result) => {
+    if (error !== null) {
+      const tooLarge = 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+      done(tooLarge ? 'too-large' : 'undecodable');
       return;
     }
-    const tooLarge = 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
-    done(tooLarge ? 'too-large' : 'undecodable');
+    if (!isInflated(result)) throw new Error('zlib gave no information of its engine');
+    done(result.engine.bytesWritten === body.length ? result.buffer : 'undecodable');
   });
 }
 
-function decoderOf(coding: Coding, body: Uint8Array): Inflate {
+function decoderOf(coding: Coding, body: Uint8Array): typeof gunzip {
   switch (coding) {
     case 'gzip':
       return gunzip;
@@ -35,4 +40,9 @@ function decoderOf(coding: Coding, body: Uint8Array): Inflate {
       // Some clients send raw deflate under the name of zlib's format, which always starts with method 8.
       return ((body[0] ?? 0) & 0x0f) === 8 ? inflate : inflateRaw;
   }
+}
+
+/** Node's types say that the result is a buffer, whatever the options are. */
+function isInflated(result: object): result is Inflated {
+  return 'engine' in result && 'buffer' in result;
 }

@@ -5,7 +5,7 @@ import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 /** How a request crossed: V1 migrated, V2 passed unread, or neither prefix. */
 export type Route = 'migrate' | 'pass' | 'none';
 
-/** What came of a request. `passed` is native V2 traffic; the gateway answered `refused` ones itself. */
+/** What was done to a request. `passed` is native V2 traffic; what is `refused` was never sent on. */
 export type Verdict = 'rewritten' | 'unchanged' | 'refused' | 'passed';
 
 /** What migrating a request would have come to, where it went to V1. */

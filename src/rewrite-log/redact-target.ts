@@ -4,7 +4,7 @@ const kept = 2048;
 /** A path alone, which holds neither a query nor user information. */
 const originForm = /^\/(?!\/)/;
 
-/** A raw target for the log: names of query parameters stay, their values and any user information become `…`. */
+/** A raw target for the log: names of query parameters stay, their values, what has no name, and any user information become `…`. */
 export function redactTarget(target: string): string {
   const mark = target.indexOf('?');
   if (mark === -1 && target.length <= kept && originForm.test(target)) return target;
@@ -21,7 +21,7 @@ function redactQuery(query: string): string {
     .split('&')
     .map((pair) => {
       const equals = pair.indexOf('=');
-      return equals === -1 ? pair : `${pair.slice(0, equals)}=…`;
+      return equals === -1 ? (pair === '' ? '' : '…') : `${pair.slice(0, equals)}=…`;
     })
     .join('&');
 }

@@ -36,6 +36,28 @@ describe('a coded body is decoded, rewritten, and sent as it is', () => {
     expect(v2.received[0]).not.toMatch(/content-encoding|content-md5/i);
   });
 
+  // Attack: bytes behind the end of the stream, which another reader might take for part of the body.
+  test.each([
+    ['gzip', gzipSync(wrapped)],
+    ['deflate', deflateSync(wrapped)],
+    ['deflate', deflateRawSync(wrapped)],
+    ['br', brotliCompressSync(wrapped)],
+  ])('%s with bytes behind its end is refused', async (coding, body) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const answer = await exchange(
+      gateway.port,
+      post(
+        '/api/v1/clients',
+        `${json}Content-Encoding: ${coding}\r\n`,
+        Buffer.concat([body, Buffer.from('tail')]),
+      ),
+    );
+    expect(statusOf(answer)).toBe(400);
+    expect(answer.text).toContain('x-gateway-error: undecodable-body');
+    expect(v2.received).toEqual([]);
+  });
+
   test('a body in which no rule applies keeps its coding and its bytes', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await gatewayFor(v2.origin);
@@ -300,6 +322,26 @@ test('a client that goes away while it sends aborts the request to V2, which nev
   }
   expect(await gateway.entry(2)).toMatchObject({ status: 0, verdict: 'passed' });
   expect((await gateway.entry(2)).failure).toBeUndefined();
+});
+
+test('a client that goes away in the middle of its body is one entry of the log, and no refusal', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  for (const path of ['/api/v1/clients', '/api/v2/clients']) {
+    for (const leave of ['end', 'destroy'] as const) {
+      const before = gateway.entries().length;
+      const client = rawClient(gateway.port);
+      client.write(`POST ${path} HTTP/1.1\r\nHost: g\r\n${json}Content-Length: 100\r\n\r\n{"da`);
+      await until(() => gateway.gateway.inFlight === 1);
+      client.socket[leave]();
+      await gateway.entry(before + 1);
+      await client.end(200);
+      client.socket.destroy();
+      await until(() => gateway.gateway.inFlight === 0);
+      const entries = gateway.entries().slice(before);
+      expect(entries.map(({ status, path: logged }) => [status, logged])).toEqual([[0, path]]);
+    }
+  }
 });
 
 test('a client that goes away while it waits aborts the request to V2', async () => {
