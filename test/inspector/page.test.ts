@@ -11,7 +11,7 @@ import {
 } from '../support/inspected-gateway.ts';
 
 const run = promisify(execFile);
-const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'explain'];
+const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'explain', 'rollout'];
 const PERSPECTIVES = ['diff', 'v1-request', 'v2-request', 'v2-answer', 'client-answer'];
 
 let browser: Browser;

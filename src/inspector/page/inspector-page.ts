@@ -13,6 +13,7 @@ import { Login } from './login.ts';
 import { PageHeader, VIEW_NAMES } from './page-header.ts';
 import { PERSPECTIVES, VIEWS } from './place.ts';
 import { RetirementView } from './retirement-view.ts';
+import { RolloutView } from './rollout-view.ts';
 import { RulesView } from './rules-view.ts';
 import { TrafficView } from './traffic-view.ts';
 import { usePlace } from './use-place.ts';
@@ -100,6 +101,7 @@ export function InspectorPage(): VNode {
       place.view === 'hour' && part(HourView, { go }),
       place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf }),
       place.view === 'retirement' && part(RetirementView, shared),
+      place.view === 'rollout' && part(RolloutView, { go }),
       place.view === 'explain' && part(ExplainView, { rules: rules.answer, ...shared }),
     ),
     el('p', { class: said === '' ? 'said' : 'said shown', role: 'status', 'aria-live': 'polite' }, said),

@@ -12,6 +12,7 @@ export const VIEW_NAMES: Readonly<Record<View, string>> = {
   rules: 'Rule book',
   retirement: 'Retirement',
   explain: 'Explain',
+  rollout: 'Rollout',
 };
 
 /** What the header is drawn with. */

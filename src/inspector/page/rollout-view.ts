@@ -1,0 +1,243 @@
+import type { VNode } from 'preact';
+import type {
+  CountView,
+  ModeView,
+  RollbackView,
+  RolloutView as Rollout,
+} from '../../rewrite-log/rollout-view.ts';
+import { useAsked } from './admin-client.ts';
+import { el, part } from './element.ts';
+import { ago, count } from './format.ts';
+import { Loading } from './loading.ts';
+import type { Go } from './place.ts';
+import { TableHead } from './table-head.ts';
+
+const REFRESH = 2000;
+
+/** What V1 traffic goes through, how the canary fares, what shadowing found, and what V1 clients are told. */
+export function RolloutView({ go }: { readonly go: Go }): VNode {
+  const { answer, failure } = useAsked<Rollout>('rollout', REFRESH);
+  if (answer === undefined) return part(Loading, { failure, what: 'the rollout' });
+  return el(
+    'div',
+    { class: 'view rollout' },
+    el('h2', null, 'Rollout'),
+    banner(answer),
+    modesCard(answer, go),
+    canariesCard(answer),
+    shadowsCard(answer),
+    endCard(answer),
+  );
+}
+
+function banner(rollout: Rollout): VNode {
+  const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
+  const sentences = [
+    ...standing.map(rollbackSentence),
+    ...(rollout.isSticky
+      ? []
+      : ['Client hashes are new at each start, so no share holds: set GATEWAY_CLIENT_SECRET.']),
+    ...(rollout.v1Origin === undefined
+      ? ['There is no V1 origin, so V1 requests can only be migrated.']
+      : []),
+  ];
+  return el(
+    'section',
+    {
+      class: standing.length > 0 ? 'answer no' : 'answer yes',
+      role: standing.length > 0 ? 'alert' : undefined,
+    },
+    el('h3', null, standing.length > 0 ? 'Rolled back' : modeText(rollout.default)),
+    el(
+      'ul',
+      { class: 'plain' },
+      sentences.map((sentence) => el('li', { key: sentence }, sentence)),
+    ),
+  );
+}
+
+function rollbackSentence({ operation, share, migrated, v1, at }: RollbackView): string {
+  const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
+  return `${stage} of ${share} % went back to observe ${ago(at)}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1. It stays until you choose a mode with the command rollout.`;
+}
+
+function modesCard(rollout: Rollout, go: Go): VNode {
+  const { requests } = rollout;
+  return el(
+    'section',
+    { class: 'card' },
+    el(
+      'h3',
+      null,
+      'Modes',
+      el(
+        'small',
+        null,
+        `${count(requests.v2)} requests migrated, ${count(requests.v1)} to V1 since the start`,
+      ),
+    ),
+    table(
+      ['For', 'Mode', 'Chosen by'],
+      [],
+      [
+        modeRow('everything else', rollout.default),
+        ...Object.entries(rollout.operations).map(([id, mode]) =>
+          modeRow(id, mode, () => go({ view: 'traffic', filter: `op:${id}`, entry: undefined })),
+        ),
+        ...Object.entries(rollout.clients).map(([hash, mode]) =>
+          modeRow(mode.name ?? hash, mode, () =>
+            go({ view: 'traffic', filter: `client:${hash}`, entry: undefined }),
+          ),
+        ),
+      ],
+    ),
+  );
+}
+
+function modeRow(name: string, mode: ModeView, onOpen?: () => void): VNode {
+  return el(
+    'tr',
+    { key: name },
+    el(
+      'th',
+      { scope: 'row' },
+      onOpen === undefined ? name : el('button', { type: 'button', class: 'link', onClick: onOpen }, name),
+    ),
+    el('td', null, modeText(mode)),
+    el('td', null, SOURCES[mode.from]),
+  );
+}
+
+const SOURCES: Readonly<Record<ModeView['from'], string>> = {
+  default: 'nobody',
+  'rule-book': 'the rule book',
+  operator: 'an operator',
+  'roll-back': 'a roll-back',
+};
+
+const MODES: Readonly<Record<ModeView['mode'], string>> = {
+  migrate: 'Migrate',
+  observe: 'Observe: V1 answers',
+  shadow: 'Shadow: V1 answers, reads are compared',
+  canary: 'Canary',
+};
+
+function modeText({ mode, share }: ModeView): string {
+  return share === undefined ? MODES[mode] : `${MODES[mode]}: ${share} % of the clients are migrated`;
+}
+
+function canariesCard({ canaries, rollbacks, rollback }: Rollout): VNode | false {
+  if (canaries.length === 0 && rollbacks.length === 0) return false;
+  const rule = `back to observe when migrated requests fail ${rollback.margin} points more often than V1's, of at least ${rollback.requests} in ${rollback.window / 1000} s`;
+  return el(
+    'section',
+    { class: 'card' },
+    el('h3', null, 'Canaries', el('small', null, rule)),
+    table(
+      ['Stage', 'Migrated', 'V1', 'State'],
+      [],
+      [
+        ...canaries.map(({ operation, migrated, v1 }) =>
+          canaryRow(`now ${operation ?? ''}`, operation, migrated, v1, 'on watch'),
+        ),
+        ...rollbacks.map(({ at, operation, migrated, v1, resolved }) =>
+          canaryRow(
+            at,
+            operation,
+            migrated,
+            v1,
+            `rolled back ${ago(at)}${resolved === undefined ? '' : ', resolved'}`,
+          ),
+        ),
+      ],
+    ),
+  );
+}
+
+function canaryRow(
+  key: string,
+  operation: string | undefined,
+  migrated: CountView,
+  v1: CountView,
+  state: string,
+): VNode {
+  return el(
+    'tr',
+    { key },
+    el('th', { scope: 'row' }, operation ?? 'everything else'),
+    el('td', null, countText(migrated)),
+    el('td', null, countText(v1)),
+    el('td', null, state),
+  );
+}
+
+function shadowsCard({ shadows }: Rollout): VNode | false {
+  if (shadows.length === 0) return false;
+  return el(
+    'section',
+    { class: 'card' },
+    el('h3', null, 'Reads that both were asked', el('small', null, 'since the start, noise left out')),
+    table(
+      ['Operation', 'Same', 'Different', 'Unknown', 'Fields that differ'],
+      ['Same', 'Different', 'Unknown'],
+      shadows.map(({ operation = '(other)', same, different, unknown, fields }) =>
+        el(
+          'tr',
+          { key: operation },
+          el('th', { scope: 'row' }, operation),
+          el('td', { class: 'number' }, count(same)),
+          el('td', { class: 'number' }, count(different)),
+          el('td', { class: 'number' }, count(unknown)),
+          el(
+            'td',
+            null,
+            fields
+              .slice(0, 10)
+              .map(({ path, kind, count: times }) =>
+                el('div', { key: `${kind} ${path}` }, el('code', null, path), ` ${kind}, ${count(times)}×`),
+              ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function endCard({ deprecation, sunset, brownouts }: Rollout): VNode | false {
+  if (deprecation === undefined && sunset === undefined && brownouts.length === 0) return false;
+  return el(
+    'section',
+    { class: 'card' },
+    el('h3', null, 'The end of V1'),
+    el(
+      'ul',
+      { class: 'plain' },
+      deprecation !== undefined &&
+        el('li', null, `Deprecated since ${deprecation.slice(0, 10)}, as V1 answers say.`),
+      sunset !== undefined && el('li', null, `It ends on ${sunset.slice(0, 10)}, as V1 answers say.`),
+      brownouts.map(({ id, state, share, status, from, until }) =>
+        el(
+          'li',
+          { key: id },
+          `Brownout ${id} is ${state.replace('-', ' ')}: ${share} % get ${status}${from === undefined ? '' : `, from ${from}`}${until === undefined ? '' : `, until ${until}`}.`,
+        ),
+      ),
+    ),
+  );
+}
+
+function countText(counted: CountView): string {
+  return `${ofAll(counted)} failed`;
+}
+
+function ofAll({ requests, failures }: CountView): string {
+  return `${count(failures)} of ${count(requests)}`;
+}
+
+function table(columns: readonly string[], numbers: readonly string[], rows: readonly VNode[]): VNode {
+  return el(
+    'div',
+    { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': columns.join(', ') },
+    el('table', null, part(TableHead, { columns, numbers }), el('tbody', null, rows)),
+  );
+}

@@ -1,0 +1,82 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import { expect, onTestFinished, test } from 'vitest';
+import { startReference } from '../../src/node/reference-server.ts';
+import { startBrowser } from '../support/browser.ts';
+import { inspectGateway } from '../support/inspected-gateway.ts';
+
+const state = {
+  format: 1,
+  revision: 4,
+  changed: '2026-11-21T08:00:00.000Z',
+  default: { mode: 'shadow' },
+  operations: { create_client: { mode: 'observe' }, order_floor_plan: { mode: 'canary', share: 10 } },
+  clients: { '0123456789abcdef': { mode: 'migrate' } },
+  rollbacks: [
+    {
+      at: '2026-11-21T08:00:00.000Z',
+      operation: 'create_client',
+      share: 50,
+      migrated: { requests: 40, failures: 12 },
+      v1: { requests: 38, failures: 1 },
+    },
+  ],
+};
+
+test('the rollout view shows modes, canaries, roll-backs, comparisons and the end of V1, and axe finds nothing', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rollout-page-'));
+  const [rules, file] = [join(folder, 'rules.yaml'), join(folder, 'rollout.json')];
+  const shipped = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
+  writeFileSync(
+    rules,
+    `${shipped}\nclients: { acme: 0123456789abcdef }\nsunset: 2027-06-30\nbrownouts: [{ id: first, from: 2099-01-01 }]\n`,
+  );
+  writeFileSync(file, JSON.stringify(state));
+  const reference = await startReference({ dialects: ['v1', 'v2'] });
+  const [gateway, browser] = await Promise.all([
+    inspectGateway({
+      upstream: reference.origin,
+      'v1-upstream': reference.origin,
+      'client-secret': 'the secret of this test',
+      'rollout-file': file,
+      rules,
+    }),
+    startBrowser(),
+  ]);
+  onTestFinished(async () => {
+    await Promise.all([gateway.stop(), browser.close(), reference.close()]);
+    rmSync(folder, { recursive: true });
+  });
+  const order = '{"data":{"transition_type":"slide","property":{"display_name":"Loft","suburb":"Enmore"}}}';
+  await gateway.send('POST', '/api/v1/orders/post_productions', order);
+  await gateway.send('POST', '/api/v1/orders/floor_plans', order);
+  await gateway.send('GET', '/api/v1/orders/post_productions');
+  for (const scheme of ['light', 'dark'] as const) {
+    const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rollout`, { scheme });
+    await page.getByRole('alert').waitFor();
+    const text = await page.locator('main').innerText();
+    expect(text).toContain('The canary of create_client of 50 % went back to observe');
+    expect(text).toMatch(/12 of 40 migrated requests failed, 1 of 38 on V1/);
+    expect(text).toMatch(/create_client\s+Observe: V1 answers\s+a roll-back/);
+    expect(text).toMatch(/order_floor_plan\s+Canary: 10 % of the clients are migrated\s+an operator/);
+    expect(text).toMatch(/acme\s+Migrate/);
+    expect(text).toContain('/data/*/transition_type missing');
+    expect(text).toContain('It ends on 2027-06-30');
+    expect(text).toContain('Brownout first is to come');
+    await page.evaluate(axe.source);
+    const { violations } = (await page.evaluate('axe.run()')) as {
+      readonly violations: readonly { readonly id: string }[];
+    };
+    expect(violations.map(({ id }) => id)).toEqual([]);
+    expect(complaints).toEqual([]);
+  }
+  const { page } = await browser.open(`${gateway.adminOrigin}/?view=rollout`, { width: 320, height: 640 });
+  await page.getByRole('alert').waitFor();
+  expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.keyboard.press('1');
+  await page.keyboard.press('6');
+  await page.getByRole('heading', { name: 'Rollout', exact: true }).waitFor();
+}, 60_000);
