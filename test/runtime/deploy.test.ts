@@ -80,7 +80,7 @@ describe('the Helm chart', () => {
       {
         ...secret,
         rules: 'version: 2025-01-01\nchanges: []\n',
-        settings: { GATEWAY_MAX_IN_FLIGHT: '2000' },
+        settings: { GATEWAY_MAX_IN_FLIGHT: '2000', GATEWAY_WORKERS: 'auto' },
         autoscaling: { enabled: false },
         replicas: 3,
         imagePullSecrets: [{ name: 'registry' }],

@@ -1,0 +1,58 @@
+-- The rewrite log in ClickHouse: a line is a row, and names of columns are names of members.
+--   clickhouse-client --multiquery < deploy/clickhouse/schema.sql
+--   clickhouse-client --date_time_input_format best_effort --input_format_skip_unknown_fields 1 \
+--     --query 'INSERT INTO entries FORMAT JSONEachRow' < rewrite.log
+-- vector.yaml beside this file does the same all the time.
+
+CREATE TABLE IF NOT EXISTS entries
+(
+    time DateTime64(3, 'UTC'),
+    level LowCardinality(String),
+    requestId String,
+    traceId String,
+    client LowCardinality(String),
+    route LowCardinality(String),
+    method LowCardinality(String),
+    path String,
+    upstreamPath String,
+    operation LowCardinality(String),
+    apiVersion Tuple(sent String, why String),
+    verdict LowCardinality(String),
+    edits Array(Tuple(change String, rule String, `from` String, path String, note String)),
+    note String,
+    failure LowCardinality(String),
+    cause String,
+    pointer String,
+    bytesIn UInt64,
+    bytesOut UInt64,
+    answerBytes UInt64,
+    status UInt16,
+    upstreamMs Float64,
+    totalMs Float64,
+    rewriteMs Float64,
+    attempts UInt8 DEFAULT 1,
+    attributes Array(String),
+    ruleBook LowCardinality(String)
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(time)
+ORDER BY (route, client, time)
+TTL toDateTime(time) + INTERVAL 13 MONTH;
+
+-- What each exchange says of the work that its client has before V1 can be switched off. An edit that is no work: a body
+-- that was flat already. Work on the wrapper alone: unwrapping, and what V1 had ignored anyway.
+CREATE OR REPLACE VIEW exchanges AS
+SELECT
+    time,
+    COALESCE(NULLIF(client, ''), '-') AS client,
+    route,
+    COALESCE(NULLIF(operation, ''), '(other)') AS operation,
+    verdict,
+    COALESCE(apiVersion.why, '') AS versionWhy,
+    arrayDistinct(arrayMap(edit -> edit.change, arrayFilter(edit -> COALESCE(edit.note, '') <> 'already-flat', edits))) AS changes,
+    CASE
+        WHEN length(arrayFilter(edit -> edit.rule <> 'unwrap' AND COALESCE(edit.note, '') NOT IN ('already-flat', 'sibling', 'byte-order-mark'), edits)) > 0 THEN 'field-work'
+        WHEN length(arrayFilter(edit -> COALESCE(edit.note, '') <> 'already-flat', edits)) > 0 THEN 'unwrap-only'
+        ELSE 'url-only'
+    END AS work
+FROM entries;

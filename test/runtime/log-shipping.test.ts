@@ -1,0 +1,110 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { entryLine } from '../../src/rewrite-log/entry-line.ts';
+import { makeReport } from '../../src/rewrite-log/report.ts';
+import { Tally } from '../../src/rewrite-log/tally.ts';
+import { clickhouseAsDuckdb } from '../support/clickhouse-as-duckdb.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+
+const folder = new URL('../../deploy/clickhouse/', import.meta.url);
+const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
+
+/** Forty days of traffic: clients that stop, clients that only wrap, clients that only know the old address, and others. */
+const entries: readonly Entry[] = Array.from({ length: 8000 }, (_, n) => {
+  const entry = sampleEntry(n, Date.UTC(2026, 0, 1) + n * 432_000);
+  const who = n % 211;
+  if (who < 5 && n > 2000) return { ...entry, client: 'fedcba9876543210' };
+  if (who < 20) return { ...entry, edits: entry.edits.filter(({ rule }) => rule === 'unwrap') };
+  return who < 40 ? { ...entry, edits: [] } : entry;
+});
+const tally = new Tally();
+for (const entry of entries) tally.add(entry);
+const report = makeReport(tally);
+const cut = new Date(Date.parse(report.until ?? '') - report.goneAfterDays * 86_400_000).toISOString();
+
+let database: DuckDBConnection;
+
+/** The lines that a gateway prints, loaded as `INSERT … FORMAT JSONEachRow` loads them: members into columns of their names. */
+beforeAll(async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'log-')), 'rewrite.log');
+  writeFileSync(file, entries.map((entry) => entryLine(entry)).join(''));
+  database = await (await DuckDBInstance.create()).connect();
+  for (const statement of clickhouseAsDuckdb(read('schema.sql'))
+    .split(/;\s*$/m)
+    .filter((text) => text.trim() !== ''))
+    await database.run(statement);
+  const described = await rows(
+    "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'entries'",
+  );
+  const columns = described.map(([name, type]) => `${String(name)}: '${String(type)}'`).join(', ');
+  await database.run(
+    `INSERT INTO entries BY NAME SELECT * FROM read_json('${file}', format = 'newline_delimited', columns = {${columns}})`,
+  );
+});
+
+test('every line is a row', async () => {
+  expect(await rows('SELECT count(*) FROM entries')).toEqual([[entries.length]]);
+  expect(await rows('SELECT count(*) FROM entries WHERE time IS NULL OR requestId IS NULL')).toEqual([[0]]);
+});
+
+test('the clients of the report are those that the gateway would report', async () => {
+  const found = await rows(clickhouseAsDuckdb(read('clients.sql')), { cut });
+  const expected = report.clients.map(({ client, class: kind, v1, refused, invalidVersions }) => [
+    client,
+    kind,
+    v1,
+    refused,
+    invalidVersions,
+  ]);
+  expect(found.map((row) => row.slice(0, 5)).toSorted(byFirst)).toEqual(expected.toSorted(byFirst));
+  expect(new Set(found.map(([, kind]) => kind)).size).toBe(4);
+});
+
+test('the burn-down is the one that the gateway would report', async () => {
+  const found = await rows(clickhouseAsDuckdb(read('days.sql')));
+  expect(found).toEqual(
+    report.days.map(({ day, v1, v2, clients, rewritten, refused }) => [
+      day,
+      v1,
+      v2,
+      clients,
+      rewritten,
+      refused,
+    ]),
+  );
+  expect(found.length).toBeGreaterThan(35);
+});
+
+test('the changes are those that the gateway counts', async () => {
+  const found = await rows(clickhouseAsDuckdb(read('changes.sql')));
+  const expected = [...tally.changes].map(([change, { count }]) => [change, count]);
+  expect(found.map((row) => row.slice(0, 2)).toSorted(byFirst)).toEqual(expected.toSorted(byFirst));
+});
+
+test('the shipper names the table and what ClickHouse needs to read a line', () => {
+  expect(parse(read('vector.yaml'))).toMatchObject({
+    sinks: { clickhouse: { table: 'entries', skip_unknown_fields: true, date_time_best_effort: true } },
+  });
+});
+
+async function rows(
+  sql: string,
+  parameters: Readonly<Record<string, string>> = {},
+): Promise<readonly unknown[][]> {
+  const result = await database.runAndReadAll(sql, parameters);
+  // Days and times as text, counts as numbers.
+  return result
+    .getRowsJson()
+    .map((row) =>
+      row.map((value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value)),
+    );
+}
+
+function byFirst([one]: readonly unknown[], [other]: readonly unknown[]): number {
+  return String(one) < String(other) ? -1 : 1;
+}
