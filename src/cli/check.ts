@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { readSettings } from '../gateway/read-settings.ts';
-import { allSettings, settings as table } from '../gateway/settings.ts';
-import { loadRuleBook } from '../node/rule-book-file.ts';
+import { allSettings } from '../gateway/settings.ts';
+import { openRollout } from '../node/open-rollout.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
+import { preflight, type Preflight } from './preflight.ts';
 import { addSettings, flagsOf } from './setting-options.ts';
 
 /** Adds the command `check`: all faults of settings and rule book at once, or what they say. Exit code 2 on a fault. */
@@ -14,27 +13,21 @@ export function check(program: Command): void {
     .description(
       'Validates settings and rule book without starting anything; lists operations, changes and assumptions.',
     );
-  addSettings(command, allSettings).action((options: Record<string, string | undefined>) => {
-    const flags = flagsOf(allSettings, options);
-    const read = readSettings({
-      flags,
-      environment: process.env,
-      readFile: (path) => readFileSync(path, 'utf8'),
-    });
-    const path = flags['rules'] ?? process.env['GATEWAY_RULES'] ?? table.rules.value;
-    return report(read, path);
+  addSettings(command, allSettings).action(async (options: Record<string, string | undefined>) => {
+    const sound = await preflight(flagsOf(allSettings, options), process.env);
+    const faults = 'faults' in sound ? sound.faults : rolloutFaults(sound);
+    if ('faults' in sound || faults.length > 0) {
+      process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
+      process.exitCode = 2;
+      return;
+    }
+    process.stdout.write(`${sound.rulesPath} is sound.\n\n${describe(sound.ruleBook.inForce.ruleBook)}`);
   });
 }
 
-async function report(read: ReturnType<typeof readSettings>, path: string): Promise<void> {
-  const book = await loadRuleBook(path);
-  const faults = [...('faults' in read ? read.faults : []), ...('faults' in book ? book.faults : [])];
-  if ('faults' in book || faults.length > 0) {
-    process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
-    process.exitCode = 2;
-    return;
-  }
-  process.stdout.write(`${path} is sound.\n\n${describe(book.inForce.ruleBook)}`);
+function rolloutFaults({ settings, ruleBook }: Preflight): readonly string[] {
+  const rollout = openRollout(settings, ruleBook.inForce.ruleBook, () => {});
+  return 'fault' in rollout ? [rollout.fault] : [];
 }
 
 function describe(book: RuleBook): string {

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { readSettings, type Settings } from '../gateway/read-settings.ts';
+import type { Settings } from '../gateway/read-settings.ts';
 import type { OriginSetting } from '../gateway/setting-kinds.ts';
 import { settings as table } from '../gateway/settings.ts';
 import type { LifeCycle } from '../node/life-cycle.ts';
@@ -9,16 +8,16 @@ import { type LogSink, openLogSink } from '../node/log-sink.ts';
 import { type OpenRollout, openRollout } from '../node/open-rollout.ts';
 import { mergedFigures } from '../node/merged-figures.ts';
 import { openTraces, type Traces } from '../node/open-traces.ts';
-import { adminFault, createOperators } from '../node/operators.ts';
+import { createOperators } from '../node/operators.ts';
 import { ReferenceFault, type RunningReference, startReference } from '../node/reference-server.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { RuleBooks } from '../node/rule-books.ts';
 import { type RunningGateway, startGateway } from '../node/start-gateway.ts';
-import { readTlsFiles } from '../node/tls-files.ts';
 import { WorkerFault } from '../node/worker-pool.ts';
 import { banner } from './banner.ts';
 import { packageVersion } from './package-version.ts';
-import { workerFront, workersFault, type WorkerSide } from './worker-front.ts';
+import { clientFiles, preflight } from './preflight.ts';
+import { workerFront, type WorkerSide } from './worker-front.ts';
 
 /** A gateway that serves, with the embedded V2 where there is no other. */
 export interface Serving {
@@ -42,20 +41,9 @@ export async function startServing(
 ): Promise<Serving | { readonly faults: readonly string[] }> {
   const people = openLogSink(2, { limit: tellLimit, told: () => {} });
   const tell = worker?.tell ?? ((line: string): void => people.write(`${line}\n`));
-  const read = readSettings({ flags, environment, readFile: (path) => readFileSync(path, 'utf8') });
-  const path = flags['rules'] ?? environment['GATEWAY_RULES'] ?? table.rules.value;
-  const first = await loadRuleBook(path);
-  const faults = [...('faults' in read ? read.faults : []), ...('faults' in first ? first.faults : [])];
-  if ('faults' in read || 'faults' in first) return { faults };
-  const { settings } = read;
-  const unguarded = adminFault(settings) ?? workersFault(settings);
-  if (unguarded !== undefined) return { faults: [unguarded] };
-  const upstreamTls = upstreamFiles(settings);
-  const clientTls = clientFiles(settings);
-  const unreadable = [upstreamTls, clientTls].flatMap((outcome) =>
-    'fault' in outcome ? [outcome.fault] : [],
-  );
-  if ('fault' in upstreamTls || 'fault' in clientTls) return { faults: unreadable };
+  const sound = await preflight(flags, environment);
+  if ('faults' in sound) return sound;
+  const { settings, rulesPath: path, ruleBook: first } = sound;
   const rollout = openRollout(settings, first.inForce.ruleBook, tell);
   if ('fault' in rollout) return { faults: [rollout.fault] };
   const sink = worker?.link ?? openSink(settings, tell);
@@ -110,8 +98,8 @@ export async function startServing(
       rollout: rollout.control,
       clientSecret,
       sink,
-      upstreamTls: upstreamTls.tls,
-      clientTls: clientTls.tls,
+      upstreamTls: sound.upstreamTls,
+      clientTls: sound.clientTls,
       observer: worker?.link ?? operators.observer,
       admin: operators.admin,
       front,
@@ -144,21 +132,6 @@ export async function startServing(
 function once<Result>(work: () => Result): () => Result {
   let done: { readonly result: Result } | undefined;
   return () => (done ??= { result: work() }).result;
-}
-
-function upstreamFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
-  return readTlsFiles({
-    ca: { setting: 'upstream-ca', path: settings.get(table.upstreamCa) },
-    cert: { setting: 'upstream-cert', path: settings.get(table.upstreamCert) },
-    key: { setting: 'upstream-key', path: settings.get(table.upstreamKey) },
-  });
-}
-
-function clientFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
-  return readTlsFiles({
-    cert: { setting: 'tls-cert', path: settings.get(table.tlsCert) },
-    key: { setting: 'tls-key', path: settings.get(table.tlsKey) },
-  });
 }
 
 /** Reads the certificates for clients again; bad ones are refused, and the old ones stay. */

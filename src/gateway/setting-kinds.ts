@@ -105,7 +105,11 @@ export const origin: SettingKind<OriginSetting> = {
     }
     if (url.username !== '' || url.password !== '') return { fault: 'must not hold a user or a password' };
     if (url.search !== '' || url.hash !== '') return { fault: 'must not have a query or a fragment' };
-    return { value: { origin: url.origin, path: url.pathname.replace(/\/+$/, '') } };
+    const path = url.pathname.replace(/\/+$/, '');
+    if (/\/api\/v[12]$/.test(path)) {
+      return { fault: 'must end before /api/v1 or /api/v2, which stand in the target of each request' };
+    }
+    return { value: { origin: url.origin, path } };
   },
 };
 
