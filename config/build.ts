@@ -28,7 +28,7 @@ pageFiles({
     writeFileSync(target, path.endsWith('.ts') ? stripTypeScriptTypes(source) : source);
     return source;
   },
-  stripTypes: (source) => source,
+  stripTypes: (source) => stripTypeScriptTypes(source),
   readLibrary: () => '',
 });
 for (const name of readdirSync(from('dist'), { recursive: true, encoding: 'utf8' })) {
