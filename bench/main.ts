@@ -1,4 +1,6 @@
 import { benchEngine } from './engine.ts';
+import { benchFootprint } from './footprint.ts';
 import { benchPlan } from './bench-plan.ts';
 
-benchEngine(benchPlan());
+if (process.argv[2] === 'footprint') await benchFootprint();
+else benchEngine(benchPlan());

@@ -1,0 +1,167 @@
+/**
+ * `npm run bench -- footprint`: from the start of the process to the first answered request, resident memory idle and with
+ * 1,000 connections, and what is installed and bundled.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { median } from './statistics.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const tool = (path: string): string => join(root, 'node_modules', path);
+const rounds = 5;
+const connections = 1000;
+
+/** What is started, and with what. */
+const starts: readonly (readonly [name: string, command: string, given: readonly string[]])[] = [
+  ['node, as built', tool('node/bin/node'), ['dist/cli/main.js']],
+  ['node, as source', tool('node/bin/node'), ['src/cli/main.ts']],
+  ['bun', tool('bun/bin/bun.exe'), ['dist/cli/main.js']],
+  ['deno', tool('deno/deno'), ['run', '--allow-all', '--quiet', 'dist/cli/main.js']],
+];
+
+/** Prints the table. */
+export async function benchFootprint(): Promise<void> {
+  execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', 'config/build.ts'], { cwd: root });
+  const v2 = createServer((incoming, outgoing) => {
+    incoming.resume();
+    outgoing.end('{"data":{}}');
+  });
+  v2.listen(0, '127.0.0.1');
+  await once(v2, 'listening');
+  const upstream = `http://127.0.0.1:${portOf(v2.address())}`;
+  console.log(`cold start to the first answer, resident memory (medians of ${rounds})\n`);
+  console.log(
+    `${'runtime'.padEnd(18)}${'start'.padStart(10)}${'idle'.padStart(12)}${'1,000 conn.'.padStart(14)}`,
+  );
+  for (const [name, command, given] of starts) {
+    const found: Measured[] = [];
+    for (let round = 0; round < rounds; round += 1) found.push(await measure(command, given, upstream));
+    const of = (pick: (one: Measured) => number): number => median(found.map((one) => pick(one)));
+    console.log(
+      `${name.padEnd(18)}${`${of(({ start }) => start).toFixed(0)} ms`.padStart(10)}${`${of(({ idle }) => idle).toFixed(0)} MiB`.padStart(12)}${`${of(({ loaded }) => loaded).toFixed(0)} MiB`.padStart(14)}`,
+    );
+  }
+  v2.close();
+  v2.closeAllConnections();
+  sizes();
+}
+
+interface Measured {
+  /** Milliseconds from the start of the process to the first answer of V2 through it. */
+  readonly start: number;
+  /** MiB of memory after it, and with the connections open. */
+  readonly idle: number;
+  readonly loaded: number;
+}
+
+async function measure(command: string, given: readonly string[], upstream: string): Promise<Measured> {
+  const port = await freePort();
+  const settings = ['--listen', `127.0.0.1:${port}`, '--admin-listen', '127.0.0.1:0', '--upstream', upstream];
+  const began = performance.now();
+  const child = spawn(command, [...given, 'serve', ...settings, '--log-file', '/dev/null'], {
+    cwd: root,
+    stdio: 'ignore',
+  });
+  const sockets: Socket[] = [];
+  try {
+    sockets.push(await firstAnswer(port));
+    const start = performance.now() - began;
+    const idle = resident(child.pid);
+    while (sockets.length < connections)
+      sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => answered(port)))));
+    return { start, idle, loaded: resident(child.pid) };
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+}
+
+async function firstAnswer(port: number): Promise<Socket> {
+  for (;;) {
+    try {
+      return await answered(port);
+    } catch {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 2);
+      });
+    }
+  }
+}
+
+/** A connection on which one V1 order was answered, and that stays open. */
+function answered(port: number): Promise<Socket> {
+  const body = '{"data":{"name":"Acme"}}';
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', reject);
+    socket.once('data', () => resolve(socket));
+    socket.write(
+      `POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const port = portOf(server.address());
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function portOf(address: ReturnType<ReturnType<typeof createServer>['address']>): number {
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** MiB. */
+function resident(pid: number | undefined): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+}
+
+function sizes(): void {
+  const folder = mkdtempSync(join(tmpdir(), 'footprint-'));
+  for (const name of ['package.json', 'package-lock.json', '.npmrc'])
+    cpSync(join(root, name), join(folder, name));
+  execFileSync('npm', ['ci', '--omit=dev', '--ignore-scripts'], { cwd: folder, stdio: 'ignore' });
+  const modules = join(folder, 'node_modules');
+  const lock = JSON.parse(readFileSync(join(modules, '.package-lock.json'), 'utf8')) as { packages: object };
+  console.log(
+    `\nproduction install  ${Object.keys(lock.packages).length} packages, ${(bytesOf(modules) / 1e6).toFixed(1)} MB`,
+  );
+  console.log(`dist                ${(bytesOf(join(root, 'dist')) / 1e6).toFixed(1)} MB`);
+  const bundled = [
+    'deploy',
+    '--dry-run',
+    '--env',
+    '',
+    '--outdir',
+    folder,
+    '--config',
+    'config/wrangler.jsonc',
+  ];
+  execFileSync(process.execPath, [tool('wrangler/bin/wrangler.js'), ...bundled], {
+    cwd: root,
+    stdio: 'ignore',
+  });
+  const bundle = readFileSync(join(folder, 'main.js'));
+  console.log(
+    `edge bundle         ${(bundle.length / 1024).toFixed(1)} KiB, ${(gzipSync(bundle).length / 1024).toFixed(1)} KiB gzipped`,
+  );
+}
+
+function bytesOf(path: string): number {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return 0;
+  if (!stat.isDirectory()) return stat.size;
+  return readdirSync(path).reduce((sum, name) => sum + bytesOf(join(path, name)), 0);
+}
