@@ -2,11 +2,14 @@ import { expect, test } from 'vitest';
 import { planOf } from '../support/plan-of.ts';
 import { bytesOf } from './notation.ts';
 
-const many = (count: number): string => Array.from({ length: count }, (_, k) => `"${k.toString(36)}":0`).join(',');
+const many = (count: number): string =>
+  Array.from({ length: count }, (_, k) => `"${k.toString(36)}":0`).join(',');
 
 // Attack: a body of many members that are all dropped, to keep the process busy in quadratic time and to fill the log.
 test('members by the hundred thousand are dropped in a moment, and the list of edits is bounded', () => {
-  const siblings = planOf([{ rule: 'unwrap', member: 'data' }]).rewrite(bytesOf(`{"data":{},${many(200_000)}}`));
+  const siblings = planOf([{ rule: 'unwrap', member: 'data' }]).rewrite(
+    bytesOf(`{"data":{},${many(200_000)}}`),
+  );
   if (siblings.verdict !== 'rewritten') throw new Error(siblings.verdict);
   expect(siblings.records.length).toBeLessThan(1000);
   expect(siblings.records.length + siblings.omitted).toBe(200_001);
