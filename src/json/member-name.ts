@@ -33,6 +33,8 @@ export class NameTable {
   readonly #names: string[] = [''];
   readonly #bytes: Uint8Array[] = [new Uint8Array()];
   #buckets: number[][] = [[], []];
+  /** By the first byte of a name, or the quote behind an empty one: which lengths there are, as bits. */
+  readonly #lengths = new Int32Array(256);
 
   /** Returns the id of `name`, from 1 on, adding it when it is new. */
   add(name: string): number {
@@ -56,6 +58,8 @@ export class NameTable {
     if (isEscaped) return this.#ids.get(decodeKey(bytes, keyStart, keyEnd, true)) ?? 0;
     const start = keyStart + 1;
     const length = keyEnd - 1 - start;
+    // Most names of a body are not looked for: their length and first letter tell.
+    if (((this.#lengths[bytes[start] ?? 0] ?? 0) & (1 << (length & 31))) === 0) return 0;
     const bucket = this.#buckets[hash(bytes, start, length) & (this.#buckets.length - 1)] ?? [];
     for (let k = 0; k < bucket.length; k += 1) {
       const id = bucket[k] ?? 0;
@@ -76,6 +80,8 @@ export class NameTable {
 
   #place(id: number): void {
     const name = this.#bytes[id] ?? new Uint8Array();
+    const first = name[0] ?? 0x22;
+    this.#lengths[first] = (this.#lengths[first] ?? 0) | (1 << (name.length & 31));
     this.#buckets[hash(name, 0, name.length) & (this.#buckets.length - 1)]?.push(id);
   }
 }

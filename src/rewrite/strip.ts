@@ -31,7 +31,8 @@ export function strip(rule: CompiledStrip, run: Run, object: DraftObject): Stop 
     isAnyNamed ||= isNamed;
     if (isNamed === isStrip) (dropped ??= []).push(member);
   }
-  if (isAnyNamed) {
+  // One member that is dropped by its name can not be there twice.
+  if (isAnyNamed && !(isStrip && dropped?.length === 1)) {
     const repeated = run.findRepeated(object, rule.places);
     if (repeated !== undefined)
       return run.settleRepeated(rule, repeated.id, repeated) ?? strip(rule, run, object);
