@@ -31,6 +31,8 @@ export function deprecations(rule: CompiledDeprecations, run: AnswerRun): void {
   let object = run.draft.root;
   for (const name of rule.path.slice(0, -1)) {
     const member = find(object, name) ?? addMade(object, name);
+    // What a rule wrote there is a list or a text.
+    if (member.literal !== undefined) return;
     if (member.node < 0) member.value ??= new DraftObject(-1, member);
     const value = run.draft.open(member, member.node);
     if (!(value instanceof DraftObject)) return;

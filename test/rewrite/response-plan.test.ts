@@ -134,6 +134,11 @@ describe('deprecations', () => {
     expect(outcome.replace('{ "', '{"').replace(' }', '}')).toBe(expected.replace(' }', '}'));
   });
 
+  test('a list that another rule made is no object to put one into', () => {
+    const rules = ['deprecations a.list', 'flatten a', 'deprecations list.of'];
+    expect(answered(rules, '{}', { deprecated: USED })).toBe(`{"a":{"list":${list}},"list":${list}}`);
+  });
+
   test('a request without deprecated attributes gets no list', () => {
     expect(answered(['deprecations list'], '{}')).toBe('unchanged');
     expect(responsePlanOf([responseRule('deprecations list')]).appliesTo(200, false)).toBe(false);
