@@ -1,7 +1,9 @@
 import { Gateway } from '../gateway/gateway.ts';
+import { modesInForce, needsV1 } from '../gateway/modes.ts';
 import { readSettings, type Settings } from '../gateway/read-settings.ts';
 import type { OriginSetting } from '../gateway/setting-kinds.ts';
 import { environmentName, settings as table } from '../gateway/settings.ts';
+import type { Upstream } from '../gateway/upstream.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
 import { compilePlans } from '../rewrite/plan.ts';
@@ -40,6 +42,13 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
       faults: [`${environmentName(table.upstream)} is needed here: there is no embedded V2 at the edge.`],
     };
   }
+  if (
+    settings.get(table.v1Upstream) === undefined &&
+    needsV1(modesInForce(parts.ruleBook.rollout?.modes, undefined))
+  ) {
+    const name = environmentName(table.v1Upstream);
+    return { faults: [`There are modes that send requests to V1; set ${name}, or take them out.`] };
+  }
   return { gateway: gatewayOf(parts, settings, origin), bodyTimeout: settings.get(table.clientBodyTimeout) };
 }
 
@@ -55,18 +64,16 @@ function gatewayOf(
     match: (method: string, path: string) => operations.match(method, path),
   };
   const secret = settings.get(table.clientSecret) ?? randomHex(32);
+  const v1 = settings.get(table.v1Upstream);
   const nameClient = createClientHash(secret);
   const from = severities[settings.get(table.logLevel)];
   return new Gateway(
     {
       inForce: () => inForce,
-      upstream: createFetchUpstream({
-        origin: origin.origin,
-        headersTimeout: settings.get(table.upstreamHeadersTimeout),
-        bodyTimeout: settings.get(table.upstreamBodyTimeout),
-      }),
+      upstream: upstreamOf(settings, origin),
       originPath: origin.path,
       originHost: new URL(origin.origin).host,
+      v1: v1 && { upstream: upstreamOf(settings, v1), path: v1.path, host: new URL(v1.origin).host },
       record: (entry) => {
         if (severities[entry.level] >= from) print(entryLine(entry).trimEnd());
         ship(entry, bindings, later);
@@ -82,6 +89,8 @@ function gatewayOf(
         return name;
       },
       decode: decodeBody,
+      // No Brotli: `DecompressionStream` of Workers has none.
+      codings: ['gzip', 'deflate'],
       after: (milliseconds, run) => {
         setTimeout(run, milliseconds);
       },
@@ -101,6 +110,14 @@ function gatewayOf(
       breakerOpenMs: settings.get(table.breakerOpen),
     },
   );
+}
+
+function upstreamOf(settings: Settings, origin: OriginSetting): Upstream {
+  return createFetchUpstream({
+    origin: origin.origin,
+    headersTimeout: settings.get(table.upstreamHeadersTimeout),
+    bodyTimeout: settings.get(table.upstreamBodyTimeout),
+  });
 }
 
 /** An isolate has 128 MB for everything; a body is there twice while it is rewritten. */

@@ -57,6 +57,8 @@ export interface GatewayParts {
     limit: number,
     done: (outcome: Decoded) => void,
   ) => void;
+  /** What `decode` can decode, where it is not everything that the contract names. */
+  readonly codings?: readonly Coding[] | undefined;
   /** Runs something after so many milliseconds. */
   readonly after: (milliseconds: number, run: () => void) => void;
   /** A number from 0 up to 1. */

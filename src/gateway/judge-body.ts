@@ -1,4 +1,4 @@
-import { acceptedCodings, type Coding, readCoding } from '../http/content-coding.ts';
+import { allCodings, type Coding, readCoding } from '../http/content-coding.ts';
 import { readJsonType } from '../http/media-type.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Arrival } from './arrival.ts';
@@ -11,8 +11,13 @@ export type BodyWay =
   | { readonly way: 'forward'; readonly note: string | undefined }
   | { readonly way: 'refuse'; readonly failure: Failure };
 
-/** Judges the body of a V1 request; `limit` is the bytes that are rewritten at the most. */
-export function judgeBody({ exchange, head }: Arrival, { unsupported }: Policies, limit: number): BodyWay {
+/** Judges the body of a V1 request; `limit` is the bytes that are rewritten at the most, `codings` what can be decoded. */
+export function judgeBody(
+  { exchange, head }: Arrival,
+  { unsupported }: Policies,
+  limit: number,
+  codings: readonly Coding[] = allCodings,
+): BodyWay {
   if (exchange.method !== 'POST' && exchange.method !== 'PATCH') return { way: 'forward', note: undefined };
   const type = readJsonType(head.contentType);
   if (type === 'other') return { way: 'forward', note: 'media-type' };
@@ -22,11 +27,13 @@ export function judgeBody({ exchange, head }: Arrival, { unsupported }: Policies
     return { way: 'refuse', failure: failure('unsupported-charset') };
   }
   const coding = readCoding(head.contentEncoding);
-  if (coding === 'unsupported') {
+  if (coding === 'unsupported' || (coding !== undefined && !codings.includes(coding))) {
     if (unsupported === 'forward') return { way: 'forward', note: 'unsupported: forward' };
+    const detail =
+      codings === allCodings ? undefined : `The Content-Encoding is not one of ${codings.join(', ')}.`;
     return {
       way: 'refuse',
-      failure: failure('unsupported-coding', undefined, ['Accept-Encoding', acceptedCodings]),
+      failure: failure('unsupported-coding', detail, ['Accept-Encoding', codings.join(', ')]),
     };
   }
   if (head.contentLength !== undefined && head.contentLength > limit) {

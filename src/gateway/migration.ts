@@ -15,7 +15,12 @@ export class Migration extends V1Crossing {
       this.opened(null);
       return;
     }
-    const judged = judgeBody(this.arrival, this.inForce.ruleBook.policies, this.bodyLimit);
+    const judged = judgeBody(
+      this.arrival,
+      this.inForce.ruleBook.policies,
+      this.bodyLimit,
+      this.gateway.parts.codings,
+    );
     switch (judged.way) {
       case 'refuse':
         return this.refuse(judged.failure);

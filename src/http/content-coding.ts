@@ -1,8 +1,8 @@
 /** A content coding (RFC 9110 §8.4.1) that a body can be decoded from. */
 export type Coding = 'gzip' | 'deflate' | 'br';
 
-/** The codings that the gateway can decode, as `Accept-Encoding` spells them. */
-export const acceptedCodings = 'gzip, deflate, br';
+/** The codings that can be decoded where the runtime has all of them. */
+export const allCodings: readonly Coding[] = ['gzip', 'deflate', 'br'];
 
 /**
  * Reads `Content-Encoding`: undefined for none, `unsupported` for one that is not known or for a chain, which is how

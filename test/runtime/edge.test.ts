@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { EdgeServer } from '../../src/edge/edge-server.ts';
 import type { DataPoint, EdgeBindings } from '../../src/edge/edge-bindings.ts';
@@ -285,6 +285,14 @@ describe('what the platform does not let be kept', () => {
     expect(edge.v2.sockets[0]?.destroyed).toBe(false);
     edge.v2.sockets[0]?.write(ok());
     expect((await edge.entry()).verdict).toBe('passed');
+  });
+
+  test('Brotli is refused with what can be decoded, for Workers cannot', async () => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    const body = brotliCompressSync('{"data":{}}');
+    const answer = await exchange(edge.port, order('Content-Encoding: br\r\n', body));
+    expect(answer.text).toMatch(/^HTTP\/1\.1 415 [^]*\r\naccept-encoding: gzip, deflate\r\n/i);
+    expect(edge.v2.received.join('')).toBe('');
   });
 
   test('a GET with a body cannot be sent', async () => {

@@ -139,6 +139,7 @@ test('SIGTERM drains them together: what is in flight ends, and nothing is left 
 test('when the first process is killed, its workers end by themselves', async () => {
   const gateway = await many('2', await rawServer((socket) => socket.write(ok())));
   const pids = await gateway.workers();
+  expect(pids).toHaveLength(2);
   gateway.signal('SIGKILL');
   await until(() => !pids.some((pid) => tryKill(pid, 0)));
 });
