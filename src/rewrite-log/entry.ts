@@ -58,7 +58,7 @@ export interface Entry {
   readonly patch?: readonly PatchOperation[];
   /** Edits carried out beyond those listed: the list is bounded, and there is no patch then. */
   readonly editsOmitted?: number;
-  /** What response rules did to the body of the answer; absent when they did nothing. */
+  /** What response rules did to the body of the answer, the first 64; absent when they did nothing. */
   readonly answerEdits?: readonly AnswerRecord[];
   /** Why an answer that a response rule applies to was left as it is, such as `answer-too-large`. */
   readonly answerNote?: string;

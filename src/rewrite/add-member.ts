@@ -1,22 +1,23 @@
 import { DraftArray, DraftElement, DraftMember, DraftObject, markChanged } from './draft.ts';
 
-/** Adds a copy of `source` to `object`, behind `behind`, laid out like that; `id` gives it a name, 0 leaves its own. */
-export function addCopy(
-  object: DraftObject,
-  source: DraftMember,
-  behind: DraftMember,
-  like: DraftMember,
-  id: number,
-): DraftMember {
+/** Makes a copy of `source` for `object`, laid out like `like`; `id` gives it a name, 0 leaves its own. */
+export function copyOf(object: DraftObject, source: DraftMember, like: DraftMember, id: number): DraftMember {
   const copy = new DraftMember(id === 0 ? source.id : id, source.node, like.place, like.hasDelimiter, object);
   copy.hasLead = like.hasLead;
   copy.isMoved = true;
   copy.isRenamed = id !== 0 || source.isRenamed;
   copy.literal = source.literal;
   copy.value = cloneValue(source.value, copy);
-  object.members.splice(object.members.indexOf(behind) + 1, 0, copy);
-  markChanged(object);
   return copy;
+}
+
+/** Puts `copies` into `object`, behind `behind`, in one go: an object can have as many members as a body has room for. */
+export function insertBehind(object: DraftObject, behind: DraftMember, copies: readonly DraftMember[]): void {
+  const { members } = object;
+  const rest = members.splice(members.indexOf(behind) + 1);
+  for (const member of copies) members.push(member);
+  for (const member of rest) members.push(member);
+  markChanged(object);
 }
 
 /** Adds a member that no text has to the end of `object`, laid out like the last one; its value is left to the caller. */

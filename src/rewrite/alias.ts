@@ -1,6 +1,6 @@
 import type { NameTable } from '../json/member-name.ts';
 import type { AliasRule } from '../rules/rule.ts';
-import { addCopy } from './add-member.ts';
+import { copyOf, insertBehind } from './add-member.ts';
 import { memberPlace, type AnswerRun, type CompiledAnswerRule } from './answer-run.ts';
 import { find, type DraftObject } from './draft.ts';
 
@@ -21,5 +21,7 @@ export function compileAlias(rule: AliasRule, change: string, names: NameTable):
 export function alias(rule: CompiledAlias, run: AnswerRun, object: DraftObject): void {
   const member = find(object, rule.id);
   if (member === undefined || find(object, rule.as) !== undefined) return;
-  run.record(rule, addCopy(object, member, member, member, rule.as), member);
+  const copy = copyOf(object, member, member, rule.as);
+  insertBehind(object, member, [copy]);
+  run.record(rule, copy, member);
 }

@@ -28,6 +28,7 @@ export type AnswerRewrite =
       readonly body: Uint8Array;
       /** Byte edits against V2's body, in order, not overlapping. */
       readonly edits: readonly Edit[];
+      /** At most 64; the rest is done all the same. */
       readonly records: readonly AnswerRecord[];
     }
   | {

@@ -14,6 +14,9 @@ export interface CompiledAnswerRule {
   readonly path: readonly number[];
 }
 
+/** Records that are kept of one answer: a page of a list can have thousands of elements, and a line of the log must not. */
+const LISTED = 64;
+
 /** One run of the response rules over one answer: the draft, and what has been done to it. */
 export class AnswerRun {
   readonly draft: Draft;
@@ -41,13 +44,19 @@ export class AnswerRun {
     );
   }
 
+  /** True when nothing was done. */
+  get isIdle(): boolean {
+    return this.#done.length === 0;
+  }
+
   /** Writes down that the member `at` was added or changed; `source` is what it was copied from. */
   record(rule: CompiledAnswerRule, at: DraftMember, source?: DraftMember): void {
+    if (this.#done.length >= LISTED) return;
     const from = source === undefined ? undefined : originPointer(this.draft, source);
     this.#done.push({ rule, from, at });
   }
 
-  /** Returns what was written down, with pointers into the answer as it is now. */
+  /** Returns what was written down first, with pointers into the answer as it is now. */
   finish(): readonly AnswerRecord[] {
     return this.#done.map(({ rule: { change, rule }, from, at }) => ({
       change,

@@ -1,6 +1,6 @@
 import type { NameTable } from '../json/member-name.ts';
 import type { FlattenRule } from '../rules/rule.ts';
-import { addCopy } from './add-member.ts';
+import { copyOf, insertBehind } from './add-member.ts';
 import { memberPlace, type AnswerRun, type CompiledAnswerRule } from './answer-run.ts';
 import { DraftObject, find } from './draft.ts';
 import { currentName } from './pointer.ts';
@@ -32,9 +32,11 @@ export function flatten(rule: CompiledFlatten, run: AnswerRun, object: DraftObje
       .map((member) => [currentName(draft, member), member] as const)
       .filter(([name]) => !there.has(name) && rule.members?.has(name) !== false),
   );
-  let behind = nested;
-  for (const member of wanted.values()) {
-    behind = addCopy(object, member, behind, nested, 0);
-    run.record(rule, behind, member);
-  }
+  if (wanted.size === 0) return;
+  const copies = [...wanted.values()].map((member) => {
+    const copy = copyOf(object, member, nested, 0);
+    run.record(rule, copy, member);
+    return copy;
+  });
+  insertBehind(object, nested, copies);
 }

@@ -87,10 +87,9 @@ export class ResponsePlan {
     for (const rule of this.#rules) {
       if (isAbout(rule.status, context.status)) carryOut(rule, run);
     }
-    const records = run.finish();
-    if (records.length === 0) return { verdict: 'unchanged', body };
+    if (run.isIdle) return { verdict: 'unchanged', body };
     const edits = printDraft(draft, 0, this.#keys);
-    return { verdict: 'rewritten', body: applyEdits(body, edits, this.#slab), edits, records };
+    return { verdict: 'rewritten', body: applyEdits(body, edits, this.#slab), edits, records: run.finish() };
   }
 
   #compile(changes: readonly Change[]): readonly Compiled[] {

@@ -254,6 +254,25 @@ describe('whatever the answer is', () => {
     );
   });
 
+  // Attack: an answer of a service that was taken over costs the square of its members, or a log line of megabytes.
+  test('large answers cost what they weigh, and few records', () => {
+    const members = Array.from({ length: 40_000 }, (_, n) => `"m${n}":${n}`).join(',');
+    const flat = responsePlanOf([responseRule('flatten a')]).rewrite(
+      bytesOf(`{"a":{${members}},${members.replaceAll('m', 'n')}}`),
+      OK,
+    );
+    const list = Array.from({ length: 40_000 }, (_, n) => `{"a":${n}}`).join(',');
+    const listed = responsePlanOf([responseRule('alias data.*.a as b')]).rewrite(
+      bytesOf(`{"data":[${list}]}`),
+      OK,
+    );
+    for (const outcome of [flat, listed]) {
+      expect(outcome.verdict === 'rewritten' && outcome.records).toHaveLength(64);
+      expect(textOf(outcome.body)).toContain('39999');
+    }
+    expect(Object.keys(JSON.parse(textOf(flat.body)))).toHaveLength(80_001);
+  });
+
   test('rules one after the other do what they do together', () => {
     fc.assert(
       fc.property(document, someRules, (text, rules) => {
