@@ -40,7 +40,7 @@ describe('the upstream on undici', () => {
       onTestFinished(() => upstream.close());
       return upstream;
     },
-    { interim: true, rawHeaders: true },
+    { interim: true, rawHeaders: true, rawTarget: true, knowsUnsent: true, controlled: true },
   );
 
   test('a name with two addresses is tried on both, and one that changes is followed by new connections', async () => {

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -40,7 +40,8 @@ export async function bundleWorker(
     ],
     { env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: 'true', NO_COLOR: '1' } },
   );
-  return { file: join(folder, 'main.js'), said: `${stdout}${stderr}` };
+  const name = readdirSync(folder).find((file) => file.endsWith('.js')) ?? 'main.js';
+  return { file: join(folder, name), said: `${stdout}${stderr}` };
 }
 
 /** Serves a bundled worker on a free port of the loopback interface; it ends with the test. */

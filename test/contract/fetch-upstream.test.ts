@@ -1,0 +1,117 @@
+import { writeFileSync, mkdtempSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Upstream, UpstreamReceiver, UpstreamRequest } from '../../src/gateway/upstream.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+import { until } from '../support/until.ts';
+import { bundleWorker, startWorkerd } from '../support/workerd.ts';
+import type { Asked, Event } from './fetch-upstream-worker.ts';
+import { upstreamContract } from './upstream.ts';
+
+let file = '';
+
+beforeAll(async () => {
+  const config = join(mkdtempSync(join(tmpdir(), 'upstream-')), 'wrangler.json');
+  const main = fileURLToPath(new URL('fetch-upstream-worker.ts', import.meta.url));
+  writeFileSync(config, JSON.stringify({ name: 'upstream', main, compatibility_date: '2026-10-20' }));
+  ({ file } = await bundleWorker(config));
+});
+
+describe('the upstream on fetch, in workerd', () => {
+  upstreamContract((origin) => remote(origin), {
+    interim: false,
+    rawHeaders: false,
+    rawTarget: false,
+    knowsUnsent: false,
+    controlled: false,
+  });
+
+  test('a request that is given up closes its connection, and tells nothing more', async () => {
+    const v2 = await rawServer(() => {});
+    const events: Event[] = [];
+    ask(
+      await startWorker(),
+      { ...get(v2.origin), abortAfter: 200 },
+      null,
+      (event) => void events.push(event),
+    );
+    await until(() => v2.sockets[0]?.destroyed === true);
+    await until(() => events.length > 0);
+    expect(events).toEqual([{ kind: 'aborted' }]);
+  });
+
+  test('an answer that is paused is held back, and goes on when it is resumed', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(5_000_000))));
+    const events: Event[] = [];
+    ask(await startWorker(), { ...get(v2.origin), pauseFor: 300 }, null, (event) => void events.push(event));
+    await until(() => events.some(({ kind }) => kind === 'data'));
+    await new Promise((resolve) => {
+      setTimeout(resolve, 100);
+    });
+    expect(events.filter(({ kind }) => kind === 'data')).toHaveLength(1);
+    await until(() => events.at(-1)?.kind === 'end');
+    expect(textOf(events)).toHaveLength(5_000_000);
+  });
+});
+
+const get = (origin: string): Asked => ({ origin, method: 'GET', target: '/', headers: [], body: 'none' });
+
+const startWorker = async (): Promise<number> => (await startWorkerd(file, {})).port;
+
+/** The upstream in workerd, from here: what it is asked goes in as a request, what it tells comes out as lines. */
+function remote(origin: string): Upstream {
+  const port = startWorker();
+  return {
+    send(sent: UpstreamRequest, receiver: UpstreamReceiver) {
+      const { method, target, headers, body, length } = sent;
+      const asked: Asked = {
+        origin,
+        method,
+        target,
+        headers,
+        body: body === null ? 'none' : body instanceof Uint8Array ? 'whole' : 'parts',
+        ...(length === undefined ? {} : { length }),
+      };
+      void port.then((number) => ask(number, asked, body, (event) => tell(receiver, event)));
+      return { pause: () => {}, resume: () => {}, abort: () => {} };
+    },
+  };
+}
+
+function tell(receiver: UpstreamReceiver, event: Event): void {
+  if (event.kind === 'head') receiver.head(event.status, event.reason, event.headers);
+  if (event.kind === 'data') receiver.data(Buffer.from(event.text, 'latin1'));
+  if (event.kind === 'end') receiver.end([]);
+  if (event.kind === 'fail') receiver.fail(event.fault);
+}
+
+function ask(port: number, asked: Asked, body: UpstreamRequest['body'], heard: (event: Event) => void): void {
+  const outgoing = request({
+    port,
+    host: '127.0.0.1',
+    method: 'POST',
+    headers: { 'x-asked': JSON.stringify(asked) },
+  });
+  outgoing.on('response', (incoming) => {
+    createInterface({ input: incoming }).on('line', (line) => heard(JSON.parse(line) as Event));
+  });
+  // The body of a client that goes away ends in a reset.
+  outgoing.on('error', () =>
+    heard({ kind: 'fail', fault: { kind: 'closed', sent: true, cause: 'the worker broke off' } }),
+  );
+  void write(outgoing, body).catch(() => outgoing.destroy());
+}
+
+async function write(outgoing: ReturnType<typeof request>, body: UpstreamRequest['body']): Promise<void> {
+  if (body instanceof Uint8Array) outgoing.write(body);
+  else if (body !== null) for await (const part of body) outgoing.write(part);
+  outgoing.end();
+}
+
+function textOf(events: readonly Event[]): string {
+  return events.map((event) => (event.kind === 'data' ? event.text : '')).join('');
+}
