@@ -101,16 +101,18 @@ describe('check', () => {
   });
 
   test('finds all that serve would refuse to start with', async () => {
-    const check = command([
-      ...['check', '--admin-listen', '0.0.0.0:9000', '--upstream', 'http://127.0.0.1:1/api/v2'],
-      ...['--upstream-ca', 'nowhere.pem', '--rules', 'test/cli/faulty-rules.yaml'],
-    ]);
+    const check = command(
+      'check --admin-listen 0.0.0.0:9000 --upstream http://127.0.0.1:1/api/v2 --rules test/cli/faulty-rules.yaml'.split(
+        ' ',
+      ),
+    );
     expect(await check.exit).toBe(2);
     expect(check.stderr()).toMatch(/--upstream must end before \/api\/v1 or \/api\/v2/);
-    const other = command([
-      ...['check', '--admin-listen', '0.0.0.0:9000', '--listen', '0.0.0.0:9000'],
-      ...['--upstream-ca', 'nowhere.pem', '--rules', 'test/cli/faulty-rules.yaml'],
-    ]);
+    const other = command(
+      'check --admin-listen 0.0.0.0:9000 --listen 0.0.0.0:9000 --upstream-ca nowhere.pem --rules test/cli/faulty-rules.yaml'.split(
+        ' ',
+      ),
+    );
     expect(await other.exit).toBe(2);
     for (const fault of [
       /GATEWAY_ADMIN_TOKEN/,
