@@ -1,6 +1,25 @@
+/**
+ * `npm run bench [-- engine | growth | proxies | footprint] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
+ * the engine, its growth and the proxies side by side when nothing is named.
+ */
+import { parseArgs } from 'node:util';
 import { benchEngine } from './engine.ts';
 import { benchFootprint } from './footprint.ts';
 import { benchPlan } from './bench-plan.ts';
+import { benchGrowth } from './growth.ts';
+import { benchProxies } from './proxies.ts';
 
-if (process.argv[2] === 'footprint') await benchFootprint();
-else benchEngine(benchPlan());
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: 'boolean', default: false },
+    work: { type: 'string', multiple: true, default: ['pass', 'migrate'] },
+    only: { type: 'string', multiple: true, default: [] },
+  },
+});
+const asked = positionals.length === 0 ? ['engine', 'growth', 'proxies'] : positionals;
+const works = (['pass', 'migrate'] as const).filter((name) => values.work.includes(name));
+if (asked.includes('engine')) benchEngine(await benchPlan(), values.quick);
+if (asked.includes('growth')) await benchGrowth();
+if (asked.includes('proxies')) await benchProxies({ isQuick: values.quick, works, only: values.only });
+if (asked.includes('footprint')) await benchFootprint();

@@ -1,5 +1,10 @@
 /** Returns the median of `values`. */
 export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+/** Returns the value that the share `share` of `values` does not exceed. */
+export function quantile(values: readonly number[], share: number): number {
   const ordered = values.toSorted((a, b) => a - b);
-  return ordered[Math.floor(ordered.length / 2)] ?? Number.NaN;
+  return ordered[Math.min(ordered.length - 1, Math.floor(ordered.length * share))] ?? Number.NaN;
 }

@@ -1,0 +1,135 @@
+import type { Buffer } from 'node:buffer';
+import { connect, type Socket } from 'node:net';
+import { WireReader } from './wire-reader.ts';
+
+/** A kept connection that asks one thing at a time. */
+export class Client {
+  readonly #socket: Socket;
+  #answered: ((head: string, body: Buffer) => void) | undefined;
+  #failed: ((error: Error) => void) | undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    const reader = new WireReader((head, body) => {
+      if (!head.startsWith('HTTP/1.1 201')) {
+        this.#failed?.(new Error(`${head}${body.toString()}`));
+        return;
+      }
+      this.#answered?.(head, body);
+    });
+    socket.on('data', (chunk: Buffer) => reader.read(chunk));
+    socket.on('error', (error) => this.#failed?.(error));
+    socket.on('close', () => this.#failed?.(new Error('the connection was closed')));
+  }
+
+  static open(port: number): Promise<Client> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+      socket.once('error', reject);
+      socket.once('connect', () => {
+        socket.off('error', reject);
+        resolve(new Client(socket));
+      });
+    });
+  }
+
+  /** Sends a request; `answered` is called with each answer from now on. */
+  on(answered: (head: string, body: Buffer) => void, failed: (error: Error) => void): void {
+    this.#answered = answered;
+    this.#failed = failed;
+  }
+
+  send(request: Buffer): void {
+    this.#socket.write(request);
+  }
+
+  /** Sends a request and waits for its answer. */
+  ask(request: Buffer): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      this.on((_, body) => resolve(body), reject);
+      this.send(request);
+    });
+  }
+
+  close(): void {
+    this.#failed = undefined;
+    this.#socket.destroy();
+  }
+}
+
+/** Asks as fast as answers come, on `connections` connections; returns how many answers came in `milliseconds`. */
+export async function saturate(
+  port: number,
+  request: Buffer,
+  connections: number,
+  milliseconds: number,
+): Promise<number> {
+  const clients = await Promise.all(Array.from({ length: connections }, () => Client.open(port)));
+  let count = 0;
+  const end = performance.now() + milliseconds;
+  try {
+    await Promise.all(
+      clients.map(
+        (client) =>
+          new Promise<void>((resolve, reject) => {
+            client.on(() => {
+              count += 1;
+              if (performance.now() < end) client.send(request);
+              else resolve();
+            }, reject);
+            client.send(request);
+          }),
+      ),
+    );
+  } finally {
+    for (const client of clients) client.close();
+  }
+  return count;
+}
+
+/** Asks `rate` times a second, whether answers come or not; returns the milliseconds that each took, in order. */
+export async function pace(
+  port: number,
+  request: Buffer,
+  rate: number,
+  milliseconds: number,
+): Promise<readonly number[]> {
+  const idle: Client[] = [];
+  const all: Client[] = [];
+  const took: number[] = [];
+  let fault: Error | undefined;
+  const underWay = new Set<Promise<void>>();
+  const start = performance.now();
+  let sent = 0;
+  const one = async (): Promise<void> => {
+    try {
+      let client = idle.pop();
+      if (client === undefined) {
+        client = await Client.open(port);
+        all.push(client);
+      }
+      const began = performance.now();
+      await client.ask(request);
+      took.push(performance.now() - began);
+      idle.push(client);
+    } catch (error) {
+      fault = error instanceof Error ? error : new Error(String(error));
+    }
+  };
+  for (;;) {
+    const now = performance.now() - start;
+    if (now >= milliseconds) break;
+    for (; sent < (now * rate) / 1000; sent += 1) {
+      const asked = one();
+      underWay.add(asked);
+      void asked.then(() => underWay.delete(asked));
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1);
+    });
+  }
+  await Promise.all(underWay);
+  for (const client of all) client.close();
+  if (fault !== undefined) throw fault;
+  return took.toSorted((a, b) => a - b);
+}

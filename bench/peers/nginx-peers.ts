@@ -1,0 +1,127 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { found, type Peer, type PeerCommand, type PeerPlace } from './peer.ts';
+
+const modules = '/usr/lib/nginx/modules';
+
+/** nginx as a plain proxy. */
+export const nginx: Peer = {
+  name: 'nginx proxy_pass',
+  works: ['pass'],
+  missing: () => missing(),
+  command: (place) => command(place, [], '', 'location / { proxy_pass http://v2; }'),
+};
+
+/** nginx with Lua and cjson: what Kong's request-transformer is made of. */
+export const nginxLua: Peer = {
+  name: 'nginx + Lua + cjson',
+  works: ['migrate'],
+  missing: () =>
+    missing(
+      ['ngx_http_lua_module.so', 'libnginx-mod-http-lua'],
+      ['ndk_http_module.so', 'libnginx-mod-http-ndk'],
+    ) ??
+    (found(
+      '/usr/lib/x86_64-linux-gnu/lua/5.1/cjson.so',
+      '/usr/share/lua/5.1/cjson.so',
+      '/usr/lib/aarch64-linux-gnu/lua/5.1/cjson.so',
+    ) === undefined
+      ? 'lua-cjson'
+      : undefined),
+  command(place) {
+    writeFileSync(join(place.folder, 'migrate.lua'), LUA);
+    return command(
+      place,
+      ['ndk_http_module.so', 'ngx_http_lua_module.so'],
+      `lua_package_path '${place.folder}/?.lua;;'; init_by_lua_block { migrate = require 'migrate' }`,
+      'location /api/v1/ { rewrite_by_lua_block { migrate() } proxy_pass http://v2; }',
+    );
+  },
+};
+
+/** nginx with njs, its own JavaScript: the body is a variable that a function computes. */
+export const nginxJs: Peer = {
+  name: 'nginx + njs',
+  works: ['migrate'],
+  missing: () => missing(['ngx_http_js_module.so', 'libnginx-mod-http-js']),
+  command(place) {
+    writeFileSync(join(place.folder, 'migrate.js'), NJS);
+    return command(
+      place,
+      ['ngx_http_js_module.so'],
+      `js_path '${place.folder}'; js_import migrate from migrate.js; js_set $v2_body migrate.body; js_set $v2_uri migrate.uri;`,
+      'location /api/v1/ { proxy_set_header x-api-version 2025-01-01; proxy_set_body $v2_body; proxy_pass http://v2$v2_uri; }',
+    );
+  },
+};
+
+function missing(...needed: readonly (readonly [module: string, name: string])[]): string | undefined {
+  if (found('nginx') === undefined) return 'nginx-full';
+  return needed.find(([module]) => found(join(modules, module)) === undefined)?.[1];
+}
+
+function command(place: PeerPlace, load: readonly string[], http: string, location: string): PeerCommand {
+  const file = join(place.folder, 'nginx.conf');
+  writeFileSync(
+    file,
+    `${load.map((module) => `load_module ${modules}/${module};`).join('\n')}
+daemon off; worker_processes 1; pid ${place.folder}/pid; error_log stderr error;
+events { worker_connections 4096; }
+http {
+  access_log off; keepalive_requests 100000000; keepalive_timeout 600s; client_body_buffer_size 1m;
+  client_body_temp_path ${place.folder}/body; proxy_temp_path ${place.folder}/proxy; fastcgi_temp_path ${place.folder}/fastcgi;
+  uwsgi_temp_path ${place.folder}/uwsgi; scgi_temp_path ${place.folder}/scgi;
+  upstream v2 { server 127.0.0.1:${place.upstream}; keepalive 256; keepalive_requests 100000000; }
+  proxy_http_version 1.1; proxy_set_header Connection '';
+  ${http}
+  server { listen 127.0.0.1:${place.port}; ${location} }
+}
+`,
+  );
+  return { file: found('nginx') ?? 'nginx', args: ['-c', file, '-p', place.folder] };
+}
+
+const LUA = `
+local cjson = require 'cjson'
+local address = { 'street_address', 'suburb', 'state', 'postcode', 'country', 'latitude', 'longitude' }
+return function()
+  ngx.req.read_body()
+  local body = cjson.decode(ngx.req.get_body_data())
+  body = body.data or body
+  local property = body.property
+  if property then
+    local nested = {}
+    for _, name in ipairs(address) do nested[name] = property[name]; property[name] = nil end
+    property.address = nested
+  end
+  body.highlight_type = body.transition_type
+  body.transition_type = nil
+  body.legacy = nil
+  ngx.req.set_body_data(cjson.encode(body))
+  ngx.req.set_header('x-api-version', '2025-01-01')
+  ngx.req.set_uri('/api/v2/' .. string.sub(ngx.var.uri, 9))
+end
+`;
+
+const NJS = `
+const address = ['street_address', 'suburb', 'state', 'postcode', 'country', 'latitude', 'longitude'];
+function body(r) {
+  let order = JSON.parse(r.requestText);
+  order = order.data || order;
+  const property = order.property;
+  if (property) {
+    const nested = {};
+    for (let i = 0; i < address.length; i += 1) {
+      nested[address[i]] = property[address[i]];
+      delete property[address[i]];
+    }
+    property.address = nested;
+  }
+  order.highlight_type = order.transition_type;
+  delete order.transition_type;
+  delete order.legacy;
+  return JSON.stringify(order);
+}
+function uri(r) { return '/api/v2/' + r.variables.request_uri.slice(8); }
+export default { body, uri };
+`;

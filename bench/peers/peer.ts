@@ -1,0 +1,49 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { WorkName } from '../work.ts';
+
+/** A proxy that does the work, as a process. */
+export interface Peer {
+  readonly name: string;
+  /** What it can be made to do. */
+  readonly works: readonly WorkName[];
+  /** What is not there, with the package that brings it; undefined when it can be started. */
+  missing(): string | undefined;
+  /** How it is started, in front, on 127.0.0.1, with one worker; `folder` is its own, for its configuration. */
+  command(place: PeerPlace): PeerCommand;
+}
+
+/** Where a peer listens, what it sends to, and a folder of its own. */
+export interface PeerPlace {
+  readonly port: number;
+  readonly upstream: number;
+  readonly folder: string;
+}
+
+export interface PeerCommand {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The first of the files that is on this machine; names on PATH and in the system's folders, or whole paths. */
+export function found(...files: readonly string[]): string | undefined {
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    '/usr/sbin',
+    '/usr/bin',
+    '/usr/local/sbin',
+  ];
+  return files
+    .flatMap((file) => (file.startsWith('/') ? [file] : folders.map((folder) => join(folder, file))))
+    .find(isThere);
+}
+
+function isThere(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

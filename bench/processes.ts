@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Milliseconds of a clock tick in `/proc` (USER_HZ is 100 on every Linux that people run). */
+const TICK = 10;
+
+/** Milliseconds of processor time that a process, its threads and its descendants have used. */
+export function processorTime(pid: number): number {
+  return sum(pid, (fields) => (Number(fields[11]) + Number(fields[12])) * TICK);
+}
+
+/** Resident bytes of a process and its descendants; pages that they share count for each. */
+export function residentBytes(pid: number): number {
+  return sum(pid, (fields) => Number(fields[21]) * 4096);
+}
+
+/** Adds up what the fields of `/proc/<pid>/stat` behind the name (proc(5), from the state on) say. */
+function sum(pid: number, value: (fields: readonly string[]) => number): number {
+  const all = new Map<number, readonly string[]>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const fields = fieldsOf(name);
+    if (fields !== undefined) all.set(Number(name), fields);
+  }
+  let total = 0;
+  for (const [each, fields] of all) if (isWithin(each, pid, all)) total += value(fields);
+  return total;
+}
+
+function isWithin(pid: number, root: number, all: ReadonlyMap<number, readonly string[]>): boolean {
+  for (let at = pid; at > 1; at = Number(all.get(at)?.[1] ?? 0)) if (at === root) return true;
+  return false;
+}
+
+function fieldsOf(pid: string): readonly string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    // It ended since the folder was read.
+    return undefined;
+  }
+}

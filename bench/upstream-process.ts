@@ -1,0 +1,41 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** The last request that reached V2, and how V2 answers. */
+export interface Recorded {
+  readonly head: string;
+  readonly body: Buffer;
+  readonly answer: string;
+}
+
+/** A recording V2 in a process of its own, on processor 1. */
+export interface UpstreamProcess {
+  readonly port: number;
+  last(): Promise<Recorded>;
+  stop(): void;
+}
+
+/** Starts it. */
+export async function startUpstream(): Promise<UpstreamProcess> {
+  const file = fileURLToPath(new URL('./recording-upstream.ts', import.meta.url));
+  const child = spawn('taskset', ['-c', '1', process.execPath, file], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const { port } = (await message(child)) as { readonly port: number };
+  return {
+    port,
+    async last() {
+      const told = message(child);
+      child.send('last');
+      const { head, body, answer } = (await told) as { head: string; body: string; answer: string };
+      return { head, body: Buffer.from(body, 'base64'), answer };
+    },
+    stop: () => child.kill('SIGKILL'),
+  };
+}
+
+async function message(child: ChildProcess): Promise<unknown> {
+  const [first] = (await once(child, 'message')) as [unknown];
+  return first;
+}
