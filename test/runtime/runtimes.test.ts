@@ -1,4 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { exchange } from '../support/raw-client.ts';
@@ -8,6 +13,7 @@ import { type RuntimeGateway, runtimes, type StartRuntime } from '../support/run
 import { differences, readTextCases, type TextCase, type TextMessage } from '../support/text-case.ts';
 import { until } from '../support/until.ts';
 
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = new URL('../cases/', import.meta.url);
 const cases = readdirSync(folder)
   .filter((name) => name.endsWith('.txt'))
@@ -59,6 +65,24 @@ test.each(['bun', 'deno', 'workerd'] as const)(
     expect(faults).toEqual([]);
   },
 );
+
+test.each([
+  ['bun', 'bun/bin/bun.exe', ['--bun']],
+  ['deno', 'deno/deno', ['run', '--allow-all', '--quiet']],
+])('the upstream contract holds on %s', { timeout: 60_000 }, async (_name, path, given) => {
+  const tool = (name: string): string => join(root, 'node_modules', name);
+  const folder = mkdtempSync(join(tmpdir(), 'contract-'));
+  const vitest = [tool('vitest/vitest.mjs'), 'run', '--config', 'config/vitest.config.ts', '--reporter=json'];
+  const suite = [`--outputFile=${folder}/results.json`, 'test/contract/undici-upstream.test.ts'];
+  // Nothing of the test run around it: Vitest tells its processes much by the environment.
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DENO_DIR: folder };
+  await promisify(execFile)(tool(path), [...given, ...vitest, ...suite], { cwd: root, env });
+  expect(JSON.parse(readFileSync(join(folder, 'results.json'), 'utf8'))).toMatchObject({
+    success: true,
+    numPassedTests: 14,
+    numTotalTests: 14,
+  });
+});
 
 async function pair(start: StartRuntime): Promise<Pair> {
   const next = { answer: '' };
