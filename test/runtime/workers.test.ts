@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
@@ -142,6 +145,31 @@ test('when the first process is killed, its workers end by themselves', async ()
   expect(pids).toHaveLength(2);
   gateway.signal('SIGKILL');
   await until(() => !pids.some((pid) => tryKill(pid, 0)));
+});
+
+test('SIGHUP has every worker read the rule book again', async () => {
+  const rules = join(mkdtempSync(join(tmpdir(), 'rules-')), 'rules.yaml');
+  const shipped = readFileSync(join(root, 'config/rules.yaml'), 'utf8');
+  writeFileSync(rules, shipped);
+  const gateway = await many('2', await rawServer((socket) => socket.write(ok())), ['--rules', rules]);
+  await exchange(gateway.port, order);
+  await until(() => gateway.entries().length === 1);
+  const before = gateway.entries()[0]?.ruleBook ?? '';
+  writeFileSync(rules, shipped.replace('2025-01-01', '2025-06-01'));
+  gateway.signal('SIGHUP');
+  await until(
+    () => gateway.said.filter((line) => /^worker \d: rule book \w+ is in force/.test(line)).length === 2,
+  );
+  await Promise.all(Array.from({ length: 20 }, () => exchange(gateway.port, order)));
+  await until(() => gateway.entries().length === 21);
+  const after = new Set(
+    gateway
+      .entries()
+      .slice(1)
+      .map(({ ruleBook }) => ruleBook),
+  );
+  expect(after.size).toBe(1);
+  expect(after).not.toContain(before);
 });
 
 test('an address that cannot be had ends the start', async () => {
