@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
@@ -312,6 +314,40 @@ describe('what the platform does not let be kept', () => {
     await client.until(/\{\}/);
     expect(edge.v2.received[0]).toMatch(/^GET \/api\/v2\/x HTTP\/1\.1\r\n/);
   });
+});
+
+test('npm run edge serves the worker before the embedded V2', { timeout: 60_000 }, async () => {
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const child = spawn(
+    process.execPath,
+    ['src/cli/edge.ts', '--ip', '127.0.0.1', '--port', '0', '--inspector-port', '0'],
+    {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+  }
+  const exit = once(child, 'exit');
+  const ready = /Ready on http:\/\/127\.0\.0\.1:(\d+)/;
+  for (let wait = 0; wait < 400 && !ready.test(said) && child.exitCode === null; wait += 1) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, 100);
+    });
+  }
+  const answer = await exchange(
+    Number(ready.exec(said)?.[1]),
+    order('Authorization: Bearer k\r\n', '{"data":{"name":"A"}}'),
+    15_000,
+  );
+  expect(answer.text).toMatch(/^HTTP\/1\.1 201 /);
+  child.kill('SIGTERM');
+  await exit;
 });
 
 describe('bindings', () => {
