@@ -1,12 +1,12 @@
-import { writeFileSync, mkdtempSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Upstream, UpstreamReceiver, UpstreamRequest } from '../../src/gateway/upstream.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { bundleWorker, startWorkerd } from '../support/workerd.ts';
 import type { Asked, Event } from './fetch-upstream-worker.ts';
@@ -15,7 +15,7 @@ import { upstreamContract } from './upstream.ts';
 let file = '';
 
 beforeAll(async () => {
-  const config = join(mkdtempSync(join(tmpdir(), 'upstream-')), 'wrangler.json');
+  const config = join(temporaryFolder('upstream'), 'wrangler.json');
   const main = fileURLToPath(new URL('fetch-upstream-worker.ts', import.meta.url));
   writeFileSync(config, JSON.stringify({ name: 'upstream', main, compatibility_date: '2026-10-20' }));
   ({ file } = await bundleWorker(config));

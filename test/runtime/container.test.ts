@@ -5,10 +5,12 @@ import {
   chownSync,
   cpSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
 } from 'node:fs';
@@ -16,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { done } from '../support/installed-package.ts';
 import { exchange } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
@@ -28,10 +30,11 @@ const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8');
 const rights = process.getuid?.() === 0 ? { uid: 65_532, gid: 65_532 } : {};
 
 let image = '';
+/** The folder of each stage, by its name. */
+const stages = new Map<string, string>();
 
 /** The steps of the Dockerfile, without an engine: what is built and copied here is what an engine would build and copy. */
 beforeAll(async () => {
-  const stages = new Map<string, string>();
   for (const stage of dockerfile.split(/^(?=FROM )/m).slice(1)) {
     const name = /^FROM \S+ AS (\S+)/.exec(stage)?.[1] ?? 'image';
     const folder = mkdtempSync(join(tmpdir(), `${name}-`));
@@ -55,6 +58,13 @@ beforeAll(async () => {
   }
   makeReadOnly(image);
 }, 180_000);
+
+afterAll(() => {
+  for (const folder of stages.values()) {
+    makeWritable(folder);
+    rmSync(folder, { recursive: true });
+  }
+});
 
 test('an installation without development has at most 25 packages and 30 MB, and no scripts to run', () => {
   const modules = join(image, 'app/node_modules');
@@ -161,6 +171,13 @@ function makeReadOnly(path: string): void {
   if (!statSync(path).isDirectory()) return;
   for (const name of readdirSync(path))
     if (name !== '.bin' && name !== 'node') makeReadOnly(join(path, name));
+}
+
+function makeWritable(path: string): void {
+  const stat = lstatSync(path);
+  if (!stat.isDirectory()) return;
+  chmodSync(path, 0o755);
+  for (const name of readdirSync(path)) makeWritable(join(path, name));
 }
 
 function bytesOf(path: string): number {

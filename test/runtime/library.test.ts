@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { formatMessage } from 'publint/utils';
 import { publint } from 'publint';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { done, packed, run } from '../support/installed-package.ts';
 import { exchange } from '../support/raw-client.ts';
 import { bundleWorker, startWorkerd } from '../support/workerd.ts';
@@ -22,6 +22,10 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'package.json'), '{"name":"user","private":true,"type":"module"}');
   await done('npm', ['install', '--prefer-offline', '--ignore-scripts', tarball], folder);
 }, 120_000);
+
+afterAll(() => {
+  for (const path of [folder, dirname(tarball)]) rmSync(path, { recursive: true });
+});
 
 test('publint has nothing to say', async () => {
   const buffer = readFileSync(tarball);

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, expect, test } from 'vitest';
@@ -10,6 +9,7 @@ import { makeReport } from '../../src/rewrite-log/report.ts';
 import { Tally } from '../../src/rewrite-log/tally.ts';
 import { clickhouseAsDuckdb } from '../support/clickhouse-as-duckdb.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const folder = new URL('../../deploy/clickhouse/', import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
@@ -31,7 +31,7 @@ let database: DuckDBConnection;
 
 /** The lines that a gateway prints, loaded as `INSERT … FORMAT JSONEachRow` loads them: members into columns of their names. */
 beforeAll(async () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'log-')), 'rewrite.log');
+  const file = join(temporaryFolder('log'), 'rewrite.log');
   writeFileSync(file, entries.map((entry) => entryLine(entry)).join(''));
   database = await (await DuckDBInstance.create()).connect();
   for (const statement of clickhouseAsDuckdb(read('schema.sql'))

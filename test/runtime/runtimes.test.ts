@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -10,6 +9,7 @@ import { exchange } from '../support/raw-client.ts';
 import { readRawMessage, writeRawAnswer, writeRawRequest } from '../support/raw-message.ts';
 import { type RawServer, rawServer } from '../support/raw-server.ts';
 import { type RuntimeGateway, runtimes, type StartRuntime } from '../support/runtimes.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { differences, readTextCases, type TextCase, type TextMessage } from '../support/text-case.ts';
 import { until } from '../support/until.ts';
 
@@ -71,7 +71,7 @@ test.each([
   ['deno', 'deno/deno', ['run', '--allow-all', '--quiet']],
 ])('the upstream contract holds on %s', { timeout: 60_000 }, async (_name, path, given) => {
   const tool = (name: string): string => join(root, 'node_modules', name);
-  const folder = mkdtempSync(join(tmpdir(), 'contract-'));
+  const folder = temporaryFolder('contract');
   const vitest = [tool('vitest/vitest.mjs'), 'run', '--config', 'config/vitest.config.ts', '--reporter=json'];
   const suite = [`--outputFile=${folder}/results.json`, 'test/contract/undici-upstream.test.ts'];
   // Nothing of the test run around it: Vitest tells its processes much by the environment.

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { exchange, rawClient } from '../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -148,7 +148,7 @@ test('when the first process is killed, its workers end by themselves', async ()
 });
 
 test('SIGHUP has every worker read the rule book again', async () => {
-  const rules = join(mkdtempSync(join(tmpdir(), 'rules-')), 'rules.yaml');
+  const rules = join(temporaryFolder('rules'), 'rules.yaml');
   const shipped = readFileSync(join(root, 'config/rules.yaml'), 'utf8');
   writeFileSync(rules, shipped);
   const gateway = await many('2', await rawServer((socket) => socket.write(ok())), ['--rules', rules]);

@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { bundleWorker, startWorkerd } from './workerd.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -45,7 +43,7 @@ async function startMain(
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
-      DENO_DIR: mkdtempSync(join(tmpdir(), 'deno-')),
+      DENO_DIR: temporaryFolder('deno'),
       DENO_NO_UPDATE_CHECK: '1',
       GATEWAY_CLIENT_SECRET: CLIENT_SECRET,
     },

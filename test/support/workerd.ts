@@ -1,13 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const tool = (path: string): string => fileURLToPath(new URL(`../../node_modules/${path}`, import.meta.url));
 
@@ -24,7 +24,7 @@ export interface RunningWorkerd {
 export async function bundleWorker(
   configPath: string,
 ): Promise<{ readonly file: string; readonly said: string }> {
-  const folder = mkdtempSync(join(tmpdir(), 'worker-'));
+  const folder = temporaryFolder('worker');
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     [
