@@ -118,6 +118,32 @@ describe('V2 answers something else', () => {
     expect(v2.received).toHaveLength(1);
   });
 
+  test.each(['request', 'accept'])(
+    'half-open: V2 closes its side on %s and goes on reading: 502, an order is sent once',
+    async (when) => {
+      let bytes = '';
+      let connections = 0;
+      const server = createServer({ allowHalfOpen: true }, (socket) => {
+        connections += 1;
+        socket.on('error', () => {});
+        socket.on('data', (chunk) => {
+          bytes += chunk.toString('latin1');
+          if (when === 'request') socket.end();
+        });
+        if (when === 'accept') socket.end();
+        onTestFinished(() => void socket.destroy());
+      });
+      const port = await listening(server);
+      onTestFinished(() => void server.close());
+      const gateway = await gatewayFor(`http://127.0.0.1:${port}`);
+      const answer = await exchange(gateway.port, post);
+      expect(statusOf(answer)).toBe(502);
+      expect(bytes.match(/POST /g)?.length ?? 0).toBeLessThanOrEqual(1);
+      if (when === 'request') expect(connections).toBe(1);
+      expect((await gateway.entry()).status).toBe(502);
+    },
+  );
+
   test('no first byte in time: 504, not sent again', async () => {
     const v2 = await rawServer(() => {});
     const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-headers-timeout': '150' } });
