@@ -16,8 +16,7 @@ import type { LogSink } from './log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
 import { createRewriteLogger } from './rewrite-logger.ts';
-import { createSocketUpstream } from './socket-upstream.ts';
-import type { NodeUpstream } from './node-upstream.ts';
+import { createUndiciUpstream, type UndiciUpstream } from './undici-upstream.ts';
 
 /** What a gateway on Node is made of. */
 export interface NodeGatewayParts {
@@ -120,8 +119,8 @@ function upstreamOf(
   { settings }: NodeGatewayParts,
   origin: OriginSetting,
   upstreamTls: TlsTexts | undefined,
-): NodeUpstream {
-  return createSocketUpstream({
+): UndiciUpstream {
+  return createUndiciUpstream({
     origin: origin.origin,
     connections: settings.get(table.upstreamConnections),
     connectTimeout: settings.get(table.upstreamConnectTimeout),
@@ -135,8 +134,8 @@ function upstreamOf(
 
 function gatewayOf(
   parts: NodeGatewayParts,
-  upstream: NodeUpstream,
-  v1: { readonly origin: OriginSetting; readonly upstream: NodeUpstream } | undefined,
+  upstream: UndiciUpstream,
+  v1: { readonly origin: OriginSetting; readonly upstream: UndiciUpstream } | undefined,
 ): Gateway {
   const { settings, ruleBooks, sink } = parts;
   return new Gateway(
