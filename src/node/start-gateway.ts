@@ -16,7 +16,8 @@ import type { LogSink } from './log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
 import { createRewriteLogger } from './rewrite-logger.ts';
-import { createUndiciUpstream, type UndiciUpstream } from './undici-upstream.ts';
+import { createSocketUpstream } from './socket-upstream.ts';
+import type { NodeUpstream } from './node-upstream.ts';
 
 /** What a gateway on Node is made of. */
 export interface NodeGatewayParts {
@@ -119,8 +120,8 @@ function upstreamOf(
   { settings }: NodeGatewayParts,
   origin: OriginSetting,
   upstreamTls: TlsTexts | undefined,
-): UndiciUpstream {
-  return createUndiciUpstream({
+): NodeUpstream {
+  return createSocketUpstream({
     origin: origin.origin,
     connections: settings.get(table.upstreamConnections),
     connectTimeout: settings.get(table.upstreamConnectTimeout),
@@ -134,8 +135,8 @@ function upstreamOf(
 
 function gatewayOf(
   parts: NodeGatewayParts,
-  upstream: UndiciUpstream,
-  v1: { readonly origin: OriginSetting; readonly upstream: UndiciUpstream } | undefined,
+  upstream: NodeUpstream,
+  v1: { readonly origin: OriginSetting; readonly upstream: NodeUpstream } | undefined,
 ): Gateway {
   const { settings, ruleBooks, sink } = parts;
   return new Gateway(

@@ -1,43 +1,11 @@
-import type { LookupFunction } from 'node:net';
-import type { ConnectionOptions } from 'node:tls';
 // By its file, for Bun takes the bare name for a stand-in of its own that has no `dispatch`.
 import { type Dispatcher, Pool } from 'undici/index.js';
 import type { HeaderList } from '../http/header-list.ts';
-import type {
-  Upstream,
-  UpstreamCall,
-  UpstreamFault,
-  UpstreamReceiver,
-  UpstreamRequest,
-} from '../gateway/upstream.ts';
+import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from '../gateway/upstream.ts';
+import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
 
-/** How V2 is reached. Times are milliseconds. */
-export interface UndiciUpstreamOptions {
-  /** Scheme, host and port: the only host that is ever contacted. */
-  readonly origin: string;
-  readonly connections: number;
-  readonly connectTimeout: number;
-  /** Until the first byte of the answer, the wait for a connection included. */
-  readonly headersTimeout: number;
-  /** Between two parts of the answer. */
-  readonly bodyTimeout: number;
-  /** Bytes of the answer's header section. */
-  readonly headerBytes: number;
-  /** Fields of the answer's header section. */
-  readonly headerCount: number;
-  readonly tls: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'> | undefined;
-  /** Resolves the origin's name, for every connection anew; the system's resolver by default. */
-  readonly lookup?: LookupFunction | undefined;
-}
-
-/** An upstream on undici's `dispatch`: raw header lists both ways, and nothing sent twice. */
-export interface UndiciUpstream extends Upstream {
-  /** Closes the connections, whatever is on them. */
-  close(): Promise<void>;
-}
-
-/** Makes the upstream of an origin. */
-export function createUndiciUpstream(options: UndiciUpstreamOptions): UndiciUpstream {
+/** Makes an upstream on undici's `dispatch`: raw header lists both ways, and nothing sent twice. */
+export function createUndiciUpstream(options: UpstreamOptions): NodeUpstream {
   const pool = new Pool(options.origin, {
     connections: options.connections,
     pipelining: 1,
@@ -68,14 +36,14 @@ export function createUndiciUpstream(options: UndiciUpstreamOptions): UndiciUpst
 class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
   private readonly request: UpstreamRequest;
   private readonly receiver: UpstreamReceiver;
-  private readonly options: UndiciUpstreamOptions;
+  private readonly options: UpstreamOptions;
   private readonly streams: boolean;
   private readonly deadline: NodeJS.Timeout | undefined;
   private controller: Dispatcher.DispatchController | undefined = undefined;
   private sent = false;
   private over = false;
 
-  constructor(request: UpstreamRequest, receiver: UpstreamReceiver, options: UndiciUpstreamOptions) {
+  constructor(request: UpstreamRequest, receiver: UpstreamReceiver, options: UpstreamOptions) {
     this.request = request;
     this.receiver = receiver;
     this.options = options;

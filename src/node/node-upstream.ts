@@ -1,0 +1,28 @@
+import type { LookupFunction } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
+import type { Upstream } from '../gateway/upstream.ts';
+
+/** An upstream that keeps connections. */
+export interface NodeUpstream extends Upstream {
+  /** Closes the connections, whatever is on them. */
+  close(): Promise<void>;
+}
+
+/** How V2 is reached. Times are milliseconds. */
+export interface UpstreamOptions {
+  /** Scheme, host and port: the only host that is ever contacted. */
+  readonly origin: string;
+  readonly connections: number;
+  readonly connectTimeout: number;
+  /** Until the first byte of the answer, the wait for a connection included. */
+  readonly headersTimeout: number;
+  /** Between two parts of the answer. */
+  readonly bodyTimeout: number;
+  /** Bytes of the answer's header section. */
+  readonly headerBytes: number;
+  /** Fields of the answer's header section. */
+  readonly headerCount: number;
+  readonly tls: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'> | undefined;
+  /** Resolves the origin's name, for every connection anew; the system's resolver by default. */
+  readonly lookup?: LookupFunction | undefined;
+}
