@@ -1,3 +1,4 @@
+import { readFieldLines } from '../http/field-lines.ts';
 import type { HeaderList } from '../http/header-list.ts';
 
 /** Who is told of the answers on a connection. */
@@ -30,8 +31,6 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const noHeaders: HeaderList = [];
 /** RFC 9112 §4; reason phrases are what they are. */
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
-/** One field a line, no folding, no space before the colon (RFC 9112 §5.1): what two readers could read in two ways is refused. */
-const fieldLines = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 const chunkSize = /^([0-9A-Fa-f]{1,12})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
 /** Milliseconds by which a connection is given up before the server says it will: a request may be on its way by then. */
 const early = 1000;
@@ -142,15 +141,8 @@ export class AnswerReader {
 
   /** The fields of a head or of trailers, as they are written. */
   private fields(text: string, from: number): string[] | AnswerFault {
-    const lines = from === 0 ? text : text.slice(from);
-    if (!fieldLines.test(lines)) return 'not HTTP';
-    const list: string[] = [];
-    for (let at = 0; at < lines.length;) {
-      const colon = lines.indexOf(':', at);
-      const end = lines.indexOf('\r\n', colon);
-      list.push(lines.slice(at, colon), trimmed(lines, colon + 1, end));
-      at = end + 2;
-    }
+    const list = readFieldLines(text, from);
+    if (list === undefined) return 'not HTTP';
     return list.length > this.limits.headerCount * 2 ? 'too many header fields' : list;
   }
 
@@ -242,17 +234,4 @@ export class AnswerReader {
     this.state = 'idle';
     this.events.complete(trailers, this.keptFor);
   }
-}
-
-/** The text between two offsets without the white space around it. */
-function trimmed(text: string, from: number, to: number): string {
-  let start = from;
-  let end = to;
-  while (start < end && isSpace(text.charCodeAt(start))) start += 1;
-  while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1;
-  return text.slice(start, end);
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x09;
 }

@@ -1,4 +1,5 @@
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../gateway/upstream.ts';
+import { writeFieldLines } from '../http/field-lines.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
 import { createUndiciUpstream } from './undici-upstream.ts';
 import { type ConnectionOwner, type PendingRequest, UpstreamConnection } from './upstream-connection.ts';
@@ -158,8 +159,6 @@ class SocketCall implements UpstreamCall, PendingRequest {
 const nothing = Buffer.alloc(0);
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const visible = /^[\x21-\x7e]+$/;
-/** One test for all fields: no line of a value may become a line of the head, in Latin-1 neither. */
-const fieldLines = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+: [\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 
 /** The head of a request; undefined when it cannot be written. */
 function headOf(
@@ -167,10 +166,8 @@ function headOf(
   host: string,
   body: Uint8Array | null,
 ): string | undefined {
-  if (!token.test(method) || !visible.test(target)) return undefined;
-  let fields = '';
-  for (let at = 0; at < headers.length; at += 2) fields += `${headers[at]}: ${headers[at + 1]}\r\n`;
-  if (!fieldLines.test(fields)) return undefined;
+  const fields = writeFieldLines(headers);
+  if (fields === undefined || !token.test(method) || !visible.test(target)) return undefined;
   const length = body !== null || expectsBody(method) ? `content-length: ${body?.length ?? 0}\r\n` : '';
   return `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${fields}${length}\r\n`;
 }

@@ -1,0 +1,68 @@
+import type { HeaderList } from './header-list.ts';
+
+/**
+ * Reads field lines (RFC 9112 §5), each ended by CRLF, from an offset of a latin1 text to its end: names and values as they stand,
+ * without the white space around values. Undefined when a line could be read in two ways: no folding, no space before the
+ * colon, no bare CR or LF, no control character.
+ */
+export function readFieldLines(text: string, from: number): string[] | undefined {
+  const list: string[] = [];
+  for (let at = from; at < text.length;) {
+    let colon = at;
+    let code = text.charCodeAt(colon);
+    while (isOf(code, tokenCharacter)) code = text.charCodeAt((colon += 1));
+    if (code !== 0x3a || colon === at) return undefined;
+    let start = colon + 1;
+    while (isSpace(text.charCodeAt(start))) start += 1;
+    let end = start;
+    code = text.charCodeAt(end);
+    while (isOf(code, valueCharacter)) code = text.charCodeAt((end += 1));
+    if (code !== 0x0d || text.charCodeAt(end + 1) !== 0x0a) return undefined;
+    const next = end + 2;
+    while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1;
+    list.push(text.slice(at, colon), text.slice(start, end));
+    at = next;
+  }
+  return list;
+}
+
+/** Writes field lines; undefined when a name or a value would not stand in one line that is read as it was meant. */
+export function writeFieldLines(fields: HeaderList): string | undefined {
+  let text = '';
+  for (let at = 0; at < fields.length; at += 2) {
+    const name = fields[at] ?? '';
+    const value = fields[at + 1] ?? '';
+    if (name === '' || !isMadeOf(name, tokenCharacter) || !isMadeOf(value, valueCharacter)) return undefined;
+    text += `${name}: ${value}\r\n`;
+  }
+  return text;
+}
+
+const tokenCharacter = 1;
+const valueCharacter = 2;
+
+/** What each byte may stand in. */
+const uses = new Uint8Array(256);
+for (let code = 0x20; code < 0x100; code += 1) {
+  if (code !== 0x7f) uses[code] = valueCharacter;
+}
+uses[0x09] = valueCharacter;
+for (const character of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
+  uses[character.charCodeAt(0)] = tokenCharacter | valueCharacter;
+}
+
+function isMadeOf(text: string, use: number): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    if (!isOf(text.charCodeAt(at), use)) return false;
+  }
+  return true;
+}
+
+/** False beyond latin1, and beyond the end of a text, where the code is not a number. */
+function isOf(code: number, use: number): boolean {
+  return ((uses[code] ?? 0) & use) !== 0;
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
