@@ -25,13 +25,25 @@ export type AnswerFault =
   | 'framing'
   | 'chunk';
 
-type State = 'idle' | 'head' | 'length' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'close';
+type State =
+  | 'idle'
+  | 'head'
+  | 'length'
+  | 'chunk-size'
+  | 'chunk'
+  | 'chunk-end'
+  | 'trailers'
+  | 'close'
+  | 'whole';
 
+const HTTP_1 = Buffer.from('HTTP/1.');
 const HEAD_END = Buffer.from('\r\n\r\n');
 const noHeaders: HeaderList = [];
 /** RFC 9112 §4; reason phrases are what they are. */
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
-const chunkSize = /^([0-9A-Fa-f]{1,12})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
+/** RFC 9112 §7.1.1, without the white space around extensions that only the lenient read. */
+const chunkSize =
+  /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
 /** Milliseconds by which a connection is given up before the server says it will: a request may be on its way by then. */
 const early = 1000;
 /** Bytes of a line that gives the size of a chunk. */
@@ -54,8 +66,13 @@ export class AnswerReader {
   private keptFor = 0;
   /** Bytes of the body or of a chunk that are still to come. */
   private left = 0;
+  private trailerList: HeaderList = noHeaders;
+  /** Bytes of interim answers before the answer. */
+  private interim = 0;
   /** The beginning of a head or of a line that is not whole yet. */
   private rest: Buffer | undefined = undefined;
+  /** Bytes of `rest` in which a section is known not to end. */
+  private seen = 0;
 
   constructor(limits: AnswerLimits, events: AnswerEvents) {
     this.limits = limits;
@@ -66,6 +83,7 @@ export class AnswerReader {
   expect(method: string): void {
     this.state = 'head';
     this.isForHead = method === 'HEAD';
+    this.interim = 0;
   }
 
   /**
@@ -73,37 +91,48 @@ export class AnswerReader {
    * `chunk`, good until this returns.
    */
   read(chunk: Buffer): AnswerFault | undefined {
-    let bytes = chunk;
-    if (this.rest !== undefined) {
-      bytes = Buffer.concat([this.rest, chunk]);
-      this.rest = undefined;
-    }
+    const bytes = this.rest === undefined ? chunk : Buffer.concat([this.rest, chunk]);
+    this.rest = undefined;
     let at = 0;
     while (at < bytes.length) {
       const next = this.step(bytes, at);
       if (typeof next === 'string') return next;
       if (next < 0) {
+        const rest = bytes.subarray(at);
         // A copy: the bytes are the caller's again when this returns.
-        this.rest = Buffer.from(bytes.subarray(at));
+        this.rest = bytes === chunk ? Buffer.from(rest) : rest;
         return undefined;
       }
       at = next;
+      if (this.state === 'whole') return this.complete(at === bytes.length);
     }
     return undefined;
+  }
+
+  /** What stands behind an answer must not become the answer to the next request, which may be sent from within. */
+  private complete(isLast: boolean): AnswerFault | undefined {
+    const trailers = this.trailerList;
+    this.state = 'idle';
+    this.trailerList = noHeaders;
+    this.events.complete(trailers, isLast ? this.keptFor : 0);
+    return isLast ? undefined : 'framing';
   }
 
   /** Reads one part from `at` on: returns where the next begins, or -1 when there is not enough of it. */
   private step(bytes: Buffer, at: number): number | AnswerFault {
     switch (this.state) {
       case 'idle':
+      case 'whole':
         // Bytes that nobody asked for must not be taken for the answer to the next request.
         return 'framing';
       case 'head':
         return this.head(bytes, at);
       case 'length':
       case 'chunk':
-      case 'close':
         return this.body(bytes, at);
+      case 'close':
+        this.events.data(at === 0 ? bytes : bytes.subarray(at));
+        return bytes.length;
       case 'chunk-size':
         return this.size(bytes, at);
       case 'chunk-end':
@@ -117,9 +146,9 @@ export class AnswerReader {
   }
 
   private head(bytes: Buffer, at: number): number | AnswerFault {
-    const end = bytes.indexOf(HEAD_END, at);
-    if ((end < 0 ? bytes.length : end) - at > this.limits.headerBytes) return 'head too large';
-    if (end < 0) return -1;
+    const end = this.sectionEnd(bytes, at);
+    if (typeof end === 'string') return end;
+    if (end < 0) return isBeginning(bytes, at) ? -1 : 'not HTTP';
     const text = bytes.toString('latin1', at, end + 2);
     const lineEnd = text.indexOf('\r\n');
     const line = statusLine.exec(text.slice(0, lineEnd));
@@ -129,14 +158,25 @@ export class AnswerReader {
     const status = Number(line[2]);
     if (status === 101) return 'upgrade';
     if (status < 200) {
+      this.interim += end + 4 - at;
+      if (this.interim > this.limits.headerBytes) return 'head too large';
       this.events.information(status, headers);
       return end + 4;
     }
     const fault = this.frame(status, line[1] === '1', headers);
     if (fault !== undefined) return fault;
     this.events.head(status, line[3] ?? '', headers);
-    if (this.state === 'length' && this.left === 0) this.finish(noHeaders);
     return end + 4;
+  }
+
+  /** Finds the empty line behind a header or trailer section; -1 while it is not there. */
+  private sectionEnd(bytes: Buffer, at: number): number | AnswerFault {
+    const { seen } = this;
+    const end = bytes.indexOf(HEAD_END, at + Math.max(0, seen - 3));
+    if ((end < 0 ? bytes.length : end) - at > this.limits.headerBytes) return 'head too large';
+    this.seen = end < 0 ? bytes.length - at : 0;
+    // A server that ends lines with LF alone would be waited for until the time is over.
+    return end < 0 && hasBareLineFeed(bytes, at, at + seen) ? 'not HTTP' : end;
   }
 
   /** The fields of a head or of trailers, as they are written. */
@@ -172,8 +212,7 @@ export class AnswerReader {
     }
     if (coding !== undefined && (length !== undefined || !isKept)) return 'framing';
     if (this.isForHead || status === 204 || status === 304) {
-      this.state = 'length';
-      this.left = 0;
+      this.state = 'whole';
     } else if (coding !== undefined) {
       if (coding !== 'chunked') return 'framing';
       this.state = 'chunk-size';
@@ -181,33 +220,24 @@ export class AnswerReader {
       this.state = 'close';
       this.keptFor = 0;
     } else {
-      this.state = 'length';
       this.left = Number(length);
+      this.state = this.left === 0 ? 'whole' : 'length';
     }
     return undefined;
   }
 
   private body(bytes: Buffer, at: number): number {
-    const available = bytes.length - at;
-    if (this.state === 'close') {
-      this.events.data(at === 0 ? bytes : bytes.subarray(at));
-      return bytes.length;
-    }
-    const length = Math.min(available, this.left);
+    const length = Math.min(bytes.length - at, this.left);
     this.left -= length;
-    const end = at + length;
-    const part = length === bytes.length ? bytes : bytes.subarray(at, end);
-    const { state } = this;
-    if (state === 'chunk' && this.left === 0) this.state = 'chunk-end';
-    this.events.data(part);
-    if (state === 'length' && this.left === 0 && this.state === 'length') this.finish(noHeaders);
-    return end;
+    if (this.left === 0) this.state = this.state === 'chunk' ? 'chunk-end' : 'whole';
+    this.events.data(length === bytes.length ? bytes : bytes.subarray(at, at + length));
+    return at + length;
   }
 
   private size(bytes: Buffer, at: number): number | AnswerFault {
     const end = bytes.indexOf('\r\n', at, 'latin1');
     if ((end < 0 ? bytes.length : end) - at > chunkLine) return 'chunk';
-    if (end < 0) return -1;
+    if (end < 0) return bytes.includes(0x0a, at) ? 'chunk' : -1;
     const size = chunkSize.exec(bytes.toString('latin1', at, end))?.[1];
     if (size === undefined) return 'chunk';
     this.left = Number.parseInt(size, 16);
@@ -218,20 +248,28 @@ export class AnswerReader {
   private trailers(bytes: Buffer, at: number): number | AnswerFault {
     if (bytes.length < at + 2) return -1;
     if (bytes[at] === 0x0d && bytes[at + 1] === 0x0a) {
-      this.finish(noHeaders);
+      this.state = 'whole';
       return at + 2;
     }
-    const end = bytes.indexOf(HEAD_END, at);
-    if ((end < 0 ? bytes.length : end) - at > this.limits.headerBytes) return 'head too large';
-    if (end < 0) return -1;
+    const end = this.sectionEnd(bytes, at);
+    if (typeof end === 'string' || end < 0) return end;
     const headers = this.fields(bytes.toString('latin1', at, end + 2), 0);
     if (typeof headers === 'string') return headers;
-    this.finish(headers);
+    this.trailerList = headers;
+    this.state = 'whole';
     return end + 4;
   }
+}
 
-  private finish(trailers: HeaderList): void {
-    this.state = 'idle';
-    this.events.complete(trailers, this.keptFor);
+/** False when what came so far can be no answer: it is refused now, not when the time for the answer is over. */
+function isBeginning(bytes: Buffer, at: number): boolean {
+  const length = Math.min(bytes.length - at, HTTP_1.length);
+  return bytes.compare(HTTP_1, 0, length, at, at + length) === 0;
+}
+
+function hasBareLineFeed(bytes: Buffer, at: number, from: number): boolean {
+  for (let found = bytes.indexOf(0x0a, from); found >= 0; found = bytes.indexOf(0x0a, found + 1)) {
+    if (found === at || bytes[found - 1] !== 0x0d) return true;
   }
+  return false;
 }

@@ -2,9 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Failure, failure } from '../gateway/failure.ts';
 import type { H1Exchange } from './h1-exchange.ts';
-
-/** Milliseconds for which a connection that is closed is still read, so that the client gets to read its answer. */
-const lingerTime = 1000;
+import { linger } from './linger.ts';
 
 /** Requests that may wait for their turn on one connection before it is read no further. */
 const waitingLimit = 16;
@@ -60,12 +58,21 @@ export class ConnectionFaults {
     const next = connection.waiting.shift();
     if (next !== undefined && !socket.destroyed) next();
     else if (connection.fault !== undefined && connection.exchanges.size === 0)
-      this.answer(socket, connection.fault);
+      this.refuse(socket, connection.fault);
   }
 
-  /** Refuses a `CONNECT`. */
-  refuseTunnel(socket: Duplex): void {
-    this.answer(socket, failure('upgrade-refused'));
+  /** Answers in the gateway's own name where there is no request to speak of, and closes. */
+  refuse(socket: Duplex, refused: Failure): void {
+    const connection = this.of(socket);
+    if (connection.closing) return;
+    connection.closing = true;
+    this.told(refused);
+    const body = refused.envelope();
+    socket.end(
+      `HTTP/1.1 ${refused.status} ${refused.title}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+        `Date: ${new Date().toUTCString()}\r\nx-gateway-error: ${refused.code}\r\nConnection: close\r\n\r\n${body}`,
+    );
+    linger(socket);
   }
 
   private of(socket: Duplex): Connection {
@@ -114,20 +121,7 @@ export class ConnectionFaults {
       broken.fault(refused.code === 'client-timeout' ? 'client-timeout' : 'bad-framing');
       return;
     }
-    if (connection.exchanges.size === 0) this.answer(socket, refused);
-  }
-
-  private answer(socket: Duplex, refused: Failure): void {
-    const connection = this.of(socket);
-    if (connection.closing) return;
-    connection.closing = true;
-    this.told(refused);
-    const body = refused.envelope();
-    socket.end(
-      `HTTP/1.1 ${refused.status} ${refused.title}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-        `Date: ${new Date().toUTCString()}\r\nx-gateway-error: ${refused.code}\r\nConnection: close\r\n\r\n${body}`,
-    );
-    linger(socket);
+    if (connection.exchanges.size === 0) this.refuse(socket, refused);
   }
 }
 
@@ -155,12 +149,4 @@ function lingerOnClose(socket: Duplex, connection: Connection): void {
     if (socket.writable) socket.end();
     linger(socket);
   };
-}
-
-function linger(socket: Duplex): void {
-  if (socket.destroyed) return;
-  const timer = setTimeout(() => socket.destroy(), lingerTime);
-  timer.unref();
-  socket.once('close', () => clearTimeout(timer));
-  socket.on('error', () => socket.destroy());
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { HeaderList } from '../http/header-list.ts';
 import type { Body, ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
 import { IncomingBody, type IncomingBodyOwner } from './incoming-body.ts';
+import { onTheSocket } from './on-the-socket.ts';
 
 /** What every exchange of a server shares. Times are milliseconds. */
 export interface H1ExchangeOptions {
@@ -13,9 +14,6 @@ export interface H1ExchangeOptions {
 }
 
 const nothing = Buffer.alloc(0);
-
-/** What the app's handlers give back on Node: the answer goes to the socket by itself. */
-const onTheSocket = new Response(null);
 
 /** An exchange on Node's own HTTP/1.1 server: no web request or response is ever made for it. */
 export class H1Exchange implements Exchange, IncomingBodyOwner {

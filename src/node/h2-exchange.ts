@@ -3,12 +3,11 @@ import type { HeaderList } from '../http/header-list.ts';
 import type { Body, ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
 import type { H1ExchangeOptions } from './h1-exchange.ts';
 import { IncomingBody, type IncomingBodyOwner } from './incoming-body.ts';
+import { onTheSocket } from './on-the-socket.ts';
 
 /** `NO_ERROR` and `INTERNAL_ERROR` of RFC 9113 §7. */
 const noError = 0;
 const internalError = 2;
-
-const onTheStream = new Response(null);
 
 /** An exchange on a stream of HTTP/2. Pseudo-header fields become method, target and `host`. */
 export class H2Exchange implements Exchange, IncomingBodyOwner {
@@ -19,7 +18,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
   readonly remote: string;
   readonly secure = true;
   readonly hasBody: boolean;
-  readonly answered = onTheStream;
+  readonly answered = onTheSocket;
   private readonly stream: ServerHttp2Stream;
   private readonly options: H1ExchangeOptions;
   private readonly body: IncomingBody;

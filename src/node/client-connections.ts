@@ -1,0 +1,124 @@
+import type { Socket } from 'node:net';
+import type { Exchange } from '../gateway/exchange.ts';
+import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
+
+/** How long clients may take, in milliseconds, and how much they may say; 0 is no limit of time. */
+export interface ClientLimits {
+  /** Bytes of a request's head. */
+  readonly headerBytes: number;
+  readonly headersTimeout: number;
+  readonly bodyTimeout: number;
+  readonly idleTimeout: number;
+}
+
+/** The server that the connections are of. */
+export interface ClientConnectionsOwner {
+  readonly draining: boolean;
+  take(exchange: Exchange): void;
+  /** Serves a connection on Node's own server from here on; what was read of it stands in front of it again. */
+  serveByNode(socket: Socket): void;
+  /** A client connected, and sent nothing in time. */
+  refuseSilent(socket: Socket): void;
+}
+
+/** Milliseconds between two looks for connections that have been idle too long. */
+const checking = 250;
+/** Milliseconds for which the rest of a body is waited for before the request becomes one for Node's server. */
+const patience = 25;
+/** Milliseconds by which a kept connection outlives what its client was told: a request may be on its way by then. */
+const kindness = 1000;
+
+/** The plain connections that the gateway reads itself: all that begin with usual requests, until something unusual comes. */
+export class ClientConnections implements ClientConnectionOwner {
+  readonly headerBytes: number;
+  readonly bodyTimeout: number;
+  readonly keptLines: string;
+  private readonly limits: ClientLimits;
+  private readonly owner: ClientConnectionsOwner;
+  private readonly all = new Set<ClientConnection>();
+  private readonly awaiting = new Set<ClientConnection>();
+  private looking: NodeJS.Timeout | undefined = undefined;
+  private patient: NodeJS.Timeout | undefined = undefined;
+
+  constructor(limits: ClientLimits, owner: ClientConnectionsOwner) {
+    this.limits = limits;
+    this.owner = owner;
+    this.headerBytes = limits.headerBytes;
+    this.bodyTimeout = limits.bodyTimeout;
+    const seconds = Math.floor(limits.idleTimeout / 1000);
+    this.keptLines = `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}`;
+  }
+
+  get draining(): boolean {
+    return this.owner.draining;
+  }
+
+  /** Reads a new connection. */
+  accept(socket: Socket): void {
+    this.all.add(new ClientConnection(socket, this));
+    if (this.looking !== undefined) return;
+    this.looking = setInterval(look, checking, this);
+    this.looking.unref();
+  }
+
+  /** Closes the connections on which nothing is under way. */
+  closeIdle(): void {
+    for (const connection of this.all) if (connection.isIdle) connection.socket.destroy();
+  }
+
+  take(exchange: Exchange): void {
+    this.owner.take(exchange);
+  }
+
+  handOver(connection: ClientConnection, bytes: Buffer): void {
+    this.all.delete(connection);
+    const { socket } = connection;
+    socket.pause();
+    if (bytes.length > 0) socket.unshift(bytes);
+    this.owner.serveByNode(socket);
+    socket.resume();
+  }
+
+  awaitRest(connection: ClientConnection): void {
+    this.awaiting.add(connection);
+    this.patient ??= setTimeout(lose, patience, this);
+  }
+
+  closed(connection: ClientConnection): void {
+    this.all.delete(connection);
+  }
+
+  /** Gives to Node's server what is still not whole. */
+  losePatience(): void {
+    this.patient = undefined;
+    for (const connection of this.awaiting) if (connection.isAwaiting) connection.handOver();
+    this.awaiting.clear();
+  }
+
+  /** Closes what has been idle too long. */
+  look(): void {
+    const now = performance.now();
+    const { idleTimeout, headersTimeout } = this.limits;
+    for (const connection of this.all) {
+      if (!connection.isIdle) continue;
+      const idle = now - connection.idleSince;
+      if (connection.isUsed) {
+        if (idleTimeout > 0 && idle > idleTimeout + kindness) connection.socket.destroy();
+      } else if (headersTimeout > 0 && idle > headersTimeout) {
+        connection.hearNoMore();
+        this.owner.refuseSilent(connection.socket);
+      }
+    }
+    if (this.all.size > 0) return;
+    clearInterval(this.looking);
+    this.looking = undefined;
+  }
+}
+
+function look(connections: ClientConnections): void {
+  connections.look();
+}
+
+function lose(connections: ClientConnections): void {
+  connections.losePatience();
+}

@@ -1,0 +1,252 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Exchange, ExchangeOwner } from '../gateway/exchange.ts';
+import { writeFieldLines } from '../http/field-lines.ts';
+import type { HeaderList } from '../http/header-list.ts';
+import { onTheSocket } from './on-the-socket.ts';
+import type { UsualRequest } from './usual-request.ts';
+
+/** The connection that an exchange is on. */
+export interface ExchangeConnection {
+  readonly socket: Socket;
+  /** The peer's address. */
+  readonly remote: string;
+  /** Milliseconds for which a client may stop reading its answer; 0 is no limit. */
+  readonly bodyTimeout: number;
+  /** The fields that tell the client how long the connection is kept. */
+  readonly keptLines: string;
+  /** True when this answer is the last, whatever the client wants. */
+  readonly isEnding: boolean;
+  /** The answer is written; `isLast` has the connection closed. */
+  answered(isLast: boolean): void;
+}
+
+/** Bytes of an answer's part that is copied behind what stands before it: less than a second write costs. */
+const copied = 64 * 1024;
+
+/** An exchange on a socket that the gateway reads and writes itself: the whole request is there, and a small answer is one write. */
+export class SocketExchange implements Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HeaderList;
+  readonly version = '1.1';
+  readonly remote: string;
+  readonly secure = false;
+  readonly hasBody: boolean;
+  readonly answered = onTheSocket;
+  bytesIn = 0;
+  private readonly connection: ExchangeConnection;
+  private readonly body: Buffer | undefined;
+  private owner: ExchangeOwner | undefined = undefined;
+  private isLast: boolean;
+  private hasHead = false;
+  /** What is written with the next part of the answer, or at the end of the turn. */
+  private held = '';
+  private heldPart: Uint8Array | undefined = undefined;
+  private framing: 'length' | 'chunks' | 'none' = 'none';
+  /** Bytes of the answer that are still to come, where it has a length. */
+  private left = 0;
+  private isWritten = false;
+  private isOver = false;
+  private isWaiting = false;
+  private stalledReader: NodeJS.Timeout | undefined = undefined;
+
+  /** `body` is undefined when the client went away before it was whole. */
+  constructor(connection: ExchangeConnection, request: UsualRequest, body: Buffer | undefined) {
+    this.connection = connection;
+    this.method = request.method;
+    this.target = request.target;
+    this.headers = request.headers;
+    this.isLast = request.isLast;
+    this.remote = connection.remote;
+    this.hasBody = request.end > request.bodyAt;
+    this.body = body;
+  }
+
+  attach(owner: ExchangeOwner): void {
+    this.owner = owner;
+  }
+
+  collect(): void {
+    const { body, owner } = this;
+    if (body === undefined || owner === undefined) return;
+    this.bytesIn = body.length;
+    if (owner.mayTake(body.length)) owner.collected(body);
+  }
+
+  open(): void {
+    const { body, owner } = this;
+    if (body === undefined || owner === undefined) return;
+    this.bytesIn = body.length;
+    owner.opened(body.length === 0 ? null : body);
+  }
+
+  information(status: number, headers: HeaderList): void {
+    const lines = writeFieldLines(headers);
+    if (this.hasHead || status === 101 || lines === undefined) return;
+    this.connection.socket.write(`${statusLine(status, undefined)}${lines}\r\n`, 'latin1');
+  }
+
+  head(status: number, reason: string | undefined, headers: HeaderList): void {
+    if (this.hasHead || this.isBroken) return;
+    this.hasHead = true;
+    this.isLast ||= this.connection.isEnding;
+    const lines = writeFieldLines(this.framed(status, headers));
+    if (lines === undefined) throw new TypeError(`the head of the answer ${status} cannot be written`);
+    this.held = `${statusLine(status, reason)}${lines}${this.isLast ? 'Connection: close\r\n' : this.connection.keptLines}\r\n`;
+    // An event stream may stay silent for long after its head.
+    process.nextTick(flushHeld, this);
+  }
+
+  data(chunk: Uint8Array): boolean {
+    if (this.isBroken || this.framing === 'none' || chunk.length === 0) return true;
+    if (this.framing === 'length') {
+      this.left -= chunk.length;
+      if (this.left < 0) {
+        // V2 said fewer: what is beyond would be read as the next answer.
+        this.breakOff();
+        return true;
+      }
+    }
+    if (this.held !== '' && this.heldPart === undefined) {
+      this.heldPart = chunk;
+      return true;
+    }
+    this.flushHeld();
+    return this.written(this.write('', chunk, ''));
+  }
+
+  end(trailers: HeaderList): void {
+    if (this.isWritten || this.isBroken) return;
+    if (this.framing === 'length' && this.left > 0) {
+      this.breakOff();
+      return;
+    }
+    this.isWritten = true;
+    const last = this.framing === 'chunks' ? `0\r\n${writeFieldLines(trailers) ?? ''}\r\n` : '';
+    const { held, heldPart } = this;
+    this.held = '';
+    this.heldPart = undefined;
+    if (held !== '' || last !== '') this.write(held, heldPart, last);
+    this.connection.answered(this.isLast);
+  }
+
+  closeAfterwards(): void {
+    this.isLast = true;
+  }
+
+  breakOff(): void {
+    // Where an answer ends with its connection, only a reset tells a broken one from a whole one.
+    this.connection.socket.resetAndDestroy();
+  }
+
+  /** Writes what is held back: nothing came behind it within the turn. */
+  flushHeld(): void {
+    const { held, heldPart } = this;
+    if (held === '' || this.isBroken) return;
+    this.held = '';
+    this.heldPart = undefined;
+    this.written(this.write(held, heldPart, ''));
+  }
+
+  // What the connection tells.
+
+  /** True once the answer is handed to the socket. */
+  get isAnswered(): boolean {
+    return this.isWritten;
+  }
+
+  /** The answer is with the system. */
+  flushed(): void {
+    if (this.isOver) return;
+    this.finish();
+    this.owner?.flushed();
+  }
+
+  /** The connection is closed. */
+  gone(): void {
+    if (this.isOver) return;
+    this.finish();
+    this.owner?.gone();
+  }
+
+  private get isBroken(): boolean {
+    return this.isOver || this.connection.socket.destroyed;
+  }
+
+  private finish(): void {
+    this.isOver = true;
+    clearTimeout(this.stalledReader);
+  }
+
+  /** The fields of the answer with this connection's framing (RFC 9112 §6). */
+  private framed(status: number, headers: HeaderList): string[] {
+    const hasContent = this.method !== 'HEAD' && status !== 204 && status !== 304;
+    if (hasContent) this.framing = 'chunks';
+    const fields: string[] = [];
+    let trailer: string | undefined;
+    for (let at = 0; at < headers.length; at += 2) {
+      const name = headers[at] ?? '';
+      const value = headers[at + 1] ?? '';
+      if (name.length === 14 && name.toLowerCase() === 'content-length') {
+        // RFC 9110 §8.6: a length on 204 would have the client wait for bytes that never come.
+        if (status === 204) continue;
+        if (hasContent) {
+          this.framing = 'length';
+          this.left = Number(value);
+        }
+      }
+      if (name.length === 7 && name.toLowerCase() === 'trailer') trailer = value;
+      else fields.push(name, value);
+    }
+    if (this.framing !== 'chunks') return fields;
+    if (trailer !== undefined) fields.push('Trailer', trailer);
+    fields.push('Transfer-Encoding', 'chunked');
+    return fields;
+  }
+
+  /** Writes a part of the body, with text before and after it, in one write where that is cheaper; false asks to hold back. */
+  private write(before: string, part: Uint8Array | undefined, after: string): boolean {
+    const { socket } = this.connection;
+    const isChunk = this.framing === 'chunks' && part !== undefined;
+    const front = isChunk ? `${before}${part.length.toString(16)}\r\n` : before;
+    const back = isChunk ? `\r\n${after}` : after;
+    if (part === undefined || part.length <= copied) {
+      const size = part?.length ?? 0;
+      const bytes = Buffer.allocUnsafe(front.length + size + back.length);
+      bytes.write(front, 0, 'latin1');
+      if (part !== undefined) bytes.set(part, front.length);
+      if (back !== '') bytes.write(back, front.length + size, 'latin1');
+      return socket.write(bytes);
+    }
+    socket.cork();
+    if (front !== '') socket.write(front, 'latin1');
+    let isRoom = socket.write(part);
+    if (back !== '') isRoom = socket.write(back, 'latin1');
+    socket.uncork();
+    return isRoom;
+  }
+
+  /** Waits for a client that reads slowly, but not for ever. */
+  private written(isRoom: boolean): boolean {
+    const { socket, bodyTimeout } = this.connection;
+    if (isRoom || socket.destroyed) return true;
+    if (this.isWaiting) return false;
+    this.isWaiting = true;
+    if (bodyTimeout > 0) this.stalledReader = setTimeout(() => this.breakOff(), bodyTimeout);
+    socket.once('drain', () => {
+      this.isWaiting = false;
+      clearTimeout(this.stalledReader);
+      if (!this.isOver) this.owner?.drained();
+    });
+    return false;
+  }
+}
+
+function statusLine(status: number, reason: string | undefined): string {
+  return `HTTP/1.1 ${status} ${reason ?? STATUS_CODES[status] ?? ''}\r\n`;
+}
+
+function flushHeld(exchange: SocketExchange): void {
+  exchange.flushHeld();
+}
