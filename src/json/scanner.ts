@@ -62,7 +62,6 @@ export class Scanner {
     // Whether the children of the container that is open now go on the tape, and the last of them so far.
     let isKept = true;
     let last = -1;
-    let delimiter = -1;
     let lead = from;
     // `| 0` tells V8 that this is an integer: else every use of it in the loops is checked, a tenth of a scan.
     let i = skipSpace(bytes, from | 0, n);
@@ -110,9 +109,7 @@ export class Scanner {
       let node = -1;
       if (isKept) {
         if (closer !== CLOSE_OBJECT) keyStart = keyEnd = start;
-        node = tape.push(delimiter, lead, keyStart, keyEnd, start);
-        if (last >= 0) tape.link(last, node);
-        last = node;
+        last = node = tape.push(last, lead, keyStart, keyEnd, start);
       }
       const first = byte;
       if (first === QUOTE) {
@@ -147,7 +144,6 @@ export class Scanner {
         closers[depth] = closer;
         nodes[depth] = node;
         last = -1;
-        delimiter = -1;
         lead = i;
         byte = i < n ? (bytes[i] ?? 0) : 0;
         if (byte <= SPACE) {
@@ -170,7 +166,6 @@ export class Scanner {
       }
       // What follows a value: closing brackets, then a comma, or the end.
       for (;;) {
-        delimiter = i;
         byte = i < n ? (bytes[i] ?? 0) : 0;
         if (byte <= SPACE) {
           i = skipSpace(bytes, i, n);

@@ -1,7 +1,7 @@
 /** Integers of a node: one field each. Nodes stand in document order, a parent before its children. */
 const SIZE = 8;
 const KIND = 0;
-const DELIMITER = 1;
+const PREVIOUS = 1;
 const LEAD = 2;
 const KEY_START = 3;
 const KEY_END = 4;
@@ -9,11 +9,11 @@ const START = 5;
 const END = 6;
 const NEXT = 7;
 
-export const OBJECT = 1;
-export const ARRAY = 2;
-export const STRING = 3;
-/** A number, `true`, `false` or `null`. */
-export const SCALAR = 4;
+export const OBJECT = 2;
+export const ARRAY = 4;
+export const STRING = 6;
+/** A number, `true`, `false` or `null`: in a shape the same as a string. */
+export const SCALAR = 7;
 
 /** Integers that a tape keeps from one text to the next: one huge text must not hold memory for ever. */
 const MOST_KEPT = 1 << 18;
@@ -21,6 +21,14 @@ const MOST_KEPT = 1 << 18;
 const KIND_MASK = 7;
 const ESCAPED_KEY = 8;
 const NAME_SHIFT = 4;
+/** What of a kind and a name is in a shape: not how the key is spelled, nor whether a value is a string or a scalar. */
+const SHAPE_MASK = ~(ESCAPED_KEY | 1);
+
+/**
+ * A place in every text of one shape: the cell that tells its offset, or for a place just inside a bracket the complement of
+ * the cell of that bracket's outside. Only `Tape.offset` looks into it.
+ */
+export type Mark = number;
 
 /**
  * The spans of a text's values, as a scanner saw them. A node is named by an integer; the value itself is 0. Offsets are
@@ -37,18 +45,22 @@ export class Tape {
     if (this.#cells.length > MOST_KEPT) this.#cells = new Int32Array(64 * SIZE);
   }
 
-  /** Adds a node whose value starts at `start`; for what is not a member, the key is empty and there. */
-  push(delimiter: number, lead: number, keyStart: number, keyEnd: number, start: number): number {
+  /**
+   * Adds a node whose value starts at `start`, behind its sibling `previous` (-1 for the first in its container); for what is
+   * not a member, the key is empty and there.
+   */
+  push(previous: number, lead: number, keyStart: number, keyEnd: number, start: number): number {
     const node = this.#length;
     this.#length = node + SIZE;
     if (node + SIZE > this.#cells.length) this.#grow();
     const cells = this.#cells;
-    cells[node + DELIMITER] = delimiter;
+    cells[node + PREVIOUS] = previous;
     cells[node + LEAD] = lead;
     cells[node + KEY_START] = keyStart;
     cells[node + KEY_END] = keyEnd;
     cells[node + START] = start;
     cells[node + NEXT] = 0;
+    if (previous >= 0) cells[previous + NEXT] = node;
     return node;
   }
 
@@ -60,11 +72,6 @@ export class Tape {
   /** Notes the offset behind the value of `node`. */
   close(node: number, end: number): void {
     this.#cells[node + END] = end;
-  }
-
-  /** Makes `next` the sibling of `node`. */
-  link(node: number, next: number): void {
-    this.#cells[node + NEXT] = next;
   }
 
   /** `OBJECT`, `ARRAY`, `STRING` or `SCALAR`. */
@@ -82,14 +89,9 @@ export class Tape {
     return ((this.#cells[node + KIND] ?? 0) & ESCAPED_KEY) !== 0;
   }
 
-  /** Where the delimiter before the node starts: white space, then a comma; -1 for the first in its container. */
-  delimiter(node: number): number {
-    return this.#cells[node + DELIMITER] ?? 0;
-  }
-
-  /** Where the white space before the node starts, just behind the delimiter or the opening bracket. */
-  lead(node: number): number {
-    return this.#cells[node + LEAD] ?? 0;
+  /** Whether the node is the first in its container, so that no delimiter stands before it. */
+  isFirst(node: number): boolean {
+    return (this.#cells[node + PREVIOUS] ?? 0) < 0;
   }
 
   /** The opening quote of the key. */
@@ -121,6 +123,102 @@ export class Tape {
   firstChild(node: number): number {
     const child = node + SIZE;
     return child < this.#length && this.start(child) < this.end(node) ? child : 0;
+  }
+
+  /** How many nodes there are. */
+  get size(): number {
+    return this.#length / SIZE;
+  }
+
+  /**
+   * The shape of the text: of all nodes in order, whether they are objects or arrays, the ids of their names, and the siblings
+   * before them. Texts that differ in strings, scalars, spelling, white space or names that nobody looks for have one shape.
+   */
+  shape(): Int32Array {
+    const shape = new Int32Array(this.size * 2);
+    for (let k = 0, node = 0; node < this.#length; k += 2, node += SIZE) {
+      shape[k] = (this.#cells[node + KIND] ?? 0) & SHAPE_MASK;
+      shape[k + 1] = this.#cells[node + PREVIOUS] ?? 0;
+    }
+    return shape;
+  }
+
+  /** Tells whether the text has the shape `shape`. */
+  hasShape(shape: Int32Array): boolean {
+    const cells = this.#cells;
+    if (shape.length !== this.size * 2) return false;
+    for (let k = 0, node = 0; k < shape.length; k += 2, node += SIZE) {
+      if (shape[k] !== ((cells[node + KIND] ?? 0) & SHAPE_MASK)) return false;
+      if (shape[k + 1] !== cells[node + PREVIOUS]) return false;
+    }
+    return true;
+  }
+
+  /** A number that depends on the shape alone. */
+  hash(): number {
+    const cells = this.#cells;
+    let hash = 0;
+    for (let node = 0; node < this.#length; node += SIZE) {
+      hash = (Math.imul(hash, 31) + ((cells[node + KIND] ?? 0) & SHAPE_MASK)) | 0;
+      hash = (Math.imul(hash, 31) + (cells[node + PREVIOUS] ?? 0)) | 0;
+    }
+    return hash;
+  }
+
+  /** The offset of a place in this text. */
+  offset(mark: Mark): number {
+    if (mark >= 0) return this.#cells[mark] ?? 0;
+    const outside = this.#cells[~mark] ?? 0;
+    return ~mark % SIZE === START ? outside + 1 : outside - 1;
+  }
+
+  /** The first byte of the value of `node`. */
+  startMark(node: number): Mark {
+    return node + START;
+  }
+
+  /** Just behind the value of `node`. */
+  endMark(node: number): Mark {
+    return node + END;
+  }
+
+  /** The opening quote of the key of `node`. */
+  keyStartMark(node: number): Mark {
+    return node + KEY_START;
+  }
+
+  /** Just behind the closing quote of the key of `node`. */
+  keyEndMark(node: number): Mark {
+    return node + KEY_END;
+  }
+
+  /** Where the delimiter before `node` starts: white space, then a comma. There is none before the first in a container. */
+  delimiterMark(node: number): Mark {
+    return (this.#cells[node + PREVIOUS] ?? 0) + END;
+  }
+
+  /** Where the white space before `node` starts, just behind the delimiter or the opening bracket. */
+  leadMark(node: number): Mark {
+    return node + LEAD;
+  }
+
+  /** Just behind the opening bracket of `node`. */
+  openMark(node: number): Mark {
+    const child = this.firstChild(node);
+    return child > 0 ? child + LEAD : ~(node + START);
+  }
+
+  /** Where the white space before the closing bracket of `node` starts. */
+  tailMark(node: number): Mark {
+    let child = this.firstChild(node);
+    if (child === 0) return this.openMark(node);
+    for (let next = this.next(child); next > 0; next = this.next(child)) child = next;
+    return child + END;
+  }
+
+  /** The closing bracket of `node`. */
+  closeMark(node: number): Mark {
+    return ~(node + END);
   }
 
   #grow(): void {

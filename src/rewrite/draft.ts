@@ -148,7 +148,7 @@ export class Draft {
     const { tape } = this;
     for (let child = this.tape.firstChild(node); child > 0; child = tape.next(child)) {
       const id = tape.id(child);
-      object.members.push(new DraftMember(id, child, child, tape.delimiter(child) >= 0, object));
+      object.members.push(new DraftMember(id, child, child, !tape.isFirst(child), object));
     }
     return object;
   }

@@ -11,8 +11,10 @@ import { printDraft, type KeyCache } from './print-draft.ts';
 import { Recorder, type Records } from './recorder.ts';
 import { RecordCache } from './record-cache.ts';
 import { compileRename, rename, type CompiledRename } from './rename.ts';
+import type { Recipe } from './recipe.ts';
 import type { EditRecord, Rewrite } from './rewrite.ts';
 import { Run, STEPS, type CompiledRule, type Marks, type Stop } from './run.ts';
+import { ShapeCache } from './shape-cache.ts';
 import { compileStrip, strip, type CompiledStrip } from './strip.ts';
 import { compileUnwrap, unwrap, type CompiledUnwrap } from './unwrap.ts';
 
@@ -31,6 +33,12 @@ export function compilePlans(book: RuleBook): Plans {
   return { of: (operation) => (operation === undefined ? other : (plans.get(operation.id) ?? other)) };
 }
 
+/** What the rules do to every body of one shape. */
+interface Work {
+  readonly recipe: Recipe;
+  readonly records: Records;
+}
+
 /** All request rules of one operation, ready to be carried out on a body in one reading of its bytes. */
 export class Plan {
   readonly #policies: Policies;
@@ -39,6 +47,7 @@ export class Plan {
   readonly #scanner: Scanner;
   readonly #keys: KeyCache = [];
   readonly #cache = new RecordCache();
+  readonly #shapes = new ShapeCache<Work>();
   readonly #slab = new Slab();
   readonly #marks: Marks = { rounds: [], round: 0 };
 
@@ -70,14 +79,14 @@ export class Plan {
         refusal: { code, status: 400, detail, position: { offset, line, column } },
       };
     }
-    const isObject = this.#scanner.tape.kind(0) === OBJECT;
-    const run = this.#run(body, undefined);
-    const stop = isObject ? this.#carryOut(run) : undefined;
-    if (stop?.kind === 'refuse') return { verdict: 'refused', refusal: stop.refusal };
-    if (stop?.kind === 'forward') return { verdict: 'unchanged', body, records: [], note: stop.note };
-    const { records, patch, omitted } = this.#recordsOf(run, body);
-    if (run.codes.length === 0 && from === 0) return { verdict: 'unchanged', body, records };
-    const edits = printDraft(run.draft, from, this.#keys);
+    const { tape } = this.#scanner;
+    const work = this.#shapes.get(tape) ?? this.#workOut(body);
+    if ('kind' in work) {
+      if (work.kind === 'refuse') return { verdict: 'refused', refusal: work.refusal };
+      return { verdict: 'unchanged', body, records: [], note: work.note };
+    }
+    const { records, patch, omitted } = work.records;
+    const edits = work.recipe.edits(body, tape, from);
     if (edits.length === 0) return { verdict: 'unchanged', body, records };
     const all = from === 0 ? records : [BYTE_ORDER_MARK, ...records];
     return {
@@ -88,6 +97,17 @@ export class Plan {
       patch,
       omitted,
     };
+  }
+
+  /** Carries out the rules on the body that was scanned last. */
+  #workOut(body: Uint8Array): Work | Stop {
+    const { tape } = this.#scanner;
+    const run = this.#run(body, undefined);
+    const stop = tape.kind(0) === OBJECT ? this.#carryOut(run) : undefined;
+    if (stop !== undefined) return stop;
+    const work = { records: this.#recordsOf(run, body), recipe: printDraft(run.draft, this.#keys) };
+    if (!run.hasForeignNames) this.#shapes.set(tape, work);
+    return work;
   }
 
   #run(body: Uint8Array, record: ((draft: Draft) => Recorder) | undefined): Run {

@@ -88,7 +88,7 @@ export class ResponsePlan {
       if (isAbout(rule.status, context.status)) carryOut(rule, run);
     }
     if (run.isIdle) return { verdict: 'unchanged', body };
-    const edits = printDraft(draft, 0, this.#keys);
+    const edits = printDraft(draft, this.#keys).edits(body, draft.tape, 0);
     return { verdict: 'rewritten', body: applyEdits(body, edits, this.#slab), edits, records: run.finish() };
   }
 

@@ -39,8 +39,10 @@ export class Run {
   readonly recorder: Recorder | undefined;
   /** What was done, as step codes in order: equal lists mean equal records, unless `isSingular`. */
   readonly codes: number[] = [];
-  /** True when the records also depend on names or indexes of this very body. */
+  /** True when the records depend on more than the steps: on indexes of an array, say. The shape of the body tells them. */
   isSingular = false;
+  /** True when names are in the records that nobody looks for: not even the shape of the body tells those. */
+  hasForeignNames = false;
   readonly #marks: Marks;
 
   constructor(draft: Draft, recorder: Recorder | undefined, marks: Marks) {

@@ -38,7 +38,7 @@ export function strip(rule: CompiledStrip, run: Run, object: DraftObject): Stop 
       return run.settleRepeated(rule, repeated.id, repeated) ?? strip(rule, run, object);
   }
   if (dropped === undefined) return undefined;
-  if (!isStrip) run.isSingular = true;
+  if (!isStrip) run.isSingular = run.hasForeignNames = true;
   for (const member of dropped) {
     run.codes.push(rule.code + (isStrip ? (rule.places[member.id] ?? 0) : 0) * STEPS + PLAIN);
     run.recorder?.drop(rule, member);

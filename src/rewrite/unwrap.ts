@@ -46,7 +46,7 @@ function dropSiblings(rule: CompiledUnwrap, run: Run, wrapper: DraftMember): Sto
     const detail = `Only the member ${run.draft.names.name(rule.id)} may stand at the top of the body.`;
     return refuse('wrapper-siblings', 422, detail, run, siblings[0] ?? wrapper);
   }
-  run.isSingular = true;
+  run.isSingular = run.hasForeignNames = true;
   for (const member of siblings) {
     run.codes.push(rule.code + OTHER);
     run.recorder?.drop({ change: rule.change, rule: 'strip' }, member, 'sibling');

@@ -220,14 +220,31 @@ test('records remembered from other bodies are those written down for this one',
       fc.array(small, { minLength: 2, maxLength: 8 }),
       (rules, policies, texts) => {
         const shared = planOf(rules, policies);
-        for (const text of texts) {
+        // What is worked out for a shape is kept when that is met again.
+        for (const text of [
+          ...texts,
+          ...texts,
+          ...texts.flatMap((text) => [respelled(text, 'd'), respelled(text, 'e')]),
+        ]) {
           expect(shared.rewrite(bytesOf(text))).toEqual(planOf(rules, policies).rewrite(bytesOf(text)));
         }
       },
     ),
-    { numRuns: 20_000 },
+    { numRuns: 10_000 },
   );
 }, 240_000);
+
+/** Another text of the same shape, unless a rule looks for `d`: other white space, scalars and spelling; `d` is called `other`. */
+function respelled(text: string, other: string): string {
+  return text.replaceAll(
+    /"([^"]*)"(\s*:)|"[^"]*"|[\d.]+|null|\s+/g,
+    (token, name?: string, colon?: string) => {
+      if (name === 'd') return `"${other}"${colon}`;
+      if (name !== undefined) return name === 'a' ? `"\\u0061"\t${colon}` : `"${name}"${colon}\n `;
+      return token.trim() === '' ? '\r\n' : ' "é\\n\ud83d\ude00" ';
+    },
+  );
+}
 
 function valueAt(document: unknown, pointer: string): unknown {
   return fastJsonPatch.getValueByPointer(document, pointer);

@@ -1,0 +1,105 @@
+import type { Edit } from '../json/edit.ts';
+import type { Mark, Tape } from '../json/tape.ts';
+
+const NOTHING = new Uint8Array();
+
+/** Original bytes that are in the new text too, and what stands before them there that is not. */
+interface Span {
+  readonly insert: Uint8Array;
+  readonly start: Mark;
+  end: Mark;
+  /** True when the bytes stand elsewhere than in the original, so that they are copied. */
+  readonly isCopy: boolean;
+}
+
+/**
+ * A new text, written in terms of an old one: which bytes stay, which are copied from elsewhere, what is inserted. It names
+ * places and not offsets, so it holds for every text of the same shape.
+ */
+export class Recipe {
+  readonly #spans: Span[] = [];
+  /** What stands behind the last span, or before the next. */
+  #insert: Uint8Array = NOTHING;
+
+  /** Adds original bytes. */
+  bytes(start: Mark, end: Mark, isCopy: boolean): void {
+    const last = this.#spans.at(-1);
+    if (this.#insert === NOTHING && last !== undefined && last.end === start && last.isCopy === isCopy) {
+      last.end = end;
+      return;
+    }
+    this.#spans.push({ insert: this.#insert, start, end, isCopy });
+    this.#insert = NOTHING;
+  }
+
+  /** Adds bytes that the original has not. */
+  insert(part: Uint8Array): void {
+    this.#insert = this.#insert === NOTHING ? part : joined([this.#insert, part]);
+  }
+
+  /** Returns the edits that make the new text of `bytes`, a text as `tape` saw it from offset `from` on. */
+  edits(bytes: Uint8Array, tape: Tape, from: number): readonly Edit[] {
+    const list = new EditList(bytes);
+    list.keep(from, tape.offset(tape.startMark(0)));
+    for (const { insert, start, end, isCopy } of this.#spans) {
+      if (insert !== NOTHING) list.insert(insert);
+      if (isCopy) list.insert(bytes.subarray(tape.offset(start), tape.offset(end)));
+      else list.keep(tape.offset(start), tape.offset(end));
+    }
+    if (this.#insert !== NOTHING) list.insert(this.#insert);
+    list.keep(tape.offset(tape.endMark(0)), bytes.length);
+    return list.finish();
+  }
+}
+
+/** Turns what a text is made of into edits: original bytes in their place are kept, all else is inserted. */
+class EditList {
+  readonly #bytes: Uint8Array;
+  readonly #edits: Edit[] = [];
+  /** What comes before the next byte that is kept. */
+  #pending: Uint8Array[] = [];
+  /** Everything before this offset has been kept or given up. */
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  insert(part: Uint8Array): void {
+    this.#pending.push(part);
+  }
+
+  /** Keeps original bytes in their place; what stands before a byte that was kept already is copied. */
+  keep(start: number, end: number): void {
+    if (start === end) return;
+    if (start < this.#at) {
+      this.insert(this.#bytes.subarray(start, end));
+      return;
+    }
+    if (start > this.#at || this.#pending.length > 0) this.#edit(start);
+    this.#at = end;
+  }
+
+  finish(): readonly Edit[] {
+    const end = this.#bytes.length;
+    if (this.#at < end || this.#pending.length > 0) this.#edit(end);
+    return this.#edits;
+  }
+
+  #edit(end: number): void {
+    this.#edits.push({ start: this.#at, end, insert: joined(this.#pending) });
+    if (this.#pending.length > 0) this.#pending = [];
+  }
+}
+
+/** Returns `parts` in one piece. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  if (parts.length < 2) return parts[0] ?? NOTHING;
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

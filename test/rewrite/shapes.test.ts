@@ -1,0 +1,84 @@
+import { isDeepStrictEqual } from 'node:util';
+import { expect, test } from 'vitest';
+import type { RequestRule } from '../../src/rules/rule.ts';
+import { planOf } from '../support/plan-of.ts';
+import { bytesOf } from './notation.ts';
+
+const RULES: readonly RequestRule[] = [
+  { rule: 'unwrap', member: 'data' },
+  { rule: 'nest', members: ['street', 'suburb'], in: ['property'], under: 'address' },
+  { rule: 'rename', member: 'old', in: ['list', '*'], to: 'new' },
+  { rule: 'strip', members: ['legacy'], in: [] },
+];
+
+/** Those of `texts` that a plan rewrites otherwise when it has seen them all, again and again, than when it sees that one. */
+function confused(texts: readonly string[], rules = RULES): readonly string[] {
+  const shared = planOf(rules);
+  return [...texts, ...texts, ...texts, ...texts.toReversed()].filter(
+    (text) => !isDeepStrictEqual(shared.rewrite(bytesOf(text)), planOf(rules).rewrite(bytesOf(text))),
+  );
+}
+
+test('bodies of like nodes that are nested otherwise are kept apart', () => {
+  expect(
+    confused([
+      '{"data":{"property":{"street":1,"suburb":2},"legacy":3}}',
+      '{"data":{"property":{"street":1},"suburb":2,"legacy":3}}',
+      '{"data":{"property":{"street":1,"suburb":2,"legacy":3}}}',
+      '{"data":{"property":{},"street":1,"suburb":2},"legacy":3}',
+      '{"data":{"property":{"street":1,"suburb":2}},"legacy":3}',
+    ]),
+  ).toEqual([]);
+});
+
+test('bodies whose members are other containers are kept apart', () => {
+  expect(
+    confused([
+      '{"data":{"property":{"street":1,"address":{}}}}',
+      '{"data":{"property":{"street":1,"address":[]}}}',
+      '{"data":{"property":{"street":1,"address":null}}}',
+      '{"data":{"property":{"street":1,"address":"a"}}}',
+      '{"data":[]}',
+      '{"data":null}',
+      '[{"data":{}}]',
+      '{}',
+      '""',
+      '0',
+    ]),
+  ).toEqual([]);
+});
+
+test('bodies of one shape keep their own values, spelling, white space and byte order mark', () => {
+  expect(
+    confused([
+      '{"data":{"property":{"street":1,"suburb":2},"legacy":3}}',
+      ' { "data" : { "property" : { "street" : "é" , "suburb" : null } , "legacy" : "\\u0000" } } ',
+      '\uFEFF{"data":{"property":{"\\u0073treet":1e5,"suburb":"}"},"legacy":true}}\n',
+    ]),
+  ).toEqual([]);
+});
+
+test('names that no rule looks for are those of the body at hand', () => {
+  expect(confused(['{"a":1,"data":{}}', '{"b":1,"data":{}}'])).toEqual([]);
+  const only: readonly RequestRule[] = [{ rule: 'only', members: ['x'], in: [] }];
+  expect(confused(['{"x":1,"a":2}', '{"x":1,"b":2}'], only)).toEqual([]);
+});
+
+test('indexes are those of the body at hand', () => {
+  expect(
+    confused([
+      '{"list":[{"old":1},{"x":1}]}',
+      '{"list":[{"x":1},{"old":1}]}',
+      '{"list":[0,{"x":1},{"old":1}]}',
+      '{"list":[[{"old":1}],{"old":1}]}',
+    ]),
+  ).toEqual([]);
+});
+
+test('more shapes than are kept are rewritten as ever', () => {
+  const digits = Array.from({ length: 1500 }, (_, k) => k.toString(2).padStart(11, '0'));
+  const member = (digit: string, k: number): string => `"m${k}":${digit === '1' ? '{}' : '[]'}`;
+  expect(
+    confused(digits.map((bits) => `{"data":{"legacy":0,${Array.from(bits, member).join(',')}}}`)),
+  ).toEqual([]);
+});
