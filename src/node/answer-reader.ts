@@ -210,11 +210,10 @@ export class AnswerReader {
         coding = value.toLowerCase();
       }
     }
-    if (coding !== undefined && (length !== undefined || !isKept)) return 'framing';
+    if (coding !== undefined && (coding !== 'chunked' || length !== undefined || !isKept)) return 'framing';
     if (this.isForHead || status === 204 || status === 304) {
       this.state = 'whole';
     } else if (coding !== undefined) {
-      if (coding !== 'chunked') return 'framing';
       this.state = 'chunk-size';
     } else if (length === undefined) {
       this.state = 'close';
@@ -255,10 +254,19 @@ export class AnswerReader {
     if (typeof end === 'string' || end < 0) return end;
     const headers = this.fields(bytes.toString('latin1', at, end + 2), 0);
     if (typeof headers === 'string') return headers;
+    if (hasFraming(headers)) return 'framing';
     this.trailerList = headers;
     this.state = 'whole';
     return end + 4;
   }
+}
+
+/** True for fields by which a reader further on could find another end of the body (RFC 9110 §6.5.1). */
+function hasFraming(trailers: HeaderList): boolean {
+  for (let at = 0; at < trailers.length; at += 2) {
+    if (/^(?:content-length|transfer-encoding)$/i.test(trailers[at] ?? '')) return true;
+  }
+  return false;
 }
 
 /** False when what came so far can be no answer: it is refused now, not when the time for the answer is over. */

@@ -80,6 +80,49 @@ describe('answers', () => {
   });
 });
 
+test('what stands behind an answer is not the answer to a request that is sent when it ends', () => {
+  const statuses: number[] = [];
+  const keptFor: number[] = [];
+  const reader: AnswerReader = new AnswerReader(limits, {
+    information: () => {},
+    head: (status) => statuses.push(status),
+    data: () => {},
+    complete: (_trailers, time) => {
+      keptFor.push(time);
+      reader.expect('GET');
+    },
+  });
+  reader.expect('GET');
+  const one = 'HTTP/1.1 201 One\r\nContent-Length: 1\r\n\r\na';
+  const two = 'HTTP/1.1 202 Poison\r\nContent-Length: 0\r\n\r\n';
+  expect(reader.read(Buffer.from(one + two))).toBe('framing');
+  expect(statuses).toEqual([201]);
+  expect(keptFor).toEqual([0]);
+});
+
+// Refused when they come: nobody waits out the time for the answer.
+test.each([
+  ['HELLO', 'not HTTP'],
+  ['HTTP/1.1 200 OK\nContent-Length: 0\n\n', 'not HTTP'],
+  ['HTTP/1.1 200 OK\r\nX: 1\nY', 'not HTTP'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\nhi', 'chunk'],
+  [`HTTP/1.1 200 OK\r\nX: ${'y'.repeat(1000)}`, 'head too large'],
+  [`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(5000)}`, 'chunk'],
+  [`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ${'y'.repeat(1000)}`, 'head too large'],
+])('%j is refused before it ends: %s', (text, fault) => {
+  expect(told(text).split('\n').at(-1)).toBe(fault);
+  const everyByte = Array.from({ length: text.length }, (_, at) => at);
+  expect(told(text, everyByte).split('\n').at(-1)).toBe(fault);
+});
+
+test('interim answers are told up to the size of a head, together', () => {
+  const interim = 'HTTP/1.1 102 Processing\r\n\r\n';
+  const most = Math.floor(limits.headerBytes / interim.length);
+  const answer = 'HTTP/1.1 204 No\r\n\r\n';
+  expect(told(interim.repeat(most) + answer)).toMatch(/end {2}Infinity\n$/);
+  expect(told(interim.repeat(most + 1) + answer)).toMatch(/head too large$/);
+});
+
 // Each of these is read in two ways by two readers: what comes behind would be the answer to somebody else's request.
 test.each([
   ['HTTP/2 200 OK\r\n\r\n', 'not HTTP'],
@@ -96,6 +139,12 @@ test.each([
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n', 'framing'],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 'framing'],
   ['HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 'framing'],
+  ['HTTP/1.1 204 No\r\nTransfer-Encoding: gzip, chunked\r\n\r\n', 'framing'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\ncontent-length: 1\r\n\r\n', 'framing'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nTransfer-Encoding: x\r\n\r\n', 'framing'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1 \r\na\r\n0\r\n\r\n', 'chunk'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1; a\r\na\r\n0\r\n\r\n', 'chunk'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;a="\r\na\r\n0\r\n\r\n', 'chunk'],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n', 'chunk'],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n', 'chunk'],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\n a\r\n', 'chunk'],
