@@ -54,7 +54,7 @@ class SocketPool implements ConnectionOwner {
       return call;
     }
     call.bytes = bytesOf(head, body);
-    const connection = this.idle.pop();
+    const connection = this.free();
     if (connection !== undefined) this.assign(connection, call);
     else if (this.all.size < this.options.connections) this.open(call);
     else this.waiting.push(call);
@@ -88,6 +88,16 @@ class SocketPool implements ConnectionOwner {
     for (const call of this.waiting.splice(0))
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
     for (const connection of this.all) connection.destroy();
+  }
+
+  /** A connection that can take a request at this very moment: one that is given up may still be in the list. */
+  private free(): UpstreamConnection | undefined {
+    const now = performance.now();
+    for (;;) {
+      const connection = this.idle.pop();
+      if (connection === undefined || connection.isFresh(now)) return connection;
+      connection.destroy();
+    }
   }
 
   private assign(connection: UpstreamConnection, call: SocketCall): void {

@@ -73,6 +73,11 @@ export class UpstreamConnection implements AnswerEvents {
     this.write(request);
   }
 
+  /** True while an idle connection may be used: not closed, and not kept for too long. */
+  isFresh(now: number): boolean {
+    return now < this.due && !this.socket.destroyed && !this.socket.readableEnded;
+  }
+
   /** True while `request` is the one on this connection. */
   has(request: PendingRequest): boolean {
     return this.request === request;

@@ -66,4 +66,28 @@ describe('the upstream on sockets', () => {
     expect(await textOf(upstream)).toBe('"fresh"');
     expect(fresh.received.join('')).toContain(`host: moving.example:${old.port}\r\n`);
   });
+
+  test.each(['now', 'in the turn in which it is given up'])(
+    'a connection that was idle too long while the process was busy takes no request: %s',
+    { timeout: 10_000 },
+    async (when) => {
+      const v2 = await rawServer((socket) => socket.write(ok('"kept"')));
+      const upstream = createSocketUpstream({ ...options, origin: v2.origin });
+      onTestFinished(() => upstream.close());
+      expect(await textOf(upstream)).toBe('"kept"');
+      await new Promise((resolve) => {
+        setTimeout(resolve, 3900);
+      });
+      const busy = performance.now() + 600;
+      while (performance.now() < busy);
+      const sent =
+        when === 'now'
+          ? textOf(upstream)
+          : new Promise((resolve, reject) => {
+              setTimeout(() => textOf(upstream).then(resolve, reject), 0);
+            });
+      expect(await sent).toBe('"kept"');
+      expect(v2.received.length).toBe(2);
+    },
+  );
 });
