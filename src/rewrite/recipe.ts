@@ -87,8 +87,15 @@ class EditList {
   }
 
   #edit(end: number): void {
-    this.#edits.push({ start: this.#at, end, insert: joined(this.#pending) });
-    if (this.#pending.length > 0) this.#pending = [];
+    this.#edits.push({ start: this.#at, end, insert: this.#inserted() });
+  }
+
+  /** What is to be inserted, in one piece; forgets it. */
+  #inserted(): Uint8Array {
+    const pending = this.#pending;
+    if (pending.length < 2) return pending.pop() ?? NOTHING;
+    this.#pending = [];
+    return joined(pending);
   }
 }
 
