@@ -2,7 +2,12 @@ import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../gateway
 import { writeFieldLines } from '../http/field-lines.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
 import { createUndiciUpstream } from './undici-upstream.ts';
-import { type ConnectionOwner, type PendingRequest, UpstreamConnection } from './upstream-connection.ts';
+import {
+  type ConnectionOwner,
+  Destination,
+  type PendingRequest,
+  UpstreamConnection,
+} from './upstream-connection.ts';
 
 /**
  * An upstream on sockets of its own, for requests whose body is there: a request is one write, and timers are one look at all
@@ -18,43 +23,52 @@ export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
       return pool.send(request, body, receiver);
     },
     async close() {
-      pool.close();
-      await streams.close();
+      await Promise.all([pool.close(), streams.close()]);
     },
   };
 }
 
 class SocketPool implements ConnectionOwner {
-  /** Ahead of the time by one look, so that nothing is late too early. */
+  /** When somebody last looked. */
   now = 0;
   private readonly options: UpstreamOptions;
   private readonly host: string;
+  private readonly destination: Destination;
   private readonly all = new Set<UpstreamConnection>();
   private readonly idle: UpstreamConnection[] = [];
+  /** Connections whose answer came in this turn of the event loop, and in the one before. */
+  private resting: UpstreamConnection[] = [];
+  private rested: UpstreamConnection[] = [];
+  /** In order of time, since all may wait equally long. */
   private readonly waiting: SocketCall[] = [];
   /** What all connections read into, one after the other. */
   private readonly buffer = Buffer.allocUnsafeSlow(64 * 1024);
   private timer: NodeJS.Timeout | undefined = undefined;
-  private period = 0;
   private isClosed = false;
+  private readonly emptied = Promise.withResolvers<void>();
 
   constructor(options: UpstreamOptions) {
     this.options = options;
     this.host = new URL(options.origin).host;
+    this.destination = new Destination(options);
   }
 
   send(request: UpstreamRequest, body: Uint8Array | null, receiver: UpstreamReceiver): UpstreamCall {
-    this.wake();
+    this.now = performance.now();
     const { headersTimeout } = this.options;
     const due = headersTimeout > 0 ? this.now + headersTimeout : Number.POSITIVE_INFINITY;
     const call = new SocketCall(this, request.method, receiver, due);
     const head = headOf(request, this.host, body);
-    if (head === undefined || this.isClosed) {
+    if (head === undefined) {
       receiver.fail({ kind: 'rejected', sent: false, cause: 'not a request' });
       return call;
     }
-    call.bytes = bytesOf(head, body);
-    const connection = this.free();
+    if (this.isClosed) {
+      receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
+      return call;
+    }
+    call.write(head, body);
+    const connection = this.take();
     if (connection !== undefined) this.assign(connection, call);
     else if (this.all.size < this.options.connections) this.open(call);
     else this.waiting.push(call);
@@ -62,16 +76,31 @@ class SocketPool implements ConnectionOwner {
   }
 
   freed(connection: UpstreamConnection): void {
-    const next = this.waiting.shift();
-    if (next === undefined) this.idle.push(connection);
-    else this.assign(connection, next);
+    const isFirst = this.resting.length + this.rested.length === 0;
+    this.resting.push(connection);
+    if (isFirst) setImmediate(rest, this);
+  }
+
+  /**
+   * Lends connections again after a whole turn of the event loop. By then a server that closes behind its answer without saying
+   * so has been heard, and bytes behind an answer were read by nobody's request.
+   */
+  rest(): void {
+    const { rested } = this;
+    this.rested = this.resting;
+    this.resting = [];
+    if (this.rested.length > 0) setImmediate(rest, this);
+    for (const connection of rested) this.lend(connection);
   }
 
   closed(connection: UpstreamConnection): void {
     this.all.delete(connection);
     const at = this.idle.indexOf(connection);
     if (at >= 0) this.idle.splice(at, 1);
-    if (this.isClosed) return;
+    if (this.isClosed) {
+      if (this.all.size === 0) this.emptied.resolve();
+      return;
+    }
     const next = this.waiting.shift();
     if (next !== undefined) this.open(next);
   }
@@ -82,22 +111,34 @@ class SocketPool implements ConnectionOwner {
     if (at >= 0) this.waiting.splice(at, 1);
   }
 
-  close(): void {
+  /** Resolves when the last socket is gone, and every request was told of it. */
+  close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.timer);
-    for (const call of this.waiting.splice(0))
+    for (let call = this.waiting.shift(); call !== undefined; call = this.waiting.shift())
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
-    for (const connection of this.all) connection.destroy();
+    for (const connection of this.all) connection.close();
+    if (this.all.size === 0) this.emptied.resolve();
+    return this.emptied.promise;
   }
 
-  /** A connection that can take a request at this very moment: one that is given up may still be in the list. */
-  private free(): UpstreamConnection | undefined {
-    const now = performance.now();
-    for (;;) {
-      const connection = this.idle.pop();
-      if (connection === undefined || connection.isFresh(now)) return connection;
-      connection.destroy();
+  /** The connection that was used last, of those that are free: the others grow old, and close. */
+  private take(): UpstreamConnection | undefined {
+    for (let last = this.idle.pop(); last !== undefined; last = this.idle.pop()) {
+      if (last.isFree(this.now)) return last;
+      last.destroy();
     }
+    return undefined;
+  }
+
+  private lend(connection: UpstreamConnection): void {
+    if (!connection.isFree(this.now)) {
+      connection.destroy();
+      return;
+    }
+    const next = this.waiting.shift();
+    if (next === undefined) this.idle.push(connection);
+    else this.assign(connection, next);
   }
 
   private assign(connection: UpstreamConnection, call: SocketCall): void {
@@ -106,32 +147,31 @@ class SocketPool implements ConnectionOwner {
   }
 
   private open(call: SocketCall): void {
-    const connection = new UpstreamConnection(this, this.options, this.buffer, call);
+    const connection = new UpstreamConnection(this, this.destination, this.buffer, call);
     call.connection = connection;
     this.all.add(connection);
+    this.wake();
   }
 
-  /** Keeps time while there is something to time. */
+  /** Keeps time while there are connections: where there is none, nobody waits for one. */
   private wake(): void {
     if (this.timer !== undefined) return;
     const { connectTimeout, headersTimeout, bodyTimeout } = this.options;
     const least = Math.min(...[connectTimeout, headersTimeout, bodyTimeout, 2500].filter((time) => time > 0));
-    this.period = Math.max(5, least / 10);
-    this.now = performance.now() + this.period;
-    this.timer = setInterval(look, this.period, this);
+    this.timer = setInterval(look, Math.max(5, least / 10), this);
     this.timer.unref();
   }
 
   /** Looks at everything that may be late. */
   look(): void {
     const now = performance.now();
-    this.now = now + this.period;
+    this.now = now;
     for (const connection of this.all) connection.check(now);
-    for (const call of this.waiting.filter(({ due }) => due <= now)) {
-      this.leave(call);
+    for (let [call] = this.waiting; call !== undefined && call.due <= now; [call] = this.waiting) {
+      this.waiting.shift();
       call.receiver.fail({ kind: 'timeout', sent: false, cause: 'no connection free' });
     }
-    if (this.all.size > 0 || this.waiting.length > 0) return;
+    if (this.all.size > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
@@ -142,6 +182,7 @@ class SocketCall implements UpstreamCall, PendingRequest {
   readonly receiver: UpstreamReceiver;
   readonly due: number;
   bytes: Buffer = nothing;
+  body: Uint8Array | undefined = undefined;
   connection: UpstreamConnection | undefined = undefined;
   private readonly pool: SocketPool;
 
@@ -150,6 +191,15 @@ class SocketCall implements UpstreamCall, PendingRequest {
     this.method = method;
     this.receiver = receiver;
     this.due = due;
+  }
+
+  /** Puts a request on the wire as one write: a small body is copied, for that costs less than a second buffer. */
+  write(head: string, body: Uint8Array | null): void {
+    const isSmall = body !== null && body.length <= smallBody;
+    this.bytes = Buffer.allocUnsafe(head.length + (isSmall ? body.length : 0));
+    this.bytes.write(head, 0, 'latin1');
+    if (isSmall) this.bytes.set(body, head.length);
+    else this.body = body ?? undefined;
   }
 
   pause(): void {
@@ -167,6 +217,8 @@ class SocketCall implements UpstreamCall, PendingRequest {
 }
 
 const nothing = Buffer.alloc(0);
+/** Bytes of a body that is copied behind its head. */
+const smallBody = 16 * 1024;
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const visible = /^[\x21-\x7e]+$/;
 
@@ -187,12 +239,8 @@ function expectsBody(method: string): boolean {
   return method === 'POST' || method === 'PUT' || method === 'PATCH';
 }
 
-/** Head and body as one write: small bodies are copied, for that costs less than a second write. */
-function bytesOf(head: string, body: Uint8Array | null): Buffer {
-  const bytes = Buffer.allocUnsafe(head.length + (body?.length ?? 0));
-  bytes.write(head, 0, 'latin1');
-  if (body !== null) bytes.set(body, head.length);
-  return bytes;
+function rest(pool: SocketPool): void {
+  pool.rest();
 }
 
 function look(pool: SocketPool): void {

@@ -1,5 +1,5 @@
-import { connect, isIP, type OnReadOpts, type Socket } from 'node:net';
-import { connect as connectSecurely } from 'node:tls';
+import { connect, isIP, type OnReadOpts, type Socket, type TcpSocketConnectOpts } from 'node:net';
+import { type ConnectionOptions, connect as connectSecurely, createSecureContext } from 'node:tls';
 import type { HeaderList } from '../http/header-list.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../gateway/upstream.ts';
 import { type AnswerEvents, AnswerReader } from './answer-reader.ts';
@@ -8,8 +8,10 @@ import type { UpstreamOptions } from './node-upstream.ts';
 /** A request that waits for a connection, or is on one. */
 export interface PendingRequest {
   readonly method: string;
-  /** The request on the wire. */
+  /** The request on the wire, but for a large body. */
   readonly bytes: Buffer;
+  /** What is written behind `bytes`. */
+  readonly body: Uint8Array | undefined;
   readonly receiver: UpstreamReceiver;
   /** When the first byte of the answer must be there, on the pool's clock. */
   readonly due: number;
@@ -17,15 +19,61 @@ export interface PendingRequest {
 
 /** Who keeps connections. */
 export interface ConnectionOwner {
-  /** Milliseconds of a clock that is read now and then. */
+  /** Milliseconds of a clock that is read now and then: it may be late, never ahead. */
   readonly now: number;
-  /** The connection can take a request. */
+  /** The answer is whole, and the connection can take another request, if the server keeps to what it said. */
   freed(connection: UpstreamConnection): void;
+  /** The socket is gone, whatever the reason. */
   closed(connection: UpstreamConnection): void;
 }
 
 /** Milliseconds for which a connection is kept: shorter than any server in use does, for a POST that meets its end costs a 502. */
 const kept = 4000;
+
+/** Where connections lead, worked out once for all of them. */
+export class Destination {
+  readonly options: UpstreamOptions;
+  readonly isSecure: boolean;
+  private readonly where: TcpSocketConnectOpts;
+  private readonly secure: ConnectionOptions;
+  /** What the next TLS handshake can be cut short with (RFC 8446 §2.2). */
+  private session: Buffer | undefined = undefined;
+
+  constructor(options: UpstreamOptions) {
+    const { protocol, hostname, port } = new URL(options.origin);
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const { lookup, tls } = options;
+    this.options = options;
+    this.isSecure = protocol === 'https:';
+    const usual = this.isSecure ? 443 : 80;
+    this.where = { host, port: port === '' ? usual : Number(port), ...(lookup && { lookup }) };
+    this.secure = this.isSecure
+      ? {
+          secureContext: createSecureContext(tls),
+          ALPNProtocols: ['http/1.1'],
+          ...(isIP(host) === 0 ? { servername: host } : {}),
+        }
+      : {};
+  }
+
+  connect(onread: OnReadOpts): Socket {
+    const where = { ...this.where, onread };
+    if (!this.isSecure) return connect(where);
+    const socket = connectSecurely({
+      ...where,
+      ...this.secure,
+      ...(this.session && { session: this.session }),
+    });
+    socket.on('session', (fresh) => {
+      this.session = fresh;
+    });
+    // Whatever went wrong, the next handshake is a whole one.
+    socket.on('error', () => {
+      this.session = undefined;
+    });
+    return socket;
+  }
+}
 
 /** One connection to V2, with one request on it at a time. */
 export class UpstreamConnection implements AnswerEvents {
@@ -38,19 +86,22 @@ export class UpstreamConnection implements AnswerEvents {
   private closed = false;
   /** True once the head of the answer is told. */
   private answered = false;
-  /** When something must have happened, on the owner's clock. */
+  /** True when some of the answer came since the last look. */
+  private moved = false;
+  /** When something must have happened. */
   private due: number;
   private isPaused = false;
   private error: Error | undefined = undefined;
 
   /** `buffer` is read into; it may be shared, for what comes is copied or written before the next read. */
-  constructor(owner: ConnectionOwner, options: UpstreamOptions, buffer: Buffer, request: PendingRequest) {
+  constructor(owner: ConnectionOwner, destination: Destination, buffer: Buffer, request: PendingRequest) {
+    const { options } = destination;
     this.owner = owner;
     this.options = options;
     this.request = request;
     this.reader = new AnswerReader(options, this);
-    this.due = owner.now + options.connectTimeout;
-    this.socket = open(options, {
+    this.due = performance.now() + options.connectTimeout;
+    this.socket = destination.connect({
       buffer,
       callback: (length) => {
         this.read(buffer.subarray(0, length));
@@ -59,7 +110,7 @@ export class UpstreamConnection implements AnswerEvents {
     });
     this.socket.setNoDelay(true);
     this.socket.setKeepAlive(true, 60_000);
-    this.socket.on(this.isSecure ? 'secureConnect' : 'connect', () => this.ready());
+    this.socket.on(destination.isSecure ? 'secureConnect' : 'connect', () => this.ready());
     this.socket.on('error', (error) => {
       this.error = error;
     });
@@ -67,15 +118,16 @@ export class UpstreamConnection implements AnswerEvents {
     this.socket.on('close', () => this.gone());
   }
 
+  /** True when a request can be sent: a socket that was closed is gone only later in the turn of the event loop. */
+  isFree(now: number): boolean {
+    const { socket } = this;
+    return this.request === undefined && now < this.due && !socket.destroyed && !socket.readableEnded;
+  }
+
   /** Sends a request; the connection is free. */
   send(request: PendingRequest): void {
     this.request = request;
     this.write(request);
-  }
-
-  /** True while an idle connection may be used: not closed, and not kept for too long. */
-  isFresh(now: number): boolean {
-    return now < this.due && !this.socket.destroyed && !this.socket.readableEnded;
   }
 
   /** True while `request` is the one on this connection. */
@@ -91,7 +143,7 @@ export class UpstreamConnection implements AnswerEvents {
   resume(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
-    this.due = this.owner.now + this.options.bodyTimeout;
+    this.moved = true;
     this.socket.resume();
   }
 
@@ -105,15 +157,20 @@ export class UpstreamConnection implements AnswerEvents {
     this.socket.destroy();
   }
 
+  /** Gives up whatever is on the connection, and tells so. */
+  close(): void {
+    this.fail({ ...this.fault(), cause: 'closed' });
+  }
+
   /** Looks whether something is late. */
   check(now: number): void {
-    const { request } = this;
+    const { request, options } = this;
     if (request === undefined) {
       if (now >= this.due) this.destroy();
       return;
     }
     if (!this.connected) {
-      if (this.options.connectTimeout > 0 && now >= this.due)
+      if (options.connectTimeout > 0 && now >= this.due)
         this.fail({ kind: 'timeout', sent: false, cause: 'UND_ERR_CONNECT_TIMEOUT' });
       else if (now >= request.due) this.fail({ kind: 'timeout', sent: false, cause: 'no connection free' });
       return;
@@ -122,7 +179,13 @@ export class UpstreamConnection implements AnswerEvents {
       if (now >= request.due) this.fail({ kind: 'timeout', sent: true, cause: 'first byte' });
       return;
     }
-    if (this.options.bodyTimeout > 0 && !this.isPaused && now >= this.due)
+    // Not by the owner's clock: after a long turn it is so late that the next part would be.
+    if (this.moved || this.isPaused) {
+      this.moved = false;
+      this.due = now + options.bodyTimeout;
+      return;
+    }
+    if (options.bodyTimeout > 0 && now >= this.due)
       this.fail({ kind: 'timeout', sent: true, cause: 'UND_ERR_BODY_TIMEOUT' });
   }
 
@@ -132,12 +195,12 @@ export class UpstreamConnection implements AnswerEvents {
 
   head(status: number, reason: string, headers: HeaderList): void {
     this.answered = true;
-    this.due = this.owner.now + this.options.bodyTimeout;
+    this.moved = true;
     this.request?.receiver.head(status, reason, headers);
   }
 
   data(chunk: Buffer): void {
-    this.due = this.owner.now + this.options.bodyTimeout;
+    this.moved = true;
     this.request?.receiver.data(Buffer.from(chunk));
   }
 
@@ -153,20 +216,23 @@ export class UpstreamConnection implements AnswerEvents {
     this.owner.freed(this);
   }
 
-  private get isSecure(): boolean {
-    return this.options.origin.startsWith('https:');
-  }
-
   private ready(): void {
     this.connected = true;
-    if (this.request === undefined) this.owner.freed(this);
-    else this.write(this.request);
+    if (this.request !== undefined) this.write(this.request);
   }
 
   private write(request: PendingRequest): void {
     this.answered = false;
     this.reader.expect(request.method);
-    this.socket.write(request.bytes);
+    const { socket } = this;
+    if (request.body === undefined) {
+      socket.write(request.bytes);
+      return;
+    }
+    socket.cork();
+    socket.write(request.bytes);
+    socket.write(request.body);
+    socket.uncork();
   }
 
   private read(chunk: Buffer): void {
@@ -203,20 +269,6 @@ export class UpstreamConnection implements AnswerEvents {
     this.destroy();
     request?.receiver.fail(fault);
   }
-}
-
-function open({ origin, tls, lookup }: UpstreamOptions, onread: OnReadOpts): Socket {
-  const { protocol, hostname, port } = new URL(origin);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const where = { host, onread, ...(lookup === undefined ? {} : { lookup }) };
-  if (protocol !== 'https:') return connect({ ...where, port: Number(port === '' ? 80 : port) });
-  return connectSecurely({
-    ...where,
-    ...tls,
-    port: Number(port === '' ? 443 : port),
-    ...(isIP(host) === 0 ? { servername: host } : {}),
-    ALPNProtocols: ['http/1.1'],
-  });
 }
 
 function causeOf(error: Error): string {
