@@ -3,14 +3,14 @@ import { DraftElement, type Draft, type DraftMember, type DraftObject } from './
 
 /** Escapes one member name for a pointer (RFC 6901 section 3). */
 export function pointerToken(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+  return name.includes('~') || name.includes('/') ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
 }
 
 /** Returns the RFC 6901 pointer of a member in the V1 body; undefined when a rule made it. */
 export function originPointer(draft: Draft, member: DraftMember): string | undefined {
   if (member.node < 0) return undefined;
-  const around = originOf(draft, member.home.origin);
-  return `${around}/${pointerToken(memberName(draft.bytes, draft.tape, member.node))}`;
+  const name = nameOf(draft, draft.tape.id(member.node), member.node);
+  return `${originOf(draft, member.home.origin)}/${pointerToken(name)}`;
 }
 
 function originOf(draft: Draft, holder: DraftMember | DraftElement | undefined): string {
@@ -40,5 +40,10 @@ function valuePointer(draft: Draft, holder: DraftMember | DraftElement): string 
 
 /** Returns the name a member has now. */
 export function currentName(draft: Draft, member: DraftMember): string {
-  return member.id > 0 ? draft.names.name(member.id) : memberName(draft.bytes, draft.tape, member.node);
+  return nameOf(draft, member.id, member.node);
+}
+
+/** Only names that no rule looks for have to be decoded. */
+function nameOf(draft: Draft, id: number, node: number): string {
+  return id > 0 ? draft.names.name(id) : memberName(draft.bytes, draft.tape, node);
 }

@@ -25,7 +25,8 @@ export interface Records {
 const MOST_CHARACTERS = 32_768;
 const RECORD_CHARACTERS = 64;
 
-interface PendingRecord extends RuleName {
+interface PendingRecord {
+  readonly rule: RuleName;
   readonly from: string | undefined;
   readonly member: DraftMember | undefined;
   readonly note: string | undefined;
@@ -48,18 +49,14 @@ export class Recorder {
 
   /** The body had no wrapper. */
   flat(rule: RuleName): void {
-    this.#records.push({ ...rule, from: '', member: undefined, note: 'already-flat' });
+    this.#records.push({ rule, from: '', member: undefined, note: 'already-flat' });
   }
 
   /** The value of `member` is about to become the body. */
   unwrap(rule: RuleName, member: DraftMember): void {
-    this.#records.push({
-      ...rule,
-      from: originPointer(this.#draft, member),
-      member: undefined,
-      note: undefined,
-    });
-    this.#removed.clear();
+    const from = originPointer(this.#draft, member);
+    this.#records.push({ rule, from, member: undefined, note: undefined });
+    this.#forgetRemoved();
     this.#patch.push({ op: 'move', from: currentPointer(this.#draft, member) ?? '', path: '' });
   }
 
@@ -69,7 +66,7 @@ export class Recorder {
       this.#omitted += 1;
       return;
     }
-    this.#write({ ...rule, from: originPointer(this.#draft, member), member, note });
+    this.#write({ rule, from: originPointer(this.#draft, member), member, note });
     const path = currentPointer(this.#draft, member);
     // A repeated name is one member to a patch: it was removed with the first.
     if (note === 'duplicate' || path === undefined || this.#removed.has(path)) return;
@@ -88,8 +85,8 @@ export class Recorder {
       this.#omitted += 1;
       return;
     }
-    this.#write({ ...rule, from: originPointer(this.#draft, member), member, note });
-    this.#removed.clear();
+    this.#write({ rule, from: originPointer(this.#draft, member), member, note });
+    this.#forgetRemoved();
     this.#patch.push({ op: 'move', from: before, path: currentPointer(this.#draft, member) ?? '' });
   }
 
@@ -99,19 +96,22 @@ export class Recorder {
     return { records, patch: this.#omitted > 0 ? [] : this.#patch, omitted: this.#omitted };
   }
 
+  #forgetRemoved(): void {
+    // To clear a set, even an empty one, makes a new table.
+    if (this.#removed.size > 0) this.#removed.clear();
+  }
+
   #write(record: PendingRecord): void {
     this.#left -= RECORD_CHARACTERS + (record.from?.length ?? 0);
     this.#records.push(record);
   }
 
-  #resolve({ change, rule, from, member, note }: PendingRecord): EditRecord {
+  #resolve({ rule: { change, rule }, from, member, note }: PendingRecord): EditRecord {
     const path = member === undefined ? '' : currentPointer(this.#draft, member);
-    return {
-      change,
-      rule,
-      ...(from === undefined ? {} : { from }),
-      ...(path === undefined ? {} : { path }),
-      ...(note === undefined ? {} : { note }),
-    };
+    const record: { -readonly [Key in keyof EditRecord]: EditRecord[Key] } = { change, rule };
+    if (from !== undefined) record.from = from;
+    if (path !== undefined) record.path = path;
+    if (note !== undefined) record.note = note;
+    return record;
   }
 }
