@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { threadsTime } from './processes.ts';
 
 /** A gateway as it ships, in a process of its own, and what the system says of it. */
 export interface GatewayProcess {
@@ -18,17 +19,21 @@ export interface GatewayProcess {
   stop(): Promise<number | null>;
 }
 
-/** Starts `serve` with flags, on a Node with flags of its own. */
+/** Starts `serve` with flags, on a Node with flags of its own; `processors`, such as `0`, are those that it is kept to. */
 export async function startGatewayProcess(
   flags: Readonly<Record<string, string>>,
   nodeFlags: readonly string[] = [],
+  processors?: string,
 ): Promise<GatewayProcess> {
   const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
-  const all = { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0', ...flags };
-  const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
-  const child = spawn(process.execPath, [...nodeFlags, main, 'serve', ...args], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const settings = { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0', ...flags };
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const given = [...nodeFlags, main, 'serve', ...args];
+  const [file, all] =
+    processors === undefined
+      ? [process.execPath, given]
+      : ['taskset', ['-c', processors, process.execPath, ...given]];
+  const child = spawn(file, all, { stdio: ['ignore', 'ignore', 'pipe'] });
   let text = '';
   const port = await new Promise<number>((resolve, reject) => {
     child.stderr.on('data', (chunk: Buffer) => {
@@ -47,10 +52,7 @@ export async function startGatewayProcess(
     memory: () => status('VmRSS'),
     peak: () => status('VmHWM'),
     sockets: () => openSockets(child.pid ?? 0),
-    processor: () => {
-      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-      return (Number(fields[11]) + Number(fields[12])) * 10_000;
-    },
+    processor: () => threadsTime(child.pid ?? 0),
     stderr: () => text,
     stop: () =>
       new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- engine | growth | proxies | footprint] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
- * the engine, its growth and the proxies side by side when nothing is named.
+ * `npm run bench [-- engine | growth | scale | proxies | footprint] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
+ * the engine, its growth, how the gateway scales, and the proxies side by side when nothing is named.
  */
 import { parseArgs } from 'node:util';
 import { benchEngine } from './engine.ts';
@@ -8,6 +8,7 @@ import { benchFootprint } from './footprint.ts';
 import { benchPlan } from './bench-plan.ts';
 import { benchGrowth } from './growth.ts';
 import { benchProxies } from './proxies.ts';
+import { benchScale } from './scale.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -17,9 +18,10 @@ const { values, positionals } = parseArgs({
     only: { type: 'string', multiple: true, default: [] },
   },
 });
-const asked = positionals.length === 0 ? ['engine', 'growth', 'proxies'] : positionals;
+const asked = positionals.length === 0 ? ['engine', 'growth', 'scale', 'proxies'] : positionals;
 const works = (['pass', 'migrate'] as const).filter((name) => values.work.includes(name));
 if (asked.includes('engine')) benchEngine(await benchPlan(), values.quick);
 if (asked.includes('growth')) await benchGrowth();
+if (asked.includes('scale')) await benchScale(values.quick);
 if (asked.includes('proxies')) await benchProxies({ isQuick: values.quick, works, only: values.only });
 if (asked.includes('footprint')) await benchFootprint();

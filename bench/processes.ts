@@ -8,6 +8,15 @@ export function processorTime(pid: number): number {
   return sum(pid, (fields) => (Number(fields[11]) + Number(fields[12])) * TICK);
 }
 
+/**
+ * Microseconds of processor time that the threads of a process have used, without its descendants. The scheduler counts
+ * nanoseconds, so that a short round of little load can be measured; a thread that ended takes its time with it.
+ */
+export function threadsTime(pid: number): number {
+  const folder = `/proc/${pid}/task`;
+  return readdirSync(folder).reduce((total, thread) => total + onProcessor(`${folder}/${thread}`), 0);
+}
+
 /** Resident bytes of a process and its descendants; pages that they share count for each. */
 export function residentBytes(pid: number): number {
   return sum(pid, (fields) => Number(fields[21]) * 4096);
@@ -29,6 +38,15 @@ function sum(pid: number, value: (fields: readonly string[]) => number): number 
 function isWithin(pid: number, root: number, all: ReadonlyMap<number, readonly string[]>): boolean {
   for (let at = pid; at > 1; at = Number(all.get(at)?.[1] ?? 0)) if (at === root) return true;
   return false;
+}
+
+function onProcessor(thread: string): number {
+  try {
+    return Number(readFileSync(`${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+  } catch {
+    // It ended since the folder was read.
+    return 0;
+  }
 }
 
 function fieldsOf(pid: string): readonly string[] | undefined {

@@ -9,17 +9,17 @@ export interface Recorded {
   readonly answer: string;
 }
 
-/** A recording V2 in a process of its own, on processor 1. */
+/** A recording V2 in a process of its own. */
 export interface UpstreamProcess {
   readonly port: number;
   last(): Promise<Recorded>;
   stop(): void;
 }
 
-/** Starts it. */
-export async function startUpstream(): Promise<UpstreamProcess> {
+/** Starts it on processors such as `1` or `0,1`. */
+export async function startUpstream(processors = '1'): Promise<UpstreamProcess> {
   const file = fileURLToPath(new URL('./recording-upstream.ts', import.meta.url));
-  const child = spawn('taskset', ['-c', '1', process.execPath, file], {
+  const child = spawn('taskset', ['-c', processors, process.execPath, file], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const { port } = (await message(child)) as { readonly port: number };

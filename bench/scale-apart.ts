@@ -1,0 +1,31 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** Runs a file of the bench in a process of its own, whose heap nothing else has used, and returns what it tells. */
+export function apart<Told>(file: string, given: readonly string[]): Promise<Told> {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), given, {
+    execArgv: ['--expose-gc', '--disable-warning=ExperimentalWarning'],
+  });
+  return new Promise((resolve, reject) => {
+    child.on('message', (told) => resolve(told as Told));
+    child.on('exit', (code, signal) => reject(new Error(`${file} ended: ${signal ?? String(code)}`)));
+  });
+}
+
+/** Tells the process that runs this one apart, and lets go of it. */
+export function tellBack(told: object): void {
+  process.send?.(told, () => process.disconnect());
+}
+
+/** Bytes that are held on the heap and in array buffers once garbage is collected. */
+export async function heldBytes(): Promise<number> {
+  // What is closed lets go of its memory in later turns.
+  await new Promise((resolve) => {
+    setTimeout(resolve, 50);
+  });
+  if (globalThis.gc === undefined) throw new Error('Node was started without --expose-gc');
+  globalThis.gc();
+  globalThis.gc();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}

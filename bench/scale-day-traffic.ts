@@ -1,0 +1,160 @@
+import { Buffer } from 'node:buffer';
+import type { InForce } from '../src/gateway/in-force.ts';
+import { AttributeNames } from '../src/rewrite-log/attribute-names.ts';
+import type { Entry } from '../src/rewrite-log/entry.ts';
+import { type EntryFacts, exchangeEntry } from '../src/rewrite-log/exchange-entry.ts';
+import type { Material, Wanted } from '../src/rewrite-log/observer.ts';
+import { v1Order } from './v1-order.ts';
+
+/** What an observer is told of one exchange. */
+export interface Told {
+  readonly entry: Entry;
+  readonly material: Material | undefined;
+}
+
+/** One kind of exchange, with what the gateway found out about it once for all of its kind. */
+interface Kind {
+  readonly facts: Omit<EntryFacts, 'requestId' | 'target' | 'attempts' | 'bytesOut' | 'answerBytes'>;
+  /** As the client sent it; `{id}` is another one each time. */
+  readonly target: string;
+  readonly upstreamTarget: string | undefined;
+  readonly body: Uint8Array | undefined;
+  readonly sentBytes: number;
+  readonly names: readonly string[];
+}
+
+const order = JSON.parse(Buffer.from(v1Order(1000)).toString()) as object;
+
+/** Method, target, V1 body and status. What comes back is 201 for most of them. */
+const requests: readonly (readonly [method: string, target: string, body: unknown, status: number])[] = [
+  ['POST', '/api/v1/orders/floor_plans', order, 201],
+  ['POST', '/api/v1/orders/post_productions', order, 201],
+  ['POST', '/api/v1/clients', { data: { name: 'Acme', email: 'a@acme.example' } }, 201],
+  ['POST', '/api/v1/bookings', { data: { starts_at: '2026-11-21T09:00', notes: 'Gate', client_id: 7 } }, 201],
+  ['POST', '/api/v1/contacts', { name: 'Ann', email: 'ann@acme.example' }, 201],
+  ['POST', '/api/v1/virtual_tours', { data: { property_id: 12, rooms: [{ name: 'Hall' }] } }, 422],
+  ['PATCH', '/api/v1/properties/{id}', { data: { display_name: '12 Harbour View' } }, 200],
+  ['GET', '/api/v1/heartbeat', undefined, 200],
+  ['GET', '/api/v1/orders/{id}?page=2', undefined, 200],
+  ['POST', '/api/v1/clients', [], 400],
+  ['POST', '/api/v1/bookings', { data: { starts_at: null } }, 502],
+  ['POST', '/api/v2/orders/floor_plans', order, 201],
+  ['GET', '/api/v2/orders/{id}', undefined, 200],
+];
+
+const clients = 50;
+const headers = [
+  ['Host', 'gateway.test'],
+  ['Authorization', 'Bearer key'],
+  ['Content-Type', 'application/json'],
+  ['Accept', 'application/json'],
+  ['User-Agent', 'bench'],
+].flat();
+const answer = Buffer.from(`{"data":{"id":4711,"status":"ordered","notes":"${'x'.repeat(300)}"}}`);
+
+/** Entries such as the gateway makes them of the exchanges of 50 clients; like requests share their lists of edits, as there. */
+export class DayTraffic {
+  readonly #kinds: readonly Kind[];
+  readonly #ruleBook: string;
+
+  constructor(inForce: InForce) {
+    this.#ruleBook = inForce.ruleBook.hash;
+    const names = new AttributeNames();
+    this.#kinds = requests.map(([method, target, body, status]) => {
+      const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+      return kindOf(inForce, names, method, target, bytes, status);
+    });
+  }
+
+  /** The exchange number `number`, which began at `time` (milliseconds since 1970). */
+  exchange(number: number, time: number, wanted: Wanted): Told {
+    const mixed = Math.imul(number + 1, 0x9e37_79b1) >>> 0;
+    const kind = this.#kinds[mixed % this.#kinds.length];
+    if (kind === undefined) throw new RangeError('there is at least one kind');
+    const id = mixed.toString(16).padStart(8, '0');
+    const upstreamMs = 5 + (mixed % 977) / 10;
+    const facts: EntryFacts = {
+      ...kind.facts,
+      target: kind.target.replace('{id}', id),
+      upstreamTarget: kind.upstreamTarget?.replace('{id}', id),
+      requestId: `5f0e2b6c-9a41-4c7e-8d3b-0000${id}`,
+      traceId: `4bf92f3577b34da6a3ce0000${id}`,
+      ruleBook: this.#ruleBook,
+      time,
+      bytesIn: kind.body?.length ?? 0,
+      bytesOut: kind.sentBytes,
+      answerBytes: answer.length,
+      attempts: kind.upstreamTarget === undefined ? 0 : 1,
+      totalMs: upstreamMs + 0.4,
+      ...(kind.upstreamTarget === undefined ? {} : { upstreamMs }),
+      ...(wanted === 'nothing' || kind.names.length === 0 ? {} : { attributes: [...kind.names] }),
+    };
+    const client = (Math.imul((mixed >>> 8) % clients, 0x85eb_ca6b) >>> 0).toString(16).padStart(16, '0');
+    return {
+      entry: exchangeEntry(facts, client),
+      material: wanted === 'nothing' ? undefined : materialOf(kind, facts),
+    };
+  }
+}
+
+function kindOf(
+  inForce: InForce,
+  names: AttributeNames,
+  method: string,
+  target: string,
+  body: Uint8Array | undefined,
+  status: number,
+): Kind {
+  const time = { status, rewriteMs: 0.01 };
+  if (target.startsWith('/api/v2')) {
+    const facts = {
+      route: 'pass' as const,
+      method,
+      verdict: 'passed' as const,
+      edits: [],
+      ruleBook: '',
+      status,
+    };
+    return { facts, target, upstreamTarget: target, body, sentBytes: body?.length ?? 0, names: [] };
+  }
+  const rest = target.slice('/api/v1'.length);
+  const operation = inForce.match(method, rest.split('?', 1)[0] ?? '');
+  const outcome = inForce.plans.of(operation).rewrite(body ?? new Uint8Array());
+  const common = { route: 'migrate' as const, method, operation: operation?.id, ruleBook: '', ...time };
+  const attributes = body === undefined ? [] : names.of(body);
+  if (outcome.verdict === 'refused') {
+    const { code, pointer, position } = outcome.refusal;
+    const facts = { ...common, verdict: 'refused' as const, edits: [], failure: code, pointer, position };
+    return { facts, target, upstreamTarget: undefined, body, sentBytes: 0, names: attributes };
+  }
+  const facts = {
+    ...common,
+    verdict: outcome.verdict,
+    edits: outcome.records,
+    patch: outcome.verdict === 'rewritten' ? outcome.patch : undefined,
+    apiVersion: { sent: '2025-01-01', why: 'absent' as const },
+    failure: status === 502 ? 'upstream-unreachable' : undefined,
+    cause: status === 502 ? 'ECONNREFUSED' : undefined,
+  };
+  return {
+    facts,
+    target,
+    upstreamTarget: `/api/v2${rest}`,
+    body,
+    sentBytes: outcome.body.length,
+    names: attributes,
+  };
+}
+
+/** What the gateway hands in with an entry whose structure is wanted. */
+function materialOf({ body, facts: { route, failure } }: Kind, facts: EntryFacts): Material {
+  const { method, target, upstreamTarget, status = 0 } = facts;
+  const read = route === 'migrate' ? { body } : { withheld: 'streamed' };
+  const answered = { status, headers, body: answer };
+  return {
+    v1Request: { method, target, headers, ...(body === undefined ? {} : read) },
+    v2Request: upstreamTarget === undefined ? undefined : { method, target: upstreamTarget, headers },
+    v2Answer: failure === undefined ? answered : undefined,
+    clientAnswer: answered,
+  };
+}

@@ -1,0 +1,33 @@
+import type { GatewayProcess } from './gateway-process.ts';
+
+/** What a process holds once garbage is collected, in bytes. */
+export interface Held {
+  /** Of the system's memory. */
+  readonly resident: number;
+  /** On the heap, and outside it on behalf of objects. */
+  readonly heap: number;
+}
+
+const onSignal =
+  "process.on('SIGUSR2',()=>{gc();gc();const{rss,heapUsed,external}=process.memoryUsage();console.error(`held ${rss} ${heapUsed+external}.`)})";
+
+/** Flags of Node with which a gateway that is otherwise as it ships can be asked what it holds. */
+export const collectableFlags: readonly string[] = [
+  '--expose-gc',
+  '--import',
+  `data:text/javascript,${encodeURIComponent(onSignal)}`,
+];
+
+/** Has a gateway with those flags collect its garbage and tell what is left. */
+export async function heldBy(gateway: GatewayProcess): Promise<Held> {
+  const known = gateway.stderr().length;
+  gateway.child.kill('SIGUSR2');
+  for (;;) {
+    const told = /held (\d+) (\d+)\./.exec(gateway.stderr().slice(known));
+    if (told !== null) return { resident: Number(told[1]), heap: Number(told[2]) };
+    if (gateway.child.exitCode !== null) throw new Error(gateway.stderr());
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
+  }
+}
