@@ -7,6 +7,8 @@ export class DraftMember {
   id: number;
   /** Its node on the tape; -1 when a rule made it. */
   readonly node: number;
+  /** The last node that it stands for: members that no rule looks for may be taken together while they follow each other. */
+  last: number;
   /** The node whose delimiter and white space stand before it. */
   place: number;
   hasDelimiter: boolean;
@@ -28,6 +30,7 @@ export class DraftMember {
   constructor(id: number, node: number, place: number, hasDelimiter: boolean, holder: DraftObject) {
     this.id = id;
     this.node = node;
+    this.last = node;
     this.place = place;
     this.hasDelimiter = hasDelimiter;
     this.hasLead = true;
@@ -89,11 +92,14 @@ export class Draft {
   readonly names: NameTable;
   /** What is the body now. */
   root: DraftObject;
+  readonly #isGrouped: boolean;
 
-  constructor(bytes: Uint8Array, tape: Tape, names: NameTable) {
+  /** With `isGrouped`, members that no rule looks for are one member while they follow each other. */
+  constructor(bytes: Uint8Array, tape: Tape, names: NameTable, isGrouped: boolean) {
     this.bytes = bytes;
     this.tape = tape;
     this.names = names;
+    this.#isGrouped = isGrouped;
     this.root = this.#object(0, undefined);
   }
 
@@ -146,9 +152,16 @@ export class Draft {
   #object(node: number, up: DraftMember | DraftElement | undefined): DraftObject {
     const object = new DraftObject(node, up);
     const { tape } = this;
-    for (let child = this.tape.firstChild(node); child > 0; child = tape.next(child)) {
+    let group: DraftMember | undefined;
+    for (let child = tape.firstChild(node); child > 0; child = tape.next(child)) {
       const id = tape.id(child);
-      object.members.push(new DraftMember(id, child, child, !tape.isFirst(child), object));
+      if (id === 0 && group !== undefined) {
+        group.last = child;
+        continue;
+      }
+      const member = new DraftMember(id, child, child, !tape.isFirst(child), object);
+      object.members.push(member);
+      group = id === 0 && this.#isGrouped ? member : undefined;
     }
     return object;
   }

@@ -111,7 +111,7 @@ export class Plan {
   }
 
   #run(body: Uint8Array, record: ((draft: Draft) => Recorder) | undefined): Run {
-    const draft = new Draft(body, this.#scanner.tape, this.#names);
+    const draft = new Draft(body, this.#scanner.tape, this.#names, true);
     return new Run(draft, record?.(draft), this.#marks);
   }
 

@@ -6,10 +6,17 @@ export function pointerToken(name: string): string {
   return name.includes('~') || name.includes('/') ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
 }
 
-/** Returns the RFC 6901 pointer of a member in the V1 body; undefined when a rule made it. */
-export function originPointer(draft: Draft, member: DraftMember): string | undefined {
-  if (member.node < 0) return undefined;
-  const name = nameOf(draft, draft.tape.id(member.node), member.node);
+/**
+ * Returns the RFC 6901 pointer of a member in the V1 body; undefined when a rule made it. `node` tells which, where the member
+ * stands for several.
+ */
+export function originPointer(
+  draft: Draft,
+  member: DraftMember,
+  node: number = member.node,
+): string | undefined {
+  if (node < 0) return undefined;
+  const name = nameOf(draft, draft.tape.id(node), node);
   return `${originOf(draft, member.home.origin)}/${pointerToken(name)}`;
 }
 
@@ -20,10 +27,14 @@ function originOf(draft: Draft, holder: DraftMember | DraftElement | undefined):
 }
 
 /** Returns the RFC 6901 pointer of a member in the body as the rules so far left it; undefined when it is not in it. */
-export function currentPointer(draft: Draft, member: DraftMember): string | undefined {
+export function currentPointer(
+  draft: Draft,
+  member: DraftMember,
+  node: number = member.node,
+): string | undefined {
   if (member.isRemoved || member.holder === undefined) return undefined;
   const around = objectPointer(draft, member.holder);
-  return around === undefined ? undefined : `${around}/${pointerToken(currentName(draft, member))}`;
+  return around === undefined ? undefined : `${around}/${pointerToken(nameOf(draft, member.id, node))}`;
 }
 
 /** Returns the pointer of an object in the body as the rules so far left it; undefined when it is not in it. */

@@ -57,11 +57,11 @@ class Printer {
   #member(member: DraftMember, isFirst: boolean, isCopy: boolean): void {
     const recipe = this.#recipe;
     const { tape } = this.#draft;
-    const { node, place, value, literal } = member;
+    const { node, last, place, value, literal } = member;
     if (!member.hasDelimiter && !isFirst) recipe.insert(COMMA);
     const isOwn = node >= 0 && !member.isRenamed && literal === undefined;
     if (isOwn && !isCopy && place === node && value?.isChanged !== true) {
-      recipe.bytes(this.#layoutMark(member), tape.endMark(node), false);
+      recipe.bytes(this.#layoutMark(member), tape.endMark(last), false);
       return;
     }
     if (member.hasDelimiter || member.hasLead) {
@@ -83,7 +83,7 @@ class Printer {
     }
     // The bytes of a value that a rule wrote over are neither kept nor copied.
     if (literal !== undefined) recipe.insert(literal);
-    else if (value === undefined) recipe.bytes(tape.startMark(node), tape.endMark(node), isCopy);
+    else if (value === undefined) recipe.bytes(tape.startMark(node), tape.endMark(last), isCopy);
     else this.#value(value, isCopy);
   }
 

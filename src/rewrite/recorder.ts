@@ -62,12 +62,19 @@ export class Recorder {
 
   /** `member` is about to be dropped; `note` tells why, where no rule asked for it. */
   drop(rule: RuleName, member: DraftMember, note?: string): void {
+    const { tape } = this.#draft;
+    for (let { node } = member; node !== member.last; node = tape.next(node))
+      this.#drop(rule, member, node, note);
+    this.#drop(rule, member, member.last, note);
+  }
+
+  #drop(rule: RuleName, member: DraftMember, node: number, note: string | undefined): void {
     if (this.#left <= 0) {
       this.#omitted += 1;
       return;
     }
-    this.#write({ rule, from: originPointer(this.#draft, member), member, note });
-    const path = currentPointer(this.#draft, member);
+    this.#write({ rule, from: originPointer(this.#draft, member, node), member, note });
+    const path = currentPointer(this.#draft, member, node);
     // A repeated name is one member to a patch: it was removed with the first.
     if (note === 'duplicate' || path === undefined || this.#removed.has(path)) return;
     this.#removed.add(path);

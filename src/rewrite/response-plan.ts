@@ -82,7 +82,7 @@ export class ResponsePlan {
     if (this.#scanner.scan(body, from) !== undefined)
       return { verdict: 'unchanged', body, note: 'answer-malformed' };
     if (this.#scanner.tape.kind(0) !== OBJECT) return { verdict: 'unchanged', body };
-    const draft = new Draft(body, this.#scanner.tape, this.#names);
+    const draft = new Draft(body, this.#scanner.tape, this.#names, false);
     const run = new AnswerRun(draft, context);
     for (const rule of this.#rules) {
       if (isAbout(rule.status, context.status)) carryOut(rule, run);
