@@ -70,8 +70,8 @@ class SocketPool implements ConnectionOwner {
     call.write(head, body);
     const connection = this.take();
     if (connection !== undefined) this.assign(connection, call);
-    else if (this.all.size < this.options.connections) this.open(call);
-    else this.waiting.push(call);
+    else if (this.mustWait()) this.waiting.push(call);
+    else this.open(call);
     return call;
   }
 
@@ -129,6 +129,12 @@ class SocketPool implements ConnectionOwner {
       last.destroy();
     }
     return undefined;
+  }
+
+  /** True when all connections are in use, or one will be free in a turn: connecting would take longer. */
+  private mustWait(): boolean {
+    const coming = this.resting.length + this.rested.length;
+    return this.waiting.length < coming || this.all.size >= this.options.connections;
   }
 
   private lend(connection: UpstreamConnection): void {

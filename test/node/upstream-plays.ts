@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** What V2 does with a request; its name stands in the target, as in `/dies/17`. */
+export type Play = keyof typeof plays;
+
+/** A V2 that does with each request what its target says. */
+export interface PlayingV2 {
+  readonly origin: string;
+  /** How often each request came, by its id. */
+  readonly came: ReadonlyMap<string, number>;
+  /** Requests that V2 gave a whole answer. */
+  readonly answered: ReadonlySet<string>;
+  /** Connections that are open. */
+  readonly open: ReadonlySet<Socket>;
+}
+
+/** Plays that answer as HTTP/1.1 has it. */
+export const soundPlays = [
+  'answers',
+  'takes time',
+  'drips',
+  'chunks',
+  'hints',
+  'says close',
+  'hints the end',
+  'ends by closing',
+  'closes behind',
+  'answers early',
+  'says too much',
+] as const;
+/** Plays that end, but never with a whole answer. */
+export const brokenPlays = [
+  'dies',
+  'resets',
+  'cuts',
+  'cuts a chunk',
+  'talks nonsense',
+  'lies about the length',
+] as const;
+
+const head = 'HTTP/1.1 200 OK\r\n';
+
+const plays = {
+  answers: (socket: Socket, id: string) => void socket.write(answer(id)),
+  'takes time': (socket: Socket, id: string) =>
+    void setTimeout(() => socket.write(answer(id)), (Number(id) * 7) % 12),
+  drips: (socket: Socket, id: string) => drip(socket, answer(id)),
+  chunks: (socket: Socket, id: string) =>
+    drip(socket, `${head}Transfer-Encoding: chunked\r\n\r\n${id.length}\r\n${id}\r\n0\r\nX: ${id}\r\n\r\n`),
+  hints: (socket: Socket, id: string) =>
+    void socket.write(`HTTP/1.1 103 Hints\r\nLink: </${id}>\r\n\r\n${answer(id)}`),
+  'says close': (socket: Socket, id: string) => void socket.end(answer(id, 'Connection: close\r\n')),
+  'hints the end': (socket: Socket, id: string) => {
+    socket.write(answer(id, 'Keep-Alive: timeout=1\r\n'));
+    setTimeout(() => socket.end(), 5);
+  },
+  'ends by closing': (socket: Socket, id: string) => void socket.end(`${head}\r\n${id}`),
+  'closes behind': (socket: Socket, id: string) => void socket.end(answer(id)),
+  'answers early': (socket: Socket, id: string) => void socket.write(answer(id)),
+  'says too much': (socket: Socket, id: string) => void socket.write(answer(id) + answer('poison')),
+  'stays silent': () => {},
+  dies: (socket: Socket) => void socket.destroy(),
+  resets: (socket: Socket) => void socket.resetAndDestroy(),
+  cuts: (socket: Socket, id: string) => void socket.end(answer(id).slice(0, Number(id) % answer(id).length)),
+  'cuts a chunk': (socket: Socket, id: string) =>
+    void socket.end(`${head}Transfer-Encoding: chunked\r\n\r\n${id.length}\r\n${id}\r\n`),
+  'talks nonsense': (socket: Socket, id: string) => void socket.write(id),
+  'lies about the length': (socket: Socket, id: string) =>
+    void socket.end(`${head}Content-Length: ${id.length + 1}\r\n\r\n${id}`),
+};
+
+/** Starts one; requests are framed by `Content-Length` or nothing. */
+export async function playingV2(): Promise<PlayingV2> {
+  const came = new Map<string, number>();
+  const answered = new Set<string>();
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.setNoDelay(true);
+    socket.on('close', () => open.delete(socket));
+    socket.on('error', () => {});
+    let pending = '';
+    let isPlayed = false;
+    socket.on('data', (chunk) => {
+      pending += chunk.toString('latin1');
+      for (let end = pending.indexOf('\r\n\r\n'); end >= 0; end = pending.indexOf('\r\n\r\n')) {
+        const [, play = '', id = ''] = /^\w+ \/([^/ ]+)\/(\d+) /.exec(pending) ?? [];
+        const name = decodeURIComponent(play);
+        const length = Number(/\r\ncontent-length: (\d+)/i.exec(pending.slice(0, end + 2))?.[1] ?? 0);
+        const isWhole = pending.length >= end + 4 + length;
+        if (!isPlayed && isPlay(name) && (isWhole || name === 'answers early')) {
+          isPlayed = true;
+          came.set(id, (came.get(id) ?? 0) + 1);
+          // A side that is closed answers no more.
+          if (socket.writable) {
+            plays[name](socket, id);
+            if (soundPlays.some((sound) => sound === name)) answered.add(id);
+          }
+        }
+        if (!isWhole) return;
+        isPlayed = false;
+        pending = pending.slice(end + 4 + length);
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  const bound = server.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+  return { origin: `http://127.0.0.1:${port}`, came, answered, open };
+}
+
+function isPlay(name: string): name is Play {
+  return Object.hasOwn(plays, name);
+}
+
+function answer(id: string, fields = ''): string {
+  return `${head}${fields}Content-Length: ${id.length}\r\n\r\n${id}`;
+}
+
+/** Writes a text in several parts, each in a turn of its own. */
+function drip(socket: Socket, text: string): void {
+  const next = (at: number): void => {
+    if (at >= text.length || !socket.writable) return;
+    socket.write(text.slice(at, at + 17));
+    setImmediate(next, at + 17);
+  };
+  next(0);
+}
