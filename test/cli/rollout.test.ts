@@ -6,6 +6,7 @@ import { command } from '../support/command.ts';
 import { exchange } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { type SpawnedGateway, spawnGateway, spawnMain } from '../support/spawn-gateway.ts';
+import { until } from '../support/until.ts';
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'rollout-'));
@@ -79,13 +80,8 @@ test('replicas on one file follow each other', async () => {
   const at = { ...(await origins()), ...secret, 'rollout-file': join(folder(), 'rollout.json') };
   const [one, other] = [await spawnGateway(at), await spawnGateway(at)];
   await rollout(one, 'observe');
-  for (let wait = 0; wait < 200 && !(await ask(other)).includes('"v1"'); wait += 1) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 20);
-    });
-  }
+  await until(() => other.stderr().includes('rollout: revision 1 is in force'));
   expect(await ask(other)).toContain('"v1"');
-  expect(other.stderr()).toContain('rollout: revision 1 is in force');
 });
 
 test.each([
