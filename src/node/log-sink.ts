@@ -22,6 +22,8 @@ export interface LogSinkOptions {
 const gather = 10;
 /** Bytes that are written at once without gathering more. */
 const batch = 64 * 1024;
+/** Bytes of a page of lines: a batch, and room for the line that makes it one. */
+const pageSize = batch + 32 * 1024;
 /** Milliseconds until a disk that was full is tried again. */
 const retry = 1000;
 
@@ -51,11 +53,45 @@ function writerOf(descriptor: number): Writer {
   };
 }
 
+/** Pages that are written at once when the reader was slow. */
+const together = 16;
+
+/** Lines as bytes, one behind the other. */
+class Page {
+  readonly bytes: Buffer;
+  used = 0;
+  lines = 0;
+
+  constructor(size: number) {
+    this.bytes = Buffer.allocUnsafeSlow(size);
+  }
+
+  /** True when a line fits in, whatever characters it is made of. */
+  hasRoom(line: string): boolean {
+    return this.used + line.length * 3 <= this.bytes.length;
+  }
+
+  add(line: string): void {
+    this.used += this.bytes.write(line, this.used);
+    this.lines += 1;
+  }
+
+  clear(): void {
+    this.used = 0;
+    this.lines = 0;
+  }
+}
+
 class QueueSink implements LogSink {
   dropped = 0;
   private readonly writer: Writer;
   private readonly options: LogSinkOptions;
-  private lines: string[] = [];
+  /** Full pages, the oldest first. */
+  private full: Page[] = [];
+  private page = new Page(pageSize);
+  /** A page that was written, and may be used again. */
+  private spare: Page | undefined = undefined;
+  /** Bytes that are not written yet. */
   private size = 0;
   private writing = false;
   private troubled = false;
@@ -73,11 +109,11 @@ class QueueSink implements LogSink {
       this.lose(1, 'the reader of the log is too slow');
       return;
     }
-    this.lines.push(line);
-    this.size += line.length;
-    if (this.writing) return;
-    if (this.size >= batch) this.next();
-    else this.timer ??= setTimeout(writeNext, gather, this);
+    if (!this.page.hasRoom(line)) this.turn(line.length * 3);
+    const before = this.page.used;
+    this.page.add(line);
+    this.size += this.page.used - before;
+    if (!this.writing) this.gather();
   }
 
   flush(milliseconds: number): Promise<void> {
@@ -96,36 +132,55 @@ class QueueSink implements LogSink {
     clearTimeout(this.timer);
     this.timer = undefined;
     if (this.writing) return;
-    if (this.lines.length === 0) {
+    if (this.size === 0) {
       for (const done of this.waiting.splice(0)) done();
       return;
     }
-    const count = this.lines.length;
-    const bytes = Buffer.from(this.lines.join(''), 'utf8');
-    this.lines = [];
-    this.size = 0;
+    if (this.full.length < together && this.page.lines > 0) this.turn(0);
+    const pages = this.full.splice(0, together);
     this.writing = true;
-    this.put(bytes, count);
+    this.put(pages, bytesOf(pages));
   }
 
-  private put(bytes: Buffer, count: number): void {
+  /** Begins a new page, in which so many bytes fit. */
+  private turn(least: number): void {
+    if (this.page.lines > 0) this.full.push(this.page);
+    const { spare } = this;
+    if (spare !== undefined && least <= pageSize) {
+      this.spare = undefined;
+      this.page = spare;
+    } else {
+      this.page = new Page(Math.max(pageSize, least));
+    }
+  }
+
+  /** Waits for more lines, unless there is enough, or somebody waits for the end: a write costs more than many lines do. */
+  private gather(): void {
+    if (this.size >= batch || this.waiting.length > 0) this.next();
+    else if (this.size > 0) this.timer ??= setTimeout(writeNext, gather, this);
+  }
+
+  private put(pages: readonly Page[], bytes: Buffer): void {
     this.writer(bytes, (error, written) => {
       if (error === null && written < bytes.length) {
-        this.put(bytes.subarray(written), count);
+        this.put(pages, bytes.subarray(written));
         return;
       }
       const code = error !== null && 'code' in error ? String(error.code) : '';
       if (code === 'EAGAIN' || code === 'EINTR') {
-        setTimeout(() => this.put(bytes, count), gather);
+        setTimeout(() => this.put(pages, bytes), gather);
         return;
       }
       this.writing = false;
-      if (error === null) {
-        this.troubled = false;
-        this.next();
+      for (const page of pages) this.size -= page.used;
+      if (error !== null) {
+        this.fail(code, linesOf(pages));
         return;
       }
-      this.fail(code, count);
+      this.spare = pages.find((page) => page.bytes.length === pageSize);
+      this.spare?.clear();
+      if (this.size < batch) this.troubled = false;
+      this.gather();
     });
   }
 
@@ -135,12 +190,13 @@ class QueueSink implements LogSink {
       code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED' || code === 'EBADF';
     this.lose(count, this.ended ? 'the reader of the log is gone' : `the log cannot be written (${code})`);
     if (this.ended) {
-      this.lose(this.lines.length, '');
-      this.lines = [];
+      this.lose(this.page.lines + linesOf(this.full), '');
+      this.full = [];
+      this.page.clear();
       this.size = 0;
     }
     for (const done of this.waiting.splice(0)) done();
-    if (this.lines.length > 0) this.timer ??= setTimeout(writeNext, retry, this);
+    if (this.size > 0) this.timer ??= setTimeout(writeNext, retry, this);
   }
 
   private lose(count: number, why: string): void {
@@ -149,6 +205,17 @@ class QueueSink implements LogSink {
     this.troubled = true;
     this.options.told(`${why}; lines are dropped, and counted`);
   }
+}
+
+/** What stands on pages, copied only when there are several: the reader of the log was slow then. */
+function bytesOf(pages: readonly Page[]): Buffer {
+  const [first = new Page(0)] = pages;
+  if (pages.length === 1) return first.bytes.subarray(0, first.used);
+  return Buffer.concat(pages.map(({ bytes, used }) => bytes.subarray(0, used)));
+}
+
+function linesOf(pages: readonly Page[]): number {
+  return pages.reduce((sum, { lines }) => sum + lines, 0);
 }
 
 function writeNext(sink: QueueSink): void {
