@@ -3,11 +3,19 @@ import type { EditRecord } from '../rewrite/rewrite.ts';
 /** How much a client would have to change, by what was done to one of its requests. */
 export type Work = 'url-only' | 'unwrap-only' | 'field-work';
 
+/** A change with its rules. */
+export interface ChangeSummary {
+  readonly change: string;
+  readonly rules: readonly string[];
+  /** Each rule as `<change> <rule>`, made once: a name that is put together anew is hashed anew. */
+  readonly ruleNames: readonly string[];
+}
+
 /** What a list of edits says, without pointers. */
 export interface EditSummary {
   readonly work: Work;
   /** Each change with its rules, once. */
-  readonly changes: readonly { readonly change: string; readonly rules: readonly string[] }[];
+  readonly changes: readonly ChangeSummary[];
 }
 
 /** Sums up edits. The gateway shares lists between like requests, so a summary is made once a list, not once a request. */
@@ -36,7 +44,12 @@ function summarise(edits: readonly EditRecord[]): EditSummary {
     if (!isUnwrapping(edit)) work = 'field-work';
     if (work === 'url-only') work = 'unwrap-only';
   }
-  return { work, changes: [...rules].map(([change, names]) => ({ change, rules: [...names] })) };
+  const changes = [...rules].map(([change, names]) => ({
+    change,
+    rules: [...names],
+    ruleNames: [...names].map((name) => `${change} ${name}`),
+  }));
+  return { work, changes };
 }
 
 /** What V1 ignored (siblings of the wrapper, a byte order mark) is no work on fields. */

@@ -28,49 +28,49 @@ export interface Entry {
   readonly level: 'info' | 'warn' | 'error';
   readonly requestId: string;
   /** 32 hex digits of the W3C trace context; absent on V2 traffic without one. */
-  readonly traceId?: string;
+  readonly traceId?: string | undefined;
   /** 16 hex digits: the span that the gateway began in the `traceparent` it made, or the one that the client named. */
-  readonly spanId?: string;
+  readonly spanId?: string | undefined;
   /** True when the client named the span. */
-  readonly spanOfClient?: true;
+  readonly spanOfClient?: true | undefined;
   /** First 16 hex digits of HMAC-SHA-256(API key, secret); absent without a key. */
-  readonly client?: string;
+  readonly client?: string | undefined;
   readonly route: Route;
   readonly method: string;
   /** The path as the client sent it, query names kept, query values replaced by `…`. */
   readonly path: string;
   /** The path as V2 got it; absent when nothing was sent. */
-  readonly upstreamPath?: string;
+  readonly upstreamPath?: string | undefined;
   /** The id in the rule book; absent for unnamed V1 traffic and for V2 traffic. */
-  readonly operation?: string;
-  readonly apiVersion?: { readonly sent: string; readonly why: ApiVersionReason };
+  readonly operation?: string | undefined;
+  readonly apiVersion?: { readonly sent: string; readonly why: ApiVersionReason } | undefined;
   /** What V1 traffic goes through, where that is not simply being migrated. */
-  readonly mode?: 'observe' | 'canary' | 'shadow';
+  readonly mode?: 'observe' | 'canary' | 'shadow' | undefined;
   /** `v1` when the request went to V1, untouched; `edits` and `patch` are then what migrating it would have done. */
-  readonly origin?: 'v1';
-  readonly would?: Would;
+  readonly origin?: 'v1' | undefined;
+  readonly would?: Would | undefined;
   /** What asking both origins found, for a read in `shadow`. */
-  readonly comparison?: Comparison;
+  readonly comparison?: Comparison | undefined;
   /** Milliseconds for which the request was held back for the rate limit of the service. */
-  readonly heldMs?: number;
+  readonly heldMs?: number | undefined;
   readonly verdict: Verdict;
   readonly edits: readonly EditRecord[];
-  readonly patch?: readonly PatchOperation[];
+  readonly patch?: readonly PatchOperation[] | undefined;
   /** Edits carried out beyond those listed: the list is bounded, and there is no patch then. */
-  readonly editsOmitted?: number;
+  readonly editsOmitted?: number | undefined;
   /** What response rules did to the body of the answer, the first 64; absent when they did nothing. */
-  readonly answerEdits?: readonly AnswerRecord[];
+  readonly answerEdits?: readonly AnswerRecord[] | undefined;
   /** Why an answer that a response rule applies to was left as it is, such as `answer-too-large`. */
-  readonly answerNote?: string;
+  readonly answerNote?: string | undefined;
   /** Which policy, limit or media type left a V1 body untouched or had it refused. */
-  readonly note?: string;
+  readonly note?: string | undefined;
   /** The failure code when the gateway answered itself. */
-  readonly failure?: string;
+  readonly failure?: string | undefined;
   /** The system's name for what went wrong upstream, such as `ECONNREFUSED`. */
-  readonly cause?: string;
+  readonly cause?: string | undefined;
   /** Pointer and position of a refusal. */
-  readonly pointer?: string;
-  readonly position?: { readonly offset: number; readonly line: number; readonly column: number };
+  readonly pointer?: string | undefined;
+  readonly position?: { readonly offset: number; readonly line: number; readonly column: number } | undefined;
   /** Bytes of the request body as received and as sent on. */
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -79,18 +79,18 @@ export interface Entry {
   /** The status the client got; 0 when it went away before one. */
   readonly status: number;
   /** Milliseconds from the request's last byte sent on to the answer's head; absent when nothing was sent. */
-  readonly upstreamMs?: number;
+  readonly upstreamMs?: number | undefined;
   /** Milliseconds from the request's head to the answer's end. */
   readonly totalMs: number;
   /** Milliseconds spent on scanning and editing a V1 body; absent when none was read. */
-  readonly rewriteMs?: number;
+  readonly rewriteMs?: number | undefined;
   /** How often the request was sent to V2, when more than once. */
-  readonly attempts?: number;
+  readonly attempts?: number | undefined;
   /**
    * Names of the members of the V1 body as pointers, `*` for elements, at most 64: for the attribute census. Present for a
    * bounded number of exchanges a second, whatever became of them.
    */
-  readonly attributes?: readonly string[];
+  readonly attributes?: readonly string[] | undefined;
   /** The hash of the rule book in force. */
   readonly ruleBook: string;
 }

@@ -97,9 +97,9 @@ export class Tally {
     if (entry.verdict === 'refused') day.refused += 1;
     const { work, changes } = this.#summaries.of(entry.edits);
     use(this.operations, operation, entry.time);
-    for (const { change, rules } of changes) {
+    for (const { change, ruleNames } of changes) {
       use(this.changes, change, entry.time);
-      for (const rule of rules) use(this.rules, `${change} ${rule}`, entry.time);
+      for (const name of ruleNames) use(this.rules, name, entry.time);
     }
     const client = this.#client(entry.client ?? NO_KEY);
     if (client === undefined) return;
@@ -171,6 +171,8 @@ function begun(time: string): Span {
 
 function mark(span: Span, time: string): void {
   span.count += 1;
-  if (span.first === '' || time < span.first) span.first = time;
+  // Nearly always the same millisecond as the last one, or a later one.
+  if (time === span.last) return;
   if (time > span.last) span.last = time;
+  if (span.first === '' || time < span.first) span.first = time;
 }
