@@ -1,4 +1,5 @@
 import type { Coding } from '../http/content-coding.ts';
+import { withoutFields } from '../http/header-list.ts';
 import type { Body } from './exchange.ts';
 import { failure, failureOf } from './failure.ts';
 import type { Decoded } from './gateway.ts';
@@ -103,7 +104,7 @@ export class Migration extends V1Crossing {
     this.facts.verdict = 'rewritten';
     if (outcome.omitted > 0) this.facts.editsOmitted = outcome.omitted;
     else this.facts.patch = outcome.patch;
-    this.forward(withoutOldBody(this.v2Headers()), outcome.body);
+    this.forward(withoutFields(this.v2Headers(), ofOldBody), outcome.body);
   }
 
   private forward(headers: string[], body: Body): void {
@@ -127,12 +128,3 @@ const ofOldBody: ReadonlySet<string> = new Set([
   'digest',
   'repr-digest',
 ]);
-
-function withoutOldBody(headers: string[]): string[] {
-  const kept: string[] = [];
-  for (let at = 0; at < headers.length; at += 2) {
-    const name = headers[at] ?? '';
-    if (!ofOldBody.has(name.toLowerCase())) kept.push(name, headers[at + 1] ?? '');
-  }
-  return kept;
-}

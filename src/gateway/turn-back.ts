@@ -1,3 +1,4 @@
+import { type HeaderList, isNamed } from '../http/header-list.ts';
 import { mapLinkTargets } from '../http/link-targets.ts';
 
 /** Where V2 is and how the client addressed the gateway. */
@@ -18,11 +19,24 @@ export interface Places {
  */
 export function turnBack(headers: string[], places: Places): void {
   for (let at = 0; at < headers.length; at += 2) {
-    const name = headers[at]?.toLowerCase() ?? '';
+    const name = headers[at];
     const value = headers[at + 1] ?? '';
-    if (name === 'location' || name === 'content-location') headers[at + 1] = turnedBack(value, places);
-    if (name === 'link') headers[at + 1] = mapLinkTargets(value, (target) => turnedBack(target, places));
+    if (isAddress(name)) headers[at + 1] = turnedBack(value, places);
+    if (isNamed(name, 'link'))
+      headers[at + 1] = mapLinkTargets(value, (target) => turnedBack(target, places));
   }
+}
+
+/** True when an answer leads anywhere at all. */
+export function leadsSomewhere(headers: HeaderList): boolean {
+  for (let at = 0; at < headers.length; at += 2) {
+    if (isAddress(headers[at]) || isNamed(headers[at], 'link')) return true;
+  }
+  return false;
+}
+
+function isAddress(name: string | undefined): boolean {
+  return isNamed(name, 'location') || isNamed(name, 'content-location');
 }
 
 /** The address for the client; the very text when it leads anywhere else than below `/api/v2` of the upstream. */

@@ -19,7 +19,7 @@ import type { HeldRequest } from './rate-shield.ts';
 import { isInScope } from './scope.ts';
 import { removeField, setField } from './set-field.ts';
 import { isRequestId, newTrace } from './trace-context.ts';
-import { turnBack } from './turn-back.ts';
+import { leadsSomewhere, turnBack } from './turn-back.ts';
 import type { UpstreamReceiver } from './upstream.ts';
 import { isFailed, type V1Way } from './v1-way.ts';
 import { WaitTold } from './wait-told.ts';
@@ -178,13 +178,15 @@ export class V1Crossing extends Crossing implements AnswerOwner, HeldRequest {
   }
 
   protected override answerHeaders(_status: number, headers: string[]): string[] {
-    const { host, path, version } = this.origin;
-    turnBack(headers, {
-      upstreamHost: host,
-      upstreamPath: path,
-      prefix: `/api/${version}`,
-      gateway: gatewayAddress(this.arrival),
-    });
+    if (leadsSomewhere(headers)) {
+      const { host, path, version } = this.origin;
+      turnBack(headers, {
+        upstreamHost: host,
+        upstreamPath: path,
+        prefix: `/api/${version}`,
+        gateway: gatewayAddress(this.arrival),
+      });
+    }
     this.signal(headers);
     return headers;
   }

@@ -32,10 +32,15 @@ export function writeFieldLines(fields: HeaderList): string | undefined {
   for (let at = 0; at < fields.length; at += 2) {
     const name = fields[at] ?? '';
     const value = fields[at + 1] ?? '';
-    if (name === '' || !isMadeOf(name, tokenCharacter) || !isMadeOf(value, valueCharacter)) return undefined;
+    if (name === '' || !isMadeOf(name, tokenCharacter) || !isFieldValue(value)) return undefined;
     text += `${name}: ${value}\r\n`;
   }
   return text;
+}
+
+/** True for what may stand in a line of its own, as a value or a reason: each character is a byte, and none a control but the tab. */
+export function isFieldValue(text: string): boolean {
+  return isMadeOf(text, valueCharacter);
 }
 
 const tokenCharacter = 1;

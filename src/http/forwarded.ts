@@ -1,3 +1,5 @@
+import { isNamed } from './header-list.ts';
+
 /** How the origin is told of the client: not at all, by `X-Forwarded-*`, or by `Forwarded` (RFC 7239). */
 export type ForwardedMode = 'off' | 'x-forwarded' | 'rfc7239';
 
@@ -37,7 +39,7 @@ export function tellForwarded(headers: string[], mode: ForwardedMode, hop: Hop):
 
 function append(headers: string[], name: string, value: string): void {
   for (let at = headers.length - 2; at >= 0; at -= 2) {
-    if (headers[at]?.toLowerCase() !== name) continue;
+    if (!isNamed(headers[at], name)) continue;
     headers[at + 1] = `${headers[at + 1] ?? ''}, ${value}`;
     return;
   }
@@ -46,7 +48,7 @@ function append(headers: string[], name: string, value: string): void {
 
 function setDefault(headers: string[], name: string, value: string): void {
   for (let at = 0; at < headers.length; at += 2) {
-    if (headers[at]?.toLowerCase() === name) return;
+    if (isNamed(headers[at], name)) return;
   }
   headers.push(name, value);
 }

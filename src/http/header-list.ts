@@ -21,7 +21,18 @@ export function headerValues(headers: HeaderList, name: string): string[] {
   return values;
 }
 
-/** True when two spellings of a field name are the same name; `lower` is in lower case. */
-function isNamed(name: string | undefined, lower: string): boolean {
+/** True when two spellings of a field name are the same name; `lower` is in lower case. Most names differ in length already. */
+export function isNamed(name: string | undefined, lower: string): boolean {
   return name !== undefined && name.length === lower.length && name.toLowerCase() === lower;
+}
+
+/** The list without the fields whose lower-case names are in `names`. */
+export function withoutFields(headers: string[], names: ReadonlySet<string>): string[] {
+  if (names.size === 0) return headers;
+  const kept: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    if (!names.has(name.toLowerCase())) kept.push(name, headers[at + 1] ?? '');
+  }
+  return kept;
 }

@@ -1,4 +1,4 @@
-import type { HeaderList } from './header-list.ts';
+import { type HeaderList, withoutFields } from './header-list.ts';
 
 /** Fields of one connection, RFC 9110 §7.6.1 and §11.7, with the older ones that proxies still meet. */
 const hopByHop: ReadonlySet<string> = new Set([
@@ -49,18 +49,7 @@ export function endToEnd(headers: HeaderList, trailers: boolean): string[] {
     if (lower === 'connection') (named ??= []).push(value);
     if (!hopByHop.has(lower) || (trailers && lower === 'trailer')) kept.push(name, value);
   }
-  return named === undefined ? kept : withoutNominated(kept, nominated(named));
-}
-
-/** The list without the fields whose lower-case names are in `names`. */
-export function withoutNominated(headers: string[], names: ReadonlySet<string>): string[] {
-  if (names.size === 0) return headers;
-  const kept: string[] = [];
-  for (let at = 0; at < headers.length; at += 2) {
-    const name = headers[at] ?? '';
-    if (!names.has(name.toLowerCase())) kept.push(name, headers[at + 1] ?? '');
-  }
-  return kept;
+  return named === undefined ? kept : withoutFields(kept, nominated(named));
 }
 
 const protectedNames: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 import { isForwarding } from './forwarded.ts';
-import type { HeaderList } from './header-list.ts';
-import { isHopByHop, nominated, withoutNominated } from './hop-by-hop.ts';
+import { type HeaderList, withoutFields } from './header-list.ts';
+import { isHopByHop, nominated } from './hop-by-hop.ts';
 
 /** What a request's header section says, read in one pass. */
 export interface RequestHead {
@@ -63,17 +63,72 @@ export function readHead(headers: HeaderList, limits: HeadLimits, trusted: boole
   return reader;
 }
 
+/** What a field is to the reader: one that there may only be one of, one with a use, one that stops here, or any other. */
+type Use =
+  | Singleton
+  | 'connection'
+  | 'upgrade'
+  | 'hop-by-hop'
+  | 'expect'
+  | 'forwarding'
+  | 'alias'
+  | 'contentEncoding'
+  | 'requestId'
+  | 'traceparent'
+  | 'other';
+
 /** Fields whose second line would leave two readers with two requests. */
-const singletons: ReadonlyMap<string, Singleton> = new Map([
+type Singleton = 'host' | 'authorization' | 'contentType' | 'length' | 'coding' | 'apiVersion';
+
+const uses: ReadonlyMap<string, Use> = new Map<string, Use>([
   ['host', 'host'],
   ['authorization', 'authorization'],
   ['content-type', 'contentType'],
   ['content-length', 'length'],
   ['transfer-encoding', 'coding'],
   ['x-api-version', 'apiVersion'],
+  ['connection', 'connection'],
+  ['upgrade', 'upgrade'],
+  ['expect', 'expect'],
+  ['content-encoding', 'contentEncoding'],
+  ['x-request-id', 'requestId'],
+  ['traceparent', 'traceparent'],
 ]);
 
-type Singleton = 'host' | 'authorization' | 'contentType' | 'length' | 'coding' | 'apiVersion';
+/** Others that nearly every client sends. */
+const usual = [
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'user-agent',
+  'keep-alive',
+  'cookie',
+  'origin',
+  'tracestate',
+];
+
+/** Uses by the two spellings that nearly all clients use, so that most names are looked up once and not changed at all. */
+const spelled: ReadonlyMap<string, Use> = new Map(
+  [...uses.keys(), ...usual].flatMap((lower): [string, Use][] => [
+    [lower, useOf(lower)],
+    [lower.replaceAll(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase()), useOf(lower)],
+  ]),
+);
+
+function useOf(lower: string): Use {
+  const use = uses.get(lower);
+  if (use !== undefined) return use;
+  if (isHopByHop(lower)) return 'hop-by-hop';
+  if (isForwarding(lower)) return 'forwarding';
+  return lower.includes('_') && isAlias(lower) ? 'alias' : 'other';
+}
+
+/** Servers that follow CGI read X_API_VERSION as X-API-VERSION: a way around every check. */
+function isAlias(lower: string): boolean {
+  const plain = lower.replaceAll('_', '-');
+  const use = uses.get(plain);
+  return (use !== undefined && use !== 'expect') || isHopByHop(plain) || isForwarding(plain);
+}
 
 /** Values hold visible ASCII, space, tab and obs-text (RFC 9110 §5.5). */
 const forbidden = /[^\t\x20-\x7e\x80-\xff]/;
@@ -102,42 +157,62 @@ class HeadReader implements RequestHead {
   }
 
   read(name: string, value: string): void {
-    const lower = name.toLowerCase();
-    if (forbidden.test(value)) this.refuse(`The value of ${lower} holds a control character.`);
-    const singleton = singletons.get(lower);
-    if (singleton !== undefined) {
-      if (this[singleton] !== undefined) this.refuse(`The header ${lower} is there twice.`);
-      this[singleton] = value;
-      if (singleton !== 'host' && singleton !== 'length' && singleton !== 'coding')
-        this.crossing.push(name, value);
-      return;
-    }
-    if (isHopByHop(lower)) {
-      if (lower === 'connection') (this.connection ??= []).push(value);
-      if (lower === 'upgrade')
+    if (forbidden.test(value)) this.refuse(`The value of ${name.toLowerCase()} holds a control character.`);
+    const use = spelled.get(name) ?? useOf(name.toLowerCase());
+    switch (use) {
+      case 'other':
+        break;
+      case 'host':
+      case 'length':
+      case 'coding':
+        this.keepSingle(use, name, value);
+        return;
+      case 'authorization':
+      case 'contentType':
+      case 'apiVersion':
+        this.keepSingle(use, name, value);
+        break;
+      case 'connection':
+        (this.connection ??= []).push(value);
+        return;
+      case 'upgrade':
         this.upgrade = this.upgrade === undefined ? value : `${this.upgrade}, ${value}`;
-      return;
+        return;
+      case 'hop-by-hop':
+        return;
+      case 'expect':
+        this.expect = this.expect === undefined ? value : `${this.expect}, ${value}`;
+        return;
+      case 'forwarding':
+        if (!this.trusted) return;
+        break;
+      case 'alias': {
+        const lower = name.toLowerCase();
+        this.refuse(`The header ${lower} can be read as ${lower.replaceAll('_', '-')}.`);
+        break;
+      }
+      case 'contentEncoding':
+        this.contentEncoding =
+          this.contentEncoding === undefined ? value : `${this.contentEncoding},${value}`;
+        break;
+      case 'requestId':
+        this.requestId ??= value;
+        break;
+      case 'traceparent':
+        this.traceparent ??= value;
+        break;
     }
-    if (lower === 'expect') {
-      this.expect = this.expect === undefined ? value : `${this.expect}, ${value}`;
-      return;
-    }
-    if (isForwarding(lower) && !this.trusted) return;
-    if (lower.includes('_') && isAlias(lower)) {
-      // Servers that follow CGI read X_API_VERSION as X-API-VERSION: a way around every check above.
-      this.refuse(`The header ${lower} can be read as ${lower.replaceAll('_', '-')}.`);
-    }
-    if (lower === 'content-encoding') {
-      this.contentEncoding = this.contentEncoding === undefined ? value : `${this.contentEncoding},${value}`;
-    }
-    if (lower === 'x-request-id') this.requestId ??= value;
-    if (lower === 'traceparent') this.traceparent ??= value;
     this.crossing.push(name, value);
+  }
+
+  private keepSingle(field: Singleton, name: string, value: string): void {
+    if (this[field] !== undefined) this.refuse(`The header ${name.toLowerCase()} is there twice.`);
+    this[field] = value;
   }
 
   finish(): void {
     if (this.connection !== undefined)
-      this.crossing = withoutNominated(this.crossing, nominated(this.connection));
+      this.crossing = withoutFields(this.crossing, nominated(this.connection));
     if (this.length !== undefined) {
       if (!/^\d{1,15}$/.test(this.length)) this.refuse('Content-Length is not a number of bytes.');
       this.contentLength = Number(this.length);
@@ -156,16 +231,4 @@ class HeadReader implements RequestHead {
   private refuse(detail: string): void {
     this.fault ??= { status: 400, detail };
   }
-}
-
-function isAlias(lower: string): boolean {
-  const plain = lower.replaceAll('_', '-');
-  return (
-    singletons.has(plain) ||
-    isHopByHop(plain) ||
-    isForwarding(plain) ||
-    plain === 'content-encoding' ||
-    plain === 'x-request-id' ||
-    plain === 'traceparent'
-  );
 }
