@@ -39,6 +39,7 @@ type State =
 const HTTP_1 = Buffer.from('HTTP/1.');
 const HEAD_END = Buffer.from('\r\n\r\n');
 const noHeaders: HeaderList = [];
+const nothing = Buffer.alloc(0);
 /** RFC 9112 §4; reason phrases are what they are. */
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
 /** RFC 9112 §7.1.1, without the white space around extensions that only the lenient read. */
@@ -69,9 +70,10 @@ export class AnswerReader {
   private trailerList: HeaderList = noHeaders;
   /** Bytes of interim answers before the answer. */
   private interim = 0;
-  /** The beginning of a head or of a line that is not whole yet. */
-  private rest: Buffer | undefined = undefined;
-  /** Bytes of `rest` in which a section is known not to end. */
+  /** Begins with `held` bytes of a head or of a line that is not whole yet; larger than that, for they may come one by one. */
+  private room = nothing;
+  private held = 0;
+  /** How many of the bytes held a section is known not to end in. */
   private seen = 0;
 
   constructor(limits: AnswerLimits, events: AnswerEvents) {
@@ -87,20 +89,20 @@ export class AnswerReader {
   }
 
   /**
-   * Takes in what came; returns what is wrong with it, if anything, and tells nothing more then. What is told is a view of
-   * `chunk`, good until this returns.
+   * Takes in what came; returns what is wrong with it, if anything, and tells nothing more then. Parts of a body are views that are
+   * good until this returns.
    */
   read(chunk: Buffer): AnswerFault | undefined {
-    const bytes = this.rest === undefined ? chunk : Buffer.concat([this.rest, chunk]);
-    this.rest = undefined;
+    const bytes = this.held === 0 ? chunk : this.joined(chunk);
+    this.held = 0;
     let at = 0;
     while (at < bytes.length) {
       const next = this.step(bytes, at);
       if (typeof next === 'string') return next;
       if (next < 0) {
-        const rest = bytes.subarray(at);
-        // A copy: the bytes are the caller's again when this returns.
-        this.rest = bytes === chunk ? Buffer.from(rest) : rest;
+        this.held = bytes.length - at;
+        // The chunk is the caller's again when this returns.
+        if (bytes === chunk || at > 0) bytes.copy(this.roomFor(this.held), 0, at);
         return undefined;
       }
       at = next;
@@ -109,11 +111,28 @@ export class AnswerReader {
     return undefined;
   }
 
+  private joined(chunk: Buffer): Buffer {
+    const length = this.held + chunk.length;
+    const room = this.roomFor(length);
+    chunk.copy(room, this.held);
+    return room.subarray(0, length);
+  }
+
+  private roomFor(length: number): Buffer {
+    if (this.room.length < length) {
+      const room = Buffer.allocUnsafe(length * 2);
+      this.room.copy(room);
+      this.room = room;
+    }
+    return this.room;
+  }
+
   /** What stands behind an answer must not become the answer to the next request, which may be sent from within. */
   private complete(isLast: boolean): AnswerFault | undefined {
     const trailers = this.trailerList;
     this.state = 'idle';
     this.trailerList = noHeaders;
+    this.room = nothing;
     this.events.complete(trailers, isLast ? this.keptFor : 0);
     return isLast ? undefined : 'framing';
   }
