@@ -140,8 +140,8 @@ export class Plan {
     let code = 0;
     for (const change of book.changes) {
       if (change.on !== 'every' && (operation === undefined || !change.on.includes(operation.id))) continue;
+      const policies = { ...book.policies, ...change.policies };
       for (const rule of change.request) {
-        const policies = { ...book.policies, ...change.policies };
         const compiled = compile(rule, { change: change.id, rule: rule.rule, code, policies }, this.#names);
         if (compiled === undefined) continue;
         rules.push(compiled);
