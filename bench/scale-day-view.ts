@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { chooseApiVersion } from '../src/gateway/api-version.ts';
+import { createInspector } from '../src/inspector/inspector.ts';
+import { createAdminServer } from '../src/node/admin-server.ts';
+import { listen } from '../src/node/listen.ts';
+import { watchProcess } from '../src/node/process-figures.ts';
+import type { LoadedRuleBook } from '../src/node/rule-books.ts';
+import { OperatorView } from '../src/rewrite-log/operator-view.ts';
+import type { Wanted } from '../src/rewrite-log/observer.ts';
+import { DayTraffic } from './scale-day-traffic.ts';
+
+/** When the day begins, in milliseconds since 1970, and those of a minute. */
+export const midnight: number = Date.UTC(2026, 10, 21);
+export const MINUTE = 60_000;
+/** Entries of the ring, as in the settings that ship. */
+export const ringSize = 10_000;
+const questions = 15;
+
+/** A view and the inspector that reads it, on a clock that what is fed moves on; `createOperators`, which `serve` uses, takes the machine's. */
+export class DayView {
+  readonly view: OperatorView;
+  time = midnight;
+  fed = 0;
+  /** Microseconds and entries of each hour. */
+  readonly hours = Array.from({ length: 24 }, () => ({ microseconds: 0, entries: 0 }));
+  readonly #traffic: DayTraffic;
+  readonly #server: ReturnType<typeof createAdminServer>;
+  #origin = '';
+
+  constructor(loaded: LoadedRuleBook) {
+    const { ruleBook } = loaded.inForce;
+    this.#traffic = new DayTraffic(loaded.inForce);
+    this.view = new OperatorView({
+      entries: ringSize,
+      time: () => this.time,
+      capture: {
+        mode: 'off',
+        masks: [],
+        maxEntries: 1000,
+        maxBytes: 64 * 2 ** 20,
+        structurePerSecond: 50,
+        bodyLimit: 256 * 1024,
+        now: () => this.time,
+      },
+    });
+    const processFigures = watchProcess();
+    const inspector = createInspector({
+      view: this.view,
+      run: 'bench',
+      startedAt: midnight,
+      time: () => this.time,
+      figures: () => ({
+        version: 'bench',
+        inFlight: 0,
+        bufferedBytes: 0,
+        droppedLogLines: 0,
+        breaker: 'closed',
+        ruleBook: { hash: ruleBook.hash, version: ruleBook.version, since: midnight },
+        process: processFigures(),
+      }),
+      rules: () => ({ ...loaded.inForce, text: loaded.text, since: midnight }),
+      rulesOf: () => loaded.inForce,
+      versionOf: chooseApiVersion,
+      gatewayOrigin: () => 'http://127.0.0.1:8080',
+      origin: 'http://127.0.0.1:8090',
+      names: () => new Map(),
+      token: undefined,
+      hosts: [],
+      every: () => () => {},
+      page: () => new Map(),
+    });
+    this.#server = createAdminServer({ ready: () => true, mounted: inspector });
+  }
+
+  async open(): Promise<void> {
+    this.#origin = await listen(this.#server, { host: '127.0.0.1', port: 0 }, 'http');
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /** Feeds the exchanges that begin at `times`, and counts what that costs the hour of each batch. */
+  feed(times: readonly number[]): void {
+    const wanted: Wanted[] = [];
+    let before = process.cpuUsage();
+    for (const time of times) {
+      this.time = time;
+      wanted.push(this.view.begin());
+    }
+    let used = process.cpuUsage(before);
+    let microseconds = used.user + used.system;
+    const told = times.map((time, k) => this.#traffic.exchange(this.fed + k, time, wanted[k] ?? 'nothing'));
+    before = process.cpuUsage();
+    for (const [k, { entry, material }] of told.entries()) {
+      this.time = times[k] ?? this.time;
+      this.view.observe(entry, material);
+    }
+    used = process.cpuUsage(before);
+    microseconds += used.user + used.system;
+    const hour = this.hours[Math.floor(((times[0] ?? 0) - midnight) / (60 * MINUTE))];
+    if (hour === undefined) throw new RangeError('the day is over');
+    hour.microseconds += microseconds;
+    hour.entries += told.length;
+    this.fed += told.length;
+  }
+
+  /** The milliseconds of each question to a route. */
+  async ask(path: string): Promise<number[]> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const took: number[] = [];
+    for (let k = 0; k < questions; k += 1) {
+      const began = performance.now();
+      const asked = request(this.#origin + path, { agent }).end();
+      const [answer] = (await once(asked, 'response')) as [
+        AsyncIterable<Uint8Array> & { statusCode: number },
+      ];
+      let bytes = 0;
+      for await (const chunk of answer) bytes += chunk.length;
+      took.push(performance.now() - began);
+      if (answer.statusCode !== 200 || bytes === 0) throw new Error(`${path}: ${answer.statusCode}`);
+    }
+    agent.destroy();
+    return took;
+  }
+}
