@@ -48,42 +48,84 @@ export function benchEngine(plan: Plan, isQuick: boolean): void {
     return outcome.body;
   };
   console.log(
-    'engine: microseconds a body, bytes in to bytes out, records for the log included; median of interleaved rounds',
+    'engine: microseconds a body, bytes in to bytes out, records for the log included; medians of interleaved rounds',
   );
   console.log('| body | engine | parse, mutate, stringify | ratio | jsonc-parser | lossless-json |');
   console.log('|---|---|---|---|---|---|');
+  const rounds = isQuick ? 9 : 25;
   for (const [label, size] of SIZES) {
     const body = v1Order(size);
-    check(engine(body), native(body));
-    const rounds = isQuick ? 9 : 25;
-    const [ours = 0, theirs = 0] = measure([engine, native], body, rounds);
+    const { ours, theirs, ratio } = compare(engine, [body], rounds);
     // By themselves: the garbage of the one must not be collected in the time of the other.
-    const [jsonc, loss] = size > 100_000 ? [] : measure([jsoncParser, losslessJson], body, rounds);
+    const [jsonc, loss] =
+      size > 100_000 ? [] : measure([jsoncParser, losslessJson], [body], rounds).map(median);
     const slow = (value: number | undefined): string => (value === undefined ? '–' : value.toFixed(1));
     console.log(
-      `| ${label} (${body.length} bytes) | ${ours.toFixed(2)} | ${theirs.toFixed(2)} | ${(ours / theirs).toFixed(3)} | ${slow(jsonc)} | ${slow(loss)} |`,
+      `| ${label} (${body.length} bytes) | ${ours} | ${theirs} | ${ratio} | ${slow(jsonc)} | ${slow(loss)} |`,
+    );
+  }
+  console.log('\nengine: thousands of bodies, each of another shape, so that the rules are carried out on each');
+  console.log('| body | engine | parse, mutate, stringify | ratio |');
+  console.log('|---|---|---|---|');
+  for (const [label, size] of SIZES.slice(0, 2)) {
+    const bodies = otherShapes(v1Order(size));
+    const { ours, theirs, ratio } = compare(engine, bodies, rounds);
+    console.log(
+      `| ${label} and eight members (${bodies[0]?.length} bytes) | ${ours} | ${theirs} | ${ratio} |`,
     );
   }
 }
 
-function measure(contenders: readonly Contender[], body: Uint8Array, rounds: number): readonly number[] {
-  const times: number[][] = contenders.map(() => []);
-  for (const contender of contenders) run(contender, body, 30);
-  for (let round = 0; round < rounds; round += 1) {
-    for (const [k, contender] of contenders.entries()) times[k]?.push(run(contender, body, 6));
-  }
-  return times.map(median);
+/** Returns bodies like `body` with eight members more, which no two of them have alike. */
+function otherShapes(body: Uint8Array): readonly Uint8Array[] {
+  const text = Buffer.from(body).toString();
+  return Array.from({ length: 3 ** 8 }, (_, k) => {
+    const values = Array.from(k.toString(3).padStart(8, '0'), (digit) => ['[]', '{}', '10'][Number(digit)]);
+    const more = values.map((value, n) => `"m${n}":${value},`).join('');
+    return new Uint8Array(Buffer.from(text.replace('"issues"', `${more}"issues"`)));
+  });
 }
 
-/** Runs a contender for about `milliseconds`; returns microseconds a body. */
-function run(contender: Contender, body: Uint8Array, milliseconds: number): number {
-  const batch = Math.max(1, Math.floor(20_000 / body.length));
+/** Compares `engine` with parsing: microseconds a body, and the ratio, which is of rounds that followed each other. */
+function compare(
+  engine: Contender,
+  bodies: readonly Uint8Array[],
+  rounds: number,
+): { readonly ours: string; readonly theirs: string; readonly ratio: string } {
+  for (const body of bodies) check(engine(body), native(body));
+  const [ours = [], theirs = []] = measure([engine, native], bodies, rounds);
+  const ratios = ours.map((time, round) => time / (theirs[round] ?? Number.NaN));
+  return {
+    ours: median(ours).toFixed(2),
+    theirs: median(theirs).toFixed(2),
+    ratio: median(ratios).toFixed(3),
+  };
+}
+
+/** Returns the times of each contender, one a round. */
+function measure(
+  contenders: readonly Contender[],
+  bodies: readonly Uint8Array[],
+  rounds: number,
+): readonly (readonly number[])[] {
+  const times: number[][] = contenders.map(() => []);
+  for (const contender of contenders) run(contender, bodies, 30);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [k, contender] of contenders.entries()) times[k]?.push(run(contender, bodies, 6));
+  }
+  return times;
+}
+
+/** Runs a contender through all bodies, again and again for about `milliseconds`; returns microseconds a body. */
+function run(contender: Contender, bodies: readonly Uint8Array[], milliseconds: number): number {
+  const length = bodies.reduce((sum, body) => sum + body.length, 0);
+  const batch = Math.max(1, Math.floor(20_000 / length));
   const start = performance.now();
   let count = 0;
   let now = start;
   while (now - start < milliseconds) {
-    for (let k = 0; k < batch; k += 1) contender(body);
-    count += batch;
+    for (let k = 0; k < batch; k += 1) for (const body of bodies) contender(body);
+    count += batch * bodies.length;
     now = performance.now();
   }
   return ((now - start) * 1000) / count;
