@@ -19,7 +19,7 @@ const bodyLimit = 64 * 1024;
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const requestLine = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) (\/[\x21-\x7e]*) HTTP\/1\.1$/;
-const closing = /(?:^|[,\t ])close(?:$|[,\t ])/i;
+const closing = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 
 /**
  * Reads the request at the beginning of `bytes`; undefined when anything about it is unusual: a head that is not whole or larger
@@ -39,7 +39,7 @@ export function readUsualRequest(bytes: Buffer, headerBytes: number): UsualReque
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? '';
     const value = headers[at + 1] ?? '';
-    // Four names are looked for; most others can be told by their length.
+    // Five names are looked for; most others can be told by their length.
     switch (name.length) {
       case 6:
         if (name.toLowerCase() === 'expect') return undefined;
@@ -52,6 +52,10 @@ export function readUsualRequest(bytes: Buffer, headerBytes: number): UsualReque
         if (length !== undefined || !/^\d{1,5}$/.test(value)) return undefined;
         length = Number(value);
         if (length > bodyLimit) return undefined;
+        break;
+      case 16:
+        // Node takes it for Connection, which RFC 9112 (appendix C.2.2) does not.
+        if (name.toLowerCase() === 'proxy-connection') return undefined;
         break;
       case 17:
         if (name.toLowerCase() === 'transfer-encoding') return undefined;
