@@ -33,7 +33,7 @@ export class ConnectionFaults {
 
   /**
    * Starts an exchange when those before it on its connection are over: pipelined requests run in their order, since
-   * the second may build on what the first made (RFC 9112 §9.3.2). One that comes behind the last is cut.
+   * the second may build on what the first made (RFC 9112 §9.3.2). What comes behind the last is not heard.
    */
   enter(socket: Duplex, exchange: H1Exchange, outgoing: ServerResponse, start: () => void): void {
     const connection = this.of(socket);
@@ -43,7 +43,14 @@ export class ConnectionFaults {
     }
     connection.exchanges.add(exchange);
     connection.latest = exchange;
-    outgoing.on('close', () => this.leave(socket, connection, exchange));
+    outgoing.on('close', () => {
+      // Behind a head that was refused, nobody knows where the next one begins.
+      if (!outgoing.shouldKeepAlive) {
+        if (connection.waiting.length >= waitingLimit) socket.resume();
+        connection.waiting.length = 0;
+      }
+      this.leave(socket, connection, exchange);
+    });
     if (connection.exchanges.size === 1) {
       start();
       return;

@@ -227,6 +227,8 @@ export class GatewayServer implements ClientFront, ClientConnectionsOwner {
 
   private serve(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean): void {
     const exchange = new H1Exchange(incoming, outgoing, expectsContinue, this);
+    // Node drops what came in one piece with an offer that it ignores, and would read on in the middle of a later body.
+    if (incoming.headers.upgrade !== undefined && !exchange.hasBody) exchange.closeAfterwards();
     this.faults.enter(incoming.socket, exchange, outgoing, () => this.take(exchange));
   }
 

@@ -14,6 +14,10 @@ export interface H1ExchangeOptions {
 }
 
 const nothing = Buffer.alloc(0);
+/** Bytes that a client takes within its time at the least: as many as wait of an answer that streams. */
+const readSlowly = 64 * 1024;
+/** Milliseconds of the longest timer. */
+const longest = 2 ** 31 - 1;
 
 /** An exchange on Node's own HTTP/1.1 server: no web request or response is ever made for it. */
 export class H1Exchange implements Exchange, IncomingBodyOwner {
@@ -55,8 +59,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
     this.remote = incoming.socket.remoteAddress ?? '';
     this.secure = 'encrypted' in incoming.socket;
     const length = incoming.headers['content-length'];
-    this.hasBody =
-      incoming.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+    this.hasBody = incoming.headers['transfer-encoding'] !== undefined || Number(length ?? 0) > 0;
     this.body = new IncomingBody(
       incoming,
       length === undefined ? undefined : Number(length),
@@ -127,6 +130,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
     this.started = true;
     if (this.last === undefined) outgoing.end();
     else outgoing.end(this.last);
+    if (this.incoming.socket.writableLength > 0) this.watchReader();
     if (this.hasBody && !this.body.complete) this.body.discard(() => this.incoming.socket.destroy());
   }
 
@@ -205,10 +209,17 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
     return fields;
   }
 
+  /** Waits no longer than it may for a client that has stopped reading, with more time for more bytes. */
+  private watchReader(): void {
+    const { bodyTimeout } = this.options;
+    if (bodyTimeout === 0) return;
+    const parts = Math.ceil(this.incoming.socket.writableLength / readSlowly);
+    const time = Math.min(bodyTimeout * Math.max(1, parts), longest);
+    this.stalledReader ??= setTimeout(breakOff, time, this);
+  }
+
   private awaitDrain(): void {
-    if (this.options.bodyTimeout > 0) {
-      this.stalledReader ??= setTimeout(() => this.breakOff(), this.options.bodyTimeout);
-    }
+    this.watchReader();
     this.outgoing.once('drain', () => {
       clearTimeout(this.stalledReader);
       this.stalledReader = undefined;
@@ -229,6 +240,10 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
 
 function versionOf(version: string): Exchange['version'] {
   return version === '1.1' || version === '1.0' ? version : 'other';
+}
+
+function breakOff(exchange: H1Exchange): void {
+  exchange.breakOff();
 }
 
 function flushHead(exchange: H1Exchange): void {
