@@ -24,6 +24,8 @@ export interface ClientConnectionOwner {
 
 /** Bytes of further requests that are read while one is under way. */
 const readAhead = 16 * 1024;
+/** Requests that are answered at once before other connections have their turn. */
+const turn = 16;
 const nothing = Buffer.alloc(0);
 
 /**
@@ -41,7 +43,11 @@ export class ClientConnection implements ExchangeConnection {
   private exchange: SocketExchange | undefined = undefined;
   /** What came and is not read: the beginning of a request, or further ones. */
   private rest: Buffer | undefined = undefined;
+  /** The request that `rest` begins with, while some of its body is not there yet. */
+  private awaited: UsualRequest | undefined = undefined;
   private isReading = false;
+  /** True while further requests wait for others to have their turn of the event loop. */
+  private isResting = false;
   private isClosing = false;
 
   constructor(socket: Socket, owner: ClientConnectionOwner) {
@@ -73,7 +79,7 @@ export class ClientConnection implements ExchangeConnection {
 
   /** True while some of a request's body is not there yet. */
   get isAwaiting(): boolean {
-    return this.exchange === undefined && this.rest !== undefined && !this.socket.destroyed;
+    return this.awaited !== undefined && !this.socket.destroyed;
   }
 
   /** Gives the connection to Node's server. */
@@ -84,10 +90,11 @@ export class ClientConnection implements ExchangeConnection {
   /** The connection closes: nothing that comes is a request any more. */
   hearNoMore(): void {
     this.isClosing = true;
+    this.rest = undefined;
   }
 
   answered(isLast: boolean): void {
-    this.isClosing ||= isLast;
+    if (isLast) this.hearNoMore();
     // All of it is with the system already, unless the client reads slowly.
     if (this.socket.writableLength === 0) this.flushed();
     else this.socket.write(nothing, this.flushed);
@@ -100,58 +107,77 @@ export class ClientConnection implements ExchangeConnection {
     this.idleSince = performance.now();
     if (this.isClosing) {
       socket.end();
-      // What waits behind the last request is not heard.
-      this.rest = undefined;
       socket.resume();
       linger(socket);
     }
     exchange.flushed();
-    if (this.rest !== undefined && !this.isReading) this.readOn(this.rest);
+    if (!this.isReading) this.readOn();
   };
 
   private readonly read = (chunk: Buffer): void => {
     if (this.isClosing) return;
     const bytes = this.rest === undefined ? chunk : Buffer.concat([this.rest, chunk]);
-    if (this.exchange === undefined) {
-      this.readOn(bytes);
-      return;
-    }
     this.rest = bytes;
-    if (bytes.length > readAhead) this.socket.pause();
+    if (this.exchange === undefined && !this.isResting) this.readOn();
+    else if (bytes.length > readAhead) this.socket.pause();
   };
 
-  /** Begins the request that `bytes` begin with; goes on when it is answered at once. */
-  private readOn(bytes: Buffer): void {
-    this.isReading = true;
-    if (this.socket.isPaused()) this.socket.resume();
-    for (let next: Buffer | undefined = bytes; next !== undefined && !this.isClosing;) {
-      const request = readUsualRequest(next, this.owner.headerBytes);
-      if (request === undefined) {
-        this.release(next);
-        break;
-      }
-      if (request.end > next.length) {
-        this.rest = next;
-        this.owner.awaitRest(this);
-        break;
-      }
-      this.rest = request.end === next.length ? undefined : next.subarray(request.end);
-      this.begin(request, next.subarray(request.bodyAt, request.end));
-      next = this.exchange === undefined ? this.rest : undefined;
-    }
-    this.isReading = false;
+  /** Its turn has come again. */
+  goOn(): void {
+    this.isResting = false;
+    if (!this.socket.destroyed) this.readOn();
   }
 
-  private begin(request: UsualRequest, body: Buffer | undefined): void {
+  /** Begins what is there, one request behind the other, until one is not answered at once. */
+  private readOn(): void {
+    const { owner, socket } = this;
+    this.isReading = true;
+    for (let count = 1; this.rest !== undefined && this.exchange === undefined; count += 1) {
+      const { rest } = this;
+      const request = this.awaited ?? readUsualRequest(rest, owner.headerBytes);
+      if (request === undefined) {
+        this.release(rest);
+        return;
+      }
+      if (request.end > rest.length) {
+        if (this.awaited === undefined) owner.awaitRest(this);
+        this.awaited = request;
+        break;
+      }
+      this.awaited = undefined;
+      this.rest = request.end === rest.length ? undefined : rest.subarray(request.end);
+      this.begin(request, rest.subarray(request.bodyAt, request.end));
+      if (count === turn && this.rest !== undefined && this.exchange === undefined) {
+        this.isResting = true;
+        setImmediate(goOn, this);
+        break;
+      }
+    }
+    this.isReading = false;
+    // A client that sends on and on is not read faster than it is answered.
+    const isAhead = this.awaited === undefined && (this.rest?.length ?? 0) > readAhead;
+    if (socket.isPaused() && !isAhead) socket.resume();
+  }
+
+  private begin(request: UsualRequest, body: Buffer): void {
     this.isUsed = true;
     const exchange = new SocketExchange(this, request, body);
     this.exchange = exchange;
     this.owner.take(exchange);
   }
 
+  /** In the middle of a body the client went away: its request is in the log, as one that nobody waits for. */
+  private giveUp(): void {
+    const { awaited, rest } = this;
+    this.awaited = undefined;
+    this.rest = undefined;
+    if (awaited !== undefined && rest !== undefined) this.begin(awaited, rest.subarray(awaited.bodyAt));
+  }
+
   private release(bytes: Buffer): void {
     const { socket } = this;
     this.rest = undefined;
+    this.awaited = undefined;
     socket.off('data', this.read);
     socket.off('end', this.ended);
     socket.off('close', this.closed);
@@ -161,27 +187,26 @@ export class ClientConnection implements ExchangeConnection {
 
   /** The client closed its side: it went away, unless its answer is on the way already. */
   private readonly ended = (): void => {
-    const { exchange, rest, socket } = this;
-    if (exchange !== undefined) {
-      if (exchange.isAnswered) this.isClosing = true;
-      else socket.destroy();
-      return;
-    }
-    // In the middle of a body: the request is in the log, as one that nobody waits for.
-    const request = rest === undefined ? undefined : readUsualRequest(rest, this.owner.headerBytes);
-    if (request !== undefined) {
-      this.begin(request, undefined);
-      socket.destroy();
-      return;
-    }
-    socket.end();
+    const { socket } = this;
+    this.giveUp();
+    if (this.exchange === undefined) {
+      this.hearNoMore();
+      socket.end();
+    } else if (this.exchange.isAnswered) this.hearNoMore();
+    else socket.destroy();
   };
 
   private readonly closed = (): void => {
+    this.giveUp();
+    this.rest = undefined;
     this.exchange?.gone();
     this.exchange = undefined;
     this.owner.closed(this);
   };
+}
+
+function goOn(connection: ClientConnection): void {
+  connection.goOn();
 }
 
 /** What breaks is closed, and that is told. */

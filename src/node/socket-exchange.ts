@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Exchange, ExchangeOwner } from '../gateway/exchange.ts';
-import { writeFieldLines } from '../http/field-lines.ts';
+import { isFieldValue, writeFieldLines } from '../http/field-lines.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { onTheSocket } from './on-the-socket.ts';
 import type { UsualRequest } from './usual-request.ts';
@@ -34,9 +34,11 @@ export class SocketExchange implements Exchange {
   readonly secure = false;
   readonly hasBody: boolean;
   readonly answered = onTheSocket;
-  bytesIn = 0;
+  readonly bytesIn: number;
   private readonly connection: ExchangeConnection;
-  private readonly body: Buffer | undefined;
+  private readonly body: Buffer;
+  /** False when the client went away in the middle of the body. */
+  private readonly isWhole: boolean;
   private owner: ExchangeOwner | undefined = undefined;
   private isLast: boolean;
   private hasHead = false;
@@ -49,10 +51,11 @@ export class SocketExchange implements Exchange {
   private isWritten = false;
   private isOver = false;
   private isWaiting = false;
-  private stalledReader: NodeJS.Timeout | undefined = undefined;
+  /** Breaks off; there while the client is waited for. */
+  private stalled: (() => void) | undefined = undefined;
 
-  /** `body` is undefined when the client went away before it was whole. */
-  constructor(connection: ExchangeConnection, request: UsualRequest, body: Buffer | undefined) {
+  /** `body` is shorter than the request says when the client went away before it was whole. */
+  constructor(connection: ExchangeConnection, request: UsualRequest, body: Buffer) {
     this.connection = connection;
     this.method = request.method;
     this.target = request.target;
@@ -61,6 +64,8 @@ export class SocketExchange implements Exchange {
     this.remote = connection.remote;
     this.hasBody = request.end > request.bodyAt;
     this.body = body;
+    this.bytesIn = body.length;
+    this.isWhole = body.length === request.end - request.bodyAt;
   }
 
   attach(owner: ExchangeOwner): void {
@@ -69,21 +74,18 @@ export class SocketExchange implements Exchange {
 
   collect(): void {
     const { body, owner } = this;
-    if (body === undefined || owner === undefined) return;
-    this.bytesIn = body.length;
+    if (!this.isWhole || owner === undefined) return;
     if (owner.mayTake(body.length)) owner.collected(body);
   }
 
   open(): void {
     const { body, owner } = this;
-    if (body === undefined || owner === undefined) return;
-    this.bytesIn = body.length;
-    owner.opened(body.length === 0 ? null : body);
+    if (this.isWhole) owner?.opened(body.length === 0 ? null : body);
   }
 
   information(status: number, headers: HeaderList): void {
     const lines = writeFieldLines(headers);
-    if (this.hasHead || status === 101 || lines === undefined) return;
+    if (this.hasHead || this.isBroken || status === 101 || lines === undefined) return;
     this.connection.socket.write(`${statusLine(status, undefined)}${lines}\r\n`, 'latin1');
   }
 
@@ -92,8 +94,12 @@ export class SocketExchange implements Exchange {
     this.hasHead = true;
     this.isLast ||= this.connection.isEnding;
     const lines = writeFieldLines(this.framed(status, headers));
-    if (lines === undefined) throw new TypeError(`the head of the answer ${status} cannot be written`);
-    this.held = `${statusLine(status, reason)}${lines}${this.isLast ? 'Connection: close\r\n' : this.connection.keptLines}\r\n`;
+    if (lines === undefined || (reason !== undefined && !isFieldValue(reason))) {
+      throw new TypeError(`the head of the answer ${status} cannot be written`);
+    }
+    const kept = this.isLast ? 'Connection: close\r\n' : this.connection.keptLines;
+    const chunked = this.framing === 'chunks' ? 'Transfer-Encoding: chunked\r\n' : '';
+    this.held = `${statusLine(status, reason)}${lines}${kept}${chunked}\r\n`;
     // An event stream may stay silent for long after its head.
     process.nextTick(flushHeld, this);
   }
@@ -128,6 +134,7 @@ export class SocketExchange implements Exchange {
     this.held = '';
     this.heldPart = undefined;
     if (held !== '' || last !== '') this.write(held, heldPart, last);
+    if (this.connection.socket.writableLength > 0) this.watchReader();
     this.connection.answered(this.isLast);
   }
 
@@ -159,24 +166,20 @@ export class SocketExchange implements Exchange {
   /** The answer is with the system. */
   flushed(): void {
     if (this.isOver) return;
-    this.finish();
+    this.isOver = true;
+    this.leaveReader();
     this.owner?.flushed();
   }
 
   /** The connection is closed. */
   gone(): void {
     if (this.isOver) return;
-    this.finish();
+    this.isOver = true;
     this.owner?.gone();
   }
 
   private get isBroken(): boolean {
     return this.isOver || this.connection.socket.destroyed;
-  }
-
-  private finish(): void {
-    this.isOver = true;
-    clearTimeout(this.stalledReader);
   }
 
   /** The fields of the answer with this connection's framing (RFC 9112 §6). */
@@ -199,9 +202,7 @@ export class SocketExchange implements Exchange {
       if (name.length === 7 && name.toLowerCase() === 'trailer') trailer = value;
       else fields.push(name, value);
     }
-    if (this.framing !== 'chunks') return fields;
-    if (trailer !== undefined) fields.push('Trailer', trailer);
-    fields.push('Transfer-Encoding', 'chunked');
+    if (trailer !== undefined && this.framing === 'chunks') fields.push('Trailer', trailer);
     return fields;
   }
 
@@ -227,19 +228,34 @@ export class SocketExchange implements Exchange {
     return isRoom;
   }
 
-  /** Waits for a client that reads slowly, but not for ever. */
+  /** Waits for a client that reads slowly; false asks to hold back. */
   private written(isRoom: boolean): boolean {
-    const { socket, bodyTimeout } = this.connection;
-    if (isRoom || socket.destroyed) return true;
+    const { socket } = this.connection;
+    if (isRoom || socket.writableLength === 0 || socket.destroyed) return true;
     if (this.isWaiting) return false;
     this.isWaiting = true;
-    if (bodyTimeout > 0) this.stalledReader = setTimeout(() => this.breakOff(), bodyTimeout);
+    this.watchReader();
     socket.once('drain', () => {
       this.isWaiting = false;
-      clearTimeout(this.stalledReader);
-      if (!this.isOver) this.owner?.drained();
+      this.leaveReader();
+      if (!this.isOver && !this.isWritten) this.owner?.drained();
     });
     return false;
+  }
+
+  /** Waits no longer than it may for a client that has stopped reading. */
+  private watchReader(): void {
+    const { socket, bodyTimeout } = this.connection;
+    if (this.stalled !== undefined || bodyTimeout === 0) return;
+    this.stalled = () => this.breakOff();
+    // The socket's own time begins anew whenever the client takes some, however much there is still to write.
+    socket.setTimeout(bodyTimeout, this.stalled);
+  }
+
+  private leaveReader(): void {
+    if (this.stalled === undefined) return;
+    this.connection.socket.setTimeout(0, this.stalled);
+    this.stalled = undefined;
   }
 }
 

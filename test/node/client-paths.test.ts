@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { gatewayFor } from '../support/gateway.ts';
+import { rawClient } from '../support/raw-client.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+
+/**
+ * A plain connection is read by the gateway itself until something unusual comes, and by Node's server from there on. No client can
+ * tell which: each exchange is played on both, and bytes and entries are compared.
+ */
+const ways = { own: '', node: '\r\n' } as const;
+
+const get = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n';
+const json = 'POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n';
+const chunked = 'Transfer-Encoding: chunked\r\n\r\n';
+
+/** What differs from run to run. */
+function settled(text: string): string {
+  return text.replaceAll(/\r\nDate: [^\r]+/g, '\r\nDate: then');
+}
+
+/** What an entry says, but for times and names. */
+function said(line: string): Partial<Entry> {
+  const entry = JSON.parse(line) as Record<string, unknown>;
+  for (const name of ['time', 'totalMs', 'upstreamMs', 'rewriteMs', 'requestId', 'traceId', 'spanId']) {
+    delete entry[name];
+  }
+  return entry;
+}
+
+interface Played {
+  readonly text: string;
+  readonly closed: boolean;
+  readonly reset: boolean;
+  readonly entries: readonly Partial<Entry>[];
+  readonly received: string;
+}
+
+async function play(way: keyof typeof ways, request: string, answer: readonly string[]): Promise<Played> {
+  const v2 = await rawServer((socket) => {
+    void (async () => {
+      for (const part of answer) {
+        if (part === 'END') socket.end();
+        else if (part === 'RESET') socket.resetAndDestroy();
+        else socket.write(Buffer.from(part, 'latin1'));
+        if (answer.length > 1) await new Promise((resolve) => void setTimeout(resolve, 10));
+      }
+    })();
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write(ways[way] + request);
+  await gateway.entry();
+  for (let length = -1; length !== client.text().length;) {
+    ({ length } = client.text());
+    await client.end(25);
+  }
+  const { closed, reset } = await client.end(0);
+  client.socket.destroy();
+  expect(gateway.gateway.inFlight).toBe(0);
+  return {
+    text: settled(client.text()),
+    closed,
+    reset,
+    entries: gateway.lines.map(said),
+    received: v2.received.join('').replaceAll(/(host|traceparent|x-request-id): [^\r]+/g, '$1: some'),
+  };
+}
+
+const requests: readonly (readonly [what: string, request: string])[] = [
+  ['GET', `${get}\r\n`],
+  ['HEAD', `${get}\r\n`.replace('GET', 'HEAD')],
+  ['the last one, with another behind it', `${get}Connection: close\r\n\r\n${get}\r\n`],
+  ['a client that asks to be kept', `${get}Connection: keep-alive\r\n\r\n`],
+  [
+    'h2c',
+    `${get}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: A\r\nContent-Length: 1\r\n\r\nx`,
+  ],
+  ['an upgrade', `${get}Upgrade: websocket\r\nConnection: upgrade\r\n\r\n`],
+  ['a body to rewrite', `${json}Content-Length: 20\r\n\r\n{"data":{"name":"A"}}`.replace('20', '21')],
+  ['a body that is refused', `${json}Content-Length: 3\r\n\r\n{,}`],
+  ['a length of nothing', `${json}Content-Length: 0\r\n\r\n`],
+  ['no length', `${json}\r\n`],
+  ['a body that passes', `${get}Content-Length: 003\r\n\r\nabc`.replace('GET', 'PUT')],
+  ['another path, with a body', 'POST /other HTTP/1.1\r\nHost: g\r\nContent-Length: 3\r\n\r\nabc'],
+  ['another path, HEAD', 'HEAD /other HTTP/1.1\r\nHost: g\r\n\r\n'],
+  ['a path with dots', 'GET /api/v2/../v1/x HTTP/1.1\r\nHost: g\r\n\r\n'],
+  ['a fragment', 'GET /api/v2/#x HTTP/1.1\r\nHost: g\r\n\r\n'],
+  ['two slashes', 'GET //api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n'],
+  [
+    'no Host',
+    'POST /api/v2/x HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcGET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n',
+  ],
+  ['two hosts', `${get}Host: h\r\n\r\n`],
+  ['as many fields as there may be', `${get}${'x: 1\r\n'.repeat(99)}\r\n`],
+  ['one more', `${get}${'x: 1\r\n'.repeat(100)}\r\n`],
+  ['an alias', `${get}X_Api_Version: 1\r\n\r\n`],
+  ['several at once', `${get}\r\n${get}\r\n${'GET /other HTTP/1.1\r\nHost: g\r\n\r\n'.repeat(3)}`],
+];
+
+describe('requests', () => {
+  test.each(requests)('%s', async (_what, request) => {
+    const answer = [ok('{"data":{}}', 'Set-Cookie: a\r\nset-cookie: b\r\n')];
+    const own = await play('own', request, answer);
+    const node = await play('node', request, answer);
+    expect(own).toEqual(node);
+    expect(own.text).toMatch(/^HTTP\/1\.1 \d{3} /);
+  });
+});
+
+const answers: readonly (readonly [what: string, answer: readonly string[]])[] = [
+  ['nothing', ['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n']],
+  ['a length', ['HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc']],
+  ['no reason', ['HTTP/1.1 200\r\nContent-Length: 3\r\n\r\nabc']],
+  ['bytes beyond ASCII', ['HTTP/1.1 200 \xe9t\xe9\r\nX: \xff\r\nContent-Length: 3\r\n\r\nabc']],
+  [
+    'fields of the hop',
+    ['HTTP/1.1 299 Odd\r\nX:\r\nx: 1\r\nConnection: x, y\r\nY: 2\r\nContent-Length: 1\r\n\r\na'],
+  ],
+  ['parts', ['HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n', 'abc', 'def']],
+  ['a part with the head', ['HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc', 'def']],
+  ['chunks', [`HTTP/1.1 200 OK\r\n${chunked}3\r\nabc\r\n`, '2\r\nde\r\n', '0\r\n\r\n']],
+  ['no chunk', [`HTTP/1.1 200 OK\r\n${chunked}0\r\n\r\n`]],
+  [
+    'trailers',
+    [`HTTP/1.1 200 OK\r\nTrailer: x-sum\r\nX: y\r\n${chunked}3\r\nabc\r\n0\r\nx-sum: 7\r\nX-Sum: 8\r\n\r\n`],
+  ],
+  ['an answer until the connection closes', ['HTTP/1.1 200 OK\r\n\r\nabc', 'END']],
+  ['204', ['HTTP/1.1 204 No Content\r\n\r\n']],
+  ['304 with a length', ['HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nContent-Length: 9\r\n\r\n']],
+  ['304', ['HTTP/1.1 304 Not Modified\r\n\r\n']],
+  [
+    '103',
+    ['HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na'],
+  ],
+  [
+    '102, 100',
+    [
+      'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na',
+    ],
+  ],
+  ['429', ['HTTP/1.1 429 Slow\r\nRetry-After: 5\r\nContent-Length: 2\r\n\r\n{}']],
+  ['an answer that breaks', ['HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc', 'RESET']],
+  ['chunks that break', [`HTTP/1.1 200 OK\r\n${chunked}3\r\nabc\r\n`, 'RESET']],
+  ['a chunk that is none', [`HTTP/1.1 200 OK\r\n${chunked}3\r\nabc\r\n`, 'x\r\n']],
+  ['no answer', ['RESET']],
+  ['no HTTP', ['rubbish']],
+  ['NUL', ['HTTP/1.1 200 OK\r\nX: a\0\r\nContent-Length: 0\r\n\r\n']],
+  ['two lengths', ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na']],
+  ['a length and chunks', [`HTTP/1.1 200 OK\r\nContent-Length: 1\r\n${chunked}0\r\n\r\n`]],
+  ['a large answer', [`HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(300_000)}`]],
+  ['a large chunk', [`HTTP/1.1 200 OK\r\n${chunked}30000\r\n${'x'.repeat(0x30000)}\r\n0\r\n\r\n`]],
+];
+
+describe('answers', () => {
+  test.each(answers)('%s', async (_what, answer) => {
+    for (const method of ['GET', 'HEAD', 'POST']) {
+      const isEmpty = method === 'HEAD' || / (?:204|304)/.test(answer[0] ?? '');
+      if (isEmpty && method !== 'GET' && answer.length > 1) continue;
+      const request = `${method} /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n`;
+      const own = await play('own', request, answer);
+      const node = await play('node', request, answer);
+      expect({ ...own, text: unchunked(own.text) }).toEqual({ ...node, text: unchunked(node.text) });
+    }
+  });
+});
+
+/** Where chunks end is nobody's promise: they are put together. */
+function unchunked(text: string): string {
+  return text.replaceAll(/\r\n[0-9a-f]+\r\n(?=[^\r]+\r\n[0-9a-f]+\r\n)/g, '|');
+}
