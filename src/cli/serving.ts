@@ -13,7 +13,7 @@ import { ReferenceFault, type RunningReference, startReference } from '../node/r
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { RuleBooks } from '../node/rule-books.ts';
 import { type RunningGateway, startGateway } from '../node/start-gateway.ts';
-import { WorkerFault } from '../node/worker-pool.ts';
+import { WorkerFault, type WorkerPool } from '../node/worker-pool.ts';
 import { banner } from './banner.ts';
 import { packageVersion } from './package-version.ts';
 import { clientFiles, preflight } from './preflight.ts';
@@ -76,7 +76,7 @@ export async function startServing(
       version: packageVersion(),
       page: once(loadInspectorPage),
       also: traces === undefined ? undefined : (entry) => traces.observe(entry),
-      merge: (own) => mergedFigures(own, front?.figures ?? []),
+      merge: (own) => mergedFigures(own, front?.figures ?? [], front?.dropped ?? 0),
     });
     const front =
       worker === undefined
@@ -120,6 +120,7 @@ export async function startServing(
       path,
       rollout,
       traces,
+      front,
     });
     return { running, settings, ruleBooks, life, tell };
   } catch (error) {
@@ -178,6 +179,7 @@ interface Parts {
   readonly path: string;
   readonly rollout: OpenRollout;
   readonly traces: Traces | undefined;
+  readonly front: WorkerPool | undefined;
 }
 
 /** Milliseconds kept back from the drain time for writing the log's rest. */
@@ -194,6 +196,7 @@ function lifeOf({
   path,
   rollout,
   traces,
+  front,
 }: Parts): LifeCycle {
   return {
     watched: [path],
@@ -213,7 +216,8 @@ function lifeOf({
       await embedded?.close();
     },
     flush: async () => {
-      if (sink.dropped > 0) tell(`log: ${sink.dropped} lines were lost.`);
+      const dropped = sink.dropped + (front?.dropped ?? 0);
+      if (dropped > 0) tell(`log: ${dropped} lines were lost.`);
       await Promise.all([sink.flush(flushTime), people.flush(flushTime), traces?.close(flushTime)]);
     },
   };

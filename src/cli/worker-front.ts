@@ -62,7 +62,7 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
       'structure-rate': String(Math.ceil(settings.get(table.structureRate) / count)),
       'capture-body-limit': String(settings.get(table.captureBodyLimit)),
     },
-    write: (lines) => sink.write(lines),
+    write: (line) => sink.write(line),
     observe: ({ entry, material }) => observer.observe(entry, material),
     tell,
   });

@@ -20,7 +20,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   const structures = Number(flags['structure-rate'] ?? 0);
   const begun = { second: 0, count: 0 };
   const link = new WorkerLink({
-    send: (message, done) => process.send?.(message, done) ?? true,
+    send: say,
     bodyLimit: Number(flags['capture-body-limit'] ?? 0),
     wanted: () => {
       if (flags['capture'] === 'bodies') return 'bodies';
@@ -38,15 +38,16 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   }
   const { running, settings, life } = started;
   const figuresOfProcess = watchProcess();
-  const report = (): void => {
+  const report = (done?: () => void): void => {
     const { inFlight, budget, breaker } = running.gateway;
     const figures = {
       inFlight,
       bufferedBytes: budget.held,
       breaker: breaker.state,
       process: figuresOfProcess(),
+      dropped: link.dropped,
     };
-    say({ kind: 'figures', figures });
+    say({ kind: 'figures', figures }, done);
   };
   let stopping = false;
   const stop = async (): Promise<void> => {
@@ -55,6 +56,9 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), settings.get(table.drain)).unref();
     await life.stop();
     await link.flush(flushing);
+    await new Promise<void>((resolve) => {
+      report(resolve);
+    });
     process.exit(0);
   };
   process.on('message', (message) => {
@@ -64,7 +68,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   });
   // Without the first process nobody would ever end this one.
   process.on('disconnect', () => void stop());
-  setInterval(report, reporting).unref();
+  setInterval(() => report(), reporting).unref();
   report();
   say({ kind: 'listening', origin: running.origin });
 }

@@ -1,13 +1,18 @@
 import type { GatewayFigures, ProcessFigures } from '../rewrite-log/figure-families.ts';
 import type { WorkerFigures } from './worker-messages.ts';
 
-/** The figures of a gateway and of its workers as those of one. */
-export function mergedFigures(own: GatewayFigures, workers: readonly WorkerFigures[]): GatewayFigures {
+/** The figures of a gateway and of its workers as those of one; `dropped` lines were lost on their way from the workers. */
+export function mergedFigures(
+  own: GatewayFigures,
+  workers: readonly WorkerFigures[],
+  dropped: number,
+): GatewayFigures {
   if (workers.length === 0) return own;
   const breakers = [own.breaker, ...workers.map(({ breaker }) => breaker)];
   return {
     ...own,
     inFlight: own.inFlight + sum(workers.map(({ inFlight }) => inFlight)),
+    droppedLogLines: own.droppedLogLines + dropped,
     bufferedBytes: own.bufferedBytes + sum(workers.map(({ bufferedBytes }) => bufferedBytes)),
     breaker:
       breakers.find((state) => state === 'open') ?? breakers.find((state) => state === 'probing') ?? 'closed',

@@ -5,8 +5,8 @@ import type { FromWorker, Seen } from './worker-messages.ts';
 
 /** What a link needs of the process that it is in. */
 export interface WorkerLinkParts {
-  /** Sends over the channel, and calls back when it is written; false asks to send less. */
-  readonly send: (message: FromWorker, done: () => void) => boolean;
+  /** Sends over the channel, and calls back when it is written. */
+  readonly send: (message: FromWorker, done: () => void) => void;
   /** How much of an exchange is wanted beside its entry. */
   readonly wanted: () => Wanted;
   readonly bodyLimit: number;
@@ -16,6 +16,8 @@ export interface WorkerLinkParts {
 const gather = 20;
 /** Exchanges that are gathered at the most. */
 const batch = 500;
+/** Characters of lines that wait for the first process at the most. */
+const limit = 8 * 1024 * 1024;
 
 /** A worker's log and observer: both go to the first process, which alone writes the log and is asked by operators. */
 export class WorkerLink implements LogSink, Observer {
@@ -25,7 +27,10 @@ export class WorkerLink implements LogSink, Observer {
   private lines: string[] = [];
   private seen: Seen[] = [];
   private timer: NodeJS.Timeout | undefined = undefined;
-  private behind = false;
+  /** Characters of lines that are gathered. */
+  private gathered = 0;
+  /** Characters of lines that are sent, and not yet with the first process. */
+  private underWay = 0;
 
   constructor(parts: WorkerLinkParts) {
     this.parts = parts;
@@ -33,7 +38,12 @@ export class WorkerLink implements LogSink, Observer {
   }
 
   write(line: string): void {
+    if (this.isFull) {
+      this.dropped += 1;
+      return;
+    }
     this.lines.push(line);
+    this.gathered += line.length;
     this.schedule();
   }
 
@@ -42,6 +52,7 @@ export class WorkerLink implements LogSink, Observer {
   }
 
   observe(entry: Entry, material?: Material): void {
+    if (this.isFull) return;
     this.seen.push({ entry, material: material === undefined ? undefined : copied(material) });
     this.schedule();
   }
@@ -56,6 +67,11 @@ export class WorkerLink implements LogSink, Observer {
     });
   }
 
+  /** The first process does not keep up: what it is told would pile up here without end. */
+  private get isFull(): boolean {
+    return this.gathered + this.underWay > limit;
+  }
+
   private schedule(): void {
     if (this.seen.length >= batch || this.lines.length >= batch) this.send(noop);
     else this.timer ??= setTimeout(() => this.send(noop), gather);
@@ -64,17 +80,13 @@ export class WorkerLink implements LogSink, Observer {
   private send(done: () => void): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const { lines, seen } = this;
+    const { lines, seen, gathered } = this;
     this.lines = [];
     this.seen = [];
-    // The first process does not keep up: what it is told would pile up here without end.
-    if (this.behind && lines.length > 0) {
-      this.dropped += lines.length;
-      done();
-      return;
-    }
-    this.behind = !this.parts.send({ kind: 'seen', lines, seen }, () => {
-      this.behind = false;
+    this.gathered = 0;
+    this.underWay += gathered;
+    this.parts.send({ kind: 'seen', lines, seen }, () => {
+      this.underWay -= gathered;
       done();
     });
   }

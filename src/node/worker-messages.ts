@@ -23,6 +23,8 @@ export interface WorkerFigures {
   readonly bufferedBytes: number;
   readonly breaker: 'closed' | 'open' | 'probing';
   readonly process: ProcessFigures;
+  /** Lines of the log that the first process did not take in time, since the start. */
+  readonly dropped: number;
 }
 
 /** What a worker says to the first process. */

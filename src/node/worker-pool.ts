@@ -17,8 +17,8 @@ export interface WorkerPoolParts {
   readonly fork: () => ChildProcess;
   /** Settings that every worker is started with, as flags. */
   readonly flags: Readonly<Record<string, string>>;
-  /** Takes lines of the log, with their line feeds. */
-  readonly write: (lines: string) => void;
+  /** Takes a line of the log, with its line feed. */
+  readonly write: (line: string) => void;
   readonly observe: (seen: Seen) => void;
   /** Tells people. */
   readonly tell: (line: string) => void;
@@ -49,6 +49,8 @@ export class WorkerPool implements ClientFront {
   private readonly ends = new Map<number, number>();
   private address: ListenAddress = { host: '127.0.0.1', port: 0 };
   private stopping = false;
+  /** What workers that ended had lost. */
+  private lost = 0;
 
   constructor(parts: WorkerPoolParts) {
     this.parts = parts;
@@ -61,6 +63,11 @@ export class WorkerPool implements ClientFront {
   /** What the workers stand at, as far as they have said. */
   get figures(): readonly WorkerFigures[] {
     return [...this.workers.values()].flatMap(({ figures }) => (figures === undefined ? [] : [figures]));
+  }
+
+  /** Lines of the log that were lost on their way from the workers, since the start. */
+  get dropped(): number {
+    return this.figures.reduce((sum, { dropped }) => sum + dropped, this.lost);
   }
 
   /** The process ids of the workers. */
@@ -133,7 +140,7 @@ export class WorkerPool implements ClientFront {
         failed(new WorkerFault(message.faults.join('\n')));
         return;
       case 'seen':
-        if (message.lines.length > 0) this.parts.write(message.lines.join(''));
+        for (const line of message.lines) this.parts.write(line);
         for (const seen of message.seen) this.parts.observe(seen);
         return;
       case 'told':
@@ -147,6 +154,7 @@ export class WorkerPool implements ClientFront {
 
   private ended(worker: Worker, how: string): void {
     this.workers.delete(worker.number);
+    this.lost += worker.figures?.dropped ?? 0;
     // One that never listened is the start's business: its settings are the same each time.
     if (this.stopping || (!worker.up && !this.ends.has(worker.number))) return;
     const before = Date.now() - worker.since > settled ? 0 : (this.ends.get(worker.number) ?? 0);
