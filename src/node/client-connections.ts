@@ -23,7 +23,7 @@ export interface ClientConnectionsOwner {
 
 /** Milliseconds between two looks for connections that have been idle too long. */
 const checking = 250;
-/** Milliseconds for which the rest of a body is waited for before the request becomes one for Node's server. */
+/** Milliseconds for which the rest of a body is waited for at the least, before the request becomes one for Node's server. */
 const patience = 25;
 /** Milliseconds by which a kept connection outlives what its client was told: a request may be on its way by then. */
 const kindness = 1000;
@@ -36,7 +36,9 @@ export class ClientConnections implements ClientConnectionOwner {
   private readonly limits: ClientLimits;
   private readonly owner: ClientConnectionsOwner;
   private readonly all = new Set<ClientConnection>();
-  private readonly awaiting = new Set<ClientConnection>();
+  /** Connections on which the rest of a body is waited for, with the round of looks in which that began. */
+  private readonly awaiting = new Map<ClientConnection, number>();
+  private round = 0;
   private looking: NodeJS.Timeout | undefined = undefined;
   private patient: NodeJS.Timeout | undefined = undefined;
 
@@ -80,7 +82,7 @@ export class ClientConnections implements ClientConnectionOwner {
   }
 
   awaitRest(connection: ClientConnection): void {
-    this.awaiting.add(connection);
+    this.awaiting.set(connection, this.round);
     this.patient ??= setTimeout(lose, patience, this);
   }
 
@@ -88,11 +90,15 @@ export class ClientConnections implements ClientConnectionOwner {
     this.all.delete(connection);
   }
 
-  /** Gives to Node's server what is still not whole. */
+  /** Gives to Node's server what was not whole at the last look, and still is not. */
   losePatience(): void {
-    this.patient = undefined;
-    for (const connection of this.awaiting) if (connection.isAwaiting) connection.handOver();
-    this.awaiting.clear();
+    for (const [connection, round] of this.awaiting) {
+      if (connection.isAwaiting && round === this.round) continue;
+      this.awaiting.delete(connection);
+      if (connection.isAwaiting) connection.handOver();
+    }
+    this.round += 1;
+    this.patient = this.awaiting.size === 0 ? undefined : setTimeout(lose, patience, this);
   }
 
   /** Closes what has been idle too long. */
