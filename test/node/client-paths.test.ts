@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { gatewayFor } from '../support/gateway.ts';
-import { rawClient } from '../support/raw-client.ts';
+import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 
 /**
@@ -106,6 +106,23 @@ describe('requests', () => {
     expect(own).toEqual(node);
     expect(own.text).toMatch(/^HTTP\/1\.1 \d{3} /);
   });
+});
+
+test('the limit of a head is the same to the byte', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, { flags: { 'header-bytes': '2048' } });
+  // The gateway itself reads no more than that; Node counts neither the method nor what stands between the parts.
+  const sizes = [2000, 2044, 2045, 2047, 2048, 2049, 2064, 2065, 2066, 2068, 2069, 2070, 2100];
+  for (const size of sizes) {
+    const front = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\nX: ';
+    const field = `${front}${'x'.repeat(size - front.length)}\r\n\r\n`;
+    const target = `GET /api/v2/${'x'.repeat(size - 30)} HTTP/1.1\r\nHost: g\r\n\r\n`;
+    for (const request of [field, target]) {
+      const own = statusOf(await exchange(gateway.port, request));
+      expect(own).toBe(statusOf(await exchange(gateway.port, ways.node + request)));
+      expect(own).toBe(size < 2065 || (request === field && size < 2069) ? 200 : 431);
+    }
+  }
 });
 
 const answers: readonly (readonly [what: string, answer: readonly string[]])[] = [
