@@ -1,4 +1,4 @@
-import { Slab } from './slab.ts';
+import type { Slab } from './slab.ts';
 
 /** An edit against the original bytes: the bytes from `start` up to `end` give way to `insert`. */
 export interface Edit {
@@ -10,11 +10,14 @@ export interface Edit {
 /** Copies of up to this many bytes are cheaper by hand than through `TypedArray.set`, measured on Node 24. */
 const SHORT = 32;
 
-/** Returns `bytes` with `edits` carried out, in memory from `slab`; the edits are in order and do not overlap. */
-export function applyEdits(bytes: Uint8Array, edits: readonly Edit[], slab: Slab = new Slab()): Uint8Array {
+/**
+ * Returns `bytes` with `edits` carried out, in memory from `slab`, or of its own where it is kept for long; the edits are in
+ * order and do not overlap.
+ */
+export function applyEdits(bytes: Uint8Array, edits: readonly Edit[], slab?: Slab): Uint8Array {
   let length = bytes.length;
   for (const edit of edits) length += edit.insert.length - (edit.end - edit.start);
-  const out = slab.take(length);
+  const out = slab?.take(length) ?? new Uint8Array(length);
   let from = 0;
   let at = 0;
   for (const edit of edits) {
