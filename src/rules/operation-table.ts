@@ -31,7 +31,8 @@ export class OperationTable {
 }
 
 interface Branch {
-  readonly literals: Map<string, Branch>;
+  /** Absent below the last segment: most branches are such, and an empty map is large. */
+  literals: Map<string, Branch> | undefined;
   parameter: Branch | undefined;
   operation: Operation | undefined;
 }
@@ -39,11 +40,12 @@ interface Branch {
 const SLASH = 0x2f;
 
 function newBranch(): Branch {
-  return { literals: new Map(), parameter: undefined, operation: undefined };
+  return { literals: undefined, parameter: undefined, operation: undefined };
 }
 
 function grow(branch: Branch, segment: string | undefined): Branch {
   if (segment === undefined) return (branch.parameter ??= newBranch());
+  branch.literals ??= new Map();
   const next = branch.literals.get(segment) ?? newBranch();
   branch.literals.set(segment, next);
   return next;
@@ -56,7 +58,7 @@ function find(branch: Branch, path: string, at: number, end: number): Operation 
   const slash = path.indexOf('/', at + 1);
   const next = slash === -1 || slash > end ? end : slash;
   if (next === at + 1) return undefined;
-  const literal = branch.literals.get(path.slice(at + 1, next));
+  const literal = branch.literals?.get(path.slice(at + 1, next));
   const found = literal === undefined ? undefined : find(literal, path, next, end);
   if (found !== undefined || branch.parameter === undefined) return found;
   return find(branch.parameter, path, next, end);
