@@ -1,4 +1,5 @@
 import type { Tally } from '../rewrite-log/tally.ts';
+import { ChangeIndex } from '../rules/change-index.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
 import type { ChangeView, Hits, OperationView, RulesView } from './api.ts';
 import { requestRuleWords, responseRuleWords } from './rule-words.ts';
@@ -15,11 +16,10 @@ export interface RulesViewParts {
 
 /** Shows a rule book with what it did in this run. */
 export function rulesView({ ruleBook, since, text, tally }: RulesViewParts): RulesView {
+  const index = new ChangeIndex(ruleBook.changes);
   const named = ruleBook.operations.map(({ id, method, template, assumed }): OperationView => {
     const isRead = method === 'POST' || method === 'PATCH';
-    const changes = ruleBook.changes
-      .filter(({ on }) => (on === 'every' ? isRead : on.includes(id)))
-      .map((change) => change.id);
+    const changes = index.of(id, isRead).map((change) => change.id);
     return { id, method, template, assumed, changes, ...hits(tally.operations, id) };
   });
   const other: OperationView = {
@@ -27,7 +27,7 @@ export function rulesView({ ruleBook, since, text, tally }: RulesViewParts): Rul
     method: '*',
     template: '/*',
     assumed: false,
-    changes: ruleBook.changes.filter(({ on }) => on === 'every').map((change) => change.id),
+    changes: index.of(undefined, true).map((change) => change.id),
     ...hits(tally.operations, '(other)'),
   };
   return {

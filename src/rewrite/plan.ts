@@ -3,7 +3,8 @@ import { NameTable } from '../json/member-name.ts';
 import { Scanner } from '../json/scanner.ts';
 import { Slab } from '../json/slab.ts';
 import { OBJECT } from '../json/tape.ts';
-import type { Operation, Policies, RuleBook } from '../rules/rule-book.ts';
+import { ChangeIndex } from '../rules/change-index.ts';
+import type { Change, Operation, Policies, RuleBook } from '../rules/rule-book.ts';
 import type { RequestRule } from '../rules/rule.ts';
 import { Draft } from './draft.ts';
 import { compileNest, nest, type CompiledNest } from './nest.ts';
@@ -26,11 +27,19 @@ export interface Plans {
   of(operation: Operation | undefined): Plan;
 }
 
-/** Compiles the request rules of `book` into plans. */
+/** Compiles the request rules of `book` into plans, each when it is first asked for. */
 export function compilePlans(book: RuleBook): Plans {
-  const other = new Plan(book, undefined);
-  const plans = new Map(book.operations.map((operation) => [operation.id, new Plan(book, operation)]));
-  return { of: (operation) => (operation === undefined ? other : (plans.get(operation.id) ?? other)) };
+  const changes = new ChangeIndex(book.changes);
+  const plans = new Map<string | undefined, Plan>();
+  return {
+    of: (operation) => {
+      const known = plans.get(operation?.id);
+      if (known !== undefined) return known;
+      const plan = new Plan(book, changes.of(operation?.id, true));
+      plans.set(operation?.id, plan);
+      return plan;
+    },
+  };
 }
 
 /** What the rules do to every body of one shape. */
@@ -51,9 +60,10 @@ export class Plan {
   readonly #slab = new Slab();
   readonly #marks: Marks = { rounds: [], round: 0 };
 
-  constructor(book: RuleBook, operation: Operation | undefined) {
+  /** `changes` are those that concern the operation. */
+  constructor(book: RuleBook, changes: readonly Change[]) {
     this.#policies = book.policies;
-    this.#rules = this.#compile(book, operation);
+    this.#rules = this.#compile(book.policies, changes);
     const record = this.#rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + this.#unwraps();
     this.#scanner = new Scanner({
       depth: book.limits.depth,
@@ -135,12 +145,11 @@ export class Plan {
     return records;
   }
 
-  #compile(book: RuleBook, operation: Operation | undefined): readonly Compiled[] {
+  #compile(common: Policies, changes: readonly Change[]): readonly Compiled[] {
     const rules: Compiled[] = [];
     let code = 0;
-    for (const change of book.changes) {
-      if (change.on !== 'every' && (operation === undefined || !change.on.includes(operation.id))) continue;
-      const policies = { ...book.policies, ...change.policies };
+    for (const change of changes) {
+      const policies = { ...common, ...change.policies };
       for (const rule of change.request) {
         const compiled = compile(rule, { change: change.id, rule: rule.rule, code, policies }, this.#names);
         if (compiled === undefined) continue;

@@ -3,6 +3,7 @@ import { NameTable } from '../json/member-name.ts';
 import { Scanner } from '../json/scanner.ts';
 import { Slab } from '../json/slab.ts';
 import { OBJECT } from '../json/tape.ts';
+import { ChangeIndex } from '../rules/change-index.ts';
 import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
 import type { RequestRule, ResponseRule } from '../rules/rule.ts';
 import { alias, compileAlias, type CompiledAlias } from './alias.ts';
@@ -22,19 +23,24 @@ export interface ResponsePlans {
   of(operation: Operation | undefined, method: string): ResponsePlan;
 }
 
-/** Compiles the response rules of `book`. A change `on: every` is for the answers to any POST or PATCH. */
+/**
+ * Compiles the response rules of `book`, each plan when it is first asked for. A change `on: every` is for the answers to any
+ * POST or PATCH.
+ */
 export function compileResponsePlans(book: RuleBook): ResponsePlans {
-  const other = new ResponsePlan(book, undefined, true);
-  const none = new ResponsePlan(book, undefined, false);
-  const plans = new Map(
-    book.operations.map((operation) => [
-      operation.id,
-      new ResponsePlan(book, operation, isWriting(operation.method)),
-    ]),
-  );
+  const changes = new ChangeIndex(book.changes);
+  const other = new ResponsePlan(book, changes.of(undefined, true));
+  const none = new ResponsePlan(book, []);
+  const plans = new Map<string, ResponsePlan>();
   return {
-    of: (operation, method) =>
-      (operation === undefined ? undefined : plans.get(operation.id)) ?? (isWriting(method) ? other : none),
+    of: (operation, method) => {
+      if (operation === undefined) return isWriting(method) ? other : none;
+      const known = plans.get(operation.id);
+      if (known !== undefined) return known;
+      const plan = new ResponsePlan(book, changes.of(operation.id, isWriting(operation.method)));
+      plans.set(operation.id, plan);
+      return plan;
+    },
   };
 }
 
@@ -46,11 +52,8 @@ export class ResponsePlan {
   readonly #keys: KeyCache = [];
   readonly #slab = new Slab();
 
-  /** `isEvery` tells whether changes `on: every` concern the operation. */
-  constructor(book: RuleBook, operation: Operation | undefined, isEvery: boolean) {
-    const changes = book.changes.filter(({ on }) =>
-      on === 'every' ? isEvery : operation !== undefined && on.includes(operation.id),
-    );
+  /** `changes` are those that concern answers to the operation. */
+  constructor(book: RuleBook, changes: readonly Change[]) {
     this.#rules = this.#compile(changes);
     // What a flatten lifts was one level deeper before.
     const lifted = this.#rules.filter((rule) => rule.rule === 'flatten').length;
