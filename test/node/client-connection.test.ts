@@ -6,7 +6,7 @@ import type { Exchange, ExchangeOwner } from '../../src/gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from '../../src/node/client-connection.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
-import { rawClient, statusOf } from '../support/raw-client.ts';
+import { type RawClient, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
 
@@ -578,20 +578,45 @@ describe('times', () => {
     client.socket.destroy();
   });
 
+  test.each(ways)('a kept connection closes after its idle time: %s', async (_who, front) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'idle-timeout': '300' } });
+    const client = rawClient(gateway.port);
+    client.write(front + get);
+    await client.until(whole(1));
+    expect(await client.end(4000)).toMatchObject({ closed: true, reset: false });
+    client.socket.destroy();
+  });
+
+  test('a head that does not end, on a connection that was kept, gets a 408', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'client-headers-timeout': '300' } });
+    const client = rawClient(gateway.port);
+    client.write(get);
+    await client.until(whole(1));
+    client.write(get.slice(0, -2));
+    const { text, closed } = await client.end();
+    expect(text).toMatch(/^HTTP\/1\.1 200 [^]*HTTP\/1\.1 408 /);
+    expect(closed).toBe(true);
+    expect(gateway.entries().map(({ status }) => status)).toEqual([200, 408]);
+  });
+
   test('a connection that is idle closes when the gateway stops, and one that works when it is done', async () => {
     const answer: (() => void)[] = [];
     const v2 = await rawServer((socket, _request, number) => {
-      if (number < 2) socket.write(ok());
+      if (number <= 2) socket.write(ok());
       else answer.push(() => socket.write(ok()));
     });
     const gateway = await gatewayFor(v2.origin);
-    const [silent, idle, busy] = [rawClient(gateway.port), rawClient(gateway.port), rawClient(gateway.port)];
+    const clients = Array.from({ length: 4 }, () => rawClient(gateway.port));
+    const [silent, idle, given, busy] = clients as [RawClient, RawClient, RawClient, RawClient];
     idle.write(get);
-    await idle.until(whole(1));
+    given.write(`\r\n${get}`);
+    await Promise.all([idle.until(whole(1)), given.until(whole(1))]);
     busy.write(get);
     await until(() => answer.length === 1);
     const stopped = gateway.stop();
-    expect([(await idle.end()).closed, (await silent.end()).closed]).toEqual([true, true]);
+    for (const client of [silent, idle, given]) expect((await client.end()).closed).toBe(true);
     expect(busy.text()).toBe('');
     answer[0]?.();
     const { text, closed } = await busy.end();
