@@ -23,7 +23,8 @@ export type AnswerFault =
   | 'not HTTP'
   | 'upgrade'
   | 'framing'
-  | 'chunk';
+  | 'chunk'
+  | 'unasked';
 
 type State =
   | 'idle'
@@ -134,7 +135,7 @@ export class AnswerReader {
     this.trailerList = noHeaders;
     this.room = nothing;
     this.events.complete(trailers, isLast ? this.keptFor : 0);
-    return isLast ? undefined : 'framing';
+    return isLast || this.keptFor <= 0 ? undefined : 'unasked';
   }
 
   /** Reads one part from `at` on: returns where the next begins, or -1 when there is not enough of it. */
@@ -143,7 +144,7 @@ export class AnswerReader {
       case 'idle':
       case 'whole':
         // Bytes that nobody asked for must not be taken for the answer to the next request.
-        return 'framing';
+        return 'unasked';
       case 'head':
         return this.head(bytes, at);
       case 'length':

@@ -36,11 +36,14 @@ class SocketPool implements ConnectionOwner {
   private readonly destination: Destination;
   private readonly all = new Set<UpstreamConnection>();
   private readonly idle: UpstreamConnection[] = [];
-  /** Connections whose answer came in this turn of the event loop, and in the one before. */
-  private resting: UpstreamConnection[] = [];
-  private rested: UpstreamConnection[] = [];
+  /** Connections whose answer came in this turn of the event loop. */
+  private readonly resting: UpstreamConnection[] = [];
   /** In order of time, since all may wait equally long. */
   private readonly waiting: SocketCall[] = [];
+  /** True when calls are served at the end of this turn. */
+  private isStirred = false;
+  /** Until then every request has a connection to itself. */
+  private distrustedUntil = 0;
   /** What all connections read into, one after the other. */
   private readonly buffer = Buffer.allocUnsafeSlow(64 * 1024);
   private timer: NodeJS.Timeout | undefined = undefined;
@@ -68,29 +71,49 @@ class SocketPool implements ConnectionOwner {
       return call;
     }
     call.write(head, body);
-    const connection = this.take();
-    if (connection !== undefined) this.assign(connection, call);
-    else if (this.mustWait()) this.waiting.push(call);
-    else this.open(call);
+    this.waiting.push(call);
+    this.stir();
     return call;
   }
 
   freed(connection: UpstreamConnection): void {
-    const isFirst = this.resting.length + this.rested.length === 0;
+    if (this.now < this.distrustedUntil) {
+      connection.destroy();
+      return;
+    }
     this.resting.push(connection);
-    if (isFirst) setImmediate(rest, this);
+    this.stir();
+  }
+
+  distrusted(): void {
+    this.distrustedUntil = performance.now() + distrust;
+    for (const connection of this.resting) connection.destroy();
+    for (const connection of this.idle) connection.destroy();
   }
 
   /**
-   * Lends connections again after a whole turn of the event loop. By then a server that closes behind its answer without saying
-   * so has been heard, and bytes behind an answer were read by nobody's request.
+   * Gives calls their connections, once all sockets were read that had something to read. A connection is lent a turn after its
+   * answer at the soonest, and never in the turn in which V2 wrote what nobody asked for, or closed without saying so: what
+   * stands behind an answer would be the answer to somebody else, and a POST to a connection that is closed a 502.
    */
-  rest(): void {
-    const { rested } = this;
-    this.rested = this.resting;
-    this.resting = [];
-    if (this.rested.length > 0) setImmediate(rest, this);
-    for (const connection of rested) this.lend(connection);
+  serve(): void {
+    this.isStirred = false;
+    const { waiting, idle, resting } = this;
+    if (waiting.length > 0) this.now = performance.now();
+    for (let call = waiting[0]; call !== undefined; call = waiting[0]) {
+      const connection = this.take();
+      if (connection === undefined) break;
+      waiting.shift();
+      call.connection = connection;
+      connection.send(call);
+      if (call.isPaused) connection.pause();
+    }
+    for (const connection of resting) idle.push(connection);
+    resting.length = 0;
+    if (waiting.length === 0) return;
+    // Connecting takes longer than the turn for which the others wait.
+    for (const call of waiting.splice(idle.length, this.options.connections - this.all.size)) this.open(call);
+    if (idle.length > 0) this.stir();
   }
 
   closed(connection: UpstreamConnection): void {
@@ -101,8 +124,7 @@ class SocketPool implements ConnectionOwner {
       if (this.all.size === 0) this.emptied.resolve();
       return;
     }
-    const next = this.waiting.shift();
-    if (next !== undefined) this.open(next);
+    if (this.waiting.length > 0) this.stir();
   }
 
   /** A call that waits for a connection waits no longer. */
@@ -131,30 +153,16 @@ class SocketPool implements ConnectionOwner {
     return undefined;
   }
 
-  /** True when all connections are in use, or one will be free in a turn: connecting would take longer. */
-  private mustWait(): boolean {
-    const coming = this.resting.length + this.rested.length;
-    return this.waiting.length < coming || this.all.size >= this.options.connections;
-  }
-
-  private lend(connection: UpstreamConnection): void {
-    if (!connection.isFree(this.now)) {
-      connection.destroy();
-      return;
-    }
-    const next = this.waiting.shift();
-    if (next === undefined) this.idle.push(connection);
-    else this.assign(connection, next);
-  }
-
-  private assign(connection: UpstreamConnection, call: SocketCall): void {
-    call.connection = connection;
-    connection.send(call);
+  private stir(): void {
+    if (this.isStirred) return;
+    this.isStirred = true;
+    setImmediate(serve, this);
   }
 
   private open(call: SocketCall): void {
     const connection = new UpstreamConnection(this, this.destination, this.buffer, call);
     call.connection = connection;
+    if (call.isPaused) connection.pause();
     this.all.add(connection);
     this.wake();
   }
@@ -173,7 +181,7 @@ class SocketPool implements ConnectionOwner {
     const now = performance.now();
     this.now = now;
     for (const connection of this.all) connection.check(now);
-    for (let [call] = this.waiting; call !== undefined && call.due <= now; [call] = this.waiting) {
+    for (let call = this.waiting[0]; call !== undefined && call.due <= now; call = this.waiting[0]) {
       this.waiting.shift();
       call.receiver.fail({ kind: 'timeout', sent: false, cause: 'no connection free' });
     }
@@ -190,6 +198,8 @@ class SocketCall implements UpstreamCall, PendingRequest {
   bytes: Buffer = nothing;
   body: Uint8Array | undefined = undefined;
   connection: UpstreamConnection | undefined = undefined;
+  /** True when the answer is held back, also before there is a connection. */
+  isPaused = false;
   private readonly pool: SocketPool;
 
   constructor(pool: SocketPool, method: string, receiver: UpstreamReceiver, due: number) {
@@ -209,10 +219,12 @@ class SocketCall implements UpstreamCall, PendingRequest {
   }
 
   pause(): void {
+    this.isPaused = true;
     if (this.connection?.has(this) === true) this.connection.pause();
   }
 
   resume(): void {
+    this.isPaused = false;
     if (this.connection?.has(this) === true) this.connection.resume();
   }
 
@@ -223,6 +235,11 @@ class SocketCall implements UpstreamCall, PendingRequest {
 }
 
 const nothing = Buffer.alloc(0);
+/**
+ * Milliseconds for which no connection is used twice once V2 wrote what nobody asked for: had it come a moment later, it would have
+ * been the answer to somebody else's request, which nothing in HTTP/1.1 can tell from the right one.
+ */
+const distrust = 60_000;
 /** Bytes of a body that is copied behind its head. */
 const smallBody = 16 * 1024;
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -245,8 +262,8 @@ function expectsBody(method: string): boolean {
   return method === 'POST' || method === 'PUT' || method === 'PATCH';
 }
 
-function rest(pool: SocketPool): void {
-  pool.rest();
+function serve(pool: SocketPool): void {
+  pool.serve();
 }
 
 function look(pool: SocketPool): void {

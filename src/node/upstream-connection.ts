@@ -23,6 +23,8 @@ export interface ConnectionOwner {
   readonly now: number;
   /** The answer is whole, and the connection can take another request, if the server keeps to what it said. */
   freed(connection: UpstreamConnection): void;
+  /** The server wrote what it was not asked for. */
+  distrusted(): void;
   /** The socket is gone, whatever the reason. */
   closed(connection: UpstreamConnection): void;
 }
@@ -238,6 +240,7 @@ export class UpstreamConnection implements AnswerEvents {
   private read(chunk: Buffer): void {
     const fault = this.reader.read(chunk);
     if (fault === undefined) return;
+    if (fault === 'unasked') this.owner.distrusted();
     this.fail({ kind: fault === 'upgrade' ? 'closed' : 'invalid', sent: true, cause: fault });
   }
 

@@ -95,7 +95,7 @@ test('what stands behind an answer is not the answer to a request that is sent w
   reader.expect('GET');
   const one = 'HTTP/1.1 201 One\r\nContent-Length: 1\r\n\r\na';
   const two = 'HTTP/1.1 202 Poison\r\nContent-Length: 0\r\n\r\n';
-  expect(reader.read(Buffer.from(one + two))).toBe('framing');
+  expect(reader.read(Buffer.from(one + two))).toBe('unasked');
   expect(statuses).toEqual([201]);
   expect(keptFor).toEqual([0]);
 });
@@ -148,7 +148,7 @@ test.each([
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n', 'chunk'],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n', 'chunk'],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\n a\r\n', 'chunk'],
-  ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab', 'framing'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab', 'unasked'],
   [`HTTP/1.1 200 OK\r\nX: ${'y'.repeat(1000)}\r\n\r\n`, 'head too large'],
   [`HTTP/1.1 200 OK\r\n${'x: 1\r\n'.repeat(11)}\r\n`, 'too many header fields'],
   ['HTTP/1.1 101 Switching Protocols\r\n\r\n', 'upgrade'],

@@ -47,6 +47,15 @@ describe('what V2 writes without being asked is nobody’s answer', () => {
     expect(v2.sockets).toHaveLength(3);
   });
 
+  test('and from then on no connection is used twice, for the next one may be taken for an answer', async () => {
+    const v2 = await rawServer((socket, _request, number) =>
+      socket.write(number === 3 ? ok() + poison : ok()),
+    );
+    const upstream = upstreamTo(v2.origin);
+    for (let count = 0; count < 6; count += 1) await new Call(upstream).over;
+    expect(v2.received.map((text) => text.match(/GET/g)?.length)).toEqual([3, 1, 1, 1]);
+  });
+
   test('the body of an answer to HEAD', async () => {
     const v2 = await rawServer((socket) => socket.write(ok(poison)));
     const upstream = upstreamTo(v2.origin, { connections: 1 });
@@ -172,6 +181,7 @@ describe('connections are counted', () => {
       },
     });
     const [first, second, third] = [new Call(upstream), new Call(upstream), new Call(upstream)];
+    await until(() => answers.length === 1);
     first.abort();
     second.abort();
     await until(() => answers.length === 2);

@@ -16,6 +16,8 @@ export interface PlayingV2 {
   readonly open: ReadonlySet<Socket>;
 }
 
+/** Answers, and then once more: no connection to such a V2 is used twice from then on. */
+export const chattyPlay = 'says too much';
 /** Plays that answer as HTTP/1.1 has it. */
 export const soundPlays = [
   'answers',
@@ -28,7 +30,6 @@ export const soundPlays = [
   'ends by closing',
   'closes behind',
   'answers early',
-  'says too much',
 ] as const;
 /** Plays that end, but never with a whole answer. */
 export const brokenPlays = [
@@ -96,7 +97,7 @@ export async function playingV2(): Promise<PlayingV2> {
           // A side that is closed answers no more.
           if (socket.writable) {
             plays[name](socket, id);
-            if (soundPlays.some((sound) => sound === name)) answered.add(id);
+            if (!brokenPlays.some((broken) => broken === name)) answered.add(id);
           }
         }
         if (!isWhole) return;
