@@ -130,7 +130,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
     this.started = true;
     if (this.last === undefined) outgoing.end();
     else outgoing.end(this.last);
-    if (this.incoming.socket.writableLength > 0) this.watchReader();
+    if (outgoing.writableLength > 0) this.watchReader();
     if (this.hasBody && !this.body.complete) this.body.discard(() => this.incoming.socket.destroy());
   }
 
@@ -213,7 +213,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
   private watchReader(): void {
     const { bodyTimeout } = this.options;
     if (bodyTimeout === 0) return;
-    const parts = Math.ceil(this.incoming.socket.writableLength / readSlowly);
+    const parts = Math.ceil(this.outgoing.writableLength / readSlowly);
     const time = Math.min(bodyTimeout * Math.max(1, parts), longest);
     this.stalledReader ??= setTimeout(breakOff, time, this);
   }
