@@ -1,4 +1,4 @@
-import { endToEnd } from '../http/hop-by-hop.ts';
+import { endToEnd, trailersOf } from '../http/hop-by-hop.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
 import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
@@ -214,7 +214,7 @@ export class Crossing implements ExchangeOwner, UpstreamReceiver {
   }
 
   end(trailers: HeaderList): void {
-    this.arrival.exchange.end(trailers);
+    this.arrival.exchange.end(trailersOf(trailers));
   }
 
   fail(fault: UpstreamFault): void {

@@ -52,6 +52,16 @@ export function endToEnd(headers: HeaderList, trailers: boolean): string[] {
   return named === undefined ? kept : withoutFields(kept, nominated(named));
 }
 
+/**
+ * The trailers of an answer that cross to the client: without hop-by-hop fields, and without those that say where a message
+ * ends or goes, which no trailer may (RFC 9110 §6.5.1).
+ */
+export function trailersOf(trailers: HeaderList): HeaderList {
+  return trailers.length === 0 ? trailers : withoutFields(endToEnd(trailers, false), notAsTrailer);
+}
+
+const notAsTrailer: ReadonlySet<string> = new Set(['content-length', 'host']);
+
 const protectedNames: ReadonlySet<string> = new Set([
   'authorization',
   'host',

@@ -234,6 +234,19 @@ test('1xx of V2 cross as they come, and trailers too', async () => {
   expect(text).toMatch(/\r\n0\r\nx-sum: 7\r\n\r\n$/);
 });
 
+test('a trailer that speaks of framing stops here', async () => {
+  const v2 = await rawServer((socket) => {
+    socket.write(
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nContent-Length: 9\r\nx-sum: 7\r\nTransfer-Encoding: gzip\r\nConnection: close\r\n\r\n',
+    );
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+  const { text } = await client.until(/\r\n0\r\n[^]*\r\n\r\n$/);
+  expect(text).toMatch(/\r\n0\r\nx-sum: 7\r\n\r\n$/);
+});
+
 test('rubbish in the rest of a body that was answered already gets no second answer', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
