@@ -12,6 +12,7 @@ export interface NodeUpstream extends Upstream {
 export interface UpstreamOptions {
   /** Scheme, host and port: the only host that is ever contacted. */
   readonly origin: string;
+  /** At most so many at once, whatever is on them; a request for which there is none waits. */
   readonly connections: number;
   readonly connectTimeout: number;
   /** Until the first byte of the answer, the wait for a connection included. */

@@ -1,7 +1,8 @@
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../gateway/upstream.ts';
 import { writeFieldLines } from '../http/field-lines.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
-import { createUndiciUpstream } from './undici-upstream.ts';
+import { StreamCall } from './stream-call.ts';
+import { UndiciUpstream } from './undici-upstream.ts';
 import {
   type ConnectionOwner,
   Destination,
@@ -11,24 +12,17 @@ import {
 
 /**
  * An upstream on sockets of its own, for requests whose body is there: a request is one write, and timers are one look at all
- * connections now and then. It costs a third of a client for everything. A body that comes in parts is left to undici.
+ * connections now and then. It costs a third of a client for everything. A body that comes in parts is left to undici, on a
+ * connection of its own: both draw on the one budget of `connections`, and wait in one queue.
  */
 export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
-  const streams = createUndiciUpstream(options);
-  const pool = new SocketPool(options);
-  return {
-    send(request, receiver) {
-      const { body } = request;
-      if (body !== null && !(body instanceof Uint8Array)) return streams.send(request, receiver);
-      return pool.send(request, body, receiver);
-    },
-    async close() {
-      await Promise.all([pool.close(), streams.close()]);
-    },
-  };
+  return new SocketPool(options);
 }
 
-class SocketPool implements ConnectionOwner {
+/** What waits for a connection. */
+type WaitingCall = SocketCall | StreamCall;
+
+class SocketPool implements ConnectionOwner, NodeUpstream {
   /** When somebody last looked. */
   now = 0;
   private readonly options: UpstreamOptions;
@@ -39,7 +33,11 @@ class SocketPool implements ConnectionOwner {
   /** Connections whose answer came in this turn of the event loop. */
   private readonly resting: UpstreamConnection[] = [];
   /** In order of time, since all may wait equally long. */
-  private readonly waiting: SocketCall[] = [];
+  private readonly waiting: WaitingCall[] = [];
+  /** Connections of bodies that come in parts. */
+  private readonly streams: UndiciUpstream;
+  /** Idle connections that were closed for such bodies, and are not gone yet. */
+  private readonly leaving = new Set<UpstreamConnection>();
   /** True when calls are served at the end of this turn. */
   private isStirred = false;
   /** Until then every request has a connection to itself. */
@@ -54,26 +52,24 @@ class SocketPool implements ConnectionOwner {
     this.options = options;
     this.host = new URL(options.origin).host;
     this.destination = new Destination(options);
+    this.streams = new UndiciUpstream(options, this.destination, () => this.roomMade());
   }
 
-  send(request: UpstreamRequest, body: Uint8Array | null, receiver: UpstreamReceiver): UpstreamCall {
+  send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
     this.now = performance.now();
     const { headersTimeout } = this.options;
     const due = headersTimeout > 0 ? this.now + headersTimeout : Number.POSITIVE_INFINITY;
+    const { body } = request;
+    if (body !== null && !(body instanceof Uint8Array))
+      return this.enqueue(new StreamCall(this, request, receiver, due));
     const call = new SocketCall(this, request.method, receiver, due);
     const head = headOf(request, this.host, body);
     if (head === undefined) {
       receiver.fail({ kind: 'rejected', sent: false, cause: 'not a request' });
       return call;
     }
-    if (this.isClosed) {
-      receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
-      return call;
-    }
     call.write(head, body);
-    this.waiting.push(call);
-    this.stir();
-    return call;
+    return this.enqueue(call);
   }
 
   freed(connection: UpstreamConnection): void {
@@ -101,6 +97,12 @@ class SocketPool implements ConnectionOwner {
     const { waiting, idle, resting } = this;
     if (waiting.length > 0) this.now = performance.now();
     for (let call = waiting[0]; call !== undefined; call = waiting[0]) {
+      if (call instanceof StreamCall) {
+        if (!this.hasRoom()) break;
+        waiting.shift();
+        this.open(call);
+        continue;
+      }
       const connection = this.take();
       if (connection === undefined) break;
       waiting.shift();
@@ -111,37 +113,82 @@ class SocketPool implements ConnectionOwner {
     for (const connection of resting) idle.push(connection);
     resting.length = 0;
     if (waiting.length === 0) return;
-    // Connecting takes longer than the turn for which the others wait.
-    for (const call of waiting.splice(idle.length, this.options.connections - this.all.size)) this.open(call);
-    if (idle.length > 0) this.stir();
+    this.openSome();
+    this.closeSome();
+    if (idle.length > 0 && waiting.length > 0) this.stir();
   }
 
   closed(connection: UpstreamConnection): void {
     this.all.delete(connection);
+    this.leaving.delete(connection);
     const at = this.idle.indexOf(connection);
     if (at >= 0) this.idle.splice(at, 1);
-    if (this.isClosed) {
-      if (this.all.size === 0) this.emptied.resolve();
-      return;
-    }
-    if (this.waiting.length > 0) this.stir();
+    if (this.isClosed && this.all.size === 0) this.emptied.resolve();
+    this.roomMade();
   }
 
   /** A call that waits for a connection waits no longer. */
-  leave(call: SocketCall): void {
+  leave(call: WaitingCall): void {
     const at = this.waiting.indexOf(call);
     if (at >= 0) this.waiting.splice(at, 1);
   }
 
   /** Resolves when the last socket is gone, and every request was told of it. */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.timer);
     for (let call = this.waiting.shift(); call !== undefined; call = this.waiting.shift())
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
     for (const connection of this.all) connection.close();
     if (this.all.size === 0) this.emptied.resolve();
-    return this.emptied.promise;
+    await Promise.all([this.emptied.promise, this.streams.close()]);
+  }
+
+  private enqueue(call: WaitingCall): UpstreamCall {
+    if (this.isClosed) {
+      call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
+      return call;
+    }
+    this.waiting.push(call);
+    this.stir();
+    return call;
+  }
+
+  private hasRoom(): boolean {
+    return this.all.size + this.streams.connections < this.options.connections;
+  }
+
+  private roomMade(): void {
+    if (this.waiting.length > 0) this.stir();
+  }
+
+  /** Opens connections while there is room, but for those who are served by what is idle: connecting takes longer than their turn. */
+  private openSome(): void {
+    const { waiting } = this;
+    let served = this.idle.length;
+    for (let at = 0; at < waiting.length && this.hasRoom();) {
+      const call = waiting[at];
+      if (call instanceof SocketCall && served > 0) {
+        served -= 1;
+        at += 1;
+        continue;
+      }
+      waiting.splice(at, 1);
+      if (call !== undefined) this.open(call);
+    }
+  }
+
+  /** Closes idle connections, the oldest first, for the bodies in parts that are next: they take no connection that was used. */
+  private closeSome(): void {
+    const { waiting, idle, leaving } = this;
+    while (waiting[leaving.size] instanceof StreamCall) {
+      const connection = idle.shift();
+      if (connection === undefined) return;
+      // One that was gone before it was idle makes no room.
+      if (!this.all.has(connection)) continue;
+      leaving.add(connection);
+      connection.destroy();
+    }
   }
 
   /** The connection that was used last, of those that are free: the others grow old, and close. */
@@ -159,12 +206,16 @@ class SocketPool implements ConnectionOwner {
     setImmediate(serve, this);
   }
 
-  private open(call: SocketCall): void {
+  private open(call: WaitingCall): void {
+    this.wake();
+    if (call instanceof StreamCall) {
+      call.start(this.streams, this.now);
+      return;
+    }
     const connection = new UpstreamConnection(this, this.destination, this.buffer, call);
     call.connection = connection;
     if (call.isPaused) connection.pause();
     this.all.add(connection);
-    this.wake();
   }
 
   /** Keeps time while there are connections: where there is none, nobody waits for one. */
@@ -185,7 +236,7 @@ class SocketPool implements ConnectionOwner {
       this.waiting.shift();
       call.receiver.fail({ kind: 'timeout', sent: false, cause: 'no connection free' });
     }
-    if (this.all.size > 0) return;
+    if (this.all.size + this.streams.connections > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }

@@ -1,75 +1,121 @@
+import type { Socket } from 'node:net';
 // By its file, for Bun takes the bare name for a stand-in of its own that has no `dispatch`.
-import { type Dispatcher, Pool } from 'undici/index.js';
+import { type buildConnector, Client, type Dispatcher } from 'undici/index.js';
 import type { HeaderList } from '../http/header-list.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from '../gateway/upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
+import { Destination } from './upstream-connection.ts';
 
-/** Makes an upstream on undici's `dispatch`: raw header lists both ways, and nothing sent twice. */
-export function createUndiciUpstream(options: UpstreamOptions): NodeUpstream {
-  const pool = new Pool(options.origin, {
-    connections: options.connections,
-    pipelining: 1,
-    connect: {
-      timeout: options.connectTimeout,
-      allowH2: false,
-      ...options.tls,
-      ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
-    },
-    headersTimeout: options.headersTimeout,
-    bodyTimeout: options.bodyTimeout,
-    maxHeaderSize: options.headerBytes,
-    // Shorter than the idle time of any server in use: a connection that V2 closes while a POST is on its way costs a 502.
-    keepAliveTimeout: 4000,
-    keepAliveTimeoutThreshold: 2000,
-  });
-  return {
-    send(request, receiver) {
-      const attempt = new Attempt(request, receiver, options);
-      attempt.dispatch(pool);
-      return attempt;
-    },
-    close: () => pool.destroy(),
-  };
+/**
+ * An upstream on undici's `dispatch`: raw header lists both ways, and nothing sent twice. Each request has a connection that is new,
+ * and closed behind its answer (RFC 9112 §9.6), so that none is kept. How many there may be is left to who sends.
+ */
+export class UndiciUpstream implements NodeUpstream {
+  private readonly options: UpstreamOptions;
+  private readonly destination: Destination;
+  private readonly freed: () => void;
+  private readonly attempts = new Set<Attempt>();
+  private readonly emptied = Promise.withResolvers<void>();
+  private isClosed = false;
+
+  /** `freed` is called whenever there is a connection less. */
+  constructor(options: UpstreamOptions, destination = new Destination(options), freed = (): void => {}) {
+    this.options = options;
+    this.destination = destination;
+    this.freed = freed;
+  }
+
+  /** How many connections are being made, open, or not yet gone. */
+  get connections(): number {
+    return this.attempts.size;
+  }
+
+  /** `patience` is what is left of `headersTimeout`: milliseconds, or 0 for ever. */
+  send(
+    request: UpstreamRequest,
+    receiver: UpstreamReceiver,
+    patience = this.options.headersTimeout,
+  ): UpstreamCall {
+    const attempt = new Attempt(receiver, this.options, this.destination, (gone) => this.drop(gone));
+    this.attempts.add(attempt);
+    if (this.isClosed) attempt.close();
+    else attempt.dispatch(request, patience);
+    return attempt;
+  }
+
+  close(): Promise<void> {
+    this.isClosed = true;
+    for (const attempt of this.attempts) attempt.close();
+    if (this.attempts.size === 0) this.emptied.resolve();
+    return this.emptied.promise;
+  }
+
+  private drop(attempt: Attempt): void {
+    this.attempts.delete(attempt);
+    if (this.isClosed && this.attempts.size === 0) this.emptied.resolve();
+    this.freed();
+  }
 }
 
-/** One request to V2: undici's handler on one side, the call that the gateway holds on the other. */
+/** One request to V2 and its connection: undici's handler on one side, the call that the gateway holds on the other. */
 class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
-  private readonly request: UpstreamRequest;
   private readonly receiver: UpstreamReceiver;
   private readonly options: UpstreamOptions;
-  private readonly streams: boolean;
-  private readonly deadline: NodeJS.Timeout | undefined;
+  private readonly destination: Destination;
+  private readonly gone: (attempt: Attempt) => void;
+  private deadline: NodeJS.Timeout | undefined = undefined;
   private controller: Dispatcher.DispatchController | undefined = undefined;
+  private socket: Socket | undefined = undefined;
+  /** True when the socket is gone: its own `closed` is true a little sooner. */
+  private isClosed = false;
+  private isPaused = false;
   private sent = false;
   private over = false;
 
-  constructor(request: UpstreamRequest, receiver: UpstreamReceiver, options: UpstreamOptions) {
-    this.request = request;
+  /** `gone` is called once, when the request is over and there is no connection. */
+  constructor(
+    receiver: UpstreamReceiver,
+    options: UpstreamOptions,
+    destination: Destination,
+    gone: (attempt: Attempt) => void,
+  ) {
     this.receiver = receiver;
     this.options = options;
-    this.streams = request.body !== null && !(request.body instanceof Uint8Array);
-    this.deadline =
-      options.headersTimeout > 0 ? setTimeout(timedOut, options.headersTimeout, this) : undefined;
+    this.destination = destination;
+    this.gone = gone;
   }
 
-  dispatch(pool: Pool): void {
-    const { method, target, headers, body, length } = this.request;
+  dispatch({ method, target, headers, body, length }: UpstreamRequest, patience: number): void {
+    const { origin, bodyTimeout, headerBytes, connectTimeout } = this.options;
+    const client = new Client(origin, {
+      connect: (_where, done) => this.connect(done),
+      headersTimeout: patience,
+      bodyTimeout,
+      maxHeaderSize: headerBytes,
+    });
+    const [connecting, waiting] = [connectTimeout || Infinity, patience || Infinity];
+    const cause = connecting < waiting ? 'UND_ERR_CONNECT_TIMEOUT' : 'no connection free';
+    const time = Math.min(connecting, waiting);
+    if (time < Infinity) this.deadline = setTimeout(() => this.expire(cause), time);
     // undici frames by Content-Length where it is told one, and by chunks where it is not.
     const fields = headers.slice();
-    if (this.streams && length !== undefined) fields.push('content-length', String(length));
+    if (body !== null && !(body instanceof Uint8Array) && length !== undefined)
+      fields.push('content-length', String(length));
     try {
       if (!isDispatchBody(body)) throw new TypeError('not a body');
-      pool.dispatch({ method, path: target, headers: fields, body }, this);
+      client.dispatch({ method, path: target, headers: fields, body, reset: true }, this);
     } catch (error) {
       this.settle({ kind: 'rejected', sent: false, cause: causeOf(error) });
     }
   }
 
   pause(): void {
+    this.isPaused = true;
     this.controller?.pause();
   }
 
   resume(): void {
+    this.isPaused = false;
     this.controller?.resume();
   }
 
@@ -79,6 +125,13 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
     this.controller?.abort(new Error('given up'));
   }
 
+  /** Gives the request up, and tells so. */
+  close(): void {
+    const { controller, sent } = this;
+    this.settle({ kind: sent ? 'closed' : 'unreachable', sent, cause: 'closed' });
+    controller?.abort(new Error('closed'));
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
     if (this.over) {
@@ -86,8 +139,9 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
       return;
     }
     this.sent = true;
+    if (this.isPaused) controller.pause();
     // From here on undici's own timer stands in: it waits while the request's body is still on its way.
-    if (this.streams) clearTimeout(this.deadline);
+    clearTimeout(this.deadline);
   }
 
   onResponseStart(
@@ -103,12 +157,8 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
       controller.abort(new Error('given up'));
       return;
     }
-    if (status < 200) {
-      this.receiver.information(status, headers);
-      return;
-    }
-    clearTimeout(this.deadline);
-    this.receiver.head(status, reason ?? '', headers);
+    if (status < 200) this.receiver.information(status, headers);
+    else this.receiver.head(status, reason ?? '', headers);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -125,11 +175,35 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
     this.settle(faultOf(error, this.sent));
   }
 
-  /** The first byte did not come in time. */
-  expire(): void {
-    const { controller, sent } = this;
-    this.settle({ kind: 'timeout', sent, cause: sent ? 'first byte' : 'no connection free' });
-    controller?.abort(new Error('given up'));
+  /** Makes the one connection; undici would make another when it loses the first before the request is on it. */
+  private connect(done: buildConnector.Callback): void {
+    if (this.over || this.socket !== undefined) {
+      done(new Error('given up'), null);
+      return;
+    }
+    const socket = this.destination.connect();
+    this.socket = socket;
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, 60_000);
+    let isDone = false;
+    socket.once(this.destination.isSecure ? 'secureConnect' : 'connect', () => {
+      isDone = true;
+      done(null, socket);
+    });
+    const failed = (error: Error): void => {
+      if (!isDone) done(error, null);
+      isDone = true;
+    };
+    socket.on('error', failed);
+    socket.on('close', () => {
+      failed(new Error('closed'));
+      this.isClosed = true;
+      if (this.over) this.gone(this);
+    });
+  }
+
+  private expire(cause: string): void {
+    this.settle({ kind: 'timeout', sent: false, cause });
   }
 
   private settle(fault: UpstreamFault): void {
@@ -141,6 +215,10 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
   private finish(): void {
     this.over = true;
     clearTimeout(this.deadline);
+    const { socket, controller } = this;
+    if (socket === undefined || this.isClosed) this.gone(this);
+    // A connection with a request on it is undici's to close: whoever writes the body must be told by an error.
+    else if (controller === undefined) socket.destroy();
   }
 }
 
@@ -149,10 +227,6 @@ function isDispatchBody(body: unknown): body is NonNullable<Dispatcher.DispatchO
   return (
     body === null || body instanceof Uint8Array || (typeof body === 'object' && Symbol.asyncIterator in body)
   );
-}
-
-function timedOut(attempt: Attempt): void {
-  attempt.expire();
 }
 
 function latin1List(raw: unknown): HeaderList {
@@ -164,9 +238,7 @@ function latin1List(raw: unknown): HeaderList {
 
 function faultOf(error: Error, sent: boolean): UpstreamFault {
   const cause = causeOf(error);
-  if (cause === 'UND_ERR_CONNECT_TIMEOUT' || (!sent && cause === 'ETIMEDOUT')) {
-    return { kind: 'timeout', sent: false, cause };
-  }
+  if (!sent && cause === 'ETIMEDOUT') return { kind: 'timeout', sent: false, cause };
   if (cause === 'UND_ERR_HEADERS_TIMEOUT' || cause === 'UND_ERR_BODY_TIMEOUT')
     return { kind: 'timeout', sent, cause };
   if (cause === 'UND_ERR_INVALID_ARG' || cause === 'UND_ERR_NOT_SUPPORTED')

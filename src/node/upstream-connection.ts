@@ -58,8 +58,8 @@ export class Destination {
       : {};
   }
 
-  connect(onread: OnReadOpts): Socket {
-    const where = { ...this.where, onread };
+  connect(onread?: OnReadOpts): Socket {
+    const where = onread === undefined ? this.where : { ...this.where, onread };
     if (!this.isSecure) return connect(where);
     const socket = connectSecurely({
       ...where,

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Upstream } from '../../src/gateway/upstream.ts';
-import { createUndiciUpstream } from '../../src/node/undici-upstream.ts';
+import { UndiciUpstream } from '../../src/node/undici-upstream.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { upstreamContract } from './upstream.ts';
 
@@ -36,7 +36,7 @@ function textOf(upstream: Upstream): Promise<string> {
 describe('the upstream on undici', () => {
   upstreamContract(
     (origin) => {
-      const upstream = createUndiciUpstream({ ...options, origin });
+      const upstream = new UndiciUpstream({ ...options, origin });
       onTestFinished(() => upstream.close());
       return upstream;
     },
@@ -50,7 +50,7 @@ describe('the upstream on undici', () => {
       port: old.port,
     });
     let addresses = ['127.0.0.2', '127.0.0.1'];
-    const upstream = createUndiciUpstream({
+    const upstream = new UndiciUpstream({
       ...options,
       origin: `http://moving.example:${old.port}`,
       lookup: (_name, _options, done) => {

@@ -27,6 +27,16 @@ export function upstreamTo(origin: string, over: Partial<UpstreamOptions> = {}):
   return upstream;
 }
 
+/** A body that comes in parts, each in a turn of its own. */
+export async function* inParts(...parts: readonly string[]): AsyncGenerator<Buffer, void> {
+  for (const part of parts) {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    yield Buffer.from(part);
+  }
+}
+
 /** One request, and everything that is told of it, in order. */
 export class Call implements UpstreamReceiver {
   /** Such as `103`, `200`, `data`, `end` and `fail closed`. */

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { UpstreamRequest } from '../../src/gateway/upstream.ts';
 import { until } from '../support/until.ts';
-import { Call, upstreamTo } from './upstream-calls.ts';
+import { Call, inParts, upstreamTo } from './upstream-calls.ts';
 import { brokenPlays, chattyPlay, type Play, playingV2, soundPlays } from './upstream-plays.ts';
 
 /** One thing that happens, a while after the one before. */
@@ -10,6 +11,8 @@ interface Step {
   readonly wait: number;
   readonly play: Play;
   readonly size: number | undefined;
+  /** How the body is framed when it comes in parts, and what becomes of it; undefined when it is there. */
+  readonly parts: 'length' | 'chunks' | 'breaks' | 'stalls' | undefined;
   /** What is done to the call from within its event of this number. */
   readonly at: number;
   readonly within: 'nothing' | 'abort' | 'pause' | 'send';
@@ -22,12 +25,40 @@ const step = (plays: readonly Play[]): fc.Arbitrary<Step> =>
     wait: fc.nat(4),
     play: fc.constantFrom(...plays),
     size: fc.constantFrom(undefined, undefined, 0, 10, 100_000),
+    parts: fc.constantFrom(undefined, undefined, 'length', 'chunks', 'breaks', 'stalls'),
     at: fc.nat(4),
     within: fc.constantFrom('nothing', 'nothing', 'abort', 'pause', 'send'),
     after: fc.constantFrom('nothing', 'nothing', 'nothing', 'abort', 'pause', 'V2 closes all'),
   });
 
 const plays: readonly Play[] = [...soundPlays, ...brokenPlays, 'stays silent'];
+
+/** What of a request is its body. */
+function bodyOf(size: number | undefined, parts?: Step['parts']): Partial<UpstreamRequest> {
+  if (size === undefined) return { method: 'GET' };
+  if (parts === undefined) return { method: 'POST', body: Buffer.alloc(size, 'x') };
+  const half = 'x'.repeat(size / 2);
+  const end = { length: half, chunks: half, breaks: new Error('gone'), stalls: undefined }[parts];
+  return {
+    method: 'POST',
+    body: halves(half, end),
+    length: parts === 'chunks' ? undefined : half.length * 2,
+  };
+}
+
+async function* halves(half: string, end: string | Error | undefined): AsyncGenerator<Buffer, void> {
+  yield* inParts(half);
+  // As long as any of the times, and not for ever: nothing but a part wakes who reads it.
+  if (end === undefined) await pause(200);
+  if (end instanceof Error) throw end;
+  yield* inParts(end ?? half);
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+}
 
 function turn(): Promise<void> {
   return new Promise((resolve) => {
@@ -51,14 +82,13 @@ test(
           const calls: Call[] = [];
           /** How many events had been told when the call was given up. */
           const given = new Map<Call, number>();
-          const send = (play: Play, size?: number, heard?: (event: string, call: Call) => void): Call => {
+          const send = (
+            play: Play,
+            body: Partial<UpstreamRequest> = {},
+            heard?: (event: string, call: Call) => void,
+          ): Call => {
             const target = `/${encodeURIComponent(play)}/${calls.length}`;
-            const body = size === undefined ? null : Buffer.alloc(size, 'x');
-            const call = new Call(
-              upstream,
-              { method: size === undefined ? 'GET' : 'POST', target, body },
-              heard,
-            );
+            const call = new Call(upstream, { ...body, target }, heard);
             calls.push(call);
             return call;
           };
@@ -70,9 +100,9 @@ test(
             call.pause();
             setTimeout(() => call.resume(), 10);
           };
-          for (const { wait, play, size, at, within, after } of steps) {
+          for (const { wait, play, size, parts, at, within, after } of steps) {
             for (let count = 0; count < wait; count += 1) await turn();
-            const call = send(play, size, (_event, own) => {
+            const call = send(play, bodyOf(size, parts), (_event, own) => {
               if (own.events.length !== at + 1) return;
               if (within === 'abort') giveUp(own);
               if (within === 'pause') holdBack(own);
@@ -96,7 +126,8 @@ test(
           }
           // As many requests as there may be connections are under way at once, and the one that waits comes when one is given up.
           const first = calls.length;
-          for (let count = 0; count <= connections; count += 1) send('stays silent');
+          for (let count = 0; count <= connections; count += 1)
+            send('stays silent', bodyOf(count % 2 === 0 ? undefined : 10, 'chunks'));
           const came = (): number => calls.filter((_, id) => id >= first && v2.came.has(String(id))).length;
           await until(() => came() === connections);
           for (const call of calls.slice(first)) if (v2.came.has(String(calls.indexOf(call)))) call.abort();

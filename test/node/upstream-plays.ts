@@ -72,7 +72,7 @@ const plays = {
     void socket.end(`${head}Content-Length: ${id.length + 1}\r\n\r\n${id}`),
 };
 
-/** Starts one; requests are framed by `Content-Length` or nothing. */
+/** Starts one; requests are framed by `Content-Length`, by chunks without a zero in them, or by nothing. */
 export async function playingV2(): Promise<PlayingV2> {
   const came = new Map<string, number>();
   const answered = new Set<string>();
@@ -89,8 +89,8 @@ export async function playingV2(): Promise<PlayingV2> {
       for (let end = pending.indexOf('\r\n\r\n'); end >= 0; end = pending.indexOf('\r\n\r\n')) {
         const [, play = '', id = ''] = /^\w+ \/([^/ ]+)\/(\d+) /.exec(pending) ?? [];
         const name = decodeURIComponent(play);
-        const length = Number(/\r\ncontent-length: (\d+)/i.exec(pending.slice(0, end + 2))?.[1] ?? 0);
-        const isWhole = pending.length >= end + 4 + length;
+        const next = requestEnd(pending, end + 4);
+        const isWhole = next !== undefined;
         if (!isPlayed && isPlay(name) && (isWhole || name === 'answers early')) {
           isPlayed = true;
           came.set(id, (came.get(id) ?? 0) + 1);
@@ -102,7 +102,7 @@ export async function playingV2(): Promise<PlayingV2> {
         }
         if (!isWhole) return;
         isPlayed = false;
-        pending = pending.slice(end + 4 + length);
+        pending = pending.slice(next);
       }
     });
   });
@@ -115,6 +115,17 @@ export async function playingV2(): Promise<PlayingV2> {
   const bound = server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
   return { origin: `http://127.0.0.1:${port}`, came, answered, open };
+}
+
+/** Where the request ends whose body begins at `start`; undefined while it is not whole. */
+function requestEnd(text: string, start: number): number | undefined {
+  const head = text.slice(0, start);
+  if (/\r\ntransfer-encoding: chunked\r\n/i.test(head)) {
+    const last = text.indexOf('\r\n0\r\n\r\n', start - 2);
+    return last < 0 ? undefined : last + 7;
+  }
+  const end = start + Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+  return text.length < end ? undefined : end;
 }
 
 function isPlay(name: string): name is Play {
