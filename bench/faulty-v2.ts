@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 
 /** A V2 that fails now and then, and remembers which writes reached it. */
 export interface FaultyV2 {
@@ -10,6 +11,15 @@ export interface FaultyV2 {
   readonly faults: ReadonlyMap<string, number>;
   /** Bodies that did not look as they should. */
   readonly wrong: readonly string[];
+  /** Connections so far, and the requests on them. */
+  readonly uses: { readonly connections: number; readonly requests: number };
+  /**
+   * Writes an answer that nobody asked for on every open connection, and from then on behind answers now and then. Call it when no
+   * request is under way: on a connection that has one, HTTP/1.1 cannot tell such an answer from the right one, and neither can a
+   * gateway. For the same reason those behind an answer go out in one write with it. Once met with any, the gateway keeps no connection
+   * for a minute, so it is for the end of a run.
+   */
+  speakUnasked(): void;
   close(): void;
 }
 
@@ -69,15 +79,16 @@ const table: readonly (readonly [name: string, perMille: number, play: Fault])[]
       setTimeout(() => incoming.socket.destroy(), Math.random() * 20);
     },
   ],
-  [
-    'unasked bytes',
-    5,
-    (incoming, outgoing, answer) => {
-      outgoing.end(answer, () => {
-        setTimeout(() => incoming.socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison'), 1);
-      });
-    },
-  ],
+];
+
+/** The answer to nobody. */
+const unasked = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison';
+const unaskedBehind: (typeof table)[number] = [
+  'unasked bytes behind an answer',
+  10,
+  ({ socket }, _outgoing, answer) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${answer.length}\r\n\r\n${answer}${unasked}`);
+  },
 ];
 
 /** Starts it on a free port. */
@@ -85,6 +96,10 @@ export async function startFaultyV2(): Promise<FaultyV2> {
   const writes = new Map<string, number>();
   const faults = new Map<string, number>();
   const wrong: string[] = [];
+  const uses = { connections: 0, requests: 0 };
+  const open = new Set<Socket>();
+  let faultTable = table;
+  const count = (name: string): void => void faults.set(name, (faults.get(name) ?? 0) + 1);
   const server = createServer((incoming, outgoing) => {
     let body = '';
     outgoing.on('error', () => {});
@@ -94,6 +109,7 @@ export async function startFaultyV2(): Promise<FaultyV2> {
       body += chunk;
     });
     incoming.on('end', () => {
+      uses.requests += 1;
       const id = String(incoming.headers['x-id']);
       if (incoming.method === 'POST' || incoming.method === 'PATCH') {
         writes.set(id, (writes.get(id) ?? 0) + 1);
@@ -101,7 +117,7 @@ export async function startFaultyV2(): Promise<FaultyV2> {
           wrong.push(`${id}: ${body.slice(0, 100)}`);
       }
       const answer = JSON.stringify({ data: { id, method: incoming.method, target: incoming.url } });
-      const fault = draw();
+      const fault = draw(faultTable);
       if (fault === undefined) {
         outgoing
           .writeHead(200, { 'content-type': 'application/json', 'content-length': answer.length })
@@ -109,17 +125,31 @@ export async function startFaultyV2(): Promise<FaultyV2> {
         return;
       }
       const [name, , play] = fault;
-      faults.set(name, (faults.get(name) ?? 0) + 1);
+      count(name);
       play(incoming, outgoing, answer);
     });
   });
-  server.keepAliveTimeout = 2000;
+  server.on('connection', (socket) => {
+    uses.connections += 1;
+    open.add(socket);
+    socket.on('close', () => open.delete(socket));
+  });
+  // Longer than the gateway keeps a connection, as a server in use does: what is soaked are connections that are kept.
+  server.keepAliveTimeout = 5000;
   const port = await listen(server);
   return {
     origin: `http://127.0.0.1:${port}`,
     writes,
     faults,
     wrong,
+    uses,
+    speakUnasked: () => {
+      faultTable = [...table, unaskedBehind];
+      for (const socket of open) {
+        count('unasked bytes on an idle connection');
+        socket.write(unasked);
+      }
+    },
     close: () => {
       server.closeAllConnections();
       server.close();
@@ -127,9 +157,9 @@ export async function startFaultyV2(): Promise<FaultyV2> {
   };
 }
 
-function draw(): (typeof table)[number] | undefined {
+function draw(faultTable: typeof table): (typeof table)[number] | undefined {
   let left = Math.random() * 1000;
-  for (const fault of table) {
+  for (const fault of faultTable) {
     left -= fault[1];
     if (left < 0) return fault;
   }
