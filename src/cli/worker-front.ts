@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import type { Settings } from '../gateway/read-settings.ts';
 import { settings as table } from '../gateway/settings.ts';
 import type { LogSink } from '../node/log-sink.ts';
-import type { WorkerLink } from '../node/worker-link.ts';
-import { WorkerPool } from '../node/worker-pool.ts';
+import type { WorkerLink } from '../node/workers/worker-link.ts';
+import { WorkerPool } from '../node/workers/worker-pool.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 
 /** What a process of many is given in place of what a single one opens itself. */

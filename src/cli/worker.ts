@@ -1,7 +1,7 @@
 import { settings as table } from '../gateway/settings.ts';
 import { watchProcess } from '../node/process-figures.ts';
-import { WorkerLink } from '../node/worker-link.ts';
-import { type FromWorker, isToWorker, type ToWorker } from '../node/worker-messages.ts';
+import { WorkerLink } from '../node/workers/worker-link.ts';
+import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
 import { startServing } from './serving.ts';
 
 // One of the processes that share the port (`workers`). Signals are the first process's business: a terminal sends them to all.

@@ -7,17 +7,17 @@ import { settings as table } from '../gateway/settings.ts';
 import type { OriginSetting } from '../gateway/setting-kinds.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import { createAdminServer } from './admin-server.ts';
-import type { ClientFront } from './client-front.ts';
+import type { ClientFront } from './clients/client-front.ts';
 import { createClientHash } from './client-hash.ts';
 import { decodeBody } from './decode-body.ts';
-import { GatewayServer } from './gateway-server.ts';
+import { GatewayServer } from './clients/gateway-server.ts';
 import { listen } from './listen.ts';
 import type { LogSink } from './log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
 import { createRewriteLogger } from './rewrite-logger.ts';
-import { createSocketUpstream } from './socket-upstream.ts';
-import type { NodeUpstream } from './node-upstream.ts';
+import { createSocketUpstream } from './upstream/socket-upstream.ts';
+import type { NodeUpstream } from './upstream/node-upstream.ts';
 
 /** What a gateway on Node is made of. */
 export interface NodeGatewayParts {

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Upstream } from '../../src/gateway/upstream.ts';
-import { createSocketUpstream } from '../../src/node/socket-upstream.ts';
+import { createSocketUpstream } from '../../src/node/upstream/socket-upstream.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { upstreamContract } from './upstream.ts';
 

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { AnswerReader } from '../../src/node/answer-reader.ts';
+import { AnswerReader } from '../../src/node/upstream/answer-reader.ts';
 import { answers, whyStricter, type WrittenAnswer } from './answer-bytes.ts';
 
 /** What a reader makes of an answer until it is whole, or refused, or the connection closes. */

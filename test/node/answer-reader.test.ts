@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AnswerReader } from '../../src/node/answer-reader.ts';
+import { AnswerReader } from '../../src/node/upstream/answer-reader.ts';
 
 const limits = { headerBytes: 1000, headerCount: 10 };
 

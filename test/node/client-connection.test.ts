@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Exchange, ExchangeOwner } from '../../src/gateway/exchange.ts';
-import { ClientConnection, type ClientConnectionOwner } from '../../src/node/client-connection.ts';
+import { ClientConnection, type ClientConnectionOwner } from '../../src/node/clients/client-connection.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { type RawClient, rawClient, statusOf } from '../support/raw-client.ts';

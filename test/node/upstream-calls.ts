@@ -7,8 +7,8 @@ import type {
   UpstreamRequest,
 } from '../../src/gateway/upstream.ts';
 import type { HeaderList } from '../../src/http/header-list.ts';
-import type { NodeUpstream, UpstreamOptions } from '../../src/node/node-upstream.ts';
-import { createSocketUpstream } from '../../src/node/socket-upstream.ts';
+import type { NodeUpstream, UpstreamOptions } from '../../src/node/upstream/node-upstream.ts';
+import { createSocketUpstream } from '../../src/node/upstream/socket-upstream.ts';
 
 /** An upstream on sockets that ends with the test. */
 export function upstreamTo(origin: string, over: Partial<UpstreamOptions> = {}): NodeUpstream {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Duplex } from 'node:stream';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readUsualRequest } from '../../src/node/usual-request.ts';
+import { readUsualRequest } from '../../src/node/clients/usual-request.ts';
 
 const limit = 16 * 1024;
 const read = (text: string): ReturnType<typeof readUsualRequest> =>

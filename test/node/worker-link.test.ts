@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { WorkerLink } from '../../src/node/worker-link.ts';
+import { WorkerLink } from '../../src/node/workers/worker-link.ts';
 
 /** A link whose messages are only with the first process when `take` is called. */
 function slowLink() {

@@ -1,6 +1,6 @@
-import type { Entry } from '../rewrite-log/entry.ts';
-import type { Material, Observer, Wanted } from '../rewrite-log/observer.ts';
-import type { LogSink } from './log-sink.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { Material, Observer, Wanted } from '../../rewrite-log/observer.ts';
+import type { LogSink } from '../log-sink.ts';
 import type { FromWorker, Seen } from './worker-messages.ts';
 
 /** What a link needs of the process that it is in. */

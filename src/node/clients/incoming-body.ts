@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Body } from '../gateway/exchange.ts';
+import type { Body } from '../../gateway/exchange.ts';
 
 /** Who is told of a request body. */
 export interface IncomingBodyOwner {

@@ -1,7 +1,7 @@
 import { connect, isIP, type OnReadOpts, type Socket, type TcpSocketConnectOpts } from 'node:net';
 import { type ConnectionOptions, connect as connectSecurely, createSecureContext } from 'node:tls';
-import type { HeaderList } from '../http/header-list.ts';
-import type { UpstreamFault, UpstreamReceiver } from '../gateway/upstream.ts';
+import type { HeaderList } from '../../http/header-list.ts';
+import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts';
 import { type AnswerEvents, AnswerReader } from './answer-reader.ts';
 import type { UpstreamOptions } from './node-upstream.ts';
 

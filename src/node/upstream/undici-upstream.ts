@@ -1,8 +1,13 @@
 import type { Socket } from 'node:net';
 // By its file, for Bun takes the bare name for a stand-in of its own that has no `dispatch`.
 import { type buildConnector, Client, type Dispatcher } from 'undici/index.js';
-import type { HeaderList } from '../http/header-list.ts';
-import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from '../gateway/upstream.ts';
+import type { HeaderList } from '../../http/header-list.ts';
+import type {
+  UpstreamCall,
+  UpstreamFault,
+  UpstreamReceiver,
+  UpstreamRequest,
+} from '../../gateway/upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
 import { Destination } from './upstream-connection.ts';
 

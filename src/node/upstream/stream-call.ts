@@ -1,4 +1,4 @@
-import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../gateway/upstream.ts';
+import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
 import type { UndiciUpstream } from './undici-upstream.ts';
 
 /** Where calls wait for a connection. */

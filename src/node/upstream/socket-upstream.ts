@@ -1,5 +1,5 @@
-import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../gateway/upstream.ts';
-import { writeFieldLines } from '../http/field-lines.ts';
+import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
+import { writeFieldLines } from '../../http/field-lines.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
 import { StreamCall } from './stream-call.ts';
 import { UndiciUpstream } from './undici-upstream.ts';

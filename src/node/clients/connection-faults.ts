@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Failure, failure } from '../gateway/failure.ts';
+import { type Failure, failure } from '../../gateway/failure.ts';
 import type { H1Exchange } from './h1-exchange.ts';
 import { linger } from './linger.ts';
 

@@ -8,18 +8,18 @@ import {
 } from 'node:http2';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createApp } from '../app.ts';
-import type { Exchange } from '../gateway/exchange.ts';
-import { failure } from '../gateway/failure.ts';
-import type { Gateway } from '../gateway/gateway.ts';
-import type { ListenAddress } from '../gateway/setting-kinds.ts';
+import { createApp } from '../../app.ts';
+import type { Exchange } from '../../gateway/exchange.ts';
+import { failure } from '../../gateway/failure.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
+import type { ListenAddress } from '../../gateway/setting-kinds.ts';
 import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
 import type { ClientFront } from './client-front.ts';
 import { ConnectionFaults } from './connection-faults.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
-import { listen } from './listen.ts';
-import type { TlsTexts } from './tls-files.ts';
+import { listen } from '../listen.ts';
+import type { TlsTexts } from '../tls-files.ts';
 
 /** How clients are served. Times are milliseconds; 0 is no limit. */
 export interface GatewayServerOptions {

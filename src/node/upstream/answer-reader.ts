@@ -1,5 +1,5 @@
-import { readFieldLines } from '../http/field-lines.ts';
-import type { HeaderList } from '../http/header-list.ts';
+import { readFieldLines } from '../../http/field-lines.ts';
+import type { HeaderList } from '../../http/header-list.ts';
 
 /** Who is told of the answers on a connection. */
 export interface AnswerEvents {

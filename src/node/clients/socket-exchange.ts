@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Exchange, ExchangeOwner } from '../gateway/exchange.ts';
-import { isFieldValue, writeFieldLines } from '../http/field-lines.ts';
-import type { HeaderList } from '../http/header-list.ts';
+import type { Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
+import { isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
+import type { HeaderList } from '../../http/header-list.ts';
 import { onTheSocket } from './on-the-socket.ts';
 import type { UsualRequest } from './usual-request.ts';
 

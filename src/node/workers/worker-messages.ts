@@ -1,6 +1,6 @@
-import type { Entry } from '../rewrite-log/entry.ts';
-import type { ProcessFigures } from '../rewrite-log/figure-families.ts';
-import type { Material } from '../rewrite-log/observer.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { ProcessFigures } from '../../rewrite-log/figure-families.ts';
+import type { Material } from '../../rewrite-log/observer.ts';
 
 /** What the first process says to a worker. */
 export type ToWorker =

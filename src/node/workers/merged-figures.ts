@@ -1,4 +1,4 @@
-import type { GatewayFigures, ProcessFigures } from '../rewrite-log/figure-families.ts';
+import type { GatewayFigures, ProcessFigures } from '../../rewrite-log/figure-families.ts';
 import type { WorkerFigures } from './worker-messages.ts';
 
 /** The figures of a gateway and of its workers as those of one; `dropped` lines were lost on their way from the workers. */

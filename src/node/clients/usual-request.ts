@@ -1,5 +1,5 @@
-import { readFieldLines } from '../http/field-lines.ts';
-import type { HeaderList } from '../http/header-list.ts';
+import { readFieldLines } from '../../http/field-lines.ts';
+import type { HeaderList } from '../../http/header-list.ts';
 
 /** A request of the kind that nearly all are: a small body with a length, or none. */
 export interface UsualRequest {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Exchange } from '../gateway/exchange.ts';
+import type { Exchange } from '../../gateway/exchange.ts';
 import { linger } from './linger.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
 import { readUsualRequest, type UsualRequest } from './usual-request.ts';

@@ -1,5 +1,5 @@
-import type { ListenAddress } from '../gateway/setting-kinds.ts';
-import type { TlsTexts } from './tls-files.ts';
+import type { ListenAddress } from '../../gateway/setting-kinds.ts';
+import type { TlsTexts } from '../tls-files.ts';
 
 /** Where clients connect: a server of this process, or processes that share the port. */
 export interface ClientFront {

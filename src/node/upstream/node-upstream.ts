@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import type { Upstream } from '../gateway/upstream.ts';
+import type { Upstream } from '../../gateway/upstream.ts';
 
 /** An upstream that keeps connections. */
 export interface NodeUpstream extends Upstream {

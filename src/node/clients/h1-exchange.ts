@@ -1,7 +1,7 @@
 import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { HeaderList } from '../http/header-list.ts';
-import type { Body, ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
+import type { HeaderList } from '../../http/header-list.ts';
+import type { Body, ClientFault, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { IncomingBody, type IncomingBodyOwner } from './incoming-body.ts';
 import { onTheSocket } from './on-the-socket.ts';
 

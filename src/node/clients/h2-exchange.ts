@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import type { HeaderList } from '../http/header-list.ts';
-import type { Body, ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
+import type { HeaderList } from '../../http/header-list.ts';
+import type { Body, ClientFault, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import type { H1ExchangeOptions } from './h1-exchange.ts';
 import { IncomingBody, type IncomingBodyOwner } from './incoming-body.ts';
 import { onTheSocket } from './on-the-socket.ts';

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { ListenAddress } from '../gateway/setting-kinds.ts';
-import type { ClientFront } from './client-front.ts';
+import type { ListenAddress } from '../../gateway/setting-kinds.ts';
+import type { ClientFront } from '../clients/client-front.ts';
 import {
   type FromWorker,
   isFromWorker,

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Exchange } from '../gateway/exchange.ts';
+import type { Exchange } from '../../gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
 
 /** How long clients may take, in milliseconds, and how much they may say; 0 is no limit of time. */
