@@ -108,8 +108,9 @@ async function rounds(works: readonly Work[], all: readonly Measured[], plan: Pr
       for (const { one, figures } of rotated(all, round)) {
         if (!one.peer.works.includes(work.name)) continue;
         const its = workFigures(figures, work);
-        // Code of a runtime that compiles as it goes is not what it will be before some thousands of requests.
-        await saturate(one.port, work.request, connections, round === 0 ? 2 * length : 300);
+        // Code that is compiled as it goes is not what it will be before some thousands of requests, and memory that was idle for a
+        // minute may have to be fetched back.
+        await saturate(one.port, work.request, connections, round === 0 ? 2 * length : length / 2);
         const cpu = one.processorTime();
         const began = performance.now();
         const requests = await saturate(one.port, work.request, connections, length);
@@ -118,7 +119,6 @@ async function rounds(works: readonly Work[], all: readonly Measured[], plan: Pr
         its.cpu.push((used * 1000) / requests);
         its.perSecond.push(requests / seconds);
         its.busy.push(used / (seconds * 1000));
-        one.emptyLog();
       }
     }
   }
@@ -142,7 +142,6 @@ async function paced(
         const its = workFigures(figures, work);
         its.p50.push(quantile(took, 0.5) - quantile(bare, 0.5));
         its.p99.push(quantile(took, 0.99) - quantile(bare, 0.99));
-        one.emptyLog();
       }
     }
   }

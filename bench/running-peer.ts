@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync, truncateSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
 import { Client } from './load.ts';
 import type { Peer } from './peers/peer.ts';
 import { processorTime, residentBytes } from './processes.ts';
@@ -14,31 +13,33 @@ export class RunningPeer {
   /** Milliseconds from the start of the process to the first answer. */
   readonly start: number;
   readonly #child: ChildProcess;
-  readonly #log: string;
 
-  private constructor(peer: Peer, port: number, start: number, child: ChildProcess, log: string) {
+  private constructor(peer: Peer, port: number, start: number, child: ChildProcess) {
     this.peer = peer;
     this.port = port;
     this.start = start;
     this.#child = child;
-    this.#log = log;
   }
 
-  /** Starts a peer on processor 0, its output to a file, and waits until it answers `request`. */
+  /**
+   * Starts a peer on processor 0, and waits until it answers `request`. Its output, the gateway's log among it, goes into a pipe
+   * that is read, as in a container: a file that grows costs what the system's memory costs at the moment, which is no figure of a
+   * proxy's.
+   */
   static async start(peer: Peer, upstream: number, folder: string, request: Buffer): Promise<RunningPeer> {
     const port = await freePort();
     mkdirSync(folder, { recursive: true });
     const { file, args, env } = peer.command({ port, upstream, folder });
-    const log = join(folder, 'output');
-    const output = openSync(log, 'a');
     const began = performance.now();
     const child = spawn('taskset', ['-c', '0', file, ...args], {
-      stdio: ['ignore', output, output],
+      stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
     });
-    closeSync(output);
-    await firstAnswer(peer, port, request, child, log);
-    return new RunningPeer(peer, port, performance.now() - began, child, log);
+    const said = new Said();
+    child.stdout.on('data', (chunk: Buffer) => said.add(chunk));
+    child.stderr.on('data', (chunk: Buffer) => said.add(chunk));
+    await firstAnswer(peer, port, request, child, said);
+    return new RunningPeer(peer, port, performance.now() - began, child);
   }
 
   /** Milliseconds of processor time that it has used. */
@@ -50,11 +51,6 @@ export class RunningPeer {
     return residentBytes(this.#child.pid ?? 0);
   }
 
-  /** Throws away what it has logged, so that the disk does not fill. */
-  emptyLog(): void {
-    truncateSync(this.#log);
-  }
-
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null) return;
     this.#child.kill('SIGTERM');
@@ -64,12 +60,21 @@ export class RunningPeer {
   }
 }
 
+/** The beginning of what a process says. */
+class Said {
+  text = '';
+
+  add(chunk: Buffer): void {
+    if (this.text.length < 2000) this.text += chunk.toString();
+  }
+}
+
 async function firstAnswer(
   peer: Peer,
   port: number,
   request: Buffer,
   child: ChildProcess,
-  log: string,
+  said: Said,
 ): Promise<void> {
   const end = performance.now() + 20_000;
   for (;;) {
@@ -81,8 +86,7 @@ async function firstAnswer(
     } catch (error) {
       if (child.exitCode !== null || performance.now() > end) {
         child.kill('SIGKILL');
-        const output = readFileSync(log, 'utf8').slice(0, 2000);
-        throw new Error(`${peer.name} does not answer: ${String(error)}\n${output}`, { cause: error });
+        throw new Error(`${peer.name} does not answer: ${String(error)}\n${said.text}`, { cause: error });
       }
       await new Promise((resolve) => {
         setTimeout(resolve, 2);
