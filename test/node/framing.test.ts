@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
@@ -232,6 +234,27 @@ test('1xx of V2 cross as they come, and trailers too', async () => {
   );
   expect(text).toMatch(/Trailer: x-sum\r\n/);
   expect(text).toMatch(/\r\n0\r\nx-sum: 7\r\n\r\n$/);
+});
+
+test('an answer that V2 gives before it has read a large body reaches the client', async () => {
+  const v2 = createServer((_incoming, outgoing) => outgoing.writeHead(415).end('no such body'));
+  v2.listen(0, '127.0.0.1');
+  await once(v2, 'listening');
+  onTestFinished(() => {
+    v2.closeAllConnections();
+    v2.close();
+  });
+  const address = v2.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const gateway = await gatewayFor(`http://127.0.0.1:${port}`);
+  for (let count = 0; count < 10; count += 1) {
+    const client = rawClient(gateway.port);
+    client.write(
+      `POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(300_000)}`,
+    );
+    expect(statusOf(await client.until(/no such body/))).toBe(415);
+    client.socket.destroy();
+  }
 });
 
 test.each([

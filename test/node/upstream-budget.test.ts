@@ -82,8 +82,8 @@ describe('bodies that come in parts and those that are whole have one budget of 
     expect(parts.body).toBe('/d');
     await until(() => v2.sockets.filter(({ destroyed }) => destroyed).length === 2);
     expect(v2.sockets.map(({ destroyed }) => destroyed)).toEqual([true, false, false, true]);
-    // Read of the wire: such a request says that its connection is not to be kept.
-    expect(v2.received[3]).toMatch(/\r\nconnection: close\r\n/i);
+    // A V2 that is asked to close may do so with some of the body unread, and its answer would be lost.
+    expect(v2.received[3]).not.toMatch(/\r\nconnection: close\r\n/i);
     expect(v2.most()).toBe(3);
   });
 

@@ -13,7 +13,8 @@ import { Destination } from './upstream-connection.ts';
 
 /**
  * An upstream on undici's `dispatch`: raw header lists both ways, and nothing sent twice. Each request has a connection that is new,
- * and closed behind its answer (RFC 9112 §9.6), so that none is kept. How many there may be is left to who sends.
+ * and that the gateway closes behind the answer, so that none is kept. V2 is not asked to close it: many a server that answers
+ * before the body is there would then close with bytes unread, and its answer would be lost. How many there may be is left to who sends.
  */
 export class UndiciUpstream implements NodeUpstream {
   private readonly options: UpstreamOptions;
@@ -69,6 +70,7 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
   private readonly destination: Destination;
   private readonly gone: (attempt: Attempt) => void;
   private deadline: NodeJS.Timeout | undefined = undefined;
+  private client: Client | undefined = undefined;
   private controller: Dispatcher.DispatchController | undefined = undefined;
   private socket: Socket | undefined = undefined;
   /** True when the socket is gone: its own `closed` is true a little sooner. */
@@ -92,12 +94,12 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
 
   dispatch({ method, target, headers, body, length }: UpstreamRequest, patience: number): void {
     const { origin, bodyTimeout, headerBytes, connectTimeout } = this.options;
-    const client = new Client(origin, {
+    const client = (this.client = new Client(origin, {
       connect: (_where, done) => this.connect(done),
       headersTimeout: patience,
       bodyTimeout,
       maxHeaderSize: headerBytes,
-    });
+    }));
     const [connecting, waiting] = [connectTimeout || Infinity, patience || Infinity];
     const cause = connecting < waiting ? 'UND_ERR_CONNECT_TIMEOUT' : 'no connection free';
     const time = Math.min(connecting, waiting);
@@ -108,7 +110,7 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
       fields.push('content-length', String(length));
     try {
       if (!isDispatchBody(body)) throw new TypeError('not a body');
-      client.dispatch({ method, path: target, headers: fields, body, reset: true }, this);
+      client.dispatch({ method, path: target, headers: fields, body }, this);
     } catch (error) {
       this.settle({ kind: 'rejected', sent: false, cause: causeOf(error) });
     }
@@ -173,6 +175,7 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (this.over) return;
     this.finish();
+    this.client?.close(() => {});
     this.receiver.end(latin1List(controller.rawTrailers));
   }
 
