@@ -64,7 +64,7 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   };
 
   const writes: Write[] = [];
-  let stage = 'observe';
+  let stage = 'as it started';
   const loading = { isOn: true };
   const write = async (client: string, number: number): Promise<void> => {
     const name = `${client}/${number}`;
@@ -95,6 +95,7 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   };
 
   await choose({ mode: 'observe' });
+  stage = 'observe';
   await reached(200);
   await choose({ mode: 'canary', share: 10 });
   stage = 'canary 10';
