@@ -26,3 +26,14 @@ test.each([
   expect(v2.received.join('').match(/ HTTP\/1\.1\r\n/g)).toHaveLength(1);
   expect(gateway.surprises).toEqual([]);
 });
+
+test('before the answer to a body that streams it is a fault: undici takes it for one', async () => {
+  const v2 = await rawServer((socket) => void socket.write(`HTTP/1.1 100 Continue\r\n\r\n${ok('"done"')}`));
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n');
+  setTimeout(() => client.write('0\r\n\r\n'), 100);
+  const { text } = await client.until(/^HTTP\/1\.1 502 [^]*\}$/);
+  client.socket.destroy();
+  expect(text).toMatch(/^HTTP\/1\.1 502 /);
+});

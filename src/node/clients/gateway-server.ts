@@ -147,7 +147,7 @@ export class GatewayServer implements ClientFront, ClientConnectionsOwner {
     return server;
   }
 
-  /** Where a server is Node's own, connections are read by the gateway first, which costs half as much. */
+  /** Where a server is Node's own, connections are read by the gateway first, for less. */
   private readBeforeNode(server: Server): void {
     const [served] = server.listeners('connection');
     if (served === undefined || 'bun' in process.versions || 'deno' in process.versions) return;

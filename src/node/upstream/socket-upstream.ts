@@ -1,26 +1,27 @@
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
-import { writeFieldLines } from '../../http/field-lines.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
 import { StreamCall } from './stream-call.ts';
 import { UndiciUpstream } from './undici-upstream.ts';
-import {
-  type ConnectionOwner,
-  Destination,
-  type PendingRequest,
-  UpstreamConnection,
-} from './upstream-connection.ts';
+import { type ConnectionOwner, Destination, UpstreamConnection } from './upstream-connection.ts';
+import { headOf, WholeCall } from './whole-call.ts';
 
 /**
  * An upstream on sockets of its own, for requests whose body is there: a request is one write, and timers are one look at all
- * connections now and then. It costs a third of a client for everything. A body that comes in parts is left to undici, on a
+ * connections now and then. A body that comes in parts is left to undici, on a
  * connection of its own: both draw on the one budget of `connections`, and wait in one queue.
  */
 export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
   return new SocketPool(options);
 }
 
+/**
+ * Milliseconds for which no connection is used twice once V2 wrote what nobody asked for: had it come a moment later, it would have
+ * been the answer to somebody else's request, which nothing in HTTP/1.1 can tell from the right one.
+ */
+const distrust = 60_000;
+
 /** What waits for a connection. */
-type WaitingCall = SocketCall | StreamCall;
+type WaitingCall = WholeCall | StreamCall;
 
 class SocketPool implements ConnectionOwner, NodeUpstream {
   /** When somebody last looked. */
@@ -62,7 +63,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     const { body } = request;
     if (body !== null && !(body instanceof Uint8Array))
       return this.enqueue(new StreamCall(this, request, receiver, due));
-    const call = new SocketCall(this, request.method, receiver, due);
+    const call = new WholeCall(this, request.method, receiver, due);
     const head = headOf(request, this.host, body);
     if (head === undefined) {
       receiver.fail({ kind: 'rejected', sent: false, cause: 'not a request' });
@@ -168,7 +169,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     let served = this.idle.length;
     for (let at = 0; at < waiting.length && this.hasRoom();) {
       const call = waiting[at];
-      if (call instanceof SocketCall && served > 0) {
+      if (call instanceof WholeCall && served > 0) {
         served -= 1;
         at += 1;
         continue;
@@ -240,77 +241,6 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     clearInterval(this.timer);
     this.timer = undefined;
   }
-}
-
-class SocketCall implements UpstreamCall, PendingRequest {
-  readonly method: string;
-  readonly receiver: UpstreamReceiver;
-  readonly due: number;
-  bytes: Buffer = nothing;
-  body: Uint8Array | undefined = undefined;
-  connection: UpstreamConnection | undefined = undefined;
-  /** True when the answer is held back, also before there is a connection. */
-  isPaused = false;
-  private readonly pool: SocketPool;
-
-  constructor(pool: SocketPool, method: string, receiver: UpstreamReceiver, due: number) {
-    this.pool = pool;
-    this.method = method;
-    this.receiver = receiver;
-    this.due = due;
-  }
-
-  /** Puts a request on the wire as one write: a small body is copied, for that costs less than a second buffer. */
-  write(head: string, body: Uint8Array | null): void {
-    const isSmall = body !== null && body.length <= smallBody;
-    this.bytes = Buffer.allocUnsafe(head.length + (isSmall ? body.length : 0));
-    this.bytes.write(head, 0, 'latin1');
-    if (isSmall) this.bytes.set(body, head.length);
-    else this.body = body ?? undefined;
-  }
-
-  pause(): void {
-    this.isPaused = true;
-    if (this.connection?.has(this) === true) this.connection.pause();
-  }
-
-  resume(): void {
-    this.isPaused = false;
-    if (this.connection?.has(this) === true) this.connection.resume();
-  }
-
-  abort(): void {
-    if (this.connection === undefined) this.pool.leave(this);
-    else if (this.connection.has(this)) this.connection.abort();
-  }
-}
-
-const nothing = Buffer.alloc(0);
-/**
- * Milliseconds for which no connection is used twice once V2 wrote what nobody asked for: had it come a moment later, it would have
- * been the answer to somebody else's request, which nothing in HTTP/1.1 can tell from the right one.
- */
-const distrust = 60_000;
-/** Bytes of a body that is copied behind its head. */
-const smallBody = 16 * 1024;
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const visible = /^[\x21-\x7e]+$/;
-
-/** The head of a request; undefined when it cannot be written. */
-function headOf(
-  { method, target, headers }: UpstreamRequest,
-  host: string,
-  body: Uint8Array | null,
-): string | undefined {
-  const fields = writeFieldLines(headers);
-  if (fields === undefined || !token.test(method) || !visible.test(target)) return undefined;
-  const length = body !== null || expectsBody(method) ? `content-length: ${body?.length ?? 0}\r\n` : '';
-  return `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${fields}${length}\r\n`;
-}
-
-/** Without a body, methods that mean to have one say that it is empty (RFC 9110 §8.6). */
-function expectsBody(method: string): boolean {
-  return method === 'POST' || method === 'PUT' || method === 'PATCH';
 }
 
 function serve(pool: SocketPool): void {

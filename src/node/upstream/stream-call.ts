@@ -2,9 +2,9 @@ import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gate
 import type { UndiciUpstream } from './undici-upstream.ts';
 
 /** Where calls wait for a connection. */
-export interface CallQueue {
+export interface CallQueue<Call> {
   /** A call that waits waits no longer. */
-  leave(call: StreamCall): void;
+  leave(call: Call): void;
 }
 
 /** A request whose body comes in parts: it waits for room like any other, and none of its body is read before. */
@@ -12,12 +12,17 @@ export class StreamCall implements UpstreamCall {
   readonly receiver: UpstreamReceiver;
   /** When the first byte of the answer must be there, on the queue's clock; `Infinity` for never. */
   readonly due: number;
-  private readonly queue: CallQueue;
+  private readonly queue: CallQueue<StreamCall>;
   private readonly request: UpstreamRequest;
   private call: UpstreamCall | undefined = undefined;
   private isPaused = false;
 
-  constructor(queue: CallQueue, request: UpstreamRequest, receiver: UpstreamReceiver, due: number) {
+  constructor(
+    queue: CallQueue<StreamCall>,
+    request: UpstreamRequest,
+    receiver: UpstreamReceiver,
+    due: number,
+  ) {
     this.queue = queue;
     this.request = request;
     this.receiver = receiver;

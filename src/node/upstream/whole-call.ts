@@ -1,0 +1,71 @@
+import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
+import { writeFieldLines } from '../../http/field-lines.ts';
+import type { CallQueue } from './stream-call.ts';
+import type { PendingRequest, UpstreamConnection } from './upstream-connection.ts';
+
+const nothing = Buffer.alloc(0);
+/** Bytes of a body that is copied behind its head. */
+const smallBody = 16 * 1024;
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const visible = /^[\x21-\x7e]+$/;
+
+/** A request whose body is there: one write, on a connection that may have had others before. */
+export class WholeCall implements UpstreamCall, PendingRequest {
+  readonly method: string;
+  readonly receiver: UpstreamReceiver;
+  readonly due: number;
+  bytes: Buffer = nothing;
+  body: Uint8Array | undefined = undefined;
+  connection: UpstreamConnection | undefined = undefined;
+  /** True when the answer is held back, also before there is a connection. */
+  isPaused = false;
+  private readonly queue: CallQueue<WholeCall>;
+
+  constructor(queue: CallQueue<WholeCall>, method: string, receiver: UpstreamReceiver, due: number) {
+    this.queue = queue;
+    this.method = method;
+    this.receiver = receiver;
+    this.due = due;
+  }
+
+  /** Puts a request on the wire as one write: a small body is copied, for that costs less than a second buffer. */
+  write(head: string, body: Uint8Array | null): void {
+    const isSmall = body !== null && body.length <= smallBody;
+    this.bytes = Buffer.allocUnsafe(head.length + (isSmall ? body.length : 0));
+    this.bytes.write(head, 0, 'latin1');
+    if (isSmall) this.bytes.set(body, head.length);
+    else this.body = body ?? undefined;
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    if (this.connection?.has(this) === true) this.connection.pause();
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    if (this.connection?.has(this) === true) this.connection.resume();
+  }
+
+  abort(): void {
+    if (this.connection === undefined) this.queue.leave(this);
+    else if (this.connection.has(this)) this.connection.abort();
+  }
+}
+
+/** The head of a request; undefined when it cannot be written. */
+export function headOf(
+  { method, target, headers }: UpstreamRequest,
+  host: string,
+  body: Uint8Array | null,
+): string | undefined {
+  const fields = writeFieldLines(headers);
+  if (fields === undefined || !token.test(method) || !visible.test(target)) return undefined;
+  const length = body !== null || expectsBody(method) ? `content-length: ${body?.length ?? 0}\r\n` : '';
+  return `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${fields}${length}\r\n`;
+}
+
+/** Without a body, methods that mean to have one say that it is empty (RFC 9110 §8.6). */
+function expectsBody(method: string): boolean {
+  return method === 'POST' || method === 'PUT' || method === 'PATCH';
+}
