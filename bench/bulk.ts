@@ -32,9 +32,9 @@ let began = performance.now();
 const upload = request({ port: gateway.port, host: '127.0.0.1', method: 'POST', path: '/api/v2/up' });
 const answered = once(upload, 'response');
 await send(upload, up);
-const [answer] = (await answered) as [AsyncIterable<Buffer>];
+const [response] = (await answered) as [AsyncIterable<Buffer>];
 let told = '';
-for await (const chunk of answer) told += chunk.toString();
+for await (const chunk of response) told += chunk.toString();
 const expected = up.digest('hex');
 report('up', told === expected);
 

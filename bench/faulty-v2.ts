@@ -14,16 +14,16 @@ export interface FaultyV2 {
   /** Connections so far, and the requests on them. */
   readonly uses: { readonly connections: number; readonly requests: number };
   /**
-   * Writes an answer that nobody asked for on every open connection, and from then on behind answers now and then. Call it when no
-   * request is under way: on a connection that has one, HTTP/1.1 cannot tell such an answer from the right one, and neither can a
-   * gateway. For the same reason those behind an answer go out in one write with it. Once met with any, the gateway keeps no connection
+   * Writes a response that nobody asked for on every open connection, and from then on behind responses now and then. Call it when no
+   * request is under way: on a connection that has one, HTTP/1.1 cannot tell such a response from the right one, and neither can a
+   * gateway. For the same reason those behind a response go out in one write with it. Once met with any, the gateway keeps no connection
    * for a minute, so it is for the end of a run.
    */
   speakUnasked(): void;
   close(): void;
 }
 
-type Fault = (incoming: IncomingMessage, outgoing: ServerResponse, answer: string) => void;
+type Fault = (incoming: IncomingMessage, outgoing: ServerResponse, response: string) => void;
 
 /** What goes wrong, each for so many of a thousand requests. */
 const table: readonly (readonly [name: string, perMille: number, play: Fault])[] = [
@@ -37,57 +37,57 @@ const table: readonly (readonly [name: string, perMille: number, play: Fault])[]
   [
     'cut in the body',
     10,
-    (incoming, outgoing, answer) => {
-      outgoing.writeHead(200, { 'content-length': answer.length + 100 });
-      outgoing.write(answer);
+    (incoming, outgoing, response) => {
+      outgoing.writeHead(200, { 'content-length': response.length + 100 });
+      outgoing.write(response);
       setTimeout(() => incoming.socket.destroy(), 5);
     },
   ],
   [
     'cut in a chunk',
     10,
-    (incoming, outgoing, answer) => {
-      outgoing.write(answer);
+    (incoming, outgoing, response) => {
+      outgoing.write(response);
       setTimeout(() => incoming.socket.destroy(), 5);
     },
   ],
-  ['slow', 20, (_incoming, outgoing, answer) => void setTimeout(() => outgoing.end(answer), 150)],
+  ['slow', 20, (_incoming, outgoing, response) => void setTimeout(() => outgoing.end(response), 150)],
   [
     'dripping',
     10,
-    (_incoming, outgoing, answer) => {
-      outgoing.write(answer.slice(0, 5));
-      setTimeout(() => outgoing.end(answer.slice(5)), 50);
+    (_incoming, outgoing, response) => {
+      outgoing.write(response.slice(0, 5));
+      setTimeout(() => outgoing.end(response.slice(5)), 50);
     },
   ],
-  ['500', 10, (_incoming, outgoing, answer) => void outgoing.writeHead(500).end(answer)],
+  ['500', 10, (_incoming, outgoing, response) => void outgoing.writeHead(500).end(response)],
   [
     '429',
     10,
-    (_incoming, outgoing, answer) => void outgoing.writeHead(429, { 'retry-after': '1' }).end(answer),
+    (_incoming, outgoing, response) => void outgoing.writeHead(429, { 'retry-after': '1' }).end(response),
   ],
   [
     'says close',
     10,
-    (_incoming, outgoing, answer) => void outgoing.writeHead(200, { connection: 'close' }).end(answer),
+    (_incoming, outgoing, response) => void outgoing.writeHead(200, { connection: 'close' }).end(response),
   ],
   [
     'closes the kept connection',
     10,
-    (incoming, outgoing, answer) => {
-      outgoing.end(answer);
+    (incoming, outgoing, response) => {
+      outgoing.end(response);
       setTimeout(() => incoming.socket.destroy(), Math.random() * 20);
     },
   ],
 ];
 
-/** The answer to nobody. */
-const unasked = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison';
+/** The response to nobody. */
+const UNASKED = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison';
 const unaskedBehind: (typeof table)[number] = [
-  'unasked bytes behind an answer',
+  'unasked bytes behind a response',
   10,
-  ({ socket }, _outgoing, answer) => {
-    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${answer.length}\r\n\r\n${answer}${unasked}`);
+  ({ socket }, _outgoing, response) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${response.length}\r\n\r\n${response}${UNASKED}`);
   },
 ];
 
@@ -116,17 +116,17 @@ export async function startFaultyV2(): Promise<FaultyV2> {
         if (!body.includes(`"id":"${id}"`) || body.includes('"data"'))
           wrong.push(`${id}: ${body.slice(0, 100)}`);
       }
-      const answer = JSON.stringify({ data: { id, method: incoming.method, target: incoming.url } });
+      const response = JSON.stringify({ data: { id, method: incoming.method, target: incoming.url } });
       const fault = draw(faultTable);
       if (fault === undefined) {
         outgoing
-          .writeHead(200, { 'content-type': 'application/json', 'content-length': answer.length })
-          .end(answer);
+          .writeHead(200, { 'content-type': 'application/json', 'content-length': response.length })
+          .end(response);
         return;
       }
       const [name, , play] = fault;
       count(name);
-      play(incoming, outgoing, answer);
+      play(incoming, outgoing, response);
     });
   });
   server.on('connection', (socket) => {
@@ -147,7 +147,7 @@ export async function startFaultyV2(): Promise<FaultyV2> {
       faultTable = [...table, unaskedBehind];
       for (const socket of open) {
         count('unasked bytes on an idle connection');
-        socket.write(unasked);
+        socket.write(UNASKED);
       }
     },
     close: () => {

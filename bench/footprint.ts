@@ -15,8 +15,8 @@ import { median } from './statistics.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const tool = (path: string): string => join(root, 'node_modules', path);
-const rounds = 5;
-const connections = 1000;
+const ROUNDS = 5;
+const CONNECTIONS = 1000;
 
 /** What is started, and with what. */
 const starts: readonly (readonly [name: string, command: string, given: readonly string[]])[] = [
@@ -36,13 +36,13 @@ export async function benchFootprint(): Promise<void> {
   v2.listen(0, '127.0.0.1');
   await once(v2, 'listening');
   const upstream = `http://127.0.0.1:${portOf(v2.address())}`;
-  console.log(`cold start to the first answer, resident memory (medians of ${rounds})\n`);
+  console.log(`cold start to the first response, resident memory (medians of ${ROUNDS})\n`);
   console.log(
     `${'runtime'.padEnd(18)}${'start'.padStart(10)}${'idle'.padStart(12)}${'1,000 conn.'.padStart(14)}`,
   );
   for (const [name, command, given] of starts) {
     const found: Measured[] = [];
-    for (let round = 0; round < rounds; round += 1) found.push(await measure(command, given, upstream));
+    for (let round = 0; round < ROUNDS; round += 1) found.push(await measure(command, given, upstream));
     const of = (pick: (one: Measured) => number): number => median(found.map((one) => pick(one)));
     console.log(
       `${name.padEnd(18)}${`${of(({ start }) => start).toFixed(0)} ms`.padStart(10)}${`${of(({ idle }) => idle).toFixed(0)} MiB`.padStart(12)}${`${of(({ loaded }) => loaded).toFixed(0)} MiB`.padStart(14)}`,
@@ -54,7 +54,7 @@ export async function benchFootprint(): Promise<void> {
 }
 
 interface Measured {
-  /** Milliseconds from the start of the process to the first answer of V2 through it. */
+  /** Milliseconds from the start of the process to the first response of V2 through it. */
   readonly start: number;
   /** MiB of memory after it, and with the connections open. */
   readonly idle: number;
@@ -71,10 +71,10 @@ async function measure(command: string, given: readonly string[], upstream: stri
   });
   const sockets: Socket[] = [];
   try {
-    sockets.push(await firstAnswer(port));
+    sockets.push(await firstResponse(port));
     const start = performance.now() - began;
     const idle = resident(child.pid);
-    while (sockets.length < connections)
+    while (sockets.length < CONNECTIONS)
       sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => answered(port)))));
     return { start, idle, loaded: resident(child.pid) };
   } finally {
@@ -84,7 +84,7 @@ async function measure(command: string, given: readonly string[], upstream: stri
   }
 }
 
-async function firstAnswer(port: number): Promise<Socket> {
+async function firstResponse(port: number): Promise<Socket> {
   for (;;) {
     try {
       return await answered(port);

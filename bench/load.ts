@@ -4,22 +4,22 @@ import { WireReader } from './wire-reader.ts';
 
 /** A kept connection that asks one thing at a time. */
 export class Client {
-  readonly #socket: Socket;
-  #answered: ((head: string, body: Buffer) => void) | undefined;
-  #failed: ((error: Error) => void) | undefined;
+  private readonly socket: Socket;
+  private answered: ((head: string, body: Buffer) => void) | undefined;
+  private failed: ((error: Error) => void) | undefined;
 
   private constructor(socket: Socket) {
-    this.#socket = socket;
+    this.socket = socket;
     const reader = new WireReader((head, body) => {
       if (!head.startsWith('HTTP/1.1 201')) {
-        this.#failed?.(new Error(`${head}${body.toString()}`));
+        this.failed?.(new Error(`${head}${body.toString()}`));
         return;
       }
-      this.#answered?.(head, body);
+      this.answered?.(head, body);
     });
     socket.on('data', (chunk: Buffer) => reader.read(chunk));
-    socket.on('error', (error) => this.#failed?.(error));
-    socket.on('close', () => this.#failed?.(new Error('the connection was closed')));
+    socket.on('error', (error) => this.failed?.(error));
+    socket.on('close', () => this.failed?.(new Error('the connection was closed')));
   }
 
   static open(port: number): Promise<Client> {
@@ -33,17 +33,17 @@ export class Client {
     });
   }
 
-  /** Sends a request; `answered` is called with each answer from now on. */
+  /** Sends a request; `answered` is called with each response from now on. */
   on(answered: (head: string, body: Buffer) => void, failed: (error: Error) => void): void {
-    this.#answered = answered;
-    this.#failed = failed;
+    this.answered = answered;
+    this.failed = failed;
   }
 
   send(request: Buffer): void {
-    this.#socket.write(request);
+    this.socket.write(request);
   }
 
-  /** Sends a request and waits for its answer. */
+  /** Sends a request and waits for its response. */
   ask(request: Buffer): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       this.on((_, body) => resolve(body), reject);
@@ -52,12 +52,12 @@ export class Client {
   }
 
   close(): void {
-    this.#failed = undefined;
-    this.#socket.destroy();
+    this.failed = undefined;
+    this.socket.destroy();
   }
 }
 
-/** Asks as fast as answers come, on `connections` connections; returns how many answers came in `milliseconds`. */
+/** Asks as fast as responses come, on `connections` connections; returns how many responses came in `milliseconds`. */
 export async function saturate(
   port: number,
   request: Buffer,
@@ -87,7 +87,7 @@ export async function saturate(
   return count;
 }
 
-/** Asks `rate` times a second, whether answers come or not; returns the milliseconds that each took, in order. */
+/** Asks `rate` times a second, whether responses come or not; returns the milliseconds that each took, in order. */
 export async function pace(
   port: number,
   request: Buffer,

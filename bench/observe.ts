@@ -1,6 +1,6 @@
 /** Prints what it costs a gateway to tell the inspector of one exchange, in microseconds, medians of rounds. */
-import { OperatorView } from '../src/rewrite-log/operator-view.ts';
-import type { Material, Wanted } from '../src/rewrite-log/observer.ts';
+import { OperatorView } from '../src/inspector/operator-view.ts';
+import type { CapturedExchange, CaptureLevel } from '../src/rewrite-log/observer.ts';
 import { sampleEntry } from '../test/support/sample-entries.ts';
 import { median } from './statistics.ts';
 
@@ -13,7 +13,7 @@ const body = new TextEncoder().encode(
     },
   }),
 );
-const headers = [
+const HEADERS = [
   'Host',
   'gateway',
   'Authorization',
@@ -23,11 +23,11 @@ const headers = [
   'User-Agent',
   'bench',
 ];
-const material: Material = {
-  v1Request: { method: 'POST', target: '/api/v1/orders/floor_plans', headers, body },
-  v2Request: { method: 'POST', target: '/api/v2/orders/floor_plans', headers },
-  v2Answer: { status: 201, headers, body },
-  clientAnswer: { status: 201, headers, body },
+const material: CapturedExchange = {
+  v1Request: { method: 'POST', target: '/api/v1/orders/floor_plans', headers: HEADERS, body },
+  v2Request: { method: 'POST', target: '/api/v2/orders/floor_plans', headers: HEADERS },
+  v2Response: { status: 201, headers: HEADERS, body },
+  clientResponse: { status: 201, headers: HEADERS, body },
 };
 const entries = Array.from({ length: 4096 }, (_, n) => {
   const { attributes: _attributes, ...entry } = sampleEntry(n, Date.UTC(2026, 10, 1) + n);
@@ -38,7 +38,7 @@ for (const [name, wanted, mode] of [
   ['nothing but the entry', 'nothing', 'off'],
   ['structure of bodies of 0.8 KiB', 'structure', 'off'],
   ['bodies', 'bodies', 'bodies'],
-] as const satisfies readonly (readonly [string, Wanted, 'off' | 'bodies'])[]) {
+] as const satisfies readonly (readonly [string, CaptureLevel, 'off' | 'bodies'])[]) {
   const capture = {
     mode,
     masks: [],
@@ -53,7 +53,7 @@ for (const [name, wanted, mode] of [
   process.stdout.write(`${name.padEnd(34)} ${median(rounds).toFixed(2)} µs\n`);
 }
 
-function round(view: OperatorView, wanted: Wanted): number {
+function round(view: OperatorView, wanted: CaptureLevel): number {
   const times = wanted === 'nothing' ? 100_000 : 5000;
   const began = process.cpuUsage();
   for (let n = 0; n < times; n += 1) {

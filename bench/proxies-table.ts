@@ -16,16 +16,16 @@ export interface WorkFigures {
 /** What was measured of one peer. */
 export interface PeerFigures {
   readonly name: string;
-  /** Milliseconds to the first answer. */
+  /** Milliseconds to the first response. */
   readonly start: number;
-  /** Resident bytes after the first answers, and at the end with 1,000 connections. */
+  /** Resident bytes after the first responses, and at the end with 1,000 connections. */
   readonly idle: number;
   loaded: number;
   readonly works: Map<WorkName, WorkFigures>;
 }
 
 /** What the gateway is to reach: its work, against whose, and the greatest ratio of processor time. */
-const reach: readonly (readonly [work: WorkName, against: string, of: WorkName, most: number])[] = [
+const REACH: readonly (readonly [work: WorkName, against: string, of: WorkName, most: number])[] = [
   ['migrate', 'Hono proxy()', 'migrate', 0.2],
   ['migrate', 'Express + http-proxy-middleware', 'migrate', 0.4],
   ['migrate', 'Fastify + @fastify/http-proxy', 'migrate', 0.6],
@@ -38,7 +38,7 @@ const reach: readonly (readonly [work: WorkName, against: string, of: WorkName, 
 /** Prints the tables. */
 export function printProxies(works: readonly Work[], all: readonly PeerFigures[]): void {
   for (const { name } of works) printWork(name, all);
-  console.log('\nmemory and start\n\n| proxy | resident | with 1,000 connections | first answer after |');
+  console.log('\nmemory and start\n\n| proxy | resident | with 1,000 connections | first response after |');
   console.log('|---|---|---|---|');
   for (const { name, idle, loaded, start } of all)
     console.log(`| ${name} | ${mib(idle)} | ${mib(loaded)} | ${start.toFixed(0)} ms |`);
@@ -66,7 +66,7 @@ function printWork(work: WorkName, all: readonly PeerFigures[]): void {
 }
 
 function printReach(all: readonly PeerFigures[]): void {
-  const rows = reach.flatMap(([work, against, of, most]) => {
+  const rows = REACH.flatMap(([work, against, of, most]) => {
     const ours = cpuOf(all, 'capture-gateway', work);
     const theirs = cpuOf(all, against, of);
     if (ours === undefined || theirs === undefined) return [];

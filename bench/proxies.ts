@@ -24,9 +24,9 @@ export interface ProxiesPlan {
   readonly only: readonly string[];
 }
 
-const connections = 32;
-const rate = 1000;
-const held = 1000;
+const CONNECTIONS = 32;
+const RATE = 1000;
+const HELD = 1000;
 
 /** Measures and prints. */
 export async function benchProxies(plan: ProxiesPlan): Promise<void> {
@@ -81,11 +81,11 @@ async function started(
   );
   for (const work of mine) {
     const client = await Client.open(one.port);
-    const answer = await client.ask(work.request);
+    const response = await client.ask(work.request);
     client.close();
-    const { head, body, answer: sent } = await upstream.last();
+    const { head, body, response: sent } = await upstream.last();
     const fault =
-      work.fault(head, body) ?? (answer.toString() === sent ? undefined : 'the answer is changed');
+      work.fault(head, body) ?? (response.toString() === sent ? undefined : 'the response is changed');
     if (fault !== undefined) throw new Error(`${peer.name}, ${work.name}: ${fault}`);
   }
   return one;
@@ -110,10 +110,10 @@ async function rounds(works: readonly Work[], all: readonly Measured[], plan: Pr
         const its = workFigures(figures, work);
         // Code that is compiled as it goes is not what it will be before some thousands of requests, and memory that was idle for a
         // minute may have to be fetched back.
-        await saturate(one.port, work.request, connections, round === 0 ? 2 * length : length / 2);
+        await saturate(one.port, work.request, CONNECTIONS, round === 0 ? 2 * length : length / 2);
         const cpu = one.processorTime();
         const began = performance.now();
-        const requests = await saturate(one.port, work.request, connections, length);
+        const requests = await saturate(one.port, work.request, CONNECTIONS, length);
         const seconds = (performance.now() - began) / 1000;
         const used = one.processorTime() - cpu;
         its.cpu.push((used * 1000) / requests);
@@ -135,10 +135,10 @@ async function paced(
   const length = plan.isQuick ? 1000 : 2500;
   for (let round = 0; round < count; round += 1) {
     for (const work of works) {
-      const bare = await pace(upstream.port, work.request, rate, length);
+      const bare = await pace(upstream.port, work.request, RATE, length);
       for (const { one, figures } of rotated(all, round)) {
         if (!one.peer.works.includes(work.name)) continue;
-        const took = await pace(one.port, work.request, rate, length);
+        const took = await pace(one.port, work.request, RATE, length);
         const its = workFigures(figures, work);
         its.p50.push(quantile(took, 0.5) - quantile(bare, 0.5));
         its.p99.push(quantile(took, 0.99) - quantile(bare, 0.99));
@@ -150,7 +150,7 @@ async function paced(
 async function memory(one: RunningPeer, figures: PeerFigures, works: readonly Work[]): Promise<void> {
   const work = works.find(({ name }) => one.peer.works.includes(name)) ?? pass;
   const clients: Client[] = [];
-  while (clients.length < held) {
+  while (clients.length < HELD) {
     const client = await Client.open(one.port);
     await client.ask(work.request);
     clients.push(client);

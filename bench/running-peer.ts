@@ -10,19 +10,19 @@ import { processorTime, residentBytes } from './processes.ts';
 export class RunningPeer {
   readonly peer: Peer;
   readonly port: number;
-  /** Milliseconds from the start of the process to the first answer. */
+  /** Milliseconds from the start of the process to the first response. */
   readonly start: number;
-  readonly #child: ChildProcess;
+  private readonly child: ChildProcess;
 
   private constructor(peer: Peer, port: number, start: number, child: ChildProcess) {
     this.peer = peer;
     this.port = port;
     this.start = start;
-    this.#child = child;
+    this.child = child;
   }
 
   /**
-   * Starts a peer on processor 0, and waits until it answers `request`. Its output, the gateway's log among it, goes into a pipe
+   * Starts a peer on processor 0, and waits until it responds `request`. Its output, the gateway's log among it, goes into a pipe
    * that is read, as in a container: a file that grows costs what the system's memory costs at the moment, which is no figure of a
    * proxy's.
    */
@@ -38,24 +38,24 @@ export class RunningPeer {
     const said = new Said();
     child.stdout.on('data', (chunk: Buffer) => said.add(chunk));
     child.stderr.on('data', (chunk: Buffer) => said.add(chunk));
-    await firstAnswer(peer, port, request, child, said);
+    await firstResponse(peer, port, request, child, said);
     return new RunningPeer(peer, port, performance.now() - began, child);
   }
 
   /** Milliseconds of processor time that it has used. */
   processorTime(): number {
-    return processorTime(this.#child.pid ?? 0);
+    return processorTime(this.child.pid ?? 0);
   }
 
   residentBytes(): number {
-    return residentBytes(this.#child.pid ?? 0);
+    return residentBytes(this.child.pid ?? 0);
   }
 
   async stop(): Promise<void> {
-    if (this.#child.exitCode !== null) return;
-    this.#child.kill('SIGTERM');
-    const late = setTimeout(() => this.#child.kill('SIGKILL'), 5000);
-    await once(this.#child, 'exit');
+    if (this.child.exitCode !== null) return;
+    this.child.kill('SIGTERM');
+    const late = setTimeout(() => this.child.kill('SIGKILL'), 5000);
+    await once(this.child, 'exit');
     clearTimeout(late);
   }
 }
@@ -69,7 +69,7 @@ class Said {
   }
 }
 
-async function firstAnswer(
+async function firstResponse(
   peer: Peer,
   port: number,
   request: Buffer,
@@ -86,7 +86,7 @@ async function firstAnswer(
     } catch (error) {
       if (child.exitCode !== null || performance.now() > end) {
         child.kill('SIGKILL');
-        throw new Error(`${peer.name} does not answer: ${String(error)}\n${said.text}`, { cause: error });
+        throw new Error(`${peer.name} does not respond: ${String(error)}\n${said.text}`, { cause: error });
       }
       await new Promise((resolve) => {
         setTimeout(resolve, 2);

@@ -12,13 +12,13 @@ import { collectableFlags, heldBy, type Held } from './scale-held.ts';
 import { startUpstream } from './upstream-process.ts';
 import { migrate } from './work.ts';
 
-const wanted = [1, 100, 1000, 5000] as const;
+const WANTED = [1, 100, 1000, 5000] as const;
 /** Requests a second over all connections together. */
-const rate = 1000;
+const RATE = 1000;
 /** Descriptors of this process that are no connections: its own files, channels to others, and some in hand. */
-const reserve = 200;
+const RESERVE = 200;
 /** Requests before anything is measured: what the inspector keeps is full then, and takes no more memory. */
-const warming = 12_000;
+const WARMING = 12_000;
 
 /** A gateway with its connections, and what was measured of it, a figure a round. */
 interface Level {
@@ -64,11 +64,11 @@ async function measured(isQuick: boolean): Promise<void> {
 /** As many connections as there are descriptors for; Node has raised its limit as far as it may. */
 function possible(): readonly number[] {
   const limit = Number(/^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]);
-  const all = wanted.reduce((sum, count) => sum + count, reserve);
-  if (!(limit < all)) return wanted;
+  const all = WANTED.reduce((sum, count) => sum + count, RESERVE);
+  if (!(limit < all)) return WANTED;
   const counts: number[] = [];
-  let left = limit - reserve;
-  for (const count of wanted) {
+  let left = limit - RESERVE;
+  for (const count of WANTED) {
     const some = Math.min(count, left);
     if (some <= (counts.at(-1) ?? 0)) break;
     counts.push(some);
@@ -85,7 +85,7 @@ async function level(count: number, upstream: number, folder: string): Promise<L
   const rules = fileURLToPath(new URL('./rules.yaml', import.meta.url));
   const flags = { upstream: `http://127.0.0.1:${upstream}`, 'log-file': log, rules };
   const gateway = await startGatewayProcess(flags, collectableFlags, '0');
-  for (let sent = 0; sent < warming;) sent += await saturate(gateway.port, migrate.request, 32, 500);
+  for (let sent = 0; sent < WARMING;) sent += await saturate(gateway.port, migrate.request, 32, 500);
   const before = await heldBy(gateway);
   const clients: Client[] = [];
   while (clients.length < count) {
@@ -128,7 +128,7 @@ async function rounds(levels: readonly Level[], isQuick: boolean): Promise<void>
   }
 }
 
-/** Asks `rate` times a second, each time on the next connection; returns the milliseconds from sending to the answer. */
+/** Asks `rate` times a second, each time on the next connection; returns the milliseconds from sending to the response. */
 async function inTurn(one: Level, milliseconds: number): Promise<readonly number[]> {
   const took: number[] = [];
   const free = new Map<Client, Promise<void>>();
@@ -140,7 +140,7 @@ async function inTurn(one: Level, milliseconds: number): Promise<readonly number
   };
   const start = performance.now();
   for (let sent = 0, now = 0; now < milliseconds; now = performance.now() - start) {
-    for (; sent < (now * rate) / 1000; sent += 1) {
+    for (; sent < (now * RATE) / 1000; sent += 1) {
       const client = one.clients[one.next];
       one.next = (one.next + 1) % one.clients.length;
       if (client !== undefined) free.set(client, ask(client, free.get(client)));
@@ -179,7 +179,7 @@ function print(levels: readonly Level[]): void {
     }),
   );
   console.log(
-    `\nAll connections stay open, each has sent a request; then ${whole(rate)} requests a second (migrate, 1 KB) over all of them in turn. The gateway has\n` +
+    `\nAll connections stay open, each has sent a request; then ${whole(RATE)} requests a second (migrate, 1 KB) over all of them in turn. The gateway has\n` +
       'processor 0, load and V2 share processor 1; the times are those of the whole way, V2 and load included. Memory is that after a collection of\n' +
       'garbage; a connection’s is the difference to before the connections were opened, when 12,000 requests had been served.',
   );

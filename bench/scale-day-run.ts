@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { loadRuleBook } from '../src/node/rule-book-file.ts';
 import type { LoadedRuleBook } from '../src/node/rule-books.ts';
 import { heldBytes, tellBack } from './scale-apart.ts';
-import { DayView, midnight, MINUTE, ringSize } from './scale-day-view.ts';
+import { DayView, midnight, MINUTE, RING_SIZE } from './scale-day-view.ts';
 
 /** What was measured of one day. */
 export interface DayFigures {
@@ -22,7 +22,7 @@ export interface DayFigures {
 const perSecond = Number(process.argv[2]);
 const every = Number(process.argv[3]);
 /** Entries that are made, then observed: only the observing is counted. */
-const batch = 2000;
+const BATCH = 2000;
 
 const book = await loadRuleBook(fileURLToPath(new URL('../config/rules.yaml', import.meta.url)));
 if ('faults' in book) throw new Error(book.faults.join('\n'));
@@ -51,7 +51,7 @@ function* batches(from: number, until: number): Generator<readonly number[]> {
   for (let minute = from; minute < until; minute += every) {
     for (let k = 0; k < perSecond * 60; k += 1) {
       times.push(midnight + minute * MINUTE + (k * 1000) / perSecond);
-      if (times.length < batch) continue;
+      if (times.length < BATCH) continue;
       yield times;
       times = [];
     }
@@ -63,7 +63,7 @@ async function warmedUp(loaded: LoadedRuleBook): Promise<void> {
   const other = new DayView(loaded);
   await other.open();
   for (let round = 0; round < 20; round += 1) {
-    other.feed(Array.from({ length: batch }, (_, k) => midnight + (round * batch + k) * 10));
+    other.feed(Array.from({ length: BATCH }, (_, k) => midnight + (round * BATCH + k) * 10));
   }
   for (const [, path] of routes(other)) await other.ask(path);
   await other.close();
@@ -78,7 +78,7 @@ async function day(loaded: LoadedRuleBook): Promise<DayFigures> {
   for (let hour = 0; hour < 24; hour += 1) {
     for (const times of batches(hour * 60, hour * 60 + 60)) {
       view.feed(times);
-      if (full > 0 || view.fed < ringSize) continue;
+      if (full > 0 || view.fed < RING_SIZE) continue;
       full = (await heldBytes()) - before;
       for (const [name, path] of routes(view)) {
         shown.push({ name, full: await view.ask(path), end: [] });

@@ -1,20 +1,20 @@
 import { Buffer } from 'node:buffer';
-import type { InForce } from '../src/gateway/in-force.ts';
+import type { CompiledRuleBook } from '../src/rewrite/compiled-rule-book.ts';
 import { AttributeNames } from '../src/rewrite-log/attribute-names.ts';
 import type { Entry } from '../src/rewrite-log/entry.ts';
 import { type EntryFacts, exchangeEntry } from '../src/rewrite-log/exchange-entry.ts';
-import type { Material, Wanted } from '../src/rewrite-log/observer.ts';
+import type { CapturedExchange, CaptureLevel } from '../src/rewrite-log/observer.ts';
 import { v1Order } from './v1-order.ts';
 
 /** What an observer is told of one exchange. */
 export interface Told {
   readonly entry: Entry;
-  readonly material: Material | undefined;
+  readonly material: CapturedExchange | undefined;
 }
 
 /** One kind of exchange, with what the gateway found out about it once for all of its kind. */
 interface Kind {
-  readonly facts: Omit<EntryFacts, 'requestId' | 'target' | 'attempts' | 'bytesOut' | 'answerBytes'>;
+  readonly facts: Omit<EntryFacts, 'requestId' | 'target' | 'attempts' | 'bytesOut' | 'responseBytes'>;
   /** As the client sent it; `{id}` is another one each time. */
   readonly target: string;
   readonly upstreamTarget: string | undefined;
@@ -42,7 +42,7 @@ const requests: readonly (readonly [method: string, target: string, body: unknow
   ['GET', '/api/v2/orders/{id}', undefined, 200],
 ];
 
-const clients = 50;
+const CLIENTS = 50;
 const headers = [
   ['Host', 'gateway.test'],
   ['Authorization', 'Bearer key'],
@@ -50,26 +50,26 @@ const headers = [
   ['Accept', 'application/json'],
   ['User-Agent', 'bench'],
 ].flat();
-const answer = Buffer.from(`{"data":{"id":4711,"status":"ordered","notes":"${'x'.repeat(300)}"}}`);
+const response = Buffer.from(`{"data":{"id":4711,"status":"ordered","notes":"${'x'.repeat(300)}"}}`);
 
 /** Entries such as the gateway makes them of the exchanges of 50 clients; like requests share their lists of edits, as there. */
 export class DayTraffic {
-  readonly #kinds: readonly Kind[];
-  readonly #ruleBook: string;
+  private readonly kinds: readonly Kind[];
+  private readonly ruleBook: string;
 
-  constructor(inForce: InForce) {
-    this.#ruleBook = inForce.ruleBook.hash;
+  constructor(inForce: CompiledRuleBook) {
+    this.ruleBook = inForce.ruleBook.hash;
     const names = new AttributeNames();
-    this.#kinds = requests.map(([method, target, body, status]) => {
+    this.kinds = requests.map(([method, target, body, status]) => {
       const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
       return kindOf(inForce, names, method, target, bytes, status);
     });
   }
 
   /** The exchange number `number`, which began at `time` (milliseconds since 1970). */
-  exchange(number: number, time: number, wanted: Wanted): Told {
+  exchange(number: number, time: number, wanted: CaptureLevel): Told {
     const mixed = Math.imul(number + 1, 0x9e37_79b1) >>> 0;
-    const kind = this.#kinds[mixed % this.#kinds.length];
+    const kind = this.kinds[mixed % this.kinds.length];
     if (kind === undefined) throw new RangeError('there is at least one kind');
     const id = mixed.toString(16).padStart(8, '0');
     const upstreamMs = 5 + (mixed % 977) / 10;
@@ -79,17 +79,17 @@ export class DayTraffic {
       upstreamTarget: kind.upstreamTarget?.replace('{id}', id),
       requestId: `5f0e2b6c-9a41-4c7e-8d3b-0000${id}`,
       traceId: `4bf92f3577b34da6a3ce0000${id}`,
-      ruleBook: this.#ruleBook,
+      ruleBook: this.ruleBook,
       time,
       bytesIn: kind.body?.length ?? 0,
       bytesOut: kind.sentBytes,
-      answerBytes: answer.length,
+      responseBytes: response.length,
       attempts: kind.upstreamTarget === undefined ? 0 : 1,
       totalMs: upstreamMs + 0.4,
       ...(kind.upstreamTarget === undefined ? {} : { upstreamMs }),
       ...(wanted === 'nothing' || kind.names.length === 0 ? {} : { attributes: [...kind.names] }),
     };
-    const client = (Math.imul((mixed >>> 8) % clients, 0x85eb_ca6b) >>> 0).toString(16).padStart(16, '0');
+    const client = (Math.imul((mixed >>> 8) % CLIENTS, 0x85eb_ca6b) >>> 0).toString(16).padStart(16, '0');
     return {
       entry: exchangeEntry(facts, client),
       material: wanted === 'nothing' ? undefined : materialOf(kind, facts),
@@ -98,7 +98,7 @@ export class DayTraffic {
 }
 
 function kindOf(
-  inForce: InForce,
+  inForce: CompiledRuleBook,
   names: AttributeNames,
   method: string,
   target: string,
@@ -147,14 +147,14 @@ function kindOf(
 }
 
 /** What the gateway hands in with an entry whose structure is wanted. */
-function materialOf({ body, facts: { route, failure } }: Kind, facts: EntryFacts): Material {
+function materialOf({ body, facts: { route, failure } }: Kind, facts: EntryFacts): CapturedExchange {
   const { method, target, upstreamTarget, status = 0 } = facts;
   const read = route === 'migrate' ? { body } : { withheld: 'streamed' };
-  const answered = { status, headers, body: answer };
+  const answered = { status, headers, body: response };
   return {
     v1Request: { method, target, headers, ...(body === undefined ? {} : read) },
     v2Request: upstreamTarget === undefined ? undefined : { method, target: upstreamTarget, headers },
-    v2Answer: failure === undefined ? answered : undefined,
-    clientAnswer: answered,
+    v2Response: failure === undefined ? answered : undefined,
+    clientResponse: answered,
   };
 }

@@ -1,21 +1,21 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
-import { chooseApiVersion } from '../src/gateway/api-version.ts';
+import { chooseApiVersion } from '../src/migrate/api-version.ts';
 import { createInspector } from '../src/inspector/inspector.ts';
-import { createAdminServer } from '../src/node/admin-server.ts';
+import { createAdminServer } from '../src/node/admin/admin-server.ts';
 import { listen } from '../src/node/listen.ts';
-import { watchProcess } from '../src/node/process-figures.ts';
+import { watchProcess } from '../src/node/admin/process-stats.ts';
 import type { LoadedRuleBook } from '../src/node/rule-books.ts';
-import { OperatorView } from '../src/rewrite-log/operator-view.ts';
-import type { Wanted } from '../src/rewrite-log/observer.ts';
+import { OperatorView } from '../src/inspector/operator-view.ts';
+import type { CaptureLevel } from '../src/rewrite-log/observer.ts';
 import { DayTraffic } from './scale-day-traffic.ts';
 
 /** When the day begins, in milliseconds since 1970, and those of a minute. */
 export const midnight: number = Date.UTC(2026, 10, 21);
 export const MINUTE = 60_000;
 /** Entries of the ring, as in the settings that ship. */
-export const ringSize = 10_000;
-const questions = 15;
+export const RING_SIZE = 10_000;
+const QUESTIONS = 15;
 
 /** A view and the inspector that reads it, on a clock that what is fed moves on; `createOperators`, which `serve` uses, takes the machine's. */
 export class DayView {
@@ -24,15 +24,15 @@ export class DayView {
   fed = 0;
   /** Microseconds and entries of each hour. */
   readonly hours = Array.from({ length: 24 }, () => ({ microseconds: 0, entries: 0 }));
-  readonly #traffic: DayTraffic;
-  readonly #server: ReturnType<typeof createAdminServer>;
-  #origin = '';
+  private readonly traffic: DayTraffic;
+  private readonly server: ReturnType<typeof createAdminServer>;
+  private origin = '';
 
   constructor(loaded: LoadedRuleBook) {
     const { ruleBook } = loaded.inForce;
-    this.#traffic = new DayTraffic(loaded.inForce);
+    this.traffic = new DayTraffic(loaded.inForce);
     this.view = new OperatorView({
-      entries: ringSize,
+      entries: RING_SIZE,
       time: () => this.time,
       capture: {
         mode: 'off',
@@ -50,7 +50,7 @@ export class DayView {
       run: 'bench',
       startedAt: midnight,
       time: () => this.time,
-      figures: () => ({
+      stats: () => ({
         version: 'bench',
         inFlight: 0,
         bufferedBytes: 0,
@@ -70,23 +70,23 @@ export class DayView {
       every: () => () => {},
       page: () => new Map(),
     });
-    this.#server = createAdminServer({ ready: () => true, mounted: inspector });
+    this.server = createAdminServer({ ready: () => true, mounted: inspector });
   }
 
   async open(): Promise<void> {
-    this.#origin = await listen(this.#server, { host: '127.0.0.1', port: 0 }, 'http');
+    this.origin = await listen(this.server, { host: '127.0.0.1', port: 0 }, 'http');
   }
 
   async close(): Promise<void> {
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeAllConnections();
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.server.closeAllConnections();
     await closed;
   }
 
   /** Feeds the exchanges that begin at `times`, and counts what that costs the hour of each batch. */
   feed(times: readonly number[]): void {
-    const wanted: Wanted[] = [];
+    const wanted: CaptureLevel[] = [];
     let before = process.cpuUsage();
     for (const time of times) {
       this.time = time;
@@ -94,7 +94,7 @@ export class DayView {
     }
     let used = process.cpuUsage(before);
     let microseconds = used.user + used.system;
-    const told = times.map((time, k) => this.#traffic.exchange(this.fed + k, time, wanted[k] ?? 'nothing'));
+    const told = times.map((time, k) => this.traffic.exchange(this.fed + k, time, wanted[k] ?? 'nothing'));
     before = process.cpuUsage();
     for (const [k, { entry, material }] of told.entries()) {
       this.time = times[k] ?? this.time;
@@ -113,16 +113,16 @@ export class DayView {
   async ask(path: string): Promise<number[]> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const took: number[] = [];
-    for (let k = 0; k < questions; k += 1) {
+    for (let k = 0; k < QUESTIONS; k += 1) {
       const began = performance.now();
-      const asked = request(this.#origin + path, { agent }).end();
-      const [answer] = (await once(asked, 'response')) as [
+      const asked = request(this.origin + path, { agent }).end();
+      const [response] = (await once(asked, 'response')) as [
         AsyncIterable<Uint8Array> & { statusCode: number },
       ];
       let bytes = 0;
-      for await (const chunk of answer) bytes += chunk.length;
+      for await (const chunk of response) bytes += chunk.length;
       took.push(performance.now() - began);
-      if (answer.statusCode !== 200 || bytes === 0) throw new Error(`${path}: ${answer.statusCode}`);
+      if (response.statusCode !== 200 || bytes === 0) throw new Error(`${path}: ${response.statusCode}`);
     }
     agent.destroy();
     return took;

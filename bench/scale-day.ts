@@ -1,11 +1,11 @@
-/** A day of entries in the inspector: whether an entry, an answer and the memory held are the same at its end. */
+/** A day of entries in the inspector: whether an entry, a response and the memory held are the same at its end. */
 import { apart } from './scale-apart.ts';
 import type { DayFigures } from './scale-day-run.ts';
 import { printTable, spread, whole } from './scale-figures.ts';
 import { median } from './statistics.ts';
 
 /** Entries a second, and of how many minutes one is fed in the quick form. */
-const rates: readonly (readonly [perSecond: number, everyInQuick: number])[] = [
+const RATES: readonly (readonly [perSecond: number, everyInQuick: number])[] = [
   [1, 1],
   [10, 10],
   [100, 60],
@@ -14,7 +14,7 @@ const rates: readonly (readonly [perSecond: number, everyInQuick: number])[] = [
 /** Measures each rate in a process of its own, and prints. */
 export async function scaleDay(isQuick: boolean): Promise<void> {
   const all: DayFigures[] = [];
-  for (const [perSecond, every] of rates) {
+  for (const [perSecond, every] of RATES) {
     const given = [String(perSecond), String(isQuick ? every : 1)];
     all.push(await apart<DayFigures>('./scale-day-run.ts', given));
   }
@@ -26,7 +26,7 @@ export async function scaleDay(isQuick: boolean): Promise<void> {
       '50 exchanges a second, so of all at 1 and 10 a second, and of half at 100. Full: when the ring has its 10,000 entries.\n',
   );
   printRoutes(all);
-  console.log('\nFrom asking to the end of the answer, over a socket of the admin listener.');
+  console.log('\nFrom asking to the end of the response, over a socket of the admin listener.');
 }
 
 function printEntries(all: readonly DayFigures[]): void {

@@ -8,14 +8,14 @@ export interface Held {
   readonly heap: number;
 }
 
-const onSignal =
+const ON_SIGNAL =
   "process.on('SIGUSR2',()=>{gc();gc();const{rss,heapUsed,external}=process.memoryUsage();console.error(`held ${rss} ${heapUsed+external}.`)})";
 
 /** Flags of Node with which a gateway that is otherwise as it ships can be asked what it holds. */
 export const collectableFlags: readonly string[] = [
   '--expose-gc',
   '--import',
-  `data:text/javascript,${encodeURIComponent(onSignal)}`,
+  `data:text/javascript,${encodeURIComponent(ON_SIGNAL)}`,
 ];
 
 /** Has a gateway with those flags collect its garbage and tell what is left. */

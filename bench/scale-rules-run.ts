@@ -15,10 +15,10 @@ export interface RulesFigures {
   readonly matchAll: number[];
   /** Microseconds to find the plan of the order and carry it out. */
   readonly rewrite: number[];
-  /** Milliseconds from the text to a checked rule book, to its table and plans, and to its plans for answers. */
+  /** Milliseconds from the text to a checked rule book, to its table and plans, and to its plans for responses. */
   readonly read: number[];
   readonly compile: number[];
-  readonly compileAnswers: number[];
+  readonly compileResponses: number[];
   /** Bytes of the rule book and what was compiled of it. */
   held: number;
 }
@@ -26,24 +26,24 @@ export interface RulesFigures {
 interface Loaded {
   readonly table: OperationTable;
   readonly plans: Plans;
-  readonly answers: ResponsePlans;
+  readonly responses: ResponsePlans;
 }
 
 const isQuick = process.argv[2] === 'quick';
-const counts = [10, 100, 1000, 10_000];
+const COUNTS = [10, 100, 1000, 10_000];
 /** Paths that are asked one after the other: more than the caches of a processor keep of a large table. */
-const asked = 16_384;
+const ASKED = 16_384;
 
 const own = readFileSync(new URL('./rules.yaml', import.meta.url), 'utf8');
 const body = v1Order(1000);
 
-const books: { readonly figures: RulesFigures; readonly loaded: Loaded }[] = [];
+const BOOKS: { readonly figures: RulesFigures; readonly loaded: Loaded }[] = [];
 // What is loaded first pays for what is compiled by the way.
 await load(ruleBookText(100), emptyFigures(100));
-for (const count of counts) books.push(await loadedBook(count));
+for (const count of COUNTS) BOOKS.push(await loadedBook(count));
 const rounds = isQuick ? 7 : 15;
 for (let round = 0; round <= rounds; round += 1) {
-  for (const { figures, loaded } of books) {
+  for (const { figures, loaded } of BOOKS) {
     const { matchOne, matchAll, rewrite } = once(loaded, figures.count);
     // The first round is for the compiler.
     if (round === 0) continue;
@@ -52,9 +52,9 @@ for (let round = 0; round <= rounds; round += 1) {
     figures.rewrite.push(rewrite);
   }
 }
-tellBack(books.map(({ figures }) => figures));
+tellBack(BOOKS.map(({ figures }) => figures));
 
-async function loadedBook(count: number): Promise<(typeof books)[number]> {
+async function loadedBook(count: number): Promise<(typeof BOOKS)[number]> {
   const text = ruleBookText(count);
   const figures = emptyFigures(count);
   const end = performance.now() + (isQuick ? 3000 : 20_000);
@@ -67,23 +67,23 @@ async function loadedBook(count: number): Promise<(typeof books)[number]> {
 }
 
 function emptyFigures(count: number): RulesFigures {
-  const figures = { matchOne: [], matchAll: [], rewrite: [], read: [], compile: [], compileAnswers: [] };
+  const figures = { matchOne: [], matchAll: [], rewrite: [], read: [], compile: [], compileResponses: [] };
   return { count, ...figures, held: 0 };
 }
 
 /** Loads a rule book, with the time of each step. */
-async function load(text: string, { read, compile, compileAnswers }: RulesFigures): Promise<Loaded> {
+async function load(text: string, { read, compile, compileResponses }: RulesFigures): Promise<Loaded> {
   const began = performance.now();
   const book = await benchRuleBook(text);
   const checked = performance.now();
   const table = new OperationTable(book.operations);
   const plans = compilePlans(book);
   const compiled = performance.now();
-  const answers = compileResponsePlans(book);
+  const responses = compileResponsePlans(book);
   read.push(checked - began);
   compile.push(compiled - checked);
-  compileAnswers.push(performance.now() - compiled);
-  return { table, plans, answers };
+  compileResponses.push(performance.now() - compiled);
+  return { table, plans, responses };
 }
 
 /** The rule book of the bench, grown to `count` operations and as many rules. */
@@ -112,7 +112,7 @@ function once(
   { table, plans }: Loaded,
   count: number,
 ): { readonly matchOne: number; readonly matchAll: number; readonly rewrite: number } {
-  const paths = Array.from({ length: asked }, (_, n) =>
+  const paths = Array.from({ length: ASKED }, (_, n) =>
     templateOf((Math.imul(n + 1, 0x9e37_79b1) >>> 0) % (count - 1)).replace('{id}', '4711'),
   );
   const one = paths.map(() => templateOf(5).replace('{id}', '4711'));
@@ -125,8 +125,8 @@ function once(
       throw new Error(`the engine found nothing to do: ${outcome.verdict}`);
   };
   return {
-    matchOne: nanoseconds(matching(one)) / asked,
-    matchAll: nanoseconds(matching(paths)) / asked,
+    matchOne: nanoseconds(matching(one)) / ASKED,
+    matchAll: nanoseconds(matching(paths)) / ASKED,
     rewrite: nanoseconds(rewriting) / 1000,
   };
 }

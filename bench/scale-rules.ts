@@ -15,7 +15,7 @@ export async function scaleRules(isQuick: boolean): Promise<void> {
       'rewrite an order of 1 KB, µs',
       'read and check, ms',
       'compile, ms',
-      'compile for answers, ms',
+      'compile for responses, ms',
       'memory, KiB',
     ],
     all.map((one) => [
@@ -25,13 +25,13 @@ export async function scaleRules(isQuick: boolean): Promise<void> {
       spread(one.rewrite, 2),
       spread(one.read, 1),
       spread(one.compile, 1),
-      spread(one.compileAnswers, 1),
+      spread(one.compileResponses, 1),
       whole(one.held / 1024),
     ]),
   );
   console.log(
     '\nFour rules are for the order; each other one is for an operation of its own. In random order a match takes the same steps, but a large\n' +
       'table is not in the nearest caches of the processor. Loading is done when the gateway starts and when the file\n' +
-      'changes, but for the rules for answers, which are compiled with the first request that meets them. Memory: heap and array buffers.',
+      'changes, but for the rules for responses, which are compiled with the first request that meets them. Memory: heap and array buffers.',
   );
 }

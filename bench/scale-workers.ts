@@ -12,9 +12,9 @@ import { median } from './statistics.ts';
 import { startUpstream, type UpstreamProcess } from './upstream-process.ts';
 import { migrate, pass, type Work } from './work.ts';
 
-const counts = [1, 2] as const;
+const COUNTS = [1, 2] as const;
 const works = [pass, migrate] as const;
-const connections = 32;
+const CONNECTIONS = 32;
 
 interface Gateway {
   readonly workers: number;
@@ -46,7 +46,7 @@ export async function scaleWorkers(isQuick: boolean): Promise<void> {
   const upstream = await startUpstream('0,1');
   const gateways: Gateway[] = [];
   try {
-    for (const workers of counts) gateways.push(await started(workers, upstream, folder));
+    for (const workers of COUNTS) gateways.push(await started(workers, upstream, folder));
     print(await rounds(gateways, isQuick));
   } finally {
     for (const { running } of gateways) await running.stop();
@@ -117,7 +117,7 @@ async function measure(
   const all = processorTime(pid);
   const first = running.processor();
   const began = performance.now();
-  const requests = await saturate(running.port, request, connections, milliseconds);
+  const requests = await saturate(running.port, request, CONNECTIONS, milliseconds);
   const seconds = (performance.now() - began) / 1000;
   // What is still on its way to the log has to be paid for too.
   const lines = await logged(log, requests);
@@ -178,7 +178,7 @@ function print(all: readonly Figures[]): void {
     return `${name} ${(two / one).toFixed(2)}`;
   });
   console.log(
-    `\n${connections} connections, as fast as answers come; rewrite log to a file. Load and V2 share the two processors with the workers, so requests\n` +
+    `\n${CONNECTIONS} connections, as fast as responses come; rewrite log to a file. Load and V2 share the two processors with the workers, so requests\n` +
       `a second cannot double here; what shows the scaling is processor time a request. With 2 workers it is times ${ratios.join(', ')}. The first\n` +
       'process serves nobody when there are workers: it writes the log and keeps what operators see, for as many workers as the table says\n' +
       'before it has a processor of its own to itself and no more to give.',

@@ -1,6 +1,6 @@
 /**
  * `npm run soak [seconds]`: mixed V1 and V2 load with faults injected upstream. At the end every accepted write has reached V2
- * exactly once or its client got an error, no answer was mixed up, and memory and sockets are back at the start.
+ * exactly once or its client got an error, no response was mixed up, and memory and sockets are back at the start.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,14 +8,14 @@ import { startFaultyV2 } from './faulty-v2.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 
 const seconds = Number(process.argv[2] ?? 60);
-const clients = 40;
+const CLIENTS = 40;
 
 /** Outcomes by name. */
 const counts = new Map<string, number>();
 /** Writes whose client got a 2xx. */
 const accepted = new Set<string>();
-/** Answers that belong to another request. */
-const mixed: string[] = [];
+/** Responses that belong to another request. */
+const MIXED: string[] = [];
 
 const v2 = await startFaultyV2();
 const gateway = await startGatewayProcess(
@@ -58,7 +58,7 @@ const missing = [...accepted].filter((id) => v2.writes.get(id) !== 1);
 const checks: readonly (readonly [what: string, holds: boolean])[] = [
   [`no write arrived twice (${twice.length})`, twice.length === 0],
   [`every accepted write arrived (${missing.length} missing of ${accepted.size})`, missing.length === 0],
-  [`no answer was mixed up (${mixed.length})`, mixed.length === 0],
+  [`no response was mixed up (${MIXED.length})`, MIXED.length === 0],
   [`no body was wrong at V2 (${v2.wrong.length})`, v2.wrong.length === 0],
   [`sockets are back (${before.sockets} → ${after.sockets})`, after.sockets <= before.sockets],
   [
@@ -69,18 +69,18 @@ const checks: readonly (readonly [what: string, holds: boolean])[] = [
   [`it stopped in order (exit code ${code})`, code === 0],
 ];
 
-console.log(`${loaded} requests in ${took.toFixed(1)} s by ${clients} clients`);
+console.log(`${loaded} requests in ${took.toFixed(1)} s by ${CLIENTS} clients`);
 console.log(`${perConnection.toFixed(1)} requests on each connection to V2`);
 for (const [name, count] of [...counts].sort(byName)) console.log(`  ${name.padEnd(36)} ${count}`);
 console.log('faults played by V2');
 for (const [name, count] of [...v2.faults].sort(byName)) console.log(`  ${name.padEnd(36)} ${count}`);
 for (const [what, holds] of checks) console.log(`${holds ? 'ok    ' : 'FAILED'} ${what}`);
-if (twice.length + missing.length + mixed.length + v2.wrong.length > 0) {
+if (twice.length + missing.length + MIXED.length + v2.wrong.length > 0) {
   console.log(
     JSON.stringify({
       twice: twice.slice(0, 5),
       missing: missing.slice(0, 5),
-      mixed: mixed.slice(0, 5),
+      mixed: MIXED.slice(0, 5),
       wrong: v2.wrong.slice(0, 5),
     }),
   );
@@ -97,9 +97,9 @@ function total(): number {
 
 async function load(time: number): Promise<void> {
   const end = performance.now() + time * 1000;
-  const agent = new Agent({ keepAlive: true, maxSockets: clients });
+  const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
   await Promise.all(
-    Array.from({ length: clients }, async (_, client) => {
+    Array.from({ length: CLIENTS }, async (_, client) => {
       for (let number = 0; performance.now() < end; number += 1)
         await one(agent, `${client}-${number}-${Math.random()}`);
     }),
@@ -137,22 +137,22 @@ function one(agent: Agent, id: string): Promise<void> {
       counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
       resolve();
     };
-    outgoing.on('response', (answer) => {
+    outgoing.on('response', (response) => {
       let text = '';
-      answer.setEncoding('latin1');
-      answer.on('data', (chunk: string) => {
+      response.setEncoding('latin1');
+      response.on('data', (chunk: string) => {
         text += chunk;
       });
-      answer.on('error', () => finish(leaves ? 'client left' : 'answer broken'));
-      answer.on('end', () => {
-        const { statusCode = 0 } = answer;
-        const own = answer.headers['x-gateway-error'] !== undefined;
-        if (!own && !text.includes(`"id":"${id}"`)) mixed.push(`${id}: ${text.slice(0, 100)}`);
+      response.on('error', () => finish(leaves ? 'client left' : 'response broken'));
+      response.on('end', () => {
+        const { statusCode = 0 } = response;
+        const own = response.headers['x-gateway-error'] !== undefined;
+        if (!own && !text.includes(`"id":"${id}"`)) MIXED.push(`${id}: ${text.slice(0, 100)}`);
         if (statusCode < 300 && isWrite) accepted.add(id);
-        finish(`${statusCode}${own ? ` ${String(answer.headers['x-gateway-error'])}` : ''}`);
+        finish(`${statusCode}${own ? ` ${String(response.headers['x-gateway-error'])}` : ''}`);
       });
     });
-    outgoing.on('error', () => finish(leaves ? 'client left' : 'no answer'));
+    outgoing.on('error', () => finish(leaves ? 'client left' : 'no response'));
     if (isWrite) outgoing.write(body.slice(0, 150));
     if (leaves) setTimeout(() => outgoing.destroy(), Math.random() * 5);
     if (isWrite) outgoing.end(body.slice(150));

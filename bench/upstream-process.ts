@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** The last request that reached V2, and how V2 answers. */
+/** The last request that reached V2, and how V2 responds. */
 export interface Recorded {
   readonly head: string;
   readonly body: Buffer;
-  readonly answer: string;
+  readonly response: string;
 }
 
 /** A recording V2 in a process of its own. */
@@ -28,8 +28,8 @@ export async function startUpstream(processors = '1'): Promise<UpstreamProcess> 
     async last() {
       const told = message(child);
       child.send('last');
-      const { head, body, answer } = (await told) as { head: string; body: string; answer: string };
-      return { head, body: Buffer.from(body, 'base64'), answer };
+      const { head, body, response } = (await told) as { head: string; body: string; response: string };
+      return { head, body: Buffer.from(body, 'base64'), response };
     },
     stop: () => child.kill('SIGKILL'),
   };

@@ -4,26 +4,26 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 
 /** Splits one direction of an HTTP/1.1 connection into messages, by length or by chunks. Trusts the other side: it is a bench. */
 export class WireReader {
-  readonly #told: (head: string, body: Buffer) => void;
-  #rest: Buffer = Buffer.alloc(0);
+  private readonly told: (head: string, body: Buffer) => void;
+  private rest: Buffer = Buffer.alloc(0);
 
   constructor(told: (head: string, body: Buffer) => void) {
-    this.#told = told;
+    this.told = told;
   }
 
   /** Takes what came in, and tells of each message that is complete. */
   read(chunk: Buffer): void {
-    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    let bytes = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
     for (;;) {
-      const length = this.#message(bytes);
+      const length = this.message(bytes);
       if (length === 0) break;
       bytes = bytes.subarray(length);
     }
-    this.#rest = bytes;
+    this.rest = bytes;
   }
 
   /** The length of the message at the start of `bytes`; 0 when it is not complete. */
-  #message(bytes: Buffer): number {
+  private message(bytes: Buffer): number {
     if (bytes.length === 0) return 0;
     const headEnd = bytes.indexOf(HEAD_END);
     if (headEnd < 0) return 0;
@@ -33,17 +33,17 @@ export class WireReader {
     if (length !== undefined) {
       const end = start + Number(length);
       if (bytes.length < end) return 0;
-      this.#told(head, bytes.subarray(start, end));
+      this.told(head, bytes.subarray(start, end));
       return end;
     }
     if (!/\r\ntransfer-encoding: *chunked/i.test(head)) {
-      this.#told(head, bytes.subarray(start, start));
+      this.told(head, bytes.subarray(start, start));
       return start;
     }
-    return this.#chunks(head, bytes, start);
+    return this.chunks(head, bytes, start);
   }
 
-  #chunks(head: string, bytes: Buffer, start: number): number {
+  private chunks(head: string, bytes: Buffer, start: number): number {
     const parts: Buffer[] = [];
     for (let at = start; ;) {
       const line = bytes.indexOf('\r\n', at);
@@ -52,7 +52,7 @@ export class WireReader {
       const end = line + 2 + size + 2;
       if (bytes.length < end) return 0;
       if (size === 0) {
-        this.#told(head, Buffer.concat(parts));
+        this.told(head, Buffer.concat(parts));
         return end;
       }
       parts.push(bytes.subarray(line + 2, end - 2));

@@ -14,7 +14,7 @@ export interface Work {
   fault(head: string, body: Buffer): string | undefined;
 }
 
-const target = '/orders/floor_plans';
+const TARGET = '/orders/floor_plans';
 const order = v1Order(1000);
 const expected = v2Order(parse(order));
 const flat = Buffer.from(JSON.stringify(expected));
@@ -22,7 +22,7 @@ const flat = Buffer.from(JSON.stringify(expected));
 /** An order of 1 KB through `/api/v2`: the very same bytes must reach V2. */
 export const pass: Work = {
   name: 'pass',
-  request: request(`/api/v2${target}`, flat, 'x-api-version: 2025-01-01\r\n'),
+  request: request(`/api/v2${TARGET}`, flat, 'x-api-version: 2025-01-01\r\n'),
   fault(head, body) {
     return headFault(head) ?? (body.equals(flat) ? undefined : 'the body is not the same bytes');
   },
@@ -31,7 +31,7 @@ export const pass: Work = {
 /** A V1 order of 1 KB through `/api/v1`: unwrapped, seven members nested, one renamed, one stripped, the version set. */
 export const migrate: Work = {
   name: 'migrate',
-  request: request(`/api/v1${target}`, Buffer.from(order), ''),
+  request: request(`/api/v1${TARGET}`, Buffer.from(order), ''),
   fault(head, body) {
     return (
       headFault(head) ??
@@ -48,7 +48,7 @@ function request(path: string, body: Buffer, headers: string): Buffer {
 }
 
 function headFault(head: string): string | undefined {
-  if (!head.startsWith(`POST /api/v2${target} HTTP/1.1\r\n`)) return `the head is ${head.split('\r\n')[0]}`;
+  if (!head.startsWith(`POST /api/v2${TARGET} HTTP/1.1\r\n`)) return `the head is ${head.split('\r\n')[0]}`;
   if (!/\r\nx-api-version: 2025-01-01\r\n/i.test(head)) return 'x-api-version is not set';
   return /\r\nauthorization: Bearer 0123456789abcdef/i.test(head) ? undefined : 'the credentials are lost';
 }

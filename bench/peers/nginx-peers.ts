@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { found, type Peer, type PeerCommand, type PeerPlace } from './peer.ts';
 
-const modules = '/usr/lib/nginx/modules';
+const MODULES = '/usr/lib/nginx/modules';
 
 /** nginx as a plain proxy. */
 export const nginx: Peer = {
@@ -57,14 +57,14 @@ export const nginxJs: Peer = {
 
 function missing(...needed: readonly (readonly [module: string, name: string])[]): string | undefined {
   if (found('nginx') === undefined) return 'nginx-full';
-  return needed.find(([module]) => found(join(modules, module)) === undefined)?.[1];
+  return needed.find(([module]) => found(join(MODULES, module)) === undefined)?.[1];
 }
 
 function command(place: PeerPlace, load: readonly string[], http: string, location: string): PeerCommand {
   const file = join(place.folder, 'nginx.conf');
   writeFileSync(
     file,
-    `${load.map((module) => `load_module ${modules}/${module};`).join('\n')}
+    `${load.map((module) => `load_module ${MODULES}/${module};`).join('\n')}
 daemon off; worker_processes 1; pid ${place.folder}/pid; error_log stderr error;
 events { worker_connections 4096; }
 http {

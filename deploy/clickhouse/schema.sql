@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS entries
     pointer String,
     bytesIn UInt64,
     bytesOut UInt64,
-    answerBytes UInt64,
+    responseBytes UInt64,
     status UInt16,
     upstreamMs Float64,
     totalMs Float64,

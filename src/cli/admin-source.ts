@@ -32,15 +32,15 @@ export async function readAdminRequests(
   const requests: NamedRequest[] = [];
   let before: number | undefined;
   do {
-    const answer = await askAdmin(
+    const response = await askAdmin(
       address,
       `/entries?filter=route:v1&limit=500${before === undefined ? '' : `&before=${before}`}`,
     );
-    if (!answer.ok)
+    if (!response.ok)
       return {
-        fault: `The admin listener answers ${answer.status}; set GATEWAY_ADMIN_TOKEN if it wants one.`,
+        fault: `The admin listener responded with ${response.status}; set GATEWAY_ADMIN_TOKEN if it wants one.`,
       };
-    const page: EntriesPage = await answer.json();
+    const page: EntriesPage = await response.json();
     for (const { seq } of page.entries) {
       const found = await askAdmin(address, `/entries/${seq}`);
       if (!found.ok) continue;

@@ -25,7 +25,7 @@ export async function* streamEntries(
     });
     if (response !== undefined && !response.ok) {
       throw new Error(
-        `the admin listener answers ${response.status}; set GATEWAY_ADMIN_TOKEN if it wants one`,
+        `the admin listener responded with ${response.status}; set GATEWAY_ADMIN_TOKEN if it wants one`,
       );
     }
     isFirst = false;

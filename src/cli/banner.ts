@@ -1,5 +1,5 @@
-import type { Settings } from '../gateway/read-settings.ts';
-import { settings as table } from '../gateway/settings.ts';
+import type { Settings } from '../settings/read-settings.ts';
+import { settings as table } from '../settings/settings.ts';
 import type { RuleBooks } from '../node/rule-books.ts';
 import type { RunningGateway } from '../node/start-gateway.ts';
 import { packageVersion } from './package-version.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { allSettings } from '../gateway/settings.ts';
-import { openRollout } from '../node/open-rollout.ts';
+import { allSettings } from '../settings/settings.ts';
+import { openRollout } from '../node/rollout/open-rollout.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
 import { preflight, type Preflight } from './preflight.ts';
 import { addSettings, flagsOf } from './setting-options.ts';

@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { environmentName, settings } from '../gateway/settings.ts';
+import { environmentName, settings } from '../settings/settings.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 
 // What Wrangler runs before every bundle: the rule book is checked here, so that the worker needs neither YAML nor zod.

@@ -7,7 +7,7 @@ export interface DemoRequest {
 }
 
 /** One V1 request for each of the seven operations, as an integration sends them today. */
-export const demoRequests: readonly DemoRequest[] = [
+export const DEMO_REQUESTS: readonly DemoRequest[] = [
   {
     operation: 'create_client',
     method: 'POST',

@@ -1,20 +1,20 @@
 import { devNull } from 'node:os';
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import type { InForce } from '../gateway/in-force.ts';
-import { allSettings } from '../gateway/settings.ts';
-import { liveUntilSignal } from '../node/life-cycle.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { allSettings } from '../settings/settings.ts';
+import { liveUntilSignal } from './life-cycle.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
-import { demoRequests, type DemoRequest } from './demo-requests.ts';
+import { DEMO_REQUESTS, type DemoRequest } from './demo-requests.ts';
 import { startServing } from './serving.ts';
 import { addSettings, flagsOf } from './setting-options.ts';
 
 /** Settings that the demo has no use for: it always serves the embedded V2. */
-const unused: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
+const UNUSED: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
 
 /** Adds the command `demo`: one V1 request for each operation, what became of it and why, and then it keeps serving. */
 export function demo(program: Command): void {
-  const settings = allSettings.filter(({ name }) => !unused.has(name));
+  const settings = allSettings.filter(({ name }) => !UNUSED.has(name));
   const command = program
     .command('demo')
     .summary('send one V1 request for each operation and show what is changed')
@@ -44,22 +44,22 @@ function definedOnly(flags: Readonly<Record<string, string | undefined>>): Recor
   );
 }
 
-async function play(origin: string, inForce: InForce): Promise<void> {
+async function play(origin: string, inForce: CompiledRuleBook): Promise<void> {
   let property = '1';
-  for (const request of demoRequests) {
+  for (const request of DEMO_REQUESTS) {
     const path = request.path.replace('{property}', property);
-    const answer = await fetch(`${origin}/api/v1${path}`, {
+    const response = await fetch(`${origin}/api/v1${path}`, {
       method: request.method,
       headers: { authorization: 'Bearer demo', 'content-type': 'application/json' },
       body: request.body,
     });
-    const text = await answer.text();
+    const text = await response.text();
     property = /"property_id":(\d+)/.exec(text)?.[1] ?? property;
-    process.stdout.write(`${describe(request, path, inForce)}${describeAnswer(answer.status, text)}\n`);
+    process.stdout.write(`${describe(request, path, inForce)}${describeResponse(response.status, text)}\n`);
   }
 }
 
-function describe(request: DemoRequest, path: string, inForce: InForce): string {
+function describe(request: DemoRequest, path: string, inForce: CompiledRuleBook): string {
   const { ruleBook, plans } = inForce;
   const rewrite = plans
     .of(inForce.match(request.method, path))
@@ -93,7 +93,7 @@ function describeRecord(
   return `  ${styleText('yellow', rule.padEnd(7))} ${where.join(' → ')}  ${styleText('dim', why)}`;
 }
 
-function describeAnswer(status: number, text: string): string {
+function describeResponse(status: number, text: string): string {
   return `  ${styleText(status < 300 ? 'green' : 'red', `answered ${status}`)} ${styleText('dim', text.trim())}\n`;
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { startReference } from '../node/reference-server.ts';
+import { startReference } from '../node/reference/reference-server.ts';
 
 // `npm run edge`: the worker in workerd, as Wrangler serves it, before the embedded V2. More flags go on to Wrangler.
 const root = new URL('../../', import.meta.url);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import { text as textOf } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
-import { chooseApiVersion } from '../gateway/api-version.ts';
+import { chooseApiVersion } from '../migrate/api-version.ts';
 import type { Explanation } from '../inspector/api.ts';
 import { explain as explainRequest } from '../inspector/explain.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';

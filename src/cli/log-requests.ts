@@ -1,5 +1,5 @@
-import { readLogFile } from '../node/log-files.ts';
-import { requestLike } from '../rewrite-log/entry-request.ts';
+import { readLogFile } from './log-files.ts';
+import { requestLike } from '../report/entry-request.ts';
 import { parseEntry } from './client-entries.ts';
 import type { NamedRequest } from './request-files.ts';
 

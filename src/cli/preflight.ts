@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { readSettings, type Settings } from '../gateway/read-settings.ts';
-import { settings as table } from '../gateway/settings.ts';
-import { adminFault } from '../node/operators.ts';
+import { readSettings, type Settings } from '../settings/read-settings.ts';
+import { settings as table } from '../settings/settings.ts';
+import { adminFault } from '../node/admin/operators.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
 import { readTlsFiles, type TlsTexts } from '../node/tls-files.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type Command, Option } from 'commander';
-import type { ListenAddress } from '../gateway/setting-kinds.ts';
-import { environmentName, settings, type Setting } from '../gateway/settings.ts';
-import { ReferenceFault, startReference } from '../node/reference-server.ts';
+import type { ListenAddress } from '../settings/setting-kinds.ts';
+import { environmentName, settings, type Setting } from '../settings/settings.ts';
+import { ReferenceFault, startReference } from '../node/reference/reference-server.ts';
 
 /** Adds the command `reference`, which runs the reference service alone until SIGTERM or SIGINT. */
 export function reference(program: Command): void {
@@ -28,7 +28,7 @@ function option(flag: string, setting: Setting<unknown>): Option {
     .default(setting.initial);
 }
 
-/** Answers the exit code. */
+/** Responds to the exit code. */
 async function run(texts: Readonly<Record<string, string | undefined>>): Promise<number> {
   const faults: string[] = [];
   const read = <Value>(flag: string, setting: Setting<Value>): Value => {

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import type { Command } from 'commander';
-import { chooseApiVersion } from '../gateway/api-version.ts';
-import type { InForce } from '../gateway/in-force.ts';
+import { chooseApiVersion } from '../migrate/api-version.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { explain } from '../inspector/explain.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
-import { count } from '../rewrite-log/report-text.ts';
+import { count } from '../report/report-text.ts';
 import { readAdminRequests } from './admin-source.ts';
 import type { RequestFault } from './curl-request.ts';
 import { readLogRequests } from './log-requests.ts';
@@ -143,7 +143,7 @@ function summary(
   return [`${count(changed)} of ${count(all)} requests change.`, ...lines].join('\n');
 }
 
-function outcomeNow(request: NamedRequest['request'], rules: InForce): Outcome | undefined {
+function outcomeNow(request: NamedRequest['request'], rules: CompiledRuleBook): Outcome | undefined {
   const explanation = explain(request, {
     rules,
     versionOf: chooseApiVersion,

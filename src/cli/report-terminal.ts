@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
-import type { Census } from '../rewrite-log/census.ts';
-import type { ClientClass } from '../rewrite-log/client-report.ts';
-import type { Report } from '../rewrite-log/report.ts';
-import { CLASS_WORDS, count } from '../rewrite-log/report-text.ts';
+import type { Census } from '../report/census.ts';
+import type { ClientClass } from '../report/client-report.ts';
+import type { Report } from '../report/report.ts';
+import { CLASS_WORDS, count } from '../report/report-text.ts';
 import { printColumns } from './columns.ts';
 
 type Style = Parameters<typeof styleText>[0];

@@ -1,4 +1,4 @@
-import type { CountView, ModeView, RolloutView } from '../rewrite-log/rollout-view.ts';
+import type { CountView, ModeView, RolloutView } from '../rollout/rollout-view.ts';
 
 /** Where a migration stands, for a terminal. */
 export function rolloutText(view: RolloutView): string {
@@ -37,7 +37,7 @@ export function rolloutText(view: RolloutView): string {
   return `${lines.join('\n')}\n`;
 }
 
-const sources: Readonly<Record<ModeView['from'], string>> = {
+const SOURCES: Readonly<Record<ModeView['from'], string>> = {
   default: 'nobody chose',
   'rule-book': 'the rule book',
   operator: 'chosen here',
@@ -45,7 +45,7 @@ const sources: Readonly<Record<ModeView['from'], string>> = {
 };
 
 function modeText({ mode, share, from }: ModeView): string {
-  return `${mode}${share === undefined ? '' : ` ${share} % of the clients`} (${sources[from]})`;
+  return `${mode}${share === undefined ? '' : ` ${share} % of the clients`} (${SOURCES[from]})`;
 }
 
 function countText({ requests, failures }: CountView): string {

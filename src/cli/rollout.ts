@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { RolloutRequest, RolloutView } from '../rewrite-log/rollout-view.ts';
+import type { RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
 import { type AdminAddress, askAdmin } from './admin-source.ts';
 import { rolloutText } from './rollout-text.ts';
 
@@ -21,7 +21,7 @@ export function rollout(program: Command): void {
   common(command.command('show', { isDefault: true }))
     .description('shows modes, canaries, roll-backs and what shadowing found')
     .action((options: RolloutOptions) => carryOut(options, undefined));
-  for (const [mode, words] of modes) {
+  for (const [mode, words] of MODES) {
     aimed(common(command.command(mode)))
       .description(words)
       .action((options: RolloutOptions) => carryOut(options, { mode, ...aimOf(options) }));
@@ -37,8 +37,8 @@ export function rollout(program: Command): void {
     .action((options: RolloutOptions) => carryOut(options, aimOf(options)));
 }
 
-const modes: readonly (readonly [mode: NonNullable<RolloutRequest['mode']>, words: string])[] = [
-  ['observe', 'V1 answers; the log says what migrating would have done'],
+const MODES: readonly (readonly [mode: NonNullable<RolloutRequest['mode']>, words: string])[] = [
+  ['observe', 'V1 responds; the log says what migrating would have done'],
   ['shadow', 'as observe, and reads are asked of both origins and compared'],
   ['migrate', 'everything is migrated'],
 ];
@@ -77,24 +77,25 @@ async function ask(
   address: AdminAddress,
   request: RolloutRequest | undefined,
 ): Promise<RolloutView | { readonly fault: string }> {
-  let answer: Response;
+  let response: Response;
   try {
-    answer = await askAdmin(
+    response = await askAdmin(
       address,
       '/rollout',
       {},
       request === undefined ? undefined : JSON.stringify(request),
     );
   } catch {
-    return { fault: `Nobody answers at ${address.url}; name the admin listener with --admin.` };
+    return { fault: `Nobody responds at ${address.url}; name the admin listener with --admin.` };
   }
-  if (answer.ok) {
-    const view: RolloutView = await answer.json();
+  if (response.ok) {
+    const view: RolloutView = await response.json();
     return view;
   }
-  if (answer.status === 401) return { fault: 'The admin listener wants its token; set GATEWAY_ADMIN_TOKEN.' };
-  const body: { readonly errors?: readonly { readonly detail?: string }[] } = await answer
+  if (response.status === 401)
+    return { fault: 'The admin listener wants its token; set GATEWAY_ADMIN_TOKEN.' };
+  const body: { readonly errors?: readonly { readonly detail?: string }[] } = await response
     .json()
     .catch(() => ({}));
-  return { fault: body.errors?.[0]?.detail ?? `The admin listener answers ${answer.status}.` };
+  return { fault: body.errors?.[0]?.detail ?? `The admin listener responded with ${response.status}.` };
 }

@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
-import { allSettings } from '../gateway/settings.ts';
-import { liveUntilSignal } from '../node/life-cycle.ts';
+import { allSettings } from '../settings/settings.ts';
+import { liveUntilSignal } from './life-cycle.ts';
 import { startServing } from './serving.ts';
 import { addSettings, flagsOf } from './setting-options.ts';
 
 /** Settings of other commands. */
-const elsewhere: ReadonlySet<string> = new Set(['reference-listen', 'reference-dialect']);
+const ELSEWHERE: ReadonlySet<string> = new Set(['reference-listen', 'reference-dialect']);
 
 /** Adds the command `serve`, which runs the gateway until SIGTERM or SIGINT. */
 export function serve(program: Command): void {
-  const settings = allSettings.filter(({ name }) => !elsewhere.has(name));
+  const settings = allSettings.filter(({ name }) => !ELSEWHERE.has(name));
   const command = program
     .command('serve')
     .summary('run the gateway')

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import type { Settings } from '../gateway/read-settings.ts';
-import type { OriginSetting } from '../gateway/setting-kinds.ts';
-import { settings as table } from '../gateway/settings.ts';
-import type { LifeCycle } from '../node/life-cycle.ts';
-import { loadInspectorPage } from '../node/inspector-assets.ts';
-import { type LogSink, openLogSink } from '../node/log-sink.ts';
-import { type OpenRollout, openRollout } from '../node/open-rollout.ts';
-import { mergedFigures } from '../node/workers/merged-figures.ts';
-import { openTraces, type Traces } from '../node/open-traces.ts';
-import { createOperators } from '../node/operators.ts';
-import { ReferenceFault, type RunningReference, startReference } from '../node/reference-server.ts';
+import type { Settings } from '../settings/read-settings.ts';
+import type { OriginSetting } from '../settings/setting-kinds.ts';
+import { settings as table } from '../settings/settings.ts';
+import type { LifeCycle } from './life-cycle.ts';
+import { loadInspectorPage } from './inspector-assets.ts';
+import { type LogSink, openLogSink } from '../node/log/log-sink.ts';
+import { type OpenRollout, openRollout } from '../node/rollout/open-rollout.ts';
+import { mergedStats } from '../node/workers/merged-stats.ts';
+import { openTraces, type Traces } from '../node/log/open-traces.ts';
+import { createOperators } from '../node/admin/operators.ts';
+import { ReferenceFault, type RunningReference, startReference } from '../node/reference/reference-server.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { RuleBooks } from '../node/rule-books.ts';
 import { type RunningGateway, startGateway } from '../node/start-gateway.ts';
@@ -30,8 +30,8 @@ export interface Serving {
 }
 
 /** Bytes of log lines, and of lines for people, that wait for a slow reader. */
-const logLimit = 8 * 1024 * 1024;
-const tellLimit = 256 * 1024;
+const LOG_QUEUE_BYTES = 8 * 1024 * 1024;
+const NOTICE_QUEUE_BYTES = 256 * 1024;
 
 /** Starts everything that the settings name, or finds every fault; nothing is left running then. */
 export async function startServing(
@@ -39,7 +39,7 @@ export async function startServing(
   environment: Readonly<Record<string, string | undefined>>,
   worker?: WorkerSide,
 ): Promise<Serving | { readonly faults: readonly string[] }> {
-  const people = openLogSink(2, { limit: tellLimit, told: () => {} });
+  const people = openLogSink(2, { limit: NOTICE_QUEUE_BYTES, onNotice: () => {} });
   const tell = worker?.tell ?? ((line: string): void => people.write(`${line}\n`));
   const sound = await preflight(flags, environment);
   if ('faults' in sound) return sound;
@@ -76,7 +76,7 @@ export async function startServing(
       version: packageVersion(),
       page: once(loadInspectorPage),
       also: traces === undefined ? undefined : (entry) => traces.observe(entry),
-      merge: (own) => mergedFigures(own, front?.figures ?? [], front?.dropped ?? 0),
+      merge: (own) => mergedStats(own, front?.stats ?? [], front?.dropped ?? 0),
     });
     const front =
       worker === undefined
@@ -145,7 +145,10 @@ function renewTls(running: RunningGateway, settings: Settings, tell: (line: stri
 function openSink(settings: Settings, tell: (line: string) => void): LogSink | { readonly fault: string } {
   const path = settings.get(table.logFile);
   try {
-    return openLogSink(path ?? 1, { limit: logLimit, told: (trouble) => tell(`log: ${trouble}.`) });
+    return openLogSink(path ?? 1, {
+      limit: LOG_QUEUE_BYTES,
+      onNotice: (trouble) => tell(`log: ${trouble}.`),
+    });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return { fault: `--log-file cannot be opened for appending: ${path ?? 'stdout'} (${code}).` };
@@ -183,7 +186,7 @@ interface Parts {
 }
 
 /** Milliseconds kept back from the drain time for writing the log's rest. */
-const flushTime = 400;
+const FLUSH_TIMEOUT_MS = 400;
 
 function lifeOf({
   running,
@@ -218,7 +221,11 @@ function lifeOf({
     flush: async () => {
       const dropped = sink.dropped + (front?.dropped ?? 0);
       if (dropped > 0) tell(`log: ${dropped} lines were lost.`);
-      await Promise.all([sink.flush(flushTime), people.flush(flushTime), traces?.close(flushTime)]);
+      await Promise.all([
+        sink.flush(FLUSH_TIMEOUT_MS),
+        people.flush(FLUSH_TIMEOUT_MS),
+        traces?.close(FLUSH_TIMEOUT_MS),
+      ]);
     },
   };
 }

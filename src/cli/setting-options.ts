@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { environmentName, type Setting } from '../gateway/settings.ts';
+import { environmentName, type Setting } from '../settings/settings.ts';
 
 /** Adds a flag for each setting. Neither environment nor default is commander's business: `readSettings` knows both. */
 export function addSettings(command: Command, settings: readonly Setting<unknown>[]): Command {

@@ -1,4 +1,4 @@
-import { allSettings, environmentName, type Setting } from '../gateway/settings.ts';
+import { allSettings, environmentName, type Setting } from '../settings/settings.ts';
 
 /** The settings as a table for the README, from the one table of settings. */
 export function settingsTable(): string {

@@ -1,6 +1,6 @@
 import { stdout } from 'node:process';
 import { type Command, Option } from 'commander';
-import { readLogFile } from '../node/log-files.ts';
+import { readLogFile } from './log-files.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
 import { streamEntries } from './admin-stream.ts';

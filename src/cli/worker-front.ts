@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import type { Settings } from '../gateway/read-settings.ts';
-import { settings as table } from '../gateway/settings.ts';
-import type { LogSink } from '../node/log-sink.ts';
+import type { Settings } from '../settings/read-settings.ts';
+import { settings as table } from '../settings/settings.ts';
+import type { LogSink } from '../node/log/log-sink.ts';
 import type { WorkerLink } from '../node/workers/worker-link.ts';
 import { WorkerPool } from '../node/workers/worker-pool.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
@@ -63,7 +63,7 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
       'capture-body-limit': String(settings.get(table.captureBodyLimit)),
     },
     write: (line) => sink.write(line),
-    observe: ({ entry, material }) => observer.observe(entry, material),
+    observe: ({ entry, captured }) => observer.observe(entry, captured),
     tell,
   });
 }

@@ -1,5 +1,5 @@
-import { settings as table } from '../gateway/settings.ts';
-import { watchProcess } from '../node/process-figures.ts';
+import { settings as table } from '../settings/settings.ts';
+import { watchProcess } from '../node/admin/process-stats.ts';
 import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
 import { startServing } from './serving.ts';
@@ -8,9 +8,9 @@ import { startServing } from './serving.ts';
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => {});
 
 /** Milliseconds between two reports of figures. */
-const reporting = 1000;
+const REPORT_INTERVAL_MS = 1000;
 /** Milliseconds for what is left of the log. */
-const flushing = 400;
+const FLUSH_TIMEOUT_MS = 400;
 
 process.once('message', (message) => {
   if (isToWorker(message) && message.kind === 'start') void serve(message);
@@ -55,7 +55,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     stopping = true;
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), settings.get(table.drain)).unref();
     await life.stop();
-    await link.flush(flushing);
+    await link.flush(FLUSH_TIMEOUT_MS);
     await new Promise<void>((resolve) => {
       report(resolve);
     });
@@ -68,7 +68,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   });
   // Without the first process nobody would ever end this one.
   process.on('disconnect', () => void stop());
-  setInterval(() => report(), reporting).unref();
+  setInterval(() => report(), REPORT_INTERVAL_MS).unref();
   report();
   say({ kind: 'listening', origin: running.origin });
 }

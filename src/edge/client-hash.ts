@@ -1,5 +1,5 @@
 /** Keys whose hashes are kept. */
-const kept = 10_000;
+const MOST_HASHES = 10_000;
 
 /**
  * Names clients as on Node: the first 16 hex digits of HMAC-SHA-256(key, secret). The key is what stands behind `Bearer`;
@@ -28,7 +28,7 @@ export function createClientHash(secret: string): (authorization: string) => Pro
     if (hit !== undefined) return hit;
     const name = hash(authorization);
     // Anybody can send ever new keys: the map starts anew rather than grow.
-    if (known.size >= kept) known.clear();
+    if (known.size >= MOST_HASHES) known.clear();
     known.set(authorization, name);
     return name;
   };

@@ -46,7 +46,7 @@ export function dataPoint(entry: Entry): DataPoint {
       entry.upstreamMs ?? 0,
       entry.bytesIn,
       entry.bytesOut,
-      entry.answerBytes,
+      entry.responseBytes,
     ],
   };
 }

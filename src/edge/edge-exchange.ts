@@ -1,6 +1,6 @@
 import type { ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
 import type { HeaderList } from '../http/header-list.ts';
-import { EdgeAnswer } from './edge-answer.ts';
+import { EdgeResponse } from './edge-response.ts';
 import { requestHeaders } from './header-values.ts';
 import { PartBody } from './part-body.ts';
 
@@ -30,7 +30,7 @@ export class EdgeExchange implements Exchange {
   readonly finished: Promise<void>;
   private readonly finish: () => void;
   private readonly request: Request;
-  private readonly answer = new EdgeAnswer();
+  private readonly response = new EdgeResponse();
   private readonly body: PartBody | undefined;
   private owner: ExchangeOwner | undefined = undefined;
   private over = false;
@@ -60,8 +60,8 @@ export class EdgeExchange implements Exchange {
           );
   }
 
-  get answered(): Promise<Response> {
-    return this.answer.response;
+  get handled(): Promise<Response> {
+    return this.response.response;
   }
 
   get bytesIn(): number {
@@ -71,7 +71,7 @@ export class EdgeExchange implements Exchange {
   attach(owner: ExchangeOwner): void {
     this.owner = owner;
     this.request.signal.addEventListener('abort', () => this.leave());
-    this.answer.attach({
+    this.response.attach({
       isHead: this.method === 'HEAD',
       drained: () => owner.drained(),
       flushed: () => this.flushed(),
@@ -83,40 +83,40 @@ export class EdgeExchange implements Exchange {
     const { body, owner } = this;
     if (body === undefined || owner === undefined) return;
     body
-      .collect((bytes) => owner.mayTake(bytes))
+      .collect((bytes) => owner.acceptChunk(bytes))
       .then(
         (whole) => {
-          if (whole !== undefined) owner.collected(whole);
+          if (whole !== undefined) owner.onWholeBody(whole);
         },
         (error: unknown) => this.fault(error),
       );
   }
 
   open(): void {
-    this.owner?.opened(this.body ?? null);
+    this.owner?.onBody(this.body ?? null);
   }
 
   /** A `Response` has no interim ones. */
   information(): void {}
 
   head(status: number, reason: string, headers: HeaderList): void {
-    this.answer.head(status, reason, headers);
+    this.response.head(status, reason, headers);
   }
 
   data(chunk: Uint8Array): boolean {
-    return this.answer.data(chunk);
+    return this.response.data(chunk);
   }
 
   end(): void {
-    this.answer.end();
+    this.response.end();
     this.body?.cancel();
   }
 
   /** Connections are the platform's business. */
-  closeAfterwards(): void {}
+  closeAfterResponse(): void {}
 
-  breakOff(): void {
-    this.answer.breakOff();
+  reset(): void {
+    this.response.breakOff();
     this.body?.cancel();
     this.leave();
   }
@@ -124,7 +124,7 @@ export class EdgeExchange implements Exchange {
   private fault(error: unknown): void {
     const fault: ClientFault =
       error instanceof Error && error.message === 'client-timeout' ? 'client-timeout' : 'bad-framing';
-    this.owner?.faulted(fault);
+    this.owner?.onClientFault(fault);
   }
 
   private flushed(): void {
@@ -137,7 +137,7 @@ export class EdgeExchange implements Exchange {
   private leave(): void {
     if (this.over) return;
     this.over = true;
-    this.owner?.gone();
+    this.owner?.disconnected();
     this.finish();
   }
 }

@@ -1,8 +1,8 @@
 import { Gateway } from '../gateway/gateway.ts';
-import { modesInForce, needsV1 } from '../gateway/modes.ts';
-import { readSettings, type Settings } from '../gateway/read-settings.ts';
-import type { OriginSetting } from '../gateway/setting-kinds.ts';
-import { environmentName, settings as table } from '../gateway/settings.ts';
+import { modesInForce, needsV1 } from '../rollout/modes.ts';
+import { readSettings, type Settings } from '../settings/read-settings.ts';
+import type { OriginSetting } from '../settings/setting-kinds.ts';
+import { environmentName, settings as table } from '../settings/settings.ts';
 import type { Upstream } from '../gateway/upstream.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
@@ -21,7 +21,7 @@ export interface EdgeGatewayParts {
   readonly ruleBook: RuleBook;
   /** Prints a line of the log, or a word to the operator. */
   readonly print: (line: string) => void;
-  /** Keeps the worker alive until this is done, though the answer is out. */
+  /** Keeps the worker alive until this is done, though the response is out. */
   readonly later: (work: Promise<unknown>) => void;
 }
 
@@ -66,16 +66,16 @@ function gatewayOf(
   const secret = settings.get(table.clientSecret) ?? randomHex(32);
   const v1 = settings.get(table.v1Upstream);
   const nameClient = createClientHash(secret);
-  const from = severities[settings.get(table.logLevel)];
+  const from = SEVERITIES[settings.get(table.logLevel)];
   return new Gateway(
     {
-      inForce: () => inForce,
+      rules: () => inForce,
       upstream: upstreamOf(settings, origin),
       originPath: origin.path,
       originHost: new URL(origin.origin).host,
       v1: v1 && { upstream: upstreamOf(settings, v1), path: v1.path, host: new URL(v1.origin).host },
       record: (entry) => {
-        if (severities[entry.level] >= from) print(entryLine(entry).trimEnd());
+        if (SEVERITIES[entry.level] >= from) print(entryLine(entry).trimEnd());
         ship(entry, bindings, later);
       },
       observer: structureRate(settings.get(table.structureRate), Date.now),
@@ -95,7 +95,7 @@ function gatewayOf(
         setTimeout(run, milliseconds);
       },
       random: () => Math.random(),
-      surprised: (error) =>
+      onUnexpectedError: (error) =>
         print(`bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
     },
     {
@@ -103,7 +103,7 @@ function gatewayOf(
       bytes: settings.get(table.headerBytes),
       trustedProxies: settings.get(table.trustedProxies),
       maxInFlight: settings.get(table.maxInFlight),
-      bufferBytes: Math.min(settings.get(table.bufferBytes), isolateBytes),
+      bufferBytes: Math.min(settings.get(table.bufferBytes), ISOLATE_BYTES),
       bodyLimit: settings.get(table.bodyLimit),
       forwarded: settings.get(table.forwarded),
       breakerFailures: settings.get(table.breaker) ? settings.get(table.breakerFailures) : 0,
@@ -121,14 +121,14 @@ function upstreamOf(settings: Settings, origin: OriginSetting): Upstream {
 }
 
 /** An isolate has 128 MB for everything; a body is there twice while it is rewritten. */
-const isolateBytes = 48 * 1024 * 1024;
+const ISOLATE_BYTES = 48 * 1024 * 1024;
 
-const severities = { info: 0, warn: 1, error: 2, silent: 3 } as const;
+const SEVERITIES = { info: 0, warn: 1, error: 2, silent: 3 } as const;
 
 function ship(entry: Entry, bindings: EdgeBindings, later: EdgeGatewayParts['later']): void {
   bindings.REWRITE_LOG_ANALYTICS?.writeDataPoint(dataPoint(entry));
   const sent = bindings.REWRITE_LOG_QUEUE?.send(entry, { contentType: 'json' });
-  // A queue that refuses costs the copy, never the answer.
+  // A queue that refuses costs the copy, never the response.
   if (sent !== undefined) later(sent.catch(() => undefined));
 }
 

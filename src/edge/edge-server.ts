@@ -1,10 +1,10 @@
 import type { Hono } from 'hono';
 import { type AppEnv, createApp } from '../app.ts';
-import { failure } from '../gateway/failure.ts';
+import { failure } from '../migrate/failure.ts';
 import { EdgeExchange } from './edge-exchange.ts';
 import { createEdgeGateway, type EdgeGateway, type EdgeGatewayParts } from './edge-gateway.ts';
 
-/** Answers requests of a platform with the gateway of an isolate. */
+/** Responses requests of a platform with the gateway of an isolate. */
 export class EdgeServer {
   private readonly parts: EdgeGatewayParts;
   private readonly edge: EdgeGateway;
@@ -22,15 +22,15 @@ export class EdgeServer {
     const exchange = new EdgeExchange(request, { bodyTimeout: edge.bodyTimeout });
     // A client that goes away ends the worker, and with it the entry, unless something is still to be done.
     parts.later(exchange.finished);
-    const arrival = edge.gateway.receive(exchange);
-    if (arrival !== undefined) {
+    const received = edge.gateway.receive(exchange);
+    if (received !== undefined) {
       try {
-        await app.fetch(request, { arrival });
+        await app.fetch(request, { received });
       } catch (error) {
-        await edge.gateway.stumble(arrival, error);
+        await edge.gateway.failInternally(received, error);
       }
     }
-    return exchange.answered;
+    return exchange.handled;
   }
 
   /** A worker cannot refuse to start for its settings; it refuses every request, and says why to the operator. */

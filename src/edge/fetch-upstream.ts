@@ -5,7 +5,7 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../gateway/upstream.ts';
-import { answerHeaders, toHeaders } from './header-values.ts';
+import { responseHeaders, toHeaders } from './header-values.ts';
 import { PartBody } from './part-body.ts';
 import { fixedLength } from './platform.ts';
 
@@ -13,9 +13,9 @@ import { fixedLength } from './platform.ts';
 export interface FetchUpstreamOptions {
   /** Scheme, host and port: the only host that is ever contacted. */
   readonly origin: string;
-  /** Until the head of the answer. */
+  /** Until the head of the response. */
   readonly headersTimeout: number;
-  /** Between two parts of the answer. */
+  /** Between two parts of the response. */
   readonly bodyTimeout: number;
 }
 
@@ -67,14 +67,14 @@ class FetchCall implements UpstreamCall {
       signal: this.aborter.signal,
       encodeResponseBody: 'manual',
     };
-    const answer = await this.inTime(
+    const response = await this.inTime(
       fetch(this.options.origin + request.target, init),
       this.options.headersTimeout,
       'first byte',
     );
     if (this.over) return;
-    this.receiver.head(answer.status, answer.statusText, answerHeaders(answer.headers));
-    if (answer.body !== null) await this.read(answer.body.getReader());
+    this.receiver.head(response.status, response.statusText, responseHeaders(response.headers));
+    if (response.body !== null) await this.read(response.body.getReader());
     if (this.over) return;
     this.over = true;
     this.receiver.end([]);

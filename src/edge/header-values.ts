@@ -16,8 +16,8 @@ export function requestHeaders(headers: Headers, acceptEncoding: string | undefi
   return list;
 }
 
-/** The header section of an answer as a raw list; each `Set-Cookie` stays a line of its own. */
-export function answerHeaders(headers: Headers): string[] {
+/** The header section of a response as a raw list; each `Set-Cookie` stays a line of its own. */
+export function responseHeaders(headers: Headers): string[] {
   const list: string[] = [];
   for (const [name, value] of headers) {
     if (name !== 'set-cookie') list.push(name, asBytes(value));
@@ -39,7 +39,7 @@ function isPlatforms(name: string): boolean {
 }
 
 /** The start of each of two joined lines: a scheme, a media type, a length, a date. */
-const joints: ReadonlyMap<string, RegExp> = new Map([
+const JOINTS: ReadonlyMap<string, RegExp> = new Map([
   ['authorization', /, (?=[A-Za-z][\w-]* )/],
   ['content-type', /, (?=[\w.+-]+\/[\w.+-]+)/],
   ['content-length', /, /],
@@ -48,22 +48,22 @@ const joints: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 function linesOf(name: string, value: string): readonly string[] {
-  const joint = joints.get(name);
+  const joint = JOINTS.get(name);
   return joint === undefined ? [value] : value.split(joint);
 }
 
-const ascii = /^[\t\x20-\x7e]*$/;
+const ASCII = /^[\t\x20-\x7e]*$/;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** The platform reads bytes of a value as UTF-8; the gateway wants one character a byte. */
 function asBytes(text: string): string {
   // Where bytes were no UTF-8 they are lost: U+FFFD is left in, and refused by whoever judges the head.
-  if (ascii.test(text) || text.includes('\ufffd')) return text;
+  if (ASCII.test(text) || text.includes('\ufffd')) return text;
   return String.fromCharCode(...encoder.encode(text));
 }
 
 function asText(value: string): string {
-  if (ascii.test(value)) return value;
+  if (ASCII.test(value)) return value;
   return decoder.decode(Uint8Array.from(value, (unit) => unit.charCodeAt(0)));
 }

@@ -1,4 +1,4 @@
-import type { Observer, Wanted } from '../rewrite-log/observer.ts';
+import type { Observer, CaptureLevel } from '../rewrite-log/observer.ts';
 
 /** Asks for the attribute names of so many exchanges a second, so that entries carry them as on Node; keeps nothing. */
 export function structureRate(perSecond: number, time: () => number): Observer {
@@ -6,7 +6,7 @@ export function structureRate(perSecond: number, time: () => number): Observer {
   let asked = 0;
   return {
     bodyLimit: 0,
-    begin(): Wanted {
+    begin(): CaptureLevel {
       const now = Math.floor(time() / 1000);
       if (now !== second) {
         second = now;

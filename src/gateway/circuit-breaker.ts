@@ -13,7 +13,7 @@ export interface BreakerOptions {
 
 /**
  * Leaves an origin alone that fails again and again (transport contract §4). What counts is that it cannot be reached,
- * goes away or does not answer in time; an answer of any status is a success of the hop.
+ * goes away or does not response in time; a response of any status is a success of the hop.
  */
 export class CircuitBreaker {
   state: BreakerState = 'closed';

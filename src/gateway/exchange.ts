@@ -7,7 +7,7 @@ export type Body = Uint8Array | AsyncIterable<Uint8Array> | null;
 export type ClientFault = 'client-timeout' | 'bad-framing';
 
 /**
- * One exchange with a client, as an adapter hands it in: what was asked, and where the answer goes. Everything is raw:
+ * One exchange with a client, as an adapter hands it in: what was asked, and where the response goes. Everything is raw:
  * nothing is decoded, joined or normalised before the gateway has judged it.
  */
 export interface Exchange {
@@ -24,7 +24,7 @@ export interface Exchange {
   /** Bytes of the request body taken in so far. */
   readonly bytesIn: number;
   /** What a handler returns for it: an adapter that writes to a socket gives any response. */
-  readonly answered: Response | Promise<Response>;
+  readonly handled: Response | Promise<Response>;
 
   /** Names who is told of the exchange; called once, before anything else. */
   attach(owner: ExchangeOwner): void;
@@ -33,32 +33,32 @@ export interface Exchange {
   /** Gets the body ready to be sent on, and calls `owner.opened`, now or within the turn: a small one whole. */
   open(): void;
 
-  /** Sends an interim answer (1xx), where the client can read one. */
+  /** Sends an interim response (1xx), where the client can read one. */
   information(status: number, headers: HeaderList): void;
-  /** Sends the head of the answer; without a reason the usual words. Headers are end-to-end ones; framing is the adapter's. */
+  /** Sends the head of the response; without a reason the usual words. Headers are end-to-end ones; framing is the adapter's. */
   head(status: number, reason: string | undefined, headers: HeaderList): void;
-  /** Sends a part of the answer's body; false asks to hold back until `owner.drained`. */
+  /** Sends a part of the response's body; false asks to hold back until `owner.drained`. */
   data(chunk: Uint8Array): boolean;
-  /** Ends the answer, with trailers where the client can read them. */
+  /** Ends the response, with trailers where the client can read them. */
   end(trailers: HeaderList): void;
-  /** Has the connection closed once the answer is out. Called before `head`. */
-  closeAfterwards(): void;
-  /** Breaks the client's connection, so that a part of an answer never looks whole. */
-  breakOff(): void;
+  /** Has the connection closed once the response is out. Called before `head`. */
+  closeAfterResponse(): void;
+  /** Breaks the client's connection, so that a part of a response never looks whole. */
+  reset(): void;
 }
 
 /** Who is told what happens on the client's side of an exchange. */
 export interface ExchangeOwner {
   /** Asked for every chunk that is collected, with the bytes of the chunk; false stops the collecting. */
-  mayTake(bytes: number): boolean;
-  collected(body: Uint8Array): void;
-  opened(body: Body): void;
+  acceptChunk(bytes: number): boolean;
+  onWholeBody(body: Uint8Array): void;
+  onBody(body: Body): void;
   /** The client reads again after `data` answered false. */
   drained(): void;
   /** The client's body broke: no more of it comes. */
-  faulted(fault: ClientFault): void;
-  /** The client is gone, before the answer was out. */
-  gone(): void;
-  /** The last byte of the answer was handed to the system. */
+  onClientFault(fault: ClientFault): void;
+  /** The client is gone, before the response was out. */
+  disconnected(): void;
+  /** The last byte of the response was handed to the system. */
   flushed(): void;
 }

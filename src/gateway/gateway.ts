@@ -5,21 +5,26 @@ import type { Entry } from '../rewrite-log/entry.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import { AttributeNames } from '../rewrite-log/attribute-names.ts';
 import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
-import { AnswerRulesInForce } from './answer-rules.ts';
-import { type Arrival, type ArrivalLimits, arrivalFailure, readArrival } from './arrival.ts';
+import { ResponseRulesInForce } from './v1/response-rules.ts';
+import {
+  type ReceivedRequest,
+  type ReceivedRequestLimits,
+  requestFailure,
+  receiveRequest,
+} from './received-request.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
-import { Comparisons } from './comparisons.ts';
-import { Crossing } from './crossing.ts';
+import { Comparisons } from './v1/comparisons.ts';
+import { ProxiedExchange } from './proxied-exchange.ts';
 import type { Exchange } from './exchange.ts';
-import { type Failure, failure } from './failure.ts';
-import type { InForce } from './in-force.ts';
+import { type Failure, failure } from '../migrate/failure.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Origin } from './origin.ts';
-import { Pass } from './pass.ts';
-import { RateShield } from './rate-shield.ts';
-import { RolloutControl } from './rollout-control.ts';
+import { PassExchange } from './v2/pass-exchange.ts';
+import { RateLimitQueue } from '../rollout/rate-limit-queue.ts';
+import { RolloutControl } from '../rollout/rollout-control.ts';
 import type { Upstream } from './upstream.ts';
-import { startV1 } from './v1-route.ts';
+import { startV1Exchange } from './v1/start-v1-exchange.ts';
 
 /** What comes of decoding a body. */
 export type Decoded = Uint8Array | 'too-large' | 'undecodable';
@@ -27,11 +32,11 @@ export type Decoded = Uint8Array | 'too-large' | 'undecodable';
 /** What a runtime gives the gateway. */
 export interface GatewayParts {
   /** The rule book in force, asked for once an exchange. */
-  readonly inForce: () => InForce;
+  readonly rules: () => CompiledRuleBook;
   readonly upstream: Upstream;
   /** The path of the origin, without a trailing slash: what stands before every target that is sent. */
   readonly originPath: string;
-  /** Host of the origin, with its port: what addresses in answers are compared with. Without it only paths are. */
+  /** Host of the origin, with its port: what addresses in responses are compared with. Without it only paths are. */
   readonly originHost?: string | undefined;
   /** The service of V1, where there is one beside V2. */
   readonly v1?: Pick<Origin, 'upstream' | 'path' | 'host'> | undefined;
@@ -64,11 +69,11 @@ export interface GatewayParts {
   /** A number from 0 up to 1. */
   readonly random: () => number;
   /** Told of a bug: an error that no failure describes. */
-  readonly surprised: (error: unknown) => void;
+  readonly onUnexpectedError: (error: unknown) => void;
 }
 
 /** The limits and choices of the operator. */
-export interface GatewayOptions extends ArrivalLimits {
+export interface GatewayOptions extends ReceivedRequestLimits {
   readonly maxInFlight: number;
   /** Bytes held for rewriting, all requests together. */
   readonly bufferBytes: number;
@@ -91,10 +96,10 @@ export class Gateway {
   readonly rollout: RolloutControl;
   /** What shadowed reads found. */
   readonly comparisons = new Comparisons();
-  readonly shield: RateShield;
+  readonly rateLimitQueue: RateLimitQueue;
   /** Lists the names in a body, for the attribute census. */
   readonly attributeNames = new AttributeNames();
-  readonly answerRules = new AnswerRulesInForce();
+  readonly responseRules = new ResponseRulesInForce();
   /** Exchanges that are not over. */
   inFlight = 0;
 
@@ -107,54 +112,56 @@ export class Gateway {
     this.breaker = new CircuitBreaker({ failures, openMs, now });
     this.v2 = { version: 'v2', upstream, breaker: this.breaker, path, host };
     this.v1 = v1 && { version: 'v1', breaker: new CircuitBreaker({ failures, openMs, now }), ...v1 };
-    this.shield = new RateShield(parts);
-    this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, told: () => {} });
+    this.rateLimitQueue = new RateLimitQueue(parts);
+    this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
   }
 
-  /** Takes an exchange in; undefined when its head is refused, and the answer on its way. */
-  receive(exchange: Exchange): Arrival | undefined {
-    const arrival = readArrival(exchange, this.options, this.parts.now(), this.parts.time());
-    const failed = arrivalFailure(arrival);
+  /** Takes an exchange in; undefined when its head is refused, and the response on its way. */
+  receive(exchange: Exchange): ReceivedRequest | undefined {
+    const received = receiveRequest(exchange, this.options, this.parts.now(), this.parts.time());
+    const failed = requestFailure(received);
     if (failed !== undefined) {
-      exchange.closeAfterwards();
-      new Crossing(this, arrival, 'none').refuse(failed);
+      exchange.closeAfterResponse();
+      new ProxiedExchange(this, received, 'none').refuse(failed);
       return undefined;
     }
     if (this.inFlight >= this.options.maxInFlight) {
-      new Crossing(this, arrival, 'none').refuse(failure('overloaded', undefined, ['Retry-After', '1']));
+      new ProxiedExchange(this, received, 'none').refuse(
+        failure('overloaded', undefined, ['Retry-After', '1']),
+      );
       return undefined;
     }
-    return arrival;
+    return received;
   }
 
-  /** Answers a V1 request by asking V2 for the same. */
-  migrate(arrival: Arrival): Exchange['answered'] {
-    const target = readTarget(arrival.exchange.target);
-    if (target.fault !== undefined || target.prefix !== '/api/v1') return this.refuseTarget(arrival);
-    startV1(this, arrival, target);
-    return arrival.exchange.answered;
+  /** Responds to a V1 request by asking V2 for the same. */
+  migrate(received: ReceivedRequest): Exchange['handled'] {
+    const target = readTarget(received.exchange.target);
+    if (target.fault !== undefined || target.prefix !== '/api/v1') return this.refuseTarget(received);
+    startV1Exchange(this, received, target);
+    return received.exchange.handled;
   }
 
-  /** Answers a V2 request by sending it on unchanged. */
-  pass(arrival: Arrival): Exchange['answered'] {
-    const target = readTarget(arrival.exchange.target);
-    if (target.fault !== undefined || target.prefix !== '/api/v2') return this.refuseTarget(arrival);
-    const crossing = new Pass(this, arrival);
-    crossing.attempt(() => crossing.start());
-    return arrival.exchange.answered;
+  /** Responds to a V2 request by sending it on unchanged. */
+  pass(received: ReceivedRequest): Exchange['handled'] {
+    const target = readTarget(received.exchange.target);
+    if (target.fault !== undefined || target.prefix !== '/api/v2') return this.refuseTarget(received);
+    const exchange = new PassExchange(this, received);
+    exchange.guarded(() => exchange.start());
+    return received.exchange.handled;
   }
 
-  /** Answers what is under neither prefix, or cannot be said to be. */
-  refuseTarget(arrival: Arrival): Exchange['answered'] {
-    const { fault } = readTarget(arrival.exchange.target);
+  /** Responds to what is under neither prefix, or cannot be said to be. */
+  refuseTarget(received: ReceivedRequest): Exchange['handled'] {
+    const { fault } = readTarget(received.exchange.target);
     const refused = fault === undefined ? failure('not-found') : failure('bad-target', fault);
-    new Crossing(this, arrival, 'none').refuse(refused);
-    return arrival.exchange.answered;
+    new ProxiedExchange(this, received, 'none').refuse(refused);
+    return received.exchange.handled;
   }
 
   /** Tells the log of a request that a server's parser refused: there is no exchange to speak of. */
-  refused(refused: Failure): void {
-    const ruleBook = this.parts.inForce().ruleBook.hash;
+  logRefused(refused: Failure): void {
+    const ruleBook = this.parts.rules().ruleBook.hash;
     const requestId = this.parts.newRequestId();
     const facts = {
       route: 'none',
@@ -167,7 +174,7 @@ export class Gateway {
     } as const;
     const counts = {
       bytesOut: 0,
-      answerBytes: 0,
+      responseBytes: 0,
       attempts: 0,
       status: refused.status,
       time: this.parts.time(),
@@ -176,9 +183,9 @@ export class Gateway {
   }
 
   /** Ends an exchange that met a bug: the operator is told what, the client only that. */
-  stumble(arrival: Arrival, error: unknown): Exchange['answered'] {
-    this.parts.surprised(error);
-    arrival.exchange.breakOff();
-    return arrival.exchange.answered;
+  failInternally(received: ReceivedRequest, error: unknown): Exchange['handled'] {
+    this.parts.onUnexpectedError(error);
+    received.exchange.reset();
+    return received.exchange.handled;
   }
 }

@@ -3,40 +3,40 @@ import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import type { UpstreamFault, UpstreamReceiver } from './upstream.ts';
 
 /** Who is told of an error that is a bug. */
-export type Stumble = (error: unknown) => void;
+export type OnError = (error: unknown) => void;
 
 /** Stands between an adapter's events and the owner of an exchange: a bug ends one exchange, not the process. */
 export class GuardedOwner implements ExchangeOwner {
   private readonly owner: ExchangeOwner;
-  private readonly stumble: Stumble;
+  private readonly onError: OnError;
 
-  constructor(owner: ExchangeOwner, stumble: Stumble) {
+  constructor(owner: ExchangeOwner, stumble: OnError) {
     this.owner = owner;
-    this.stumble = stumble;
+    this.onError = stumble;
   }
 
-  mayTake(bytes: number): boolean {
+  acceptChunk(bytes: number): boolean {
     try {
-      return this.owner.mayTake(bytes);
+      return this.owner.acceptChunk(bytes);
     } catch (error) {
-      this.stumble(error);
+      this.onError(error);
       return false;
     }
   }
 
-  collected(body: Uint8Array): void {
+  onWholeBody(body: Uint8Array): void {
     try {
-      this.owner.collected(body);
+      this.owner.onWholeBody(body);
     } catch (error) {
-      this.stumble(error);
+      this.onError(error);
     }
   }
 
-  opened(body: Body): void {
+  onBody(body: Body): void {
     try {
-      this.owner.opened(body);
+      this.owner.onBody(body);
     } catch (error) {
-      this.stumble(error);
+      this.onError(error);
     }
   }
 
@@ -44,23 +44,23 @@ export class GuardedOwner implements ExchangeOwner {
     try {
       this.owner.drained();
     } catch (error) {
-      this.stumble(error);
+      this.onError(error);
     }
   }
 
-  faulted(fault: ClientFault): void {
+  onClientFault(fault: ClientFault): void {
     try {
-      this.owner.faulted(fault);
+      this.owner.onClientFault(fault);
     } catch (error) {
-      this.stumble(error);
+      this.onError(error);
     }
   }
 
-  gone(): void {
+  disconnected(): void {
     try {
-      this.owner.gone();
+      this.owner.disconnected();
     } catch (error) {
-      this.stumble(error);
+      this.onError(error);
     }
   }
 
@@ -68,26 +68,26 @@ export class GuardedOwner implements ExchangeOwner {
     try {
       this.owner.flushed();
     } catch (error) {
-      this.stumble(error);
+      this.onError(error);
     }
   }
 }
 
-/** The same for what V2 answers. */
+/** The same for what V2 responses. */
 export class GuardedReceiver implements UpstreamReceiver {
   private readonly receiver: UpstreamReceiver;
-  private readonly stumble: Stumble;
+  private readonly onError: OnError;
 
-  constructor(receiver: UpstreamReceiver, stumble: Stumble) {
+  constructor(receiver: UpstreamReceiver, stumble: OnError) {
     this.receiver = receiver;
-    this.stumble = stumble;
+    this.onError = stumble;
   }
 
   information(status: number, headers: HeaderList): void {
     try {
       this.receiver.information(status, headers);
     } catch (error) {
-      this.stumble(error);
+      this.onError(error);
     }
   }
 
@@ -95,7 +95,7 @@ export class GuardedReceiver implements UpstreamReceiver {
     try {
       this.receiver.head(status, reason, headers);
     } catch (error) {
-      this.stumble(error);
+      this.onError(error);
     }
   }
 
@@ -103,7 +103,7 @@ export class GuardedReceiver implements UpstreamReceiver {
     try {
       this.receiver.data(chunk);
     } catch (error) {
-      this.stumble(error);
+      this.onError(error);
     }
   }
 
@@ -111,7 +111,7 @@ export class GuardedReceiver implements UpstreamReceiver {
     try {
       this.receiver.end(trailers);
     } catch (error) {
-      this.stumble(error);
+      this.onError(error);
     }
   }
 
@@ -119,7 +119,7 @@ export class GuardedReceiver implements UpstreamReceiver {
     try {
       this.receiver.fail(fault);
     } catch (error) {
-      this.stumble(error);
+      this.onError(error);
     }
   }
 }

@@ -9,6 +9,6 @@ export interface Origin {
   readonly breaker: CircuitBreaker;
   /** What stands before every target that is sent, without a trailing slash. */
   readonly path: string;
-  /** Host with its port: what addresses in answers are compared with. Without it only paths are. */
+  /** Host with its port: what addresses in responses are compared with. Without it only paths are. */
   readonly host: string | undefined;
 }

@@ -1,22 +1,24 @@
-import { type Failure, failure } from './failure.ts';
+import { type Failure, failure } from '../migrate/failure.ts';
 import type { UpstreamFault, UpstreamRequest } from './upstream.ts';
 
 /** How often a request is sent again when nothing of it was sent. */
-const resends = 2;
+const MOST_RESENDS = 2;
 
 /** Methods that may be carried out twice (RFC 9110 §9.2.2). */
-const idempotent: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
+const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
 
 /**
  * The retry table of the transport contract §4: nothing sent — again, twice at most; a connection that closed before
- * an answer — once more for idempotent methods with a body that is still there; anything else never, for an order must
+ * a response — once more for idempotent methods with a body that is still there; anything else never, for an order must
  * not be placed twice.
  */
 export function mayResend(request: UpstreamRequest, fault: UpstreamFault, attempts: number): boolean {
   if (!fault.sent)
-    return fault.kind === 'unreachable' || fault.kind === 'timeout' ? attempts <= resends : false;
+    return fault.kind === 'unreachable' || fault.kind === 'timeout' ? attempts <= MOST_RESENDS : false;
   if (fault.kind !== 'closed' || attempts > 1) return false;
-  return idempotent.has(request.method) && (request.body === null || request.body instanceof Uint8Array);
+  return (
+    IDEMPOTENT_METHODS.has(request.method) && (request.body === null || request.body instanceof Uint8Array)
+  );
 }
 
 /** Milliseconds to wait before the next attempt: doubling from 25, spread over half to one and a half of it. */

@@ -13,11 +13,11 @@ export interface UpstreamRequest {
   readonly length: number | undefined;
 }
 
-/** Why there is no answer, or no whole one. */
+/** Why there is no response, or no whole one. */
 export interface UpstreamFault {
   /**
    * `unreachable`: no connection (refused, DNS, TLS). `timeout`: connecting, the first byte or the next byte took too
-   * long. `closed`: the connection went away. `invalid`: the answer is not HTTP, or not whole by its own length.
+   * long. `closed`: the connection went away. `invalid`: the response is not HTTP, or not whole by its own length.
    * `rejected`: the request cannot be written.
    */
   readonly kind: 'unreachable' | 'timeout' | 'closed' | 'invalid' | 'rejected';
@@ -27,7 +27,7 @@ export interface UpstreamFault {
   readonly cause: string;
 }
 
-/** Who is told of the answer. Exactly one of `end` and `fail` is called, last, unless the request was aborted. */
+/** Who is told of the response. Exactly one of `end` and `fail` is called, last, unless the request was aborted. */
 export interface UpstreamReceiver {
   information(status: number, headers: HeaderList): void;
   head(status: number, reason: string, headers: HeaderList): void;
@@ -38,7 +38,7 @@ export interface UpstreamReceiver {
 
 /** A request under way. */
 export interface UpstreamCall {
-  /** Holds the answer's body back, for a client that reads slowly. */
+  /** Holds the response's body back, for a client that reads slowly. */
   pause(): void;
   resume(): void;
   /** Gives the request up; nothing more is told. */

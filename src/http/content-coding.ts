@@ -2,7 +2,7 @@
 export type Coding = 'gzip' | 'deflate' | 'br';
 
 /** The codings that can be decoded where the runtime has all of them. */
-export const allCodings: readonly Coding[] = ['gzip', 'deflate', 'br'];
+export const ALL_CODINGS: readonly Coding[] = ['gzip', 'deflate', 'br'];
 
 /**
  * Reads `Content-Encoding`: undefined for none, `unsupported` for one that is not known or for a chain, which is how

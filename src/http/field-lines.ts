@@ -10,13 +10,13 @@ export function readFieldLines(text: string, from: number): string[] | undefined
   for (let at = from; at < text.length;) {
     let colon = at;
     let code = text.charCodeAt(colon);
-    while (isOf(code, tokenCharacter)) code = text.charCodeAt((colon += 1));
+    while (isOf(code, TOKEN_CHARACTER)) code = text.charCodeAt((colon += 1));
     if (code !== 0x3a || colon === at) return undefined;
     let start = colon + 1;
     while (isSpace(text.charCodeAt(start))) start += 1;
     let end = start;
     code = text.charCodeAt(end);
-    while (isOf(code, valueCharacter)) code = text.charCodeAt((end += 1));
+    while (isOf(code, VALUE_CHARACTER)) code = text.charCodeAt((end += 1));
     if (code !== 0x0d || text.charCodeAt(end + 1) !== 0x0a) return undefined;
     const next = end + 2;
     while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1;
@@ -32,7 +32,7 @@ export function writeFieldLines(fields: HeaderList): string | undefined {
   for (let at = 0; at < fields.length; at += 2) {
     const name = fields[at] ?? '';
     const value = fields[at + 1] ?? '';
-    if (name === '' || !isMadeOf(name, tokenCharacter) || !isFieldValue(value)) return undefined;
+    if (name === '' || !isMadeOf(name, TOKEN_CHARACTER) || !isFieldValue(value)) return undefined;
     text += `${name}: ${value}\r\n`;
   }
   return text;
@@ -40,20 +40,20 @@ export function writeFieldLines(fields: HeaderList): string | undefined {
 
 /** True for what may stand in a line of its own, as a value or a reason: each character is a byte, and none a control but the tab. */
 export function isFieldValue(text: string): boolean {
-  return isMadeOf(text, valueCharacter);
+  return isMadeOf(text, VALUE_CHARACTER);
 }
 
-const tokenCharacter = 1;
-const valueCharacter = 2;
+const TOKEN_CHARACTER = 1;
+const VALUE_CHARACTER = 2;
 
 /** What each byte may stand in. */
 const uses = new Uint8Array(256);
 for (let code = 0x20; code < 0x100; code += 1) {
-  if (code !== 0x7f) uses[code] = valueCharacter;
+  if (code !== 0x7f) uses[code] = VALUE_CHARACTER;
 }
-uses[0x09] = valueCharacter;
+uses[0x09] = VALUE_CHARACTER;
 for (const character of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
-  uses[character.charCodeAt(0)] = tokenCharacter | valueCharacter;
+  uses[character.charCodeAt(0)] = TOKEN_CHARACTER | VALUE_CHARACTER;
 }
 
 function isMadeOf(text: string, use: number): boolean {

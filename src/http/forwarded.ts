@@ -21,7 +21,7 @@ export function isForwarding(lower: string): boolean {
  * Adds what `mode` says of `hop` to `headers`, in place. What stands there already comes from a trusted proxy and is
  * continued; the caller has taken away what an untrusted client sent.
  */
-export function tellForwarded(headers: string[], mode: ForwardedMode, hop: Hop): void {
+export function addForwarded(headers: string[], mode: ForwardedMode, hop: Hop): void {
   if (mode === 'off') return;
   const address =
     hop.address.startsWith('::ffff:') && hop.address.includes('.') ? hop.address.slice(7) : hop.address;

@@ -1,7 +1,7 @@
 import { type HeaderList, withoutFields } from './header-list.ts';
 
 /** Fields of one connection, RFC 9110 §7.6.1 and §11.7, with the older ones that proxies still meet. */
-const hopByHop: ReadonlySet<string> = new Set([
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'proxy-connection',
@@ -17,7 +17,7 @@ const hopByHop: ReadonlySet<string> = new Set([
 
 /** True for a field name, in lower case, that stops at each hop. */
 export function isHopByHop(lower: string): boolean {
-  return hopByHop.has(lower);
+  return HOP_BY_HOP.has(lower);
 }
 
 /**
@@ -36,7 +36,7 @@ export function nominated(values: readonly string[]): ReadonlySet<string> {
 }
 
 /**
- * The fields of an answer that cross to the client, with order, repetition and spelling kept. `Trailer` crosses when
+ * The fields of a response that cross to the client, with order, repetition and spelling kept. `Trailer` crosses when
  * `trailers` is true, for the trailers cross too.
  */
 export function endToEnd(headers: HeaderList, trailers: boolean): string[] {
@@ -47,22 +47,22 @@ export function endToEnd(headers: HeaderList, trailers: boolean): string[] {
     const value = headers[at + 1] ?? '';
     const lower = name.toLowerCase();
     if (lower === 'connection') (named ??= []).push(value);
-    if (!hopByHop.has(lower) || (trailers && lower === 'trailer')) kept.push(name, value);
+    if (!HOP_BY_HOP.has(lower) || (trailers && lower === 'trailer')) kept.push(name, value);
   }
   return named === undefined ? kept : withoutFields(kept, nominated(named));
 }
 
 /**
- * The trailers of an answer that cross to the client: without hop-by-hop fields, and without those that say where a message
+ * The trailers of a response that cross to the client: without hop-by-hop fields, and without those that say where a message
  * ends or goes, which no trailer may (RFC 9110 §6.5.1).
  */
 export function trailersOf(trailers: HeaderList): HeaderList {
-  return trailers.length === 0 ? trailers : withoutFields(endToEnd(trailers, false), notAsTrailer);
+  return trailers.length === 0 ? trailers : withoutFields(endToEnd(trailers, false), NOT_AS_TRAILER);
 }
 
-const notAsTrailer: ReadonlySet<string> = new Set(['content-length', 'host']);
+const NOT_AS_TRAILER: ReadonlySet<string> = new Set(['content-length', 'host']);
 
-const protectedNames: ReadonlySet<string> = new Set([
+const PROTECTED_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'host',
   'date',
@@ -76,5 +76,5 @@ const protectedNames: ReadonlySet<string> = new Set([
 ]);
 
 function isProtected(name: string): boolean {
-  return protectedNames.has(name) || name.startsWith('content-') || name.startsWith('x-forwarded-');
+  return PROTECTED_NAMES.has(name) || name.startsWith('content-') || name.startsWith('x-forwarded-');
 }

@@ -22,10 +22,10 @@ export interface RequestHead {
    * The fields that cross, in order, spelled as they came: without the hop-by-hop ones, those that `Connection` lists,
    * `Host`, `Expect` and the framing, and without `Forwarded` and its kin unless the peer is trusted.
    */
-  readonly crossing: string[];
+  readonly forwardedHeaders: string[];
 }
 
-/** Why a header section is refused, with the status to answer. */
+/** Why a header section is refused, with the status to respond. */
 export interface HeadFault {
   readonly status: 400 | 431 | 501;
   readonly detail: string;
@@ -80,7 +80,7 @@ type Use =
 /** Fields whose second line would leave two readers with two requests. */
 type Singleton = 'host' | 'authorization' | 'contentType' | 'length' | 'coding' | 'apiVersion';
 
-const uses: ReadonlyMap<string, Use> = new Map<string, Use>([
+const FIELD_USES: ReadonlyMap<string, Use> = new Map<string, Use>([
   ['host', 'host'],
   ['authorization', 'authorization'],
   ['content-type', 'contentType'],
@@ -96,7 +96,7 @@ const uses: ReadonlyMap<string, Use> = new Map<string, Use>([
 ]);
 
 /** Others that nearly every client sends. */
-const usual = [
+const COMMON_NAMES = [
   'accept',
   'accept-encoding',
   'accept-language',
@@ -109,14 +109,14 @@ const usual = [
 
 /** Uses by the two spellings that nearly all clients use, so that most names are looked up once and not changed at all. */
 const spelled: ReadonlyMap<string, Use> = new Map(
-  [...uses.keys(), ...usual].flatMap((lower): [string, Use][] => [
+  [...FIELD_USES.keys(), ...COMMON_NAMES].flatMap((lower): [string, Use][] => [
     [lower, useOf(lower)],
     [lower.replaceAll(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase()), useOf(lower)],
   ]),
 );
 
 function useOf(lower: string): Use {
-  const use = uses.get(lower);
+  const use = FIELD_USES.get(lower);
   if (use !== undefined) return use;
   if (isHopByHop(lower)) return 'hop-by-hop';
   if (isForwarding(lower)) return 'forwarding';
@@ -126,12 +126,12 @@ function useOf(lower: string): Use {
 /** Servers that follow CGI read X_API_VERSION as X-API-VERSION: a way around every check. */
 function isAlias(lower: string): boolean {
   const plain = lower.replaceAll('_', '-');
-  const use = uses.get(plain);
+  const use = FIELD_USES.get(plain);
   return (use !== undefined && use !== 'expect') || isHopByHop(plain) || isForwarding(plain);
 }
 
 /** Values hold visible ASCII, space, tab and obs-text (RFC 9110 §5.5). */
-const forbidden = /[^\t\x20-\x7e\x80-\xff]/;
+const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
 
 class HeadReader implements RequestHead {
   fault: HeadFault | undefined = undefined;
@@ -146,7 +146,7 @@ class HeadReader implements RequestHead {
   traceparent: string | undefined = undefined;
   upgrade: string | undefined = undefined;
   expect: string | undefined = undefined;
-  crossing: string[] = [];
+  forwardedHeaders: string[] = [];
   private length: string | undefined = undefined;
   private coding: string | undefined = undefined;
   private connection: string[] | undefined = undefined;
@@ -157,7 +157,7 @@ class HeadReader implements RequestHead {
   }
 
   read(name: string, value: string): void {
-    if (forbidden.test(value)) this.refuse(`The value of ${name.toLowerCase()} holds a control character.`);
+    if (FORBIDDEN.test(value)) this.refuse(`The value of ${name.toLowerCase()} holds a control character.`);
     const use = spelled.get(name) ?? useOf(name.toLowerCase());
     switch (use) {
       case 'other':
@@ -202,7 +202,7 @@ class HeadReader implements RequestHead {
         this.traceparent ??= value;
         break;
     }
-    this.crossing.push(name, value);
+    this.forwardedHeaders.push(name, value);
   }
 
   private keepSingle(field: Singleton, name: string, value: string): void {
@@ -212,7 +212,7 @@ class HeadReader implements RequestHead {
 
   finish(): void {
     if (this.connection !== undefined)
-      this.crossing = withoutFields(this.crossing, nominated(this.connection));
+      this.forwardedHeaders = withoutFields(this.forwardedHeaders, nominated(this.connection));
     if (this.length !== undefined) {
       if (!/^\d{1,15}$/.test(this.length)) this.refuse('Content-Length is not a number of bytes.');
       this.contentLength = Number(this.length);

@@ -23,7 +23,7 @@ export interface FaultyTarget {
 export function readTarget(raw: string): Target | FaultyTarget {
   if (raw === '*') return { fault: undefined, prefix: undefined, rest: raw, query: '' };
   if (raw.charCodeAt(0) !== SLASH) return { fault: 'The request target is not in origin form.' };
-  if (outside.test(raw))
+  if (NOT_A_TARGET_CHARACTER.test(raw))
     return { fault: 'The request target holds a character that no URI has, or a fragment.' };
   const mark = raw.indexOf('?');
   const path = mark === -1 ? raw : raw.slice(0, mark);
@@ -41,13 +41,13 @@ export function readTarget(raw: string): Target | FaultyTarget {
 const SLASH = 0x2f;
 
 /** Controls, space, `#` and everything beyond ASCII. */
-const outside = /[^!"$-~]/;
+const NOT_A_TARGET_CHARACTER = /[^!"$-~]/;
 
 /** What a path may hold without a closer look: a fast yes for nearly every request. */
-const plain = /^(?:\/[\w~!$&'()*+,=:@-][\w.~!$&'()*+,=:@-]*)+\/?$/;
+const PLAIN_PATH = /^(?:\/[\w~!$&'()*+,=:@-][\w.~!$&'()*+,=:@-]*)+\/?$/;
 
 function pathFault(path: string): string | undefined {
-  if (plain.test(path)) return undefined;
+  if (PLAIN_PATH.test(path)) return undefined;
   if (path === '/') return undefined;
   if (path.includes('\\')) return 'The path holds a backslash, which some readers take for a slash.';
   if (path.includes(';')) return 'The path holds a semicolon, behind which some readers drop the segment.';

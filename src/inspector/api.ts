@@ -22,11 +22,11 @@ import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
 
-export type { Census, CensusRow } from '../rewrite-log/census.ts';
+export type { Census, CensusRow } from '../report/census.ts';
 export type { HistoryMinute, Quantiles } from '../rewrite-log/history.ts';
 export type { Entry } from '../rewrite-log/entry.ts';
-export type { ClientReport } from '../rewrite-log/client-report.ts';
-export type { Report, ReportDay } from '../rewrite-log/report.ts';
+export type { ClientReport } from '../report/client-report.ts';
+export type { Report, ReportDay } from '../report/report.ts';
 
 /** An entry with its place in this run of the gateway: 1, 2, 3, … */
 export interface NumberedEntry extends Entry {
@@ -92,8 +92,8 @@ export interface EntryDetail {
   readonly note?: string;
   readonly v1Request?: RequestView;
   readonly v2Request?: RequestView;
-  readonly v2Answer?: AnswerView;
-  readonly clientAnswer?: AnswerView;
+  readonly v2Response?: ResponseView;
+  readonly clientResponse?: ResponseView;
   /** Absent for V2 traffic and where no V1 body was kept. */
   readonly diff?: Diff;
   /** Commands for a POSIX shell; the key is `$API_KEY`. Absent where nothing was kept. */
@@ -109,8 +109,8 @@ export interface RequestView {
   readonly body: BodyView;
 }
 
-/** An answer as one side saw it. */
-export interface AnswerView {
+/** A response as one side saw it. */
+export interface ResponseView {
   readonly status: number;
   readonly headers: readonly HeaderView[];
   readonly body: BodyView;

@@ -1,12 +1,12 @@
-import type { KeptAnswer, KeptBody, KeptExchange, KeptHead } from '../rewrite-log/kept-exchange.ts';
+import type { KeptResponse, KeptBody, KeptExchange, KeptHead } from '../rewrite-log/kept-exchange.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { Rewrite } from '../rewrite/rewrite.ts';
-import type { AnswerView, BodyView, EntryDetail, NumberedEntry, RequestView } from './api.ts';
+import type { ResponseView, BodyView, EntryDetail, NumberedEntry, RequestView } from './api.ts';
 import { curlCommand } from './curl.ts';
 import { makeDiff } from './diff.ts';
 import { compareHeaders } from './header-views.ts';
 import { layOutJson } from './json-layout.ts';
-import type { RulesInForce } from './rules-in-force.ts';
+import type { InspectedRules } from './inspected-rules.ts';
 
 /** What the detail of an entry is made of. */
 export interface DetailParts {
@@ -15,7 +15,7 @@ export interface DetailParts {
   readonly entry: Entry;
   readonly kept: KeptExchange | undefined;
   /** The rule book of the entry, unless it is no longer known. */
-  readonly rules: RulesInForce | undefined;
+  readonly rules: InspectedRules | undefined;
   /** Where V2 is. */
   readonly origin: string;
 }
@@ -29,7 +29,7 @@ export function entryDetail(parts: DetailParts): EntryDetail {
   if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_KEPT };
   const outcome = rewriteAgain(parts, kept);
   const headers = compareHeaders(kept.v1Request.headers, kept.v2Request?.headers);
-  const answers = compareHeaders(kept.v2Answer?.headers ?? [], kept.clientAnswer?.headers);
+  const responses = compareHeaders(kept.v2Response?.headers ?? [], kept.clientResponse?.headers);
   const v1Request = requestView(kept.v1Request, headers.before, bodyView(kept.v1Request.body, entry.bytesIn));
   const v2Request =
     kept.v2Request &&
@@ -43,13 +43,13 @@ export function entryDetail(parts: DetailParts): EntryDetail {
     ...(entry.route === 'migrate' && parts.rules === undefined ? { note: OLD_RULES } : {}),
     v1Request,
     ...(v2Request === undefined ? {} : { v2Request }),
-    ...(kept.v2Answer === undefined ? {} : { v2Answer: answerView(kept.v2Answer, answers.before) }),
-    ...(kept.clientAnswer === undefined
+    ...(kept.v2Response === undefined ? {} : { v2Response: responseView(kept.v2Response, responses.before) }),
+    ...(kept.clientResponse === undefined
       ? {}
       : {
-          clientAnswer: answerView(
-            kept.clientAnswer,
-            kept.v2Answer === undefined ? kept.clientAnswer.headers : answers.after,
+          clientResponse: responseView(
+            kept.clientResponse,
+            kept.v2Response === undefined ? kept.clientResponse.headers : responses.after,
           ),
         }),
     ...(isRead && bytes !== undefined && parts.rules !== undefined
@@ -99,7 +99,10 @@ function requestView(
   return { method, target, headers, body };
 }
 
-function answerView({ status, body, bodyBytes }: KeptAnswer, headers: AnswerView['headers']): AnswerView {
+function responseView(
+  { status, body, bodyBytes }: KeptResponse,
+  headers: ResponseView['headers'],
+): ResponseView {
   return { status, headers, body: bodyView(body, bodyBytes) };
 }
 

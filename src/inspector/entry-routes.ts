@@ -4,7 +4,7 @@ import type { EntriesPage } from './api.ts';
 import { entryDetail } from './entry-detail.ts';
 import { entryStream } from './entry-stream.ts';
 import { failureBody } from './failure-body.ts';
-import { stateOf } from './figure-routes.ts';
+import { stateOf } from './stat-routes.ts';
 import type { InspectorParts } from './inspector.ts';
 
 /** Entries on one page of the API, at most. */

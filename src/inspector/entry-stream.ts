@@ -52,43 +52,43 @@ export function entryStream(parts: StreamParts): Response {
 
 /** Reads on from where it was. */
 class StreamReader {
-  readonly #parts: StreamParts;
-  #position: number;
-  #looks = 0;
-  #state = '';
+  private readonly parts: StreamParts;
+  private position: number;
+  private looks = 0;
+  private tellState = '';
 
   constructor(parts: StreamParts) {
-    this.#parts = parts;
-    this.#position = parts.after;
+    this.parts = parts;
+    this.position = parts.after;
   }
 
   /** The events since the last look; empty when there is nothing to say. */
   look(): string {
-    const { ring, filter, run } = this.#parts;
+    const { ring, filter, run } = this.parts;
     let events = '';
-    const missed = ring.oldest - 1 - this.#position;
+    const missed = ring.oldest - 1 - this.position;
     if (missed > 0) {
       const gap: StreamGap = { missed };
       events += `event: gap\ndata: ${JSON.stringify(gap)}\n\n`;
-      this.#position = ring.oldest - 1;
+      this.position = ring.oldest - 1;
     }
-    const end = Math.min(ring.latest, this.#position + BUNDLE);
-    for (let seq = this.#position + 1; seq <= end; seq += 1) {
+    const end = Math.min(ring.latest, this.position + BUNDLE);
+    for (let seq = this.position + 1; seq <= end; seq += 1) {
       const entry = ring.at(seq);
       if (entry === undefined || !filter.accepts(entry)) continue;
       events += `event: entry\nid: ${run}-${seq}\ndata: ${JSON.stringify({ seq, ...entry })}\n\n`;
     }
-    this.#position = end;
-    this.#looks += 1;
-    return this.#looks % STATE_LOOKS === 0 ? events + this.state() : events;
+    this.position = end;
+    this.looks += 1;
+    return this.looks % STATE_LOOKS === 0 ? events + this.state() : events;
   }
 
   /** The state as an event, or a comment when it is as it was. */
   state(): string {
-    const state = this.#parts.state();
+    const state = this.parts.state();
     const text = JSON.stringify({ ...state, now: '' });
-    if (text === this.#state) return ': keep-alive\n\n';
-    this.#state = text;
+    if (text === this.tellState) return ': keep-alive\n\n';
+    this.tellState = text;
     return `event: state\ndata: ${JSON.stringify(state)}\n\n`;
   }
 }

@@ -1,6 +1,6 @@
 import type { Operation } from '../rules/rule-book.ts';
 import type { ExplainRequest } from './api.ts';
-import type { RulesInForce } from './rules-in-force.ts';
+import type { InspectedRules } from './inspected-rules.ts';
 
 /** A request that cannot be explained: a sentence. */
 export interface ExplainFault {
@@ -17,7 +17,7 @@ export interface ExplainAim {
 }
 
 /** Finds operation and targets of a request to explain. */
-export function aimOf(request: ExplainRequest, rules: RulesInForce): ExplainAim | ExplainFault {
+export function aimOf(request: ExplainRequest, rules: InspectedRules): ExplainAim | ExplainFault {
   const { operations } = rules.ruleBook;
   const named = operations.find(({ id }) => id === request.operation);
   if (request.operation !== undefined && named === undefined) {

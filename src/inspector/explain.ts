@@ -9,11 +9,11 @@ import { makeDiff } from './diff.ts';
 import { type BodyOutcome, policyViews, ruleOutcomes } from './explain-rules.ts';
 import { compareHeaders } from './header-views.ts';
 import { layOutJson } from './json-layout.ts';
-import type { RulesInForce } from './rules-in-force.ts';
+import type { InspectedRules } from './inspected-rules.ts';
 
 /** What an explanation needs to know of the gateway. */
 export interface ExplainParts {
-  readonly rules: RulesInForce;
+  readonly rules: InspectedRules;
   /** The choice of `x-api-version`, as live. */
   readonly versionOf: (
     asked: string | undefined,
@@ -84,7 +84,7 @@ function outcomeOf(
   aim: ExplainAim,
   headers: NonNullable<ExplainRequest['headers']>,
   body: Uint8Array,
-  rules: RulesInForce,
+  rules: InspectedRules,
 ): Outcome {
   if (!aim.isV1) return { verdict: 'unread', why: 'It is V2 traffic, which is not read.' };
   if (body.length === 0) return { verdict: 'unread', why: 'There is no body.' };

@@ -1,4 +1,4 @@
-/** What the admin listener answers when it cannot do what was asked: the service's own envelope. */
+/** What the admin listener responds when it cannot do what was asked: the service's own envelope. */
 export interface FailureBody {
   readonly errors: readonly [
     { readonly status: string; readonly title: string; readonly detail: string; readonly code: string },

@@ -31,7 +31,7 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 } as const;
 
-/** Puts the page's policy on every answer. */
+/** Puts the page's policy on every response. */
 export function secureHeaders(): MiddlewareHandler {
   return async (c, next) => {
     await next();

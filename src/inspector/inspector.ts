@@ -1,15 +1,15 @@
 import { Hono } from 'hono';
-import type { GatewayFigures } from '../rewrite-log/figure-families.ts';
-import type { OperatorView } from '../rewrite-log/operator-view.ts';
+import type { GatewayStats } from '../rewrite-log/stat-families.ts';
+import type { OperatorView } from './operator-view.ts';
 import type { PageFile } from './api.ts';
 import { entryRoutes } from './entry-routes.ts';
 import type { ExplainParts } from './explain.ts';
-import { figureRoutes } from './figure-routes.ts';
+import { statRoutes } from './stat-routes.ts';
 import { type GuardOptions, sameSite, secureHeaders, tokenGate } from './guard.ts';
 import { loginRoute, pageRoutes } from './page-routes.ts';
 import { ruleRoutes } from './rule-routes.ts';
-import { type RolloutDesk, rolloutRoutes } from './rollout-routes.ts';
-import type { RulesInForce } from './rules-in-force.ts';
+import { type RolloutAdmin, rolloutRoutes } from './rollout-routes.ts';
+import type { InspectedRules } from './inspected-rules.ts';
 
 /** What the inspector reads. It writes nothing, anywhere; what it changes is done by the desk of the rollout. */
 export interface InspectorParts extends GuardOptions {
@@ -19,10 +19,10 @@ export interface InspectorParts extends GuardOptions {
   /** Milliseconds since 1970 when this run began. */
   readonly startedAt: number;
   readonly time: () => number;
-  readonly figures: () => GatewayFigures;
-  readonly rules: () => RulesInForce & { readonly since: number; readonly text: string };
+  readonly stats: () => GatewayStats;
+  readonly rules: () => InspectedRules & { readonly since: number; readonly text: string };
   /** A rule book that was in force when an entry was written, as long as it is known. */
-  readonly rulesOf: (hash: string) => RulesInForce | undefined;
+  readonly rulesOf: (hash: string) => InspectedRules | undefined;
   readonly versionOf: ExplainParts['versionOf'];
   /** Scheme, host and port of the gateway and of V2. */
   readonly gatewayOrigin: () => string;
@@ -32,7 +32,7 @@ export interface InspectorParts extends GuardOptions {
   /** Runs something every so many milliseconds until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
   /** Where the migration stands; absent where nobody can change it. */
-  readonly rollout?: RolloutDesk | undefined;
+  readonly rollout?: RolloutAdmin | undefined;
   /** The page's files by path, asked for when somebody opens it; empty where there is no page. */
   readonly page: () => ReadonlyMap<string, PageFile>;
 }
@@ -45,7 +45,7 @@ export function createInspector(parts: InspectorParts): Hono {
   loginRoute(app, parts);
   app.use(tokenGate(parts));
   entryRoutes(app, parts);
-  figureRoutes(app, parts);
+  statRoutes(app, parts);
   ruleRoutes(app, parts);
   if (parts.rollout !== undefined) rolloutRoutes(app, parts.rollout);
   return app;

@@ -1,4 +1,4 @@
-import { JsonWalker, pointerOf } from '../rewrite-log/json-walk.ts';
+import { JsonWalker, pointerOf } from '../json/json-walk.ts';
 import type { TextSpan } from './api.ts';
 
 /** Where a value stands in a laid out text. `key` is empty for what is no member. */

@@ -1,9 +1,9 @@
 import type { Hono } from 'hono';
-import type { RolloutRequest, RolloutView } from '../rewrite-log/rollout-view.ts';
+import type { RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
 import { failureBody } from './failure-body.ts';
 
 /** Who shows where a migration stands, and changes it. */
-export interface RolloutDesk {
+export interface RolloutAdmin {
   view(): RolloutView;
   /** Carries a command out; a fault is a sentence, and nothing was changed. */
   command(request: RolloutRequest): { readonly fault: string } | undefined;
@@ -16,7 +16,7 @@ const LIMIT = 4096;
  * Adds `GET /rollout`, which gives a `RolloutView`, and `POST /rollout`, which takes a `RolloutRequest` and gives the view
  * as it is then. The media type is asked for, because a form of another site cannot send it.
  */
-export function rolloutRoutes(app: Hono, desk: RolloutDesk): void {
+export function rolloutRoutes(app: Hono, desk: RolloutAdmin): void {
   app.get('/rollout', (c) => c.json(desk.view()));
   app.post('/rollout', async (c) => {
     const isJson = /^application\/json(?:;|$)/i.test(c.req.header('content-type') ?? '');
@@ -35,15 +35,15 @@ export function rolloutRoutes(app: Hono, desk: RolloutDesk): void {
   });
 }
 
-const modes: readonly NonNullable<RolloutRequest['mode']>[] = ['migrate', 'observe', 'shadow', 'canary'];
-const known: ReadonlySet<string> = new Set(['mode', 'share', 'operation', 'client']);
+const MODES: readonly NonNullable<RolloutRequest['mode']>[] = ['migrate', 'observe', 'shadow', 'canary'];
+const KNOWN: ReadonlySet<string> = new Set(['mode', 'share', 'operation', 'client']);
 
 function readRequest(text: string): RolloutRequest | undefined {
   const value = parsed(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  if (Object.keys(value).some((key) => !known.has(key))) return undefined;
+  if (Object.keys(value).some((key) => !KNOWN.has(key))) return undefined;
   const { mode, share, operation, client }: { [Key in keyof RolloutRequest]?: unknown } = value;
-  const chosen = modes.find((candidate) => candidate === mode);
+  const chosen = MODES.find((candidate) => candidate === mode);
   if (mode !== undefined && chosen === undefined) return undefined;
   if (share !== undefined && typeof share !== 'number') return undefined;
   if (operation !== undefined && typeof operation !== 'string') return undefined;

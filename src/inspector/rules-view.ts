@@ -1,4 +1,4 @@
-import type { Tally } from '../rewrite-log/tally.ts';
+import type { Tally } from '../report/tally.ts';
 import { ChangeIndex } from '../rules/change-index.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
 import type { ChangeView, Hits, OperationView, RulesView } from './api.ts';

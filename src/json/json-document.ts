@@ -9,11 +9,11 @@ export type JsonNode = number;
 /** A view of a JSON text: its values by where they stand. Nothing is decoded but names, and no member is lost. */
 export class JsonDocument {
   readonly bytes: Uint8Array;
-  readonly #tape: Tape;
+  private readonly tape: Tape;
 
   private constructor(bytes: Uint8Array, scanner: Scanner) {
     this.bytes = bytes;
-    this.#tape = scanner.tape;
+    this.tape = scanner.tape;
   }
 
   /** Reads a JSON text strictly (RFC 8259), nested at most `depth` levels; returns what is wrong with it, if anything. */
@@ -29,7 +29,7 @@ export class JsonDocument {
 
   /** What kind of value `node` is; a scalar is a number, `true`, `false` or `null`. */
   kindOf(node: JsonNode): 'object' | 'array' | 'string' | 'scalar' {
-    const kind = this.#tape.kind(node);
+    const kind = this.tape.kind(node);
     if (kind === OBJECT) return 'object';
     if (kind === ARRAY) return 'array';
     return kind === STRING ? 'string' : 'scalar';
@@ -37,20 +37,20 @@ export class JsonDocument {
 
   /** The bytes of the value, as they stand in the text. */
   valueOf(node: JsonNode): Uint8Array {
-    return this.bytes.subarray(this.#tape.start(node), this.#tape.end(node));
+    return this.bytes.subarray(this.tape.start(node), this.tape.end(node));
   }
 
   /** The decoded name of a member. */
   nameOf(member: JsonNode): string {
-    return memberName(this.bytes, this.#tape, member);
+    return memberName(this.bytes, this.tape, member);
   }
 
   /** The members of an object or the elements of an array, in order, repeated ones too. */
   *childrenOf(node: JsonNode): Generator<JsonNode> {
-    let child = this.#tape.firstChild(node);
+    let child = this.tape.firstChild(node);
     while (child > 0) {
       yield child;
-      child = this.#tape.next(child);
+      child = this.tape.next(child);
     }
   }
 

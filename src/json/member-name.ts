@@ -29,60 +29,60 @@ function unescape(raw: string): string {
 
 /** Numbers the names that somebody looks for, so that a member is matched once and compared as an integer ever after. */
 export class NameTable {
-  readonly #ids = new Map<string, number>();
-  readonly #names: string[] = [''];
-  readonly #bytes: Uint8Array[] = [new Uint8Array()];
-  #buckets: number[][] = [[], []];
+  private readonly ids = new Map<string, number>();
+  private readonly names: string[] = [''];
+  private readonly bytes: Uint8Array[] = [new Uint8Array()];
+  private buckets: number[][] = [[], []];
   /** By the first byte of a name, or the quote behind an empty one: which lengths there are, as bits. */
-  readonly #lengths = new Int32Array(256);
+  private readonly lengths = new Int32Array(256);
 
   /** Returns the id of `name`, from 1 on, adding it when it is new. */
   add(name: string): number {
-    const known = this.#ids.get(name);
+    const known = this.ids.get(name);
     if (known !== undefined) return known;
-    const id = this.#names.length;
-    this.#ids.set(name, id);
-    this.#names.push(name);
-    this.#bytes.push(encoder.encode(name));
-    this.#index();
+    const id = this.names.length;
+    this.ids.set(name, id);
+    this.names.push(name);
+    this.bytes.push(encoder.encode(name));
+    this.index();
     return id;
   }
 
   /** Returns the name with the id `id`. */
   name(id: number): string {
-    return this.#names[id] ?? '';
+    return this.names[id] ?? '';
   }
 
   /** Returns the id of the key that stands from `keyStart` to `keyEnd`, compared decoded; 0 when nobody looks for it. */
   find(bytes: Uint8Array, keyStart: number, keyEnd: number, isEscaped: boolean): number {
-    if (isEscaped) return this.#ids.get(decodeKey(bytes, keyStart, keyEnd, true)) ?? 0;
+    if (isEscaped) return this.ids.get(decodeKey(bytes, keyStart, keyEnd, true)) ?? 0;
     const start = keyStart + 1;
     const length = keyEnd - 1 - start;
     // Most names of a body are not looked for: their length and first letter tell.
-    if (((this.#lengths[bytes[start] ?? 0] ?? 0) & (1 << (length & 31))) === 0) return 0;
-    const bucket = this.#buckets[hash(bytes, start, length) & (this.#buckets.length - 1)] ?? [];
+    if (((this.lengths[bytes[start] ?? 0] ?? 0) & (1 << (length & 31))) === 0) return 0;
+    const bucket = this.buckets[hash(bytes, start, length) & (this.buckets.length - 1)] ?? [];
     for (let k = 0; k < bucket.length; k += 1) {
       const id = bucket[k] ?? 0;
-      const name = this.#bytes[id];
+      const name = this.bytes[id];
       if (name !== undefined && name.length === length && same(bytes, start, name)) return id;
     }
     return 0;
   }
 
-  #index(): void {
-    if (this.#names.length * 2 > this.#buckets.length) {
-      this.#buckets = Array.from({ length: this.#buckets.length * 4 }, () => []);
-      for (let id = 1; id < this.#names.length; id += 1) this.#place(id);
+  private index(): void {
+    if (this.names.length * 2 > this.buckets.length) {
+      this.buckets = Array.from({ length: this.buckets.length * 4 }, () => []);
+      for (let id = 1; id < this.names.length; id += 1) this.place(id);
       return;
     }
-    this.#place(this.#names.length - 1);
+    this.place(this.names.length - 1);
   }
 
-  #place(id: number): void {
-    const name = this.#bytes[id] ?? new Uint8Array();
+  private place(id: number): void {
+    const name = this.bytes[id] ?? new Uint8Array();
     const first = name[0] ?? 0x22;
-    this.#lengths[first] = (this.#lengths[first] ?? 0) | (1 << (name.length & 31));
-    this.#buckets[hash(name, 0, name.length) & (this.#buckets.length - 1)]?.push(id);
+    this.lengths[first] = (this.lengths[first] ?? 0) | (1 << (name.length & 31));
+    this.buckets[hash(name, 0, name.length) & (this.buckets.length - 1)]?.push(id);
   }
 }
 

@@ -35,26 +35,26 @@ const DELETE = 0x7f;
 export class Scanner {
   /** The nodes of the last text; the value itself is at 0. */
   readonly tape = new Tape();
-  readonly #limits: ScanLimits;
+  private readonly limits: ScanLimits;
   /** For each level: the bracket that closes its container; where that has its node, or -1; the node it is the last of so far. */
-  readonly #closers: Uint8Array;
-  readonly #nodes: Int32Array;
-  readonly #lasts: Int32Array;
+  private readonly closers: Uint8Array;
+  private readonly nodes: Int32Array;
+  private readonly lasts: Int32Array;
 
   constructor(limits: ScanLimits) {
-    this.#limits = limits;
-    this.#closers = new Uint8Array(limits.depth + 1);
-    this.#nodes = new Int32Array(limits.depth + 1);
-    this.#lasts = new Int32Array(limits.depth + 1);
+    this.limits = limits;
+    this.closers = new Uint8Array(limits.depth + 1);
+    this.nodes = new Int32Array(limits.depth + 1);
+    this.lasts = new Int32Array(limits.depth + 1);
   }
 
   /** Reads the text in `bytes` from `from` on (behind a byte order mark, say); returns what is wrong with it, if anything. */
   scan(bytes: Uint8Array, from: number): JsonFault | undefined {
     const { tape } = this;
-    const { depth: deepest, record, names, opened } = this.#limits;
-    const closers = this.#closers;
-    const nodes = this.#nodes;
-    const lasts = this.#lasts;
+    const { depth: deepest, record, names, opened } = this.limits;
+    const closers = this.closers;
+    const nodes = this.nodes;
+    const lasts = this.lasts;
     const n = bytes.length;
     tape.clear();
     let depth = 0;

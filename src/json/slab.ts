@@ -6,18 +6,18 @@ const SLAB_SIZE = 65_536;
  * of a slab 0.06. A view belongs to its taker; the memory is freed when all views of its slab are.
  */
 export class Slab {
-  #memory = new ArrayBuffer(0);
-  #used = 0;
+  private memory = new ArrayBuffer(0);
+  private used = 0;
 
   /** Returns `length` bytes that nobody else has, all zero. */
   take(length: number): Uint8Array {
     if (length > SLAB_SIZE / 8) return new Uint8Array(length);
-    if (this.#used + length > this.#memory.byteLength) {
-      this.#memory = new ArrayBuffer(SLAB_SIZE);
-      this.#used = 0;
+    if (this.used + length > this.memory.byteLength) {
+      this.memory = new ArrayBuffer(SLAB_SIZE);
+      this.used = 0;
     }
-    const view = new Uint8Array(this.#memory, this.#used, length);
-    this.#used += length;
+    const view = new Uint8Array(this.memory, this.used, length);
+    this.used += length;
     return view;
   }
 }

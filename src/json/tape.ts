@@ -36,13 +36,13 @@ export type Mark = number;
  * an imported one is loaded and checked at each use: a fifth of a scan, measured on Node 24.
  */
 export class Tape {
-  #cells = new Int32Array(64 * SIZE);
-  #length = 0;
+  private cells = new Int32Array(64 * SIZE);
+  private length = 0;
 
   /** Forgets all nodes. */
   clear(): void {
-    this.#length = 0;
-    if (this.#cells.length > MOST_KEPT) this.#cells = new Int32Array(64 * SIZE);
+    this.length = 0;
+    if (this.cells.length > MOST_KEPT) this.cells = new Int32Array(64 * SIZE);
   }
 
   /**
@@ -50,10 +50,10 @@ export class Tape {
    * not a member, the key is empty and there.
    */
   push(previous: number, lead: number, keyStart: number, keyEnd: number, start: number): number {
-    const node = this.#length;
-    this.#length = node + SIZE;
-    if (node + SIZE > this.#cells.length) this.#grow();
-    const cells = this.#cells;
+    const node = this.length;
+    this.length = node + SIZE;
+    if (node + SIZE > this.cells.length) this.grow();
+    const cells = this.cells;
     cells[node + PREVIOUS] = previous;
     cells[node + LEAD] = lead;
     cells[node + KEY_START] = keyStart;
@@ -66,68 +66,68 @@ export class Tape {
 
   /** Notes what the value of `node` is, and the id of its name (`NameTable`), 0 when nobody looks for it. */
   name(node: number, kind: number, id: number, isKeyEscaped: boolean): void {
-    this.#cells[node + KIND] = kind | (isKeyEscaped ? ESCAPED_KEY : 0) | (id << NAME_SHIFT);
+    this.cells[node + KIND] = kind | (isKeyEscaped ? ESCAPED_KEY : 0) | (id << NAME_SHIFT);
   }
 
   /** Notes the offset behind the value of `node`. */
   close(node: number, end: number): void {
-    this.#cells[node + END] = end;
+    this.cells[node + END] = end;
   }
 
   /** `OBJECT`, `ARRAY`, `STRING` or `SCALAR`. */
   kind(node: number): number {
-    return (this.#cells[node + KIND] ?? 0) & KIND_MASK;
+    return (this.cells[node + KIND] ?? 0) & KIND_MASK;
   }
 
   /** The id of the name of a member; 0 when nobody looks for it. */
   id(node: number): number {
-    return (this.#cells[node + KIND] ?? 0) >> NAME_SHIFT;
+    return (this.cells[node + KIND] ?? 0) >> NAME_SHIFT;
   }
 
   /** Whether the key of a member is spelled with an escape. */
   isKeyEscaped(node: number): boolean {
-    return ((this.#cells[node + KIND] ?? 0) & ESCAPED_KEY) !== 0;
+    return ((this.cells[node + KIND] ?? 0) & ESCAPED_KEY) !== 0;
   }
 
   /** Whether the node is the first in its container, so that no delimiter stands before it. */
   isFirst(node: number): boolean {
-    return (this.#cells[node + PREVIOUS] ?? 0) < 0;
+    return (this.cells[node + PREVIOUS] ?? 0) < 0;
   }
 
   /** The opening quote of the key. */
   keyStart(node: number): number {
-    return this.#cells[node + KEY_START] ?? 0;
+    return this.cells[node + KEY_START] ?? 0;
   }
 
   /** Just behind the closing quote of the key. */
   keyEnd(node: number): number {
-    return this.#cells[node + KEY_END] ?? 0;
+    return this.cells[node + KEY_END] ?? 0;
   }
 
   /** The first byte of the value. */
   start(node: number): number {
-    return this.#cells[node + START] ?? 0;
+    return this.cells[node + START] ?? 0;
   }
 
   /** Just behind the last byte of the value. */
   end(node: number): number {
-    return this.#cells[node + END] ?? 0;
+    return this.cells[node + END] ?? 0;
   }
 
   /** The next node in the same container; 0 for the last. */
   next(node: number): number {
-    return this.#cells[node + NEXT] ?? 0;
+    return this.cells[node + NEXT] ?? 0;
   }
 
   /** The first member or element of `node`; 0 when it has none, or none was recorded. */
   firstChild(node: number): number {
     const child = node + SIZE;
-    return child < this.#length && this.start(child) < this.end(node) ? child : 0;
+    return child < this.length && this.start(child) < this.end(node) ? child : 0;
   }
 
   /** How many nodes there are. */
   get size(): number {
-    return this.#length / SIZE;
+    return this.length / SIZE;
   }
 
   /**
@@ -136,16 +136,16 @@ export class Tape {
    */
   shape(): Int32Array {
     const shape = new Int32Array(this.size * 2);
-    for (let k = 0, node = 0; node < this.#length; k += 2, node += SIZE) {
-      shape[k] = (this.#cells[node + KIND] ?? 0) & SHAPE_MASK;
-      shape[k + 1] = this.#cells[node + PREVIOUS] ?? 0;
+    for (let k = 0, node = 0; node < this.length; k += 2, node += SIZE) {
+      shape[k] = (this.cells[node + KIND] ?? 0) & SHAPE_MASK;
+      shape[k + 1] = this.cells[node + PREVIOUS] ?? 0;
     }
     return shape;
   }
 
   /** Tells whether the text has the shape `shape`. */
   hasShape(shape: Int32Array): boolean {
-    const cells = this.#cells;
+    const cells = this.cells;
     if (shape.length !== this.size * 2) return false;
     for (let k = 0, node = 0; k < shape.length; k += 2, node += SIZE) {
       if (shape[k] !== ((cells[node + KIND] ?? 0) & SHAPE_MASK)) return false;
@@ -156,9 +156,9 @@ export class Tape {
 
   /** A number that depends on the shape alone. */
   hash(): number {
-    const cells = this.#cells;
+    const cells = this.cells;
     let hash = 0;
-    for (let node = 0; node < this.#length; node += SIZE) {
+    for (let node = 0; node < this.length; node += SIZE) {
       hash = (Math.imul(hash, 31) + ((cells[node + KIND] ?? 0) & SHAPE_MASK)) | 0;
       hash = (Math.imul(hash, 31) + (cells[node + PREVIOUS] ?? 0)) | 0;
     }
@@ -167,8 +167,8 @@ export class Tape {
 
   /** The offset of a place in this text. */
   offset(mark: Mark): number {
-    if (mark >= 0) return this.#cells[mark] ?? 0;
-    const outside = this.#cells[~mark] ?? 0;
+    if (mark >= 0) return this.cells[mark] ?? 0;
+    const outside = this.cells[~mark] ?? 0;
     return ~mark % SIZE === START ? outside + 1 : outside - 1;
   }
 
@@ -194,7 +194,7 @@ export class Tape {
 
   /** Where the delimiter before `node` starts: white space, then a comma. There is none before the first in a container. */
   delimiterMark(node: number): Mark {
-    return (this.#cells[node + PREVIOUS] ?? 0) + END;
+    return (this.cells[node + PREVIOUS] ?? 0) + END;
   }
 
   /** Where the white space before `node` starts, just behind the delimiter or the opening bracket. */
@@ -221,9 +221,9 @@ export class Tape {
     return ~(node + END);
   }
 
-  #grow(): void {
-    const cells = new Int32Array(this.#cells.length * 2);
-    cells.set(this.#cells);
-    this.#cells = cells;
+  private grow(): void {
+    const cells = new Int32Array(this.cells.length * 2);
+    cells.set(this.cells);
+    this.cells = cells;
   }
 }

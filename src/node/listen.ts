@@ -1,5 +1,5 @@
 import type { AddressInfo, Server } from 'node:net';
-import type { ListenAddress } from '../gateway/setting-kinds.ts';
+import type { ListenAddress } from '../settings/setting-kinds.ts';
 
 /**
  * Binds a server, and resolves to its origin; rejects with the system's error when the address cannot be had.

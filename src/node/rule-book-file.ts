@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { settings } from '../gateway/settings.ts';
+import { settings } from '../settings/settings.ts';
 import { compilePlans } from '../rewrite/plan.ts';
 import { OperationTable } from '../rules/operation-table.ts';
 import { printFault } from '../rules/rule-book-fault.ts';

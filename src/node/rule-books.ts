@@ -1,8 +1,8 @@
-import type { InForce } from '../gateway/in-force.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 
 /** A rule book that can be in force, with the text it was read from. */
 export interface LoadedRuleBook {
-  readonly inForce: InForce;
+  readonly inForce: CompiledRuleBook;
   readonly text: string;
 }
 
@@ -11,7 +11,7 @@ export type RuleBookOutcome = LoadedRuleBook | { readonly faults: readonly strin
 
 /** The rule book in force. A new one is checked, then swapped whole; a bad one is refused, and the old one stays. */
 export class RuleBooks {
-  current: InForce;
+  current: CompiledRuleBook;
   /** The text of the current one. */
   text: string;
   /** Milliseconds since 1970 when the current one came into force. */

@@ -1,21 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import { Gateway } from '../gateway/gateway.ts';
-import type { Settings } from '../gateway/read-settings.ts';
-import type { RolloutControl } from '../gateway/rollout-control.ts';
-import { settings as table } from '../gateway/settings.ts';
-import type { OriginSetting } from '../gateway/setting-kinds.ts';
+import type { Settings } from '../settings/read-settings.ts';
+import type { RolloutControl } from '../rollout/rollout-control.ts';
+import { settings as table } from '../settings/settings.ts';
+import type { OriginSetting } from '../settings/setting-kinds.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
-import { createAdminServer } from './admin-server.ts';
-import type { ClientFront } from './clients/client-front.ts';
+import { createAdminServer } from './admin/admin-server.ts';
+import type { ClientListener } from './clients/client-listener.ts';
 import { createClientHash } from './client-hash.ts';
 import { decodeBody } from './decode-body.ts';
 import { GatewayServer } from './clients/gateway-server.ts';
 import { listen } from './listen.ts';
-import type { LogSink } from './log-sink.ts';
+import type { LogSink } from './log/log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
-import { createRewriteLogger } from './rewrite-logger.ts';
+import { createRewriteLogger } from './log/rewrite-logger.ts';
 import { createSocketUpstream } from './upstream/socket-upstream.ts';
 import type { NodeUpstream } from './upstream/node-upstream.ts';
 
@@ -39,7 +39,7 @@ export interface NodeGatewayParts {
   readonly surprised: (error: unknown) => void;
   readonly observer?: Observer | undefined;
   /** Where clients connect, when it is not a server of this process. */
-  readonly front?: ClientFront | undefined;
+  readonly front?: ClientListener | undefined;
   /** True in one of many processes: the port is shared, and operators ask the first one. */
   readonly isWorker?: boolean | undefined;
   /** Routes of the admin listener beside health. */
@@ -49,7 +49,7 @@ export interface NodeGatewayParts {
 /** A gateway that listens. */
 export interface RunningGateway {
   readonly gateway: Gateway;
-  readonly server: ClientFront;
+  readonly server: ClientListener;
   /** Such as `http://127.0.0.1:8080`. */
   readonly origin: string;
   readonly adminOrigin: string;
@@ -58,7 +58,7 @@ export interface RunningGateway {
 }
 
 /** Milliseconds of the drain time kept back for closing and for the log, so that the exit is not later than it. */
-const reserve = 1000;
+const RESERVE_MS = 1000;
 
 /** Starts a gateway; rejects when an address cannot be listened on. */
 export async function startGateway(parts: NodeGatewayParts): Promise<RunningGateway> {
@@ -87,7 +87,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
 
   async function stop(): Promise<void> {
     const milliseconds = settings.get(table.drain);
-    if (listening) await server.drain(Math.max(0, milliseconds - Math.min(reserve, milliseconds / 5)));
+    if (listening) await server.drain(Math.max(0, milliseconds - Math.min(RESERVE_MS, milliseconds / 5)));
     await Promise.all([upstream.close(), v1?.upstream.close()]);
     // The last connections tell of their end in the turn after the server's.
     await new Promise((resolve) => {
@@ -141,7 +141,7 @@ function gatewayOf(
   const { settings, ruleBooks, sink } = parts;
   return new Gateway(
     {
-      inForce: () => ruleBooks.current,
+      rules: () => ruleBooks.current,
       upstream,
       originPath: parts.origin.path,
       originHost: new URL(parts.origin.origin).host,
@@ -159,7 +159,7 @@ function gatewayOf(
         setTimeout(run, milliseconds);
       },
       random: () => Math.random(),
-      surprised: parts.surprised,
+      onUnexpectedError: parts.surprised,
     },
     {
       count: settings.get(table.headerCount),

@@ -1,4 +1,4 @@
-import { Refusal } from './answer.ts';
+import { Refusal } from './envelope.ts';
 
 /**
  * Reads a request body as JSON: 415 for another media type, charset or content coding, 413 beyond `limit` bytes,

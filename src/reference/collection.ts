@@ -1,4 +1,4 @@
-import { Refusal, type Answer } from './answer.ts';
+import { Refusal, type Reply } from './envelope.ts';
 import { readPage } from './page.ts';
 import type { Accepted, Deprecation, Dialect } from './dialect.ts';
 import { isObject } from './is-object.ts';
@@ -13,7 +13,7 @@ export interface Collection {
 }
 
 /** 200 with a page of the collection and, in `meta`, where in the whole of it that page is. */
-export function listPage({ store, dialect, resource }: Collection, query: URLSearchParams): Answer {
+export function listPage({ store, dialect, resource }: Collection, query: URLSearchParams): Reply {
   const { page, perPage } = readPage(query);
   const { items, total } = store.list(resource.kind, (page - 1) * perPage, perPage);
   const meta = { page, per_page: perPage, total, total_pages: Math.ceil(total / perPage) };
@@ -21,14 +21,14 @@ export function listPage({ store, dialect, resource }: Collection, query: URLSea
 }
 
 /** 200 with the resource, or 404. */
-export function readOne({ store, dialect, resource }: Collection, id: string): Answer {
+export function readOne({ store, dialect, resource }: Collection, id: string): Reply {
   const kept = store.read(resource.kind, parseId(resource, id));
   if (kept === undefined) throw missing(resource, id);
-  return { status: 200, body: answerBody(resource, dialect, kept) };
+  return { status: 200, body: responseBody(resource, dialect, kept) };
 }
 
 /** 204, or 404. */
-export function removeOne({ store, resource }: Collection, id: string): Answer {
+export function removeOne({ store, resource }: Collection, id: string): Reply {
   if (!store.remove(resource.kind, parseId(resource, id))) throw missing(resource, id);
   return { status: 204 };
 }
@@ -37,12 +37,12 @@ export function removeOne({ store, resource }: Collection, id: string): Answer {
 export function createOne(
   { store, dialect, resource }: Collection,
   { attributes, deprecations }: Accepted,
-): Answer {
+): Reply {
   const created = store.atomically(() => {
     return store.create(resource.kind, withPropertyId(store, attributes));
   });
   const location = `${dialect.prefix}${resource.path}/${created.id}`;
-  return { status: 201, headers: { location }, body: answerBody(resource, dialect, created, deprecations) };
+  return { status: 201, headers: { location }, body: responseBody(resource, dialect, created, deprecations) };
 }
 
 /** 200 with the resource as it is after the update, or 404. Objects, such as an address, are updated member by member. */
@@ -50,10 +50,10 @@ export function updateOne(
   { store, dialect, resource }: Collection,
   id: string,
   { attributes, deprecations }: Accepted,
-): Answer {
+): Reply {
   const kept = store.update(resource.kind, parseId(resource, id), (before) => merge(before, attributes));
   if (kept === undefined) throw missing(resource, id);
-  return { status: 200, body: answerBody(resource, dialect, kept, deprecations) };
+  return { status: 200, body: responseBody(resource, dialect, kept, deprecations) };
 }
 
 function parseId(resource: Resource, text: string): number {
@@ -87,7 +87,7 @@ function present({ kind }: Resource, dialect: Dialect, { id, attributes }: Store
   return { id, ...dialect.present(kind, attributes) };
 }
 
-function answerBody(
+function responseBody(
   resource: Resource,
   dialect: Dialect,
   kept: StoredResource,

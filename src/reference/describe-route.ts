@@ -1,6 +1,6 @@
-import { titles } from './answer.ts';
+import { TITLES } from './envelope.ts';
 import type { Dialect } from './dialect.ts';
-import { perPageDefault, perPageMost } from './page.ts';
+import { PER_PAGE_DEFAULT, PER_PAGE_MOST } from './page.ts';
 import type { Resource } from './resources.ts';
 import type { Outcome, Route } from './routes.ts';
 
@@ -22,7 +22,7 @@ export function describeRoute(route: Route, dialect: Dialect): unknown {
   };
 }
 
-/** The headers that every answer has. */
+/** The headers that every response has. */
 export function versionHeaders({ dated }: Dialect): Record<string, unknown> {
   return dated ? { 'x-api-version': reference('headers', 'version') } : {};
 }
@@ -44,13 +44,13 @@ function success(
   dialect: Dialect,
 ): Record<number, unknown> {
   const schema = resource === undefined ? { type: 'object' } : reference('schemas', resource.schema);
-  const deprecations = dialect.name === 'v1' ? { deprecations: deprecationList } : {};
+  const deprecations = dialect.name === 'v1' ? { deprecations: DEPRECATION_LIST } : {};
   const one = json({ type: 'object', required: ['data'], properties: { data: schema, ...deprecations } });
   const many = { data: { type: 'array', items: schema }, meta: reference('schemas', 'PageMeta') };
   const page = json({ type: 'object', required: ['data', 'meta'], properties: many });
   const headers = versionHeaders(dialect);
   const ok = { description: 'OK', headers };
-  const created = { description: 'Created', headers: { ...headers, location: locationHeader } };
+  const created = { description: 'Created', headers: { ...headers, location: LOCATION_HEADER } };
   const responses: Record<Outcome, Record<number, unknown>> = {
     empty: { 200: { ...ok, content: one } },
     one: { 200: { ...ok, content: one } },
@@ -71,7 +71,7 @@ function failures(route: Route): number[] {
 }
 
 function failure(status: number, headers: unknown): unknown {
-  return { description: titles[status], headers, content: json(reference('schemas', 'Errors')) };
+  return { description: TITLES[status], headers, content: json(reference('schemas', 'Errors')) };
 }
 
 function takesBody({ method }: Route): boolean {
@@ -86,11 +86,11 @@ function json(schema: unknown): unknown {
   return { 'application/json': { schema } };
 }
 
-const locationHeader = {
+const LOCATION_HEADER = {
   description: 'Where it can be read.',
   schema: { type: 'string', format: 'uri-reference' },
 };
-const deprecationList = {
+const DEPRECATION_LIST = {
   type: 'array',
   description: 'The deprecated attributes that the request used.',
   items: {
@@ -104,6 +104,6 @@ const pageParameters = [
   {
     name: 'per_page',
     in: 'query',
-    schema: { type: 'integer', minimum: 1, maximum: perPageMost, default: perPageDefault },
+    schema: { type: 'integer', minimum: 1, maximum: PER_PAGE_MOST, default: PER_PAGE_DEFAULT },
   },
 ];

@@ -1,7 +1,7 @@
-import { Refusal } from './answer.ts';
+import { Refusal } from './envelope.ts';
 import type { Deprecation, Dialect } from './dialect.ts';
 import { isObject } from './is-object.ts';
-import { addressAttributes, createSchemas } from './schemas.ts';
+import { ADDRESS_ATTRIBUTES, createSchemas } from './schemas.ts';
 import type { Attributes, ResourceKind } from './store.ts';
 import { acceptAttributes } from './validation.ts';
 
@@ -70,7 +70,7 @@ function flattenAddress({ address, ...own }: Attributes): Attributes {
 }
 
 function isOfAddress(name: string): boolean {
-  return addressAttributes.some((attribute) => attribute === name);
+  return ADDRESS_ATTRIBUTES.some((attribute) => attribute === name);
 }
 
 function deprecationsOf(kind: ResourceKind, given: Attributes, deprecated: readonly string[]): Deprecation[] {

@@ -1,10 +1,10 @@
 import type { Dialect } from './dialect.ts';
-import { createSchemas, spellingOfV2, type UnknownAttributes } from './schemas.ts';
+import { createSchemas, SPELLING_OF_V2, type UnknownAttributes } from './schemas.ts';
 import { acceptAttributes } from './validation.ts';
 
 /** V2: flat bodies, stored as they come. */
 export function createV2(unknown: UnknownAttributes): Dialect {
-  const schemas = createSchemas(unknown, spellingOfV2);
+  const schemas = createSchemas(unknown, SPELLING_OF_V2);
   return {
     name: 'v2',
     prefix: '/api/v2',

@@ -4,7 +4,7 @@ import type { Attributes, ResourceKind } from './store.ts';
 /** The versions of the API that the service can speak. */
 export type DialectName = 'v1' | 'v2';
 
-/** A deprecated attribute that a request used, as V1 answers it. */
+/** A deprecated attribute that a request used, as V1 responses it. */
 export interface Deprecation {
   /** Member names joined by dots. */
   readonly attribute: string;

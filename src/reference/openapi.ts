@@ -1,7 +1,7 @@
 import { componentSchemas } from './component-schemas.ts';
 import { describeRoute, onOne, versionHeaders } from './describe-route.ts';
 import type { Dialect } from './dialect.ts';
-import { resources } from './resources.ts';
+import { RESOURCES } from './resources.ts';
 import type { Route } from './routes.ts';
 
 /** The OpenAPI 3.1 description of `routes`, with the schemas that the service itself checks bodies against. */
@@ -14,7 +14,7 @@ export function describeApi(
   const version = dialect.name.toUpperCase();
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
-    const path = (paths[`${prefix}${route.path}`] ??= onOne(route) ? { parameters: [idParameter] } : {});
+    const path = (paths[`${prefix}${route.path}`] ??= onOne(route) ? { parameters: [ID_PARAMETER] } : {});
     path[route.method.toLowerCase()] = describeRoute(route, dialect);
   }
   paths[`${prefix}/openapi.json`] = { get: describeItself(dialect) };
@@ -37,7 +37,7 @@ export function describeApi(
         key: { type: 'http', scheme: 'bearer', description: 'Any API key that is not empty.' },
       },
       ...(dated ? versionComponents(releases) : {}),
-      schemas: componentSchemas(resources, dialect.schemas),
+      schemas: componentSchemas(RESOURCES, dialect.schemas),
     },
   };
 }
@@ -70,4 +70,4 @@ function versionComponents(releases: readonly string[]): Record<string, unknown>
   };
 }
 
-const idParameter = { name: 'id', in: 'path', required: true, schema: { type: 'integer', minimum: 1 } };
+const ID_PARAMETER = { name: 'id', in: 'path', required: true, schema: { type: 'integer', minimum: 1 } };

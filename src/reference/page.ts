@@ -1,4 +1,4 @@
-import { Refusal, type Fault } from './answer.ts';
+import { Refusal, type Fault } from './envelope.ts';
 
 /** Which stretch of a collection is asked for; pages count from 1. */
 export interface Page {
@@ -7,8 +7,8 @@ export interface Page {
 }
 
 /** Entries on a page when the request does not say, and at the most. */
-export const perPageDefault = 25;
-export const perPageMost = 100;
+export const PER_PAGE_DEFAULT = 25;
+export const PER_PAGE_MOST = 100;
 
 /** Reads `page` and `per_page`; throws a 422 that names each one out of range. */
 export function readPage(query: URLSearchParams): Page {
@@ -21,10 +21,10 @@ export function readPage(query: URLSearchParams): Page {
     faults.push({ detail: `${parameter} must be a whole number from 1 to ${most}.`, source: { parameter } });
     return fallback;
   };
-  const page = read('page', 1, pageMost);
-  const perPage = read('per_page', perPageDefault, perPageMost);
+  const page = read('page', 1, PAGE_MOST);
+  const perPage = read('per_page', PER_PAGE_DEFAULT, PER_PAGE_MOST);
   if (faults.length > 0) throw new Refusal(422, faults);
   return { page, perPage };
 }
 
-const pageMost = 999_999_999;
+const PAGE_MOST = 999_999_999;

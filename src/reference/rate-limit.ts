@@ -1,9 +1,9 @@
-/** Counts one request of `key` and answers how many seconds it must wait: 0 when it may go on. */
+/** Counts one request of `key` and responses how many seconds it must wait: 0 when it may go on. */
 export type RateLimit = (key: string) => number;
 
 /**
  * Allows `perMinute` requests a key in a window of one minute that its first request opens. Zero allows all.
- * `now` answers milliseconds.
+ * `now` returns milliseconds.
  */
 export function createRateLimit(perMinute: number, now: () => number): RateLimit {
   if (perMinute === 0) return () => 0;
@@ -24,9 +24,9 @@ export function createRateLimit(perMinute: number, now: () => number): RateLimit
 /** Windows stand in the order in which they end. Every key is accepted, so a flood of invented keys is cut off too. */
 function forget(windows: Map<string, { readonly end: number }>, time: number): void {
   for (const [key, window] of windows) {
-    if (window.end > time && windows.size < mostKeys) return;
+    if (window.end > time && windows.size < MOST_KEYS) return;
     windows.delete(key);
   }
 }
 
-const mostKeys = 10_000;
+const MOST_KEYS = 10_000;

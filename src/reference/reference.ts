@@ -1,13 +1,13 @@
 import { Hono, type Context } from 'hono';
 import { getPath } from 'hono/utils/url';
-import { Refusal, refusalAnswer, toResponse } from './answer.ts';
+import { Refusal, refusalResponse, toResponse } from './envelope.ts';
 import { readJson } from './body.ts';
 import type { Accepted, Dialect, DialectName } from './dialect.ts';
 import { createV1 } from './dialect-v1.ts';
 import { createV2 } from './dialect-v2.ts';
 import { describeApi } from './openapi.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
-import { releases as shipped, resolveRelease } from './release.ts';
+import { RELEASES as shipped, resolveRelease } from './release.ts';
 import { createRoutes, type Route } from './routes.ts';
 import type { UnknownAttributes } from './schemas.ts';
 import { StoreBusy, type Store } from './store.ts';
@@ -45,8 +45,8 @@ export function createReference(parts: ReferenceParts): Hono {
   for (const name of dialects) {
     addVersion(app, name === 'v1' ? createV1(deprecated) : createV2(unknown), wait, parts);
   }
-  app.notFound((c) => answer(new Refusal(404, `There is nothing at ${c.req.path}.`)));
-  app.onError((error) => answer(refusalOf(error, parts)));
+  app.notFound((c) => response(new Refusal(404, `There is nothing at ${c.req.path}.`)));
+  app.onError((error) => response(refusalOf(error, parts)));
   return app;
 }
 
@@ -116,7 +116,7 @@ function pattern(prefix: string, { path }: Route): string {
   return `${prefix}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
 }
 
-/** The `Allow` of each path (RFC 9110 §10.2.1). Hono answers HEAD wherever it answers GET. */
+/** The `Allow` of each path (RFC 9110 §10.2.1). Hono responds HEAD wherever it responds GET. */
 function allowed(prefix: string, routes: readonly Route[]): Map<string, string> {
   const methods = new Map<string, string>();
   for (const route of routes) {
@@ -128,8 +128,8 @@ function allowed(prefix: string, routes: readonly Route[]): Map<string, string> 
   return methods;
 }
 
-function answer(refusal: Refusal): Response {
-  return toResponse(refusalAnswer(refusal));
+function response(refusal: Refusal): Response {
+  return toResponse(refusalResponse(refusal));
 }
 
 function refusalOf(error: unknown, { report }: ReferenceParts): Refusal {

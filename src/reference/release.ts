@@ -1,5 +1,5 @@
 /** The dated releases of V2 that the service knows, oldest first. */
-export const releases: readonly string[] = ['2025-01-01'];
+export const RELEASES: readonly string[] = ['2025-01-01'];
 
 /**
  * The release that an `x-api-version` header selects: the newest one that is not younger than the date.

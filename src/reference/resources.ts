@@ -20,7 +20,7 @@ export interface Resource {
 }
 
 /** Every collection. A property has no create: it comes into being with the order, booking or tour that names it. */
-export const resources: readonly Resource[] = [
+export const RESOURCES: readonly Resource[] = [
   {
     kind: 'client',
     path: '/clients',

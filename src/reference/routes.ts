@@ -1,10 +1,10 @@
-import type { Answer } from './answer.ts';
+import type { Reply } from './envelope.ts';
 import { type Collection, createOne, listPage, readOne, removeOne, updateOne } from './collection.ts';
 import type { Accepted, Dialect } from './dialect.ts';
-import { resources, type Resource } from './resources.ts';
+import { RESOURCES, type Resource } from './resources.ts';
 import type { Store } from './store.ts';
 
-/** What a route answers when all is well; the description is made from it. */
+/** What a route responses when all is well; the description is made from it. */
 export type Outcome = 'empty' | 'created' | 'one' | 'page' | 'nothing';
 
 /** A request as a route sees it. */
@@ -26,19 +26,19 @@ export interface Route {
   readonly outcome: Outcome;
   /** The collection it works on; none for the heartbeat. */
   readonly resource?: Resource;
-  readonly handle: (call: Call) => Answer | Promise<Answer>;
+  readonly handle: (call: Call) => Reply | Promise<Reply>;
 }
 
 /** Every route of one version of the API. */
 export function createRoutes(store: Store, dialect: Dialect): readonly Route[] {
-  return [heartbeat, ...resources.flatMap((resource) => resourceRoutes({ store, dialect, resource }))];
+  return [heartbeat, ...RESOURCES.flatMap((resource) => resourceRoutes({ store, dialect, resource }))];
 }
 
 const heartbeat: Route = {
   method: 'GET',
   path: '/heartbeat',
   operation: 'heartbeat',
-  summary: 'Answer that the service is there',
+  summary: 'Reply that the service is there',
   outcome: 'empty',
   handle: () => ({ status: 200, body: { data: {} } }),
 };

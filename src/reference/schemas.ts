@@ -8,7 +8,7 @@ export type UnknownAttributes = 'refuse' | 'strip';
 export type Schemas = Readonly<Record<ResourceKind, z.ZodObject>>;
 
 /** The address attributes that V1 kept directly on a property. */
-export const addressAttributes = [
+export const ADDRESS_ATTRIBUTES = [
   'street_address',
   'suburb',
   'state',
@@ -27,7 +27,7 @@ export interface Spelling {
 }
 
 /** As V2 has them. */
-export const spellingOfV2: Spelling = { address: 'nested', highlight: 'highlight_type', further: [] };
+export const SPELLING_OF_V2: Spelling = { address: 'nested', highlight: 'highlight_type', further: [] };
 
 /**
  * The schemas of parameters. Only a client's name is required; any other attribute may be absent or null.

@@ -34,7 +34,7 @@ export interface Store {
     id: number,
     change: (attributes: Attributes) => Attributes,
   ): StoredResource | undefined;
-  /** Answers whether there was anything to remove. */
+  /** Responses whether there was anything to remove. */
   remove(kind: ResourceKind, id: number): boolean;
   /** Does all of `work` or, when it throws, nothing; calls may be nested. */
   atomically<T>(work: () => T): T;

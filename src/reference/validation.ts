@@ -1,6 +1,6 @@
 import type * as z from 'zod';
-import { Refusal, type Fault } from './answer.ts';
-import { addressAttributes } from './schemas.ts';
+import { Refusal, type Fault } from './envelope.ts';
+import { ADDRESS_ATTRIBUTES } from './schemas.ts';
 import type { Attributes } from './store.ts';
 
 /**
@@ -15,15 +15,15 @@ export function acceptAttributes(
   const outcome = schema.safeParse(parameters, { reportInput: true });
   if (outcome.success) return outcome.data;
   const faults = outcome.error.issues.flatMap((issue) => issueFaults(schema, issue, at));
-  throw new Refusal(422, faults.slice(0, mostFaults));
+  throw new Refusal(422, faults.slice(0, MOST_FAULTS));
 }
 
 /** A hostile body can hold a million unknown names; nobody reads more than a few of them. */
-const mostFaults = 20;
+const MOST_FAULTS = 20;
 
 function issueFaults(schema: z.ZodObject, issue: z.core.$ZodIssue, at: readonly string[]): Fault[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.slice(0, mostFaults).map((key) => ({
+    return issue.keys.slice(0, MOST_FAULTS).map((key) => ({
       detail: unknownDetail(schema, issue.path, key),
       source: { pointer: pointer([...at, ...issue.path, key]) },
     }));
@@ -39,7 +39,7 @@ function unknownDetail(schema: z.ZodObject, path: readonly PropertyKey[], key: s
     return 'transition_type is called highlight_type in V2.';
   }
   const onProperty = path.at(-1) === 'property' || (atRoot && 'address' in schema.shape);
-  if (onProperty && addressAttributes.some((name) => name === key)) {
+  if (onProperty && ADDRESS_ATTRIBUTES.some((name) => name === key)) {
     return `${key} belongs in the address object of the property in V2.`;
   }
   return `${key} is not an attribute that V2 has here.`;
@@ -50,12 +50,12 @@ function invalidDetail(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') {
     return issue.input === undefined && issue.path.length > 0
       ? `${name} is required.`
-      : `${name} must be ${wanted[issue.expected] ?? issue.expected}.`;
+      : `${name} must be ${WANTED[issue.expected] ?? issue.expected}.`;
   }
   return `${name} is out of range: ${issue.message}.`;
 }
 
-const wanted: Readonly<Record<string, string>> = {
+const WANTED: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
   int: 'a whole number',

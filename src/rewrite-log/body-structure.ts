@@ -1,5 +1,5 @@
 import { applyEdits, type Edit } from '../json/edit.ts';
-import type { JsonWalker, WalkedNode, WalkVisitor } from './json-walk.ts';
+import type { JsonWalker, WalkedNode, WalkVisitor } from '../json/json-walk.ts';
 
 const ascii = new TextEncoder();
 

@@ -1,9 +1,15 @@
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import { bodyStructure } from './body-structure.ts';
-import { JsonWalker } from './json-walk.ts';
-import type { KeptAnswer, KeptBody, KeptExchange, KeptHead } from './kept-exchange.ts';
+import { JsonWalker } from '../json/json-walk.ts';
+import type { KeptResponse, KeptBody, KeptExchange, KeptHead } from './kept-exchange.ts';
 import { maskHeaders, maskQuerySecrets } from './mask-headers.ts';
-import type { Material, ObservedAnswer, ObservedBody, ObservedHead, Wanted } from './observer.ts';
+import type {
+  CapturedExchange,
+  ObservedResponse,
+  ObservedBody,
+  ObservedHead,
+  CaptureLevel,
+} from './observer.ts';
 import { redactTarget } from './redact-target.ts';
 import { ValueMasks } from './value-masks.ts';
 
@@ -25,83 +31,83 @@ export interface CaptureOptions {
 /** Keeps what the inspector shows of recent exchanges, bounded by number and by bytes; the oldest go first. */
 export class Capture {
   readonly options: CaptureOptions;
-  readonly #masks: ValueMasks;
-  readonly #walker = new JsonWalker();
-  readonly #kept = new Map<number, { readonly exchange: KeptExchange; readonly bytes: number }>();
-  #bytes = 0;
-  #second = -1;
-  #begun = 0;
+  private readonly masks: ValueMasks;
+  private readonly walker = new JsonWalker();
+  private readonly kept = new Map<number, { readonly exchange: KeptExchange; readonly bytes: number }>();
+  private bytes = 0;
+  private second = -1;
+  private begun = 0;
 
   constructor(options: CaptureOptions) {
     this.options = options;
-    this.#masks = new ValueMasks(options.masks);
+    this.masks = new ValueMasks(options.masks);
   }
 
   /** Exchanges held and their bytes, about. */
   get held(): { readonly entries: number; readonly bytes: number } {
-    return { entries: this.#kept.size, bytes: this.#bytes };
+    return { entries: this.kept.size, bytes: this.bytes };
   }
 
   /** Says how much of the exchange that begins now is wanted. */
-  wanted(): Wanted {
+  nextLevel(): CaptureLevel {
     if (this.options.mode === 'bodies') return 'bodies';
     const second = Math.floor(this.options.now() / 1000);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#begun = 0;
+    if (second !== this.second) {
+      this.second = second;
+      this.begun = 0;
     }
-    this.#begun += 1;
-    return this.#begun <= this.options.structurePerSecond ? 'structure' : 'nothing';
+    this.begun += 1;
+    return this.begun <= this.options.structurePerSecond ? 'structure' : 'nothing';
   }
 
   /** Keeps what may be kept of an exchange; its material is not referred to afterwards. */
-  keep(seq: number, material: Material, records: readonly EditRecord[]): void {
-    const { v1Request, v2Request, v2Answer, clientAnswer } = material;
-    const told = v2Answer === undefined ? undefined : this.#answer(v2Answer);
-    // Most answers cross unchanged, in the same memory: what was made of one side holds for the other.
+  keep(seq: number, material: CapturedExchange, records: readonly EditRecord[]): void {
+    const { v1Request, v2Request, v2Response, clientResponse } = material;
+    const told = v2Response === undefined ? undefined : this.response(v2Response);
+    // Most responses cross unchanged, in the same memory: what was made of one side holds for the other.
     const isSame =
-      told !== undefined && clientAnswer?.body !== undefined && clientAnswer.body === v2Answer?.body;
+      told !== undefined && clientResponse?.body !== undefined && clientResponse.body === v2Response?.body;
     const exchange: KeptExchange = {
       v1Request: {
-        ...this.#head(v1Request),
-        body: this.#body(v1Request, (body) => this.#masks.ofRequest(this.#walker, body, records)),
+        ...this.head(v1Request),
+        body: this.body(v1Request, (body) => this.masks.ofRequest(this.walker, body, records)),
       },
-      ...(v2Request === undefined ? {} : { v2Request: this.#head(v2Request) }),
-      ...(told === undefined ? {} : { v2Answer: told }),
-      ...(clientAnswer === undefined
+      ...(v2Request === undefined ? {} : { v2Request: this.head(v2Request) }),
+      ...(told === undefined ? {} : { v2Response: told }),
+      ...(clientResponse === undefined
         ? {}
-        : { clientAnswer: this.#answer(clientAnswer, isSame ? told.body : undefined) }),
+        : { clientResponse: this.response(clientResponse, isSame ? told.body : undefined) }),
     };
     const bytes = sizeOf(exchange);
     if (bytes > this.options.maxBytes) return;
-    this.#kept.set(seq, { exchange, bytes });
-    this.#bytes += bytes;
-    this.#shrink();
+    this.kept.set(seq, { exchange, bytes });
+    this.bytes += bytes;
+    this.shrink();
   }
 
   /** What is kept of the exchange with the entry `seq`. */
   of(seq: number): KeptExchange | undefined {
-    return this.#kept.get(seq)?.exchange;
+    return this.kept.get(seq)?.exchange;
   }
 
   /** Lets go of everything up to the entry `seq`. */
   forget(seq: number): void {
-    for (const [oldest, { bytes }] of this.#kept) {
+    for (const [oldest, { bytes }] of this.kept) {
       if (oldest > seq) return;
-      this.#kept.delete(oldest);
-      this.#bytes -= bytes;
+      this.kept.delete(oldest);
+      this.bytes -= bytes;
     }
   }
 
-  #shrink(): void {
-    for (const [oldest, { bytes }] of this.#kept) {
-      if (this.#kept.size <= this.options.maxEntries && this.#bytes <= this.options.maxBytes) return;
-      this.#kept.delete(oldest);
-      this.#bytes -= bytes;
+  private shrink(): void {
+    for (const [oldest, { bytes }] of this.kept) {
+      if (this.kept.size <= this.options.maxEntries && this.bytes <= this.options.maxBytes) return;
+      this.kept.delete(oldest);
+      this.bytes -= bytes;
     }
   }
 
-  #head(request: ObservedHead): KeptHead {
+  private head(request: ObservedHead): KeptHead {
     const values = this.options.mode === 'bodies';
     return {
       method: request.method,
@@ -110,22 +116,25 @@ export class Capture {
     };
   }
 
-  #answer(answer: ObservedAnswer, made?: KeptBody): KeptAnswer {
-    const seen: ObservedBody = isEncoded(answer) ? { withheld: 'encoded' } : answer;
+  private response(response: ObservedResponse, made?: KeptBody): KeptResponse {
+    const seen: ObservedBody = isEncoded(response) ? { withheld: 'encoded' } : response;
     return {
-      status: answer.status,
-      bodyBytes: answer.body?.length ?? 0,
-      headers: maskHeaders(answer.headers, this.options.mode === 'bodies'),
-      body: made ?? this.#body(seen, (body) => this.#masks.ofAnswer(this.#walker, body)),
+      status: response.status,
+      bodyBytes: response.body?.length ?? 0,
+      headers: maskHeaders(response.headers, this.options.mode === 'bodies'),
+      body: made ?? this.body(seen, (body) => this.masks.ofResponse(this.walker, body)),
     };
   }
 
-  #body({ body, withheld }: ObservedBody, mask: (body: Uint8Array) => Uint8Array | undefined): KeptBody {
+  private body(
+    { body, withheld }: ObservedBody,
+    mask: (body: Uint8Array) => Uint8Array | undefined,
+  ): KeptBody {
     if (withheld !== undefined) return { state: 'withheld', note: WITHHELD[withheld] ?? withheld };
     if (body === undefined || body.length === 0) return { state: 'none' };
     if (body.length > this.options.bodyLimit) return { state: 'withheld', note: TOO_LARGE };
     if (this.options.mode === 'off') {
-      const structure = bodyStructure(this.#walker, body);
+      const structure = bodyStructure(this.walker, body);
       if (structure === undefined)
         return { state: 'withheld', note: 'It is not JSON; only its values would be left to show.' };
       return { state: 'structure', bytes: structure };
@@ -145,14 +154,14 @@ const WITHHELD: Readonly<Record<string, string>> = {
   'too-large': TOO_LARGE,
 };
 
-function isEncoded({ headers, body }: ObservedAnswer): boolean {
+function isEncoded({ headers, body }: ObservedResponse): boolean {
   const coding = headers.findIndex((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-encoding');
   return body !== undefined && coding !== -1 && headers[coding + 1]?.toLowerCase() !== 'identity';
 }
 
-function sizeOf({ v1Request, v2Request, v2Answer, clientAnswer }: KeptExchange): number {
+function sizeOf({ v1Request, v2Request, v2Response, clientResponse }: KeptExchange): number {
   let bytes = 256;
-  for (const side of [v1Request, v2Request, v2Answer, clientAnswer]) {
+  for (const side of [v1Request, v2Request, v2Response, clientResponse]) {
     if (side === undefined) continue;
     bytes += 'body' in side ? (side.body.bytes?.length ?? 0) : 0;
     for (const header of side.headers) bytes += 2 * (header.name.length + header.value.length) + 48;

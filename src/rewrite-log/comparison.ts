@@ -1,4 +1,4 @@
-/** One field in which the answers of V1 and V2 to one request differ. Never holds a value. */
+/** One field in which the responses of V1 and V2 to one request differ. Never holds a value. */
 export interface FieldDifference {
   /** RFC 6901 pointer, with `*` for elements. */
   readonly path: string;
@@ -8,7 +8,7 @@ export interface FieldDifference {
 
 /** What came of asking both origins the same. */
 export interface Comparison {
-  /** `same`: every field of V1 is there with its value, but for noise. `unknown`: the answers could not be compared. */
+  /** `same`: every field of V1 is there with its value, but for noise. `unknown`: the responses could not be compared. */
   readonly verdict: 'same' | 'different' | 'unknown';
   /** The statuses, where they differ. */
   readonly status?: { readonly v1: number; readonly v2: number };

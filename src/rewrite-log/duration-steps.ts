@@ -5,31 +5,31 @@ const STEP = Math.log(1.1);
 
 /** Counts durations in steps of about 10 %: small, mergeable, and good enough for quantiles. */
 export class DurationSteps {
-  readonly #counts = new Uint32Array(BINS);
-  #total = 0;
+  private readonly counts = new Uint32Array(BINS);
+  private total = 0;
 
   /** Counts a duration in milliseconds. */
   add(milliseconds: number): void {
     const step = milliseconds <= LOWEST ? 0 : Math.ceil(Math.log(milliseconds / LOWEST) / STEP - 1e-9);
     const bin = Math.min(step, BINS - 1);
-    this.#counts[bin] = (this.#counts[bin] ?? 0) + 1;
-    this.#total += 1;
+    this.counts[bin] = (this.counts[bin] ?? 0) + 1;
+    this.total += 1;
   }
 
   /** Returns the upper bound, in milliseconds, of the step that the share `q` of the durations does not pass; undefined without any. */
   quantile(q: number): number | undefined {
-    if (this.#total === 0) return undefined;
-    const rank = Math.max(1, Math.ceil(q * this.#total));
+    if (this.total === 0) return undefined;
+    const rank = Math.max(1, Math.ceil(q * this.total));
     let seen = 0;
     for (let bin = 0; bin < BINS; bin += 1) {
-      seen += this.#counts[bin] ?? 0;
+      seen += this.counts[bin] ?? 0;
       if (seen >= rank) return Number((LOWEST * 1.1 ** bin).toPrecision(3));
     }
     return undefined;
   }
 
   clear(): void {
-    this.#counts.fill(0);
-    this.#total = 0;
+    this.counts.fill(0);
+    this.total = 0;
   }
 }

@@ -21,12 +21,12 @@ export function entryLine(entry: Entry): string {
   line += `,"verdict":"${entry.verdict}","edits":${entry.edits.length === 0 ? '[]' : listed(entry.edits)}`;
   if (entry.patch !== undefined) line += `,"patch":${listed(entry.patch)}`;
   if (entry.heldMs !== undefined) line += `,"heldMs":${entry.heldMs}`;
-  if (entry.answerEdits !== undefined) line += `,"answerEdits":${listed(entry.answerEdits)}`;
-  if (entry.answerNote !== undefined) line += `,"answerNote":"${entry.answerNote}"`;
+  if (entry.responseEdits !== undefined) line += `,"responseEdits":${listed(entry.responseEdits)}`;
+  if (entry.responseNote !== undefined) line += `,"responseNote":"${entry.responseNote}"`;
   if (entry.editsOmitted !== undefined) line += `,"editsOmitted":${entry.editsOmitted}`;
   if (entry.note !== undefined) line += `,"note":${quoted(entry.note)}`;
   if (entry.failure !== undefined) line += failureMembers(entry);
-  line += `,"bytesIn":${entry.bytesIn},"bytesOut":${entry.bytesOut},"answerBytes":${entry.answerBytes}`;
+  line += `,"bytesIn":${entry.bytesIn},"bytesOut":${entry.bytesOut},"responseBytes":${entry.responseBytes}`;
   line += `,"status":${entry.status}`;
   if (entry.upstreamMs !== undefined) line += `,"upstreamMs":${entry.upstreamMs}`;
   line += `,"totalMs":${entry.totalMs}`;
@@ -53,10 +53,10 @@ function failureMembers(entry: Entry): string {
 }
 
 /** Printable ASCII without the quotation mark and the backslash. */
-const plain = /^[ !#-[\]-~]*$/;
+const PLAIN = /^[ !#-[\]-~]*$/;
 
 function quoted(text: string): string {
-  return plain.test(text) ? `"${text}"` : escaped(JSON.stringify(text));
+  return PLAIN.test(text) ? `"${text}"` : escaped(JSON.stringify(text));
 }
 
 /** Plans give the same list for bodies of the same make, so its text is worth keeping for as long as the list is. */

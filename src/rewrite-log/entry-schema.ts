@@ -25,11 +25,11 @@ const patchOperation = z.strictObject({
   value: z.exactOptional(z.unknown()).describe('Only of what the gateway made; never a value of the body.'),
 });
 
-const answerRecord = z.strictObject({
+const responseRecord = z.strictObject({
   change: z.string().describe('The id of the change in the rule book.'),
   rule: z.enum(['alias', 'flatten', 'deprecations', 'alias-errors']),
-  from: z.exactOptional(pointer).describe("Where it was copied from in V2's answer (RFC 6901)."),
-  path: pointer.describe("What was added or changed in the client's answer (RFC 6901)."),
+  from: z.exactOptional(pointer).describe("Where it was copied from in V2's response (RFC 6901)."),
+  path: pointer.describe("What was added or changed in the client's response (RFC 6901)."),
 });
 
 const comparison = z.strictObject({
@@ -87,12 +87,12 @@ export const entrySchema = z
     patch: z
       .exactOptional(z.array(patchOperation).readonly())
       .describe('RFC 6902, from the V1 body to the V2 body.'),
-    answerEdits: z
-      .exactOptional(z.array(answerRecord).readonly())
-      .describe('What response rules did to the answer.'),
-    answerNote: z
+    responseEdits: z
+      .exactOptional(z.array(responseRecord).readonly())
+      .describe('What response rules did to the response.'),
+    responseNote: z
       .exactOptional(z.string())
-      .describe('Why an answer that a response rule applies to was left as it is.'),
+      .describe('Why a response that a response rule applies to was left as it is.'),
     editsOmitted: z
       .exactOptional(count)
       .describe('Edits carried out beyond those listed; there is no patch then.'),
@@ -103,7 +103,7 @@ export const entrySchema = z
     position: z.exactOptional(z.strictObject({ offset: count, line: count, column: count })),
     bytesIn: count.describe('Bytes of the request body as received.'),
     bytesOut: count.describe('Bytes of the request body as sent on.'),
-    answerBytes: count.describe("Bytes of the answer's body as sent to the client."),
+    responseBytes: count.describe("Bytes of the response's body as sent to the client."),
     status: count.describe('What the client got; 0 when it went away before.'),
     upstreamMs: z.exactOptional(milliseconds),
     totalMs: milliseconds,

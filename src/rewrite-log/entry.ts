@@ -1,4 +1,4 @@
-import type { AnswerRecord } from '../rewrite/answer-rewrite.ts';
+import type { ResponseRecord } from '../rewrite/response-rewrite.ts';
 import type { Comparison } from './comparison.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 
@@ -58,10 +58,10 @@ export interface Entry {
   readonly patch?: readonly PatchOperation[] | undefined;
   /** Edits carried out beyond those listed: the list is bounded, and there is no patch then. */
   readonly editsOmitted?: number | undefined;
-  /** What response rules did to the body of the answer, the first 64; absent when they did nothing. */
-  readonly answerEdits?: readonly AnswerRecord[] | undefined;
-  /** Why an answer that a response rule applies to was left as it is, such as `answer-too-large`. */
-  readonly answerNote?: string | undefined;
+  /** What response rules did to the body of the response, the first 64; absent when they did nothing. */
+  readonly responseEdits?: readonly ResponseRecord[] | undefined;
+  /** Why a response that a response rule applies to was left as it is, such as `response-too-large`. */
+  readonly responseNote?: string | undefined;
   /** Which policy, limit or media type left a V1 body untouched or had it refused. */
   readonly note?: string | undefined;
   /** The failure code when the gateway answered itself. */
@@ -74,13 +74,13 @@ export interface Entry {
   /** Bytes of the request body as received and as sent on. */
   readonly bytesIn: number;
   readonly bytesOut: number;
-  /** Bytes of the answer's body as sent to the client. */
-  readonly answerBytes: number;
+  /** Bytes of the response's body as sent to the client. */
+  readonly responseBytes: number;
   /** The status the client got; 0 when it went away before one. */
   readonly status: number;
-  /** Milliseconds from the request's last byte sent on to the answer's head; absent when nothing was sent. */
+  /** Milliseconds from the request's last byte sent on to the response's head; absent when nothing was sent. */
   readonly upstreamMs?: number | undefined;
-  /** Milliseconds from the request's head to the answer's end. */
+  /** Milliseconds from the request's head to the response's end. */
   readonly totalMs: number;
   /** Milliseconds spent on scanning and editing a V1 body; absent when none was read. */
   readonly rewriteMs?: number | undefined;

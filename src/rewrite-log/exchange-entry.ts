@@ -1,4 +1,4 @@
-import type { AnswerRecord } from '../rewrite/answer-rewrite.ts';
+import type { ResponseRecord } from '../rewrite/response-rewrite.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 import type { Comparison } from './comparison.ts';
 import type { ApiVersionReason, Entry, Route, Verdict, Would } from './entry.ts';
@@ -19,8 +19,8 @@ export interface EntryFacts {
   edits: readonly EditRecord[];
   patch?: readonly PatchOperation[] | undefined;
   editsOmitted?: number;
-  answerEdits?: readonly AnswerRecord[];
-  answerNote?: string;
+  responseEdits?: readonly ResponseRecord[];
+  responseNote?: string;
   mode?: Entry['mode'];
   origin?: 'v1';
   would?: Would;
@@ -37,7 +37,7 @@ export interface EntryFacts {
   upstreamTarget?: string | undefined;
   bytesIn?: number;
   bytesOut: number;
-  answerBytes: number;
+  responseBytes: number;
   status?: number;
   /** Milliseconds since 1970 when the head had arrived. */
   time?: number;
@@ -73,8 +73,8 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
     edits: facts.edits,
     patch: facts.patch,
     editsOmitted: facts.editsOmitted,
-    answerEdits: facts.answerEdits,
-    answerNote: facts.answerNote,
+    responseEdits: facts.responseEdits,
+    responseNote: facts.responseNote,
     note: facts.note,
     failure: facts.failure,
     cause: facts.cause,
@@ -82,7 +82,7 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
     position: facts.position,
     bytesIn: facts.bytesIn ?? 0,
     bytesOut: facts.bytesOut,
-    answerBytes: facts.answerBytes,
+    responseBytes: facts.responseBytes,
     status: facts.status ?? 0,
     upstreamMs: rounded(facts.upstreamMs),
     totalMs: rounded(facts.totalMs) ?? 0,

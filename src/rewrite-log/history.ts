@@ -6,7 +6,7 @@ export interface HistoryMinute {
   /** RFC 3339, the start of the minute. */
   readonly time: string;
   readonly verdicts: Readonly<Record<Verdict, number>>;
-  /** Answers of 500 and above, and clients gone. */
+  /** Responses of 500 and above, and clients gone. */
   readonly failed: number;
   readonly total?: Quantiles;
   readonly upstream?: Quantiles;
@@ -31,13 +31,13 @@ const MINUTE = 60_000;
 
 /** Traffic by verdict and durations, minute by minute, over the last hour. Memory is fixed. */
 export class History {
-  readonly #minutes: readonly Minute[];
-  #second = 0;
-  #inSecond = 0;
-  #lastSecond = 0;
+  private readonly ringOfMinutes: readonly Minute[];
+  private second = 0;
+  private inSecond = 0;
+  private lastSecond = 0;
 
   constructor(minutes = 60) {
-    this.#minutes = Array.from({ length: minutes }, () => ({
+    this.ringOfMinutes = Array.from({ length: minutes }, () => ({
       start: -1,
       verdicts: none(),
       failed: 0,
@@ -48,9 +48,9 @@ export class History {
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970). */
   add(entry: Entry, time: number): void {
-    this.#turn(Math.floor(time / 1000));
-    this.#inSecond += 1;
-    const minute = this.#minute(Math.floor(time / MINUTE) * MINUTE);
+    this.turn(Math.floor(time / 1000));
+    this.inSecond += 1;
+    const minute = this.minute(Math.floor(time / MINUTE) * MINUTE);
     minute.verdicts[entry.verdict] += 1;
     if (entry.status >= 500 || entry.status === 0) minute.failed += 1;
     minute.total.add(entry.totalMs);
@@ -59,29 +59,29 @@ export class History {
 
   /** Exchanges of the last whole second before `time`. */
   perSecond(time: number): number {
-    this.#turn(Math.floor(time / 1000));
-    return this.#lastSecond;
+    this.turn(Math.floor(time / 1000));
+    return this.lastSecond;
   }
 
   /** The minutes up to `time`, oldest first, quiet ones too. */
   minutes(time: number): readonly HistoryMinute[] {
     const latest = Math.floor(time / MINUTE) * MINUTE;
-    return this.#minutes.map((_, at) => {
-      const start = latest - (this.#minutes.length - 1 - at) * MINUTE;
-      const minute = this.#minutes[(start / MINUTE) % this.#minutes.length];
+    return this.ringOfMinutes.map((_, at) => {
+      const start = latest - (this.ringOfMinutes.length - 1 - at) * MINUTE;
+      const minute = this.ringOfMinutes[(start / MINUTE) % this.ringOfMinutes.length];
       return shown(start, minute?.start === start ? minute : undefined);
     });
   }
 
-  #turn(second: number): void {
-    if (second === this.#second) return;
-    this.#lastSecond = second === this.#second + 1 ? this.#inSecond : 0;
-    this.#second = second;
-    this.#inSecond = 0;
+  private turn(second: number): void {
+    if (second === this.second) return;
+    this.lastSecond = second === this.second + 1 ? this.inSecond : 0;
+    this.second = second;
+    this.inSecond = 0;
   }
 
-  #minute(start: number): Minute {
-    const minute = this.#minutes[(start / MINUTE) % this.#minutes.length];
+  private minute(start: number): Minute {
+    const minute = this.ringOfMinutes[(start / MINUTE) % this.ringOfMinutes.length];
     if (minute === undefined) throw new RangeError('a history has at least one minute');
     if (minute.start !== start) {
       minute.start = start;

@@ -15,8 +15,8 @@ export interface KeptHead {
   readonly headers: readonly ShownHeader[];
 }
 
-/** An answer as it is kept. */
-export interface KeptAnswer {
+/** A response as it is kept. */
+export interface KeptResponse {
   readonly status: number;
   /** Of the body as far as it was seen, before masking. */
   readonly bodyBytes: number;
@@ -31,6 +31,6 @@ export interface KeptAnswer {
 export interface KeptExchange {
   readonly v1Request: KeptHead & { readonly body: KeptBody };
   readonly v2Request?: KeptHead;
-  readonly v2Answer?: KeptAnswer;
-  readonly clientAnswer?: KeptAnswer;
+  readonly v2Response?: KeptResponse;
+  readonly clientResponse?: KeptResponse;
 }

@@ -25,13 +25,13 @@ export function exchangeFamilies(
     family(
       'http_server_request_duration_seconds',
       'histogram',
-      'From the head of a request to the end of its answer.',
+      'From the head of a request to the end of its response.',
       durations(series, (one) => one.duration, templateOf),
     ),
     family(
       'http_client_request_duration_seconds',
       'histogram',
-      'From the end of the request to V2 to the head of its answer.',
+      'From the end of the request to V2 to the head of its response.',
       durations(sent, (one) => one.upstream, templateOf),
     ),
     family(

@@ -12,41 +12,41 @@ export const REWRITE_BUCKETS = [
 
 /** Counts durations by bucket. */
 export class MetricHistogram {
-  readonly #buckets: readonly number[];
-  readonly #counts: Float64Array;
-  #sum = 0;
+  private readonly buckets: readonly number[];
+  private readonly counts: Float64Array;
+  private sum = 0;
 
   constructor(buckets: readonly number[]) {
-    this.#buckets = buckets;
-    this.#counts = new Float64Array(buckets.length + 1);
+    this.buckets = buckets;
+    this.counts = new Float64Array(buckets.length + 1);
   }
 
   /** Counts a duration in seconds. */
   add(seconds: number): void {
     let at = 0;
-    while (at < this.#buckets.length && seconds > (this.#buckets[at] ?? 0)) at += 1;
-    this.#counts[at] = (this.#counts[at] ?? 0) + 1;
-    this.#sum += seconds;
+    while (at < this.buckets.length && seconds > (this.buckets[at] ?? 0)) at += 1;
+    this.counts[at] = (this.counts[at] ?? 0) + 1;
+    this.sum += seconds;
   }
 
   /** Adds what `other`, of the same buckets, has counted. */
   merge(other: MetricHistogram): void {
-    for (let at = 0; at < this.#counts.length; at += 1) {
-      this.#counts[at] = (this.#counts[at] ?? 0) + (other.#counts[at] ?? 0);
+    for (let at = 0; at < this.counts.length; at += 1) {
+      this.counts[at] = (this.counts[at] ?? 0) + (other.counts[at] ?? 0);
     }
-    this.#sum += other.#sum;
+    this.sum += other.sum;
   }
 
   /** The lines of one series; buckets are cumulative. */
   samples(labels: MetricSample['labels']): MetricSample[] {
     const samples: MetricSample[] = [];
     let count = 0;
-    for (let at = 0; at < this.#counts.length; at += 1) {
-      count += this.#counts[at] ?? 0;
-      const bound = at < this.#buckets.length ? String(this.#buckets[at]) : '+Inf';
+    for (let at = 0; at < this.counts.length; at += 1) {
+      count += this.counts[at] ?? 0;
+      const bound = at < this.buckets.length ? String(this.buckets[at]) : '+Inf';
       samples.push({ suffix: '_bucket', labels: [...labels, ['le', bound]], value: count });
     }
-    samples.push({ suffix: '_sum', labels, value: this.#sum }, { suffix: '_count', labels, value: count });
+    samples.push({ suffix: '_sum', labels, value: this.sum }, { suffix: '_count', labels, value: count });
     return samples;
   }
 }

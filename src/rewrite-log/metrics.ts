@@ -33,13 +33,13 @@ const METHODS: ReadonlySet<string> = new Set(
 export class Metrics {
   /** How long bodies took to rewrite. */
   readonly rewriting = new MetricHistogram(REWRITE_BUCKETS);
-  readonly #series = new Map<string, Map<number, Series[]>>();
-  readonly #edits = new Map<string, Cell & { readonly edit: EditRecord }>();
-  readonly #cellsOfEdits = new WeakMap<readonly EditRecord[], readonly Cell[]>();
-  #count = 0;
+  private readonly seriesByKey = new Map<string, Map<number, Series[]>>();
+  private readonly editCells = new Map<string, Cell & { readonly edit: EditRecord }>();
+  private readonly cellsOfEdits = new WeakMap<readonly EditRecord[], readonly Cell[]>();
+  private count = 0;
 
   add(entry: Entry): void {
-    const series = this.#seriesOf(entry);
+    const series = this.seriesOf(entry);
     series.exchanges += 1;
     series.duration.add(entry.totalMs / 1000);
     if (entry.upstreamMs !== undefined) {
@@ -47,25 +47,25 @@ export class Metrics {
       series.upstreamSeen = true;
     }
     if (entry.rewriteMs !== undefined) this.rewriting.add(entry.rewriteMs / 1000);
-    if (entry.edits.length > 0) for (const cell of this.#cellsOf(entry.edits)) cell.value += 1;
+    if (entry.edits.length > 0) for (const cell of this.cellsOf(entry.edits)) cell.value += 1;
   }
 
   /** What was counted of exchanges. */
   get series(): readonly Series[] {
-    return [...this.#series.values()].flatMap((byStatus) => [...byStatus.values()].flat());
+    return [...this.seriesByKey.values()].flatMap((byStatus) => [...byStatus.values()].flat());
   }
 
   /** How often each rule of each change made an edit, plain or for one of the reasons in `note`. */
   get edits(): readonly { readonly edit: EditRecord; readonly value: number }[] {
-    return [...this.#edits.values()];
+    return [...this.editCells.values()];
   }
 
-  #seriesOf(entry: Entry): Series {
+  private seriesOf(entry: Entry): Series {
     const operation = entry.operation ?? '';
-    let byStatus = this.#series.get(operation);
+    let byStatus = this.seriesByKey.get(operation);
     if (byStatus === undefined) {
       byStatus = new Map();
-      this.#series.set(operation, byStatus);
+      this.seriesByKey.set(operation, byStatus);
     }
     let list = byStatus.get(entry.status);
     if (list === undefined) {
@@ -79,9 +79,9 @@ export class Metrics {
         if (series.failure === failure) return series;
       }
     }
-    if (this.#count >= SERIES && operation !== OVERFLOW.operation)
-      return this.#seriesOf({ ...entry, ...OVERFLOW });
-    this.#count += 1;
+    if (this.count >= SERIES && operation !== OVERFLOW.operation)
+      return this.seriesOf({ ...entry, ...OVERFLOW });
+    this.count += 1;
     const { route, status, verdict } = entry;
     const series: Series = {
       route,
@@ -99,16 +99,16 @@ export class Metrics {
     return series;
   }
 
-  #cellsOf(edits: readonly EditRecord[]): readonly Cell[] {
-    const known = this.#cellsOfEdits.get(edits);
+  private cellsOf(edits: readonly EditRecord[]): readonly Cell[] {
+    const known = this.cellsOfEdits.get(edits);
     if (known !== undefined) return known;
     const cells = edits.map((edit) => {
       const key = `${edit.change} ${edit.rule} ${edit.note ?? ''}`;
-      const cell = this.#edits.get(key) ?? { value: 0, edit };
-      this.#edits.set(key, cell);
+      const cell = this.editCells.get(key) ?? { value: 0, edit };
+      this.editCells.set(key, cell);
       return cell;
     });
-    this.#cellsOfEdits.set(edits, cells);
+    this.cellsOfEdits.set(edits, cells);
     return cells;
   }
 }

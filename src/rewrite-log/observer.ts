@@ -18,36 +18,36 @@ export interface ObservedBody {
   readonly withheld?: string | undefined;
 }
 
-/** An answer as one side saw it. */
-export interface ObservedAnswer extends ObservedBody {
+/** A response as one side saw it. */
+export interface ObservedResponse extends ObservedBody {
   readonly status: number;
   readonly headers: HeaderList;
 }
 
 /** The four perspectives of one exchange, as far as the gateway had them in memory. */
-export interface Material {
+export interface CapturedExchange {
   readonly v1Request: ObservedHead & ObservedBody;
   /** Absent when nothing was sent. Its body is not asked for: the plan makes it again from that of V1. */
   readonly v2Request?: ObservedHead | undefined;
-  readonly v2Answer?: ObservedAnswer | undefined;
+  readonly v2Response?: ObservedResponse | undefined;
   /** Absent when the client went away before one. */
-  readonly clientAnswer?: ObservedAnswer | undefined;
+  readonly clientResponse?: ObservedResponse | undefined;
 }
 
 /**
  * How much of an exchange is kept beside its entry. `structure` is asked for a bounded number of exchanges a
- * second, `bodies` only while capture is on: then up to `Observer.bodyLimit` bytes of each answer are wanted too.
+ * second, `bodies` only while capture is on: then up to `Observer.bodyLimit` bytes of each response are wanted too.
  */
-export type Wanted = 'nothing' | 'structure' | 'bodies';
+export type CaptureLevel = 'nothing' | 'structure' | 'bodies';
 
 /**
- * What the gateway tells of its exchanges: `begin` once a request's head is accepted, `observe` once its answer
+ * What the gateway tells of its exchanges: `begin` once a request's head is accepted, `observe` once its response
  * has ended. Neither throws, waits or calls back; both cost well under a microsecond when nothing is wanted.
  */
 export interface Observer {
-  /** Bytes of an answer's body to keep for `bodies`. */
+  /** Bytes of a response's body to keep for `bodies`. */
   readonly bodyLimit: number;
-  begin(): Wanted;
+  begin(): CaptureLevel;
   /** `material` is passed when `begin` wanted any; the entry belongs to the observer from here on. */
-  observe(entry: Entry, material?: Material): void;
+  observe(entry: Entry, material?: CapturedExchange): void;
 }

@@ -1,13 +1,13 @@
 /** Characters of a target that the log keeps. */
-const kept = 2048;
+const MOST_CHARACTERS = 2048;
 
 /** A path alone, which holds neither a query nor user information. */
-const originForm = /^\/(?!\/)/;
+const ORIGIN_FORM = /^\/(?!\/)/;
 
 /** A raw target for the log: names of query parameters stay, their values, what has no name, and any user information become `…`. */
 export function redactTarget(target: string): string {
   const mark = target.indexOf('?');
-  if (mark === -1 && target.length <= kept && originForm.test(target)) return target;
+  if (mark === -1 && target.length <= MOST_CHARACTERS && ORIGIN_FORM.test(target)) return target;
   const path = (mark === -1 ? target : target.slice(0, mark)).replace(
     /^([a-z][\w+.-]*:)?\/\/[^/]*@/i,
     '$1//…@',
@@ -27,5 +27,5 @@ function redactQuery(query: string): string {
 }
 
 function cut(text: string): string {
-  return text.length <= kept ? text : `${text.slice(0, kept)}…`;
+  return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS)}…`;
 }

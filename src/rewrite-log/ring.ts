@@ -3,35 +3,35 @@ import type { Entry } from './entry.ts';
 /** The entries of the recent past, numbered from 1 on. Adding costs one store; readers come back with the last number they saw. */
 export class Ring {
   readonly capacity: number;
-  readonly #entries: (Entry | undefined)[];
-  #latest = 0;
+  private readonly entries: (Entry | undefined)[];
+  private lastSeq = 0;
 
   constructor(capacity: number) {
     this.capacity = capacity;
-    this.#entries = Array.from({ length: capacity });
+    this.entries = Array.from({ length: capacity });
   }
 
   /** The number of the entry added last; 0 before the first. */
   get latest(): number {
-    return this.#latest;
+    return this.lastSeq;
   }
 
   /** The number of the oldest entry that is still here; 0 when empty. */
   get oldest(): number {
-    return this.#latest === 0 ? 0 : Math.max(1, this.#latest - this.capacity + 1);
+    return this.lastSeq === 0 ? 0 : Math.max(1, this.lastSeq - this.capacity + 1);
   }
 
   /** Adds an entry, in the place of the oldest when full; returns its number. */
   add(entry: Entry): number {
-    this.#latest += 1;
-    this.#entries[this.#latest % this.capacity] = entry;
-    return this.#latest;
+    this.lastSeq += 1;
+    this.entries[this.lastSeq % this.capacity] = entry;
+    return this.lastSeq;
   }
 
   /** Returns the entry numbered `seq`, unless it is gone or not there yet. */
   at(seq: number): Entry | undefined {
-    if (seq < 1 || seq < this.oldest || seq > this.#latest) return undefined;
-    return this.#entries[seq % this.capacity];
+    if (seq < 1 || seq < this.oldest || seq > this.lastSeq) return undefined;
+    return this.entries[seq % this.capacity];
   }
 
   /** Collects, newest first, up to `limit` entries older than `before` that `accepts` lets through. */
@@ -41,7 +41,7 @@ export class Ring {
     accepts: (entry: Entry) => boolean,
   ): readonly { readonly seq: number; readonly entry: Entry }[] {
     const found: { seq: number; entry: Entry }[] = [];
-    for (let seq = Math.min(before - 1, this.#latest); seq >= this.oldest && seq > 0; seq -= 1) {
+    for (let seq = Math.min(before - 1, this.lastSeq); seq >= this.oldest && seq > 0; seq -= 1) {
       const entry = this.at(seq);
       if (entry === undefined || !accepts(entry)) continue;
       found.push({ seq, entry });

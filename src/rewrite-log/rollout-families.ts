@@ -1,5 +1,5 @@
 import type { MetricFamily } from './metric-text.ts';
-import type { ModeView, RolloutView } from './rollout-view.ts';
+import type { ModeView, RolloutView } from '../rollout/rollout-view.ts';
 
 /** The families of where a migration stands. */
 export function rolloutFamilies(view: RolloutView): MetricFamily[] {

@@ -1,6 +1,6 @@
 import { applyEdits, type Edit } from '../json/edit.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
-import { type JsonWalker, pointerOf } from './json-walk.ts';
+import { type JsonWalker, pointerOf } from '../json/json-walk.ts';
 
 const MASK = new TextEncoder().encode('"…"');
 
@@ -11,16 +11,16 @@ const MASK = new TextEncoder().encode('"…"');
 export class ValueMasks {
   /** As given, for people. */
   readonly masks: readonly string[];
-  readonly #pointers: readonly (readonly string[])[];
-  readonly #names: ReadonlySet<string>;
-  readonly #lastNames: ReadonlySet<string>;
+  private readonly pointers: readonly (readonly string[])[];
+  private readonly names: ReadonlySet<string>;
+  private readonly lastNames: ReadonlySet<string>;
 
   constructor(masks: readonly string[]) {
     this.masks = masks;
-    this.#pointers = masks.filter((mask) => mask.startsWith('/')).map(steps);
-    this.#names = new Set(masks.filter((mask) => !mask.startsWith('/')));
-    const last = this.#pointers.map((pointer) => pointer.findLast((step) => step !== '*') ?? '*');
-    this.#lastNames = new Set([...this.#names, ...last]);
+    this.pointers = masks.filter((mask) => mask.startsWith('/')).map(steps);
+    this.names = new Set(masks.filter((mask) => !mask.startsWith('/')));
+    const last = this.pointers.map((pointer) => pointer.findLast((step) => step !== '*') ?? '*');
+    this.lastNames = new Set([...this.names, ...last]);
   }
 
   get empty(): boolean {
@@ -29,33 +29,33 @@ export class ValueMasks {
 
   /** The V1 body with masked values as `"…"`; `records` tell where its members went. Undefined when it cannot be read. */
   ofRequest(walker: JsonWalker, body: Uint8Array, records: readonly EditRecord[]): Uint8Array | undefined {
-    return this.#mask(walker, body, (path) => {
+    return this.mask(walker, body, (path) => {
       const here = path.map(String);
       return (
-        this.#names.has(here.at(-1) ?? '') ||
-        this.#holds(here) ||
-        this.#holds(steps(movedPointer(pointerOf(path), records)))
+        this.names.has(here.at(-1) ?? '') ||
+        this.holds(here) ||
+        this.holds(steps(movedPointer(pointerOf(path), records)))
       );
     });
   }
 
-  /** An answer with masked values as `"…"`. Where a member stands in an answer no rule tells, so a mask holds by its last name. */
-  ofAnswer(walker: JsonWalker, body: Uint8Array): Uint8Array | undefined {
-    return this.#mask(
+  /** An respond with masked values as `"…"`. Where a member stands in a response no rule tells, so a mask holds by its last name. */
+  ofResponse(walker: JsonWalker, body: Uint8Array): Uint8Array | undefined {
+    return this.mask(
       walker,
       body,
-      (path) => this.#lastNames.has('*') || this.#lastNames.has(String(path.at(-1))),
+      (path) => this.lastNames.has('*') || this.lastNames.has(String(path.at(-1))),
     );
   }
 
-  #holds(path: readonly string[]): boolean {
-    return this.#pointers.some(
+  private holds(path: readonly string[]): boolean {
+    return this.pointers.some(
       (pointer) =>
         pointer.length === path.length && pointer.every((step, at) => step === '*' || step === path[at]),
     );
   }
 
-  #mask(
+  private mask(
     walker: JsonWalker,
     body: Uint8Array,
     isMasked: (path: readonly (string | number)[]) => boolean,

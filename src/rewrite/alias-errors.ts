@@ -1,12 +1,12 @@
 import { STRING } from '../json/tape.ts';
 import type { NameTable } from '../json/member-name.ts';
 import type { AliasErrorsRule, RequestRule } from '../rules/rule.ts';
-import type { AnswerRun, CompiledAnswerRule } from './answer-run.ts';
+import type { ResponseRun, CompiledResponseRule } from './response-run.ts';
 import { DraftObject, find, markChanged, type DraftMember } from './draft.ts';
 import { V1Names } from './v1-names.ts';
 
 /** An `alias-errors` rule, compiled: `path` leads to each error of the service's envelope. */
-export interface CompiledAliasErrors extends CompiledAnswerRule {
+export interface CompiledAliasErrors extends CompiledResponseRule {
   readonly rule: 'alias-errors';
   readonly v1: V1Names;
   readonly source: number;
@@ -35,7 +35,7 @@ export function compileAliasErrors(
 }
 
 /** Turns the pointer of an error, and the names in its sentences, back into those that the client knows. */
-export function aliasErrors(rule: CompiledAliasErrors, run: AnswerRun, error: DraftObject): void {
+export function aliasErrors(rule: CompiledAliasErrors, run: ResponseRun, error: DraftObject): void {
   const { draft, context } = run;
   const source = find(error, rule.source);
   const place = source === undefined ? undefined : draft.open(source, source.node);
@@ -48,10 +48,10 @@ export function aliasErrors(rule: CompiledAliasErrors, run: AnswerRun, error: Dr
   }
 }
 
-/** Changes the text of a string between its quotes, in the spelling of the answer: escapes are seen as they stand. */
+/** Changes the text of a string between its quotes, in the spelling of the response: escapes are seen as they stand. */
 function turn(
   rule: CompiledAliasErrors,
-  run: AnswerRun,
+  run: ResponseRun,
   member: DraftMember,
   change: (raw: string) => string,
 ): void {

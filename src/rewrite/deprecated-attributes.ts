@@ -10,14 +10,14 @@ export interface DeprecatedAttribute {
 
 /** Lists the deprecated attributes that requests used. Like requests share their records, so each list is made once. */
 export class DeprecatedAttributes {
-  readonly #known = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
+  private readonly known = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
 
   /** The deprecated attributes in a request with these records, each once, in the order of the rules. */
   of(records: readonly EditRecord[]): readonly DeprecatedAttribute[] {
-    const known = this.#known.get(records);
+    const known = this.known.get(records);
     if (known !== undefined) return known;
     const list = listOf(records);
-    this.#known.set(records, list);
+    this.known.set(records, list);
     return list;
   }
 }

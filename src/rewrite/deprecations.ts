@@ -1,12 +1,12 @@
 import type { NameTable } from '../json/member-name.ts';
 import type { DeprecationsRule } from '../rules/rule.ts';
 import { addMade } from './add-member.ts';
-import type { AnswerRun, CompiledAnswerRule } from './answer-run.ts';
+import type { ResponseRun, CompiledResponseRule } from './response-run.ts';
 import { DraftObject, find, markChanged } from './draft.ts';
 import { pathIds } from './run.ts';
 
 /** A `deprecations` rule, compiled: `path` leads to the list itself. */
-export interface CompiledDeprecations extends CompiledAnswerRule {
+export interface CompiledDeprecations extends CompiledResponseRule {
   readonly rule: 'deprecations';
 }
 
@@ -25,7 +25,7 @@ export function compileDeprecations(
  * Adds the list of the deprecated attributes that the request used, with the objects on the way to it where they are
  * absent. What already stands in its place stays.
  */
-export function deprecations(rule: CompiledDeprecations, run: AnswerRun): void {
+export function deprecations(rule: CompiledDeprecations, run: ResponseRun): void {
   if (run.context.deprecated.length === 0) return;
   const id = rule.path.at(-1) ?? 0;
   let object = run.draft.root;

@@ -92,15 +92,15 @@ export class Draft {
   readonly names: NameTable;
   /** What is the body now. */
   root: DraftObject;
-  readonly #isGrouped: boolean;
+  private readonly isGrouped: boolean;
 
   /** With `isGrouped`, members that no rule looks for are one member while they follow each other. */
   constructor(bytes: Uint8Array, tape: Tape, names: NameTable, isGrouped: boolean) {
     this.bytes = bytes;
     this.tape = tape;
     this.names = names;
-    this.#isGrouped = isGrouped;
-    this.root = this.#object(0, undefined);
+    this.isGrouped = isGrouped;
+    this.root = this.object(0, undefined);
   }
 
   /** Calls `visit` with each object at `path`, whose segments are ids of names and -1 for `*`; stops at what `visit` returns. */
@@ -109,19 +109,19 @@ export class Draft {
     visit: (object: DraftObject) => T | undefined,
     ambiguous: (id: number, member: DraftMember) => T | undefined,
   ): T | undefined {
-    return this.#walk(this.root, path, 0, visit, ambiguous);
+    return this.walk(this.root, path, 0, visit, ambiguous);
   }
 
   /** Opens the value of `member`: its members or elements become known. Undefined for a string or a scalar. */
   open(member: DraftMember | DraftElement, node: number): DraftObject | DraftArray | undefined {
     if (member.value !== undefined || node < 0) return member.value;
     const kind = this.tape.kind(node);
-    if (kind === OBJECT) member.value = this.#object(node, member);
-    if (kind === ARRAY) member.value = this.#array(node, member);
+    if (kind === OBJECT) member.value = this.object(node, member);
+    if (kind === ARRAY) member.value = this.array(node, member);
     return member.value;
   }
 
-  #walk<T>(
+  private walk<T>(
     value: DraftObject | DraftArray | undefined,
     path: readonly number[],
     at: number,
@@ -134,7 +134,7 @@ export class Draft {
     if (value instanceof DraftArray) {
       if (id !== -1) return undefined;
       for (const element of value.elements) {
-        const outcome = this.#walk(element.value, path, at + 1, visit, ambiguous);
+        const outcome = this.walk(element.value, path, at + 1, visit, ambiguous);
         if (outcome !== undefined) return outcome;
       }
       return undefined;
@@ -146,10 +146,10 @@ export class Draft {
       const outcome = ambiguous(id, member);
       if (outcome !== undefined) return outcome;
     }
-    return this.#walk(this.open(member, member.node), path, at + 1, visit, ambiguous);
+    return this.walk(this.open(member, member.node), path, at + 1, visit, ambiguous);
   }
 
-  #object(node: number, up: DraftMember | DraftElement | undefined): DraftObject {
+  private object(node: number, up: DraftMember | DraftElement | undefined): DraftObject {
     const object = new DraftObject(node, up);
     const { tape } = this;
     let group: DraftMember | undefined;
@@ -161,12 +161,12 @@ export class Draft {
       }
       const member = new DraftMember(id, child, child, !tape.isFirst(child), object);
       object.members.push(member);
-      group = id === 0 && this.#isGrouped ? member : undefined;
+      group = id === 0 && this.isGrouped ? member : undefined;
     }
     return object;
   }
 
-  #array(node: number, up: DraftMember | DraftElement): DraftArray {
+  private array(node: number, up: DraftMember | DraftElement): DraftArray {
     const array = new DraftArray(node, up);
     let index = 0;
     for (let child = this.tape.firstChild(node); child > 0; child = this.tape.next(child)) {

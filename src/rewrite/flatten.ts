@@ -1,12 +1,12 @@
 import type { NameTable } from '../json/member-name.ts';
 import type { FlattenRule } from '../rules/rule.ts';
 import { copyOf, insertBehind } from './add-member.ts';
-import { memberPlace, type AnswerRun, type CompiledAnswerRule } from './answer-run.ts';
+import { memberPlace, type ResponseRun, type CompiledResponseRule } from './response-run.ts';
 import { DraftObject, find } from './draft.ts';
 import { currentName } from './pointer.ts';
 
 /** A `flatten` rule, compiled. */
-export interface CompiledFlatten extends CompiledAnswerRule {
+export interface CompiledFlatten extends CompiledResponseRule {
   readonly rule: 'flatten';
   readonly id: number;
   /** The names of the members to add; all when undefined. */
@@ -21,7 +21,7 @@ export function compileFlatten(rule: FlattenRule, change: string, names: NameTab
 }
 
 /** Adds the members of the sub-object behind it, each that the object around it has not; the last of a repeated name counts. */
-export function flatten(rule: CompiledFlatten, run: AnswerRun, object: DraftObject): void {
+export function flatten(rule: CompiledFlatten, run: ResponseRun, object: DraftObject): void {
   const { draft } = run;
   const nested = find(object, rule.id);
   const value = nested === undefined ? undefined : draft.open(nested, nested.node);

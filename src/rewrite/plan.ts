@@ -50,26 +50,26 @@ interface Work {
 
 /** All request rules of one operation, ready to be carried out on a body in one reading of its bytes. */
 export class Plan {
-  readonly #policies: Policies;
-  readonly #names = new NameTable();
-  readonly #rules: readonly Compiled[];
-  readonly #scanner: Scanner;
-  readonly #keys: KeyCache = [];
-  readonly #cache = new RecordCache();
-  readonly #shapes = new ShapeCache<Work>();
-  readonly #slab = new Slab();
-  readonly #marks: Marks = { rounds: [], round: 0 };
+  private readonly policies: Policies;
+  private readonly names = new NameTable();
+  private readonly rules: readonly Compiled[];
+  private readonly scanner: Scanner;
+  private readonly keys: KeyCache = [];
+  private readonly cache = new RecordCache();
+  private readonly shapes = new ShapeCache<Work>();
+  private readonly slab = new Slab();
+  private readonly marks: Marks = { rounds: [], round: 0 };
 
   /** `changes` are those that concern the operation. */
   constructor(book: RuleBook, changes: readonly Change[]) {
-    this.#policies = book.policies;
-    this.#rules = this.#compile(book.policies, changes);
-    const record = this.#rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + this.#unwraps();
-    this.#scanner = new Scanner({
+    this.policies = book.policies;
+    this.rules = this.compile(book.policies, changes);
+    const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + this.unwraps();
+    this.scanner = new Scanner({
       depth: book.limits.depth,
       record,
-      names: this.#names,
-      opened: openedBy(this.#rules),
+      names: this.names,
+      opened: openedBy(this.rules),
     });
   }
 
@@ -77,10 +77,10 @@ export class Plan {
   rewrite(body: Uint8Array): Rewrite {
     if (body.length === 0) return { verdict: 'unchanged', body, records: [] };
     const from = hasByteOrderMark(body) ? 3 : 0;
-    const fault = this.#scanner.scan(body, from);
+    const fault = this.scanner.scan(body, from);
     if (fault !== undefined) {
       const code = fault.code === 'depth' ? 'too-deep' : 'malformed-json';
-      if (this.#policies.malformed === 'forward')
+      if (this.policies.malformed === 'forward')
         return { verdict: 'unchanged', body, records: [], note: code };
       const { offset, line, column, message } = fault;
       const detail = `The body is not valid JSON at byte ${offset}, line ${line}, column ${column}: ${message}.`;
@@ -89,8 +89,8 @@ export class Plan {
         refusal: { code, status: 400, detail, position: { offset, line, column } },
       };
     }
-    const { tape } = this.#scanner;
-    const work = this.#shapes.get(tape) ?? this.#workOut(body);
+    const { tape } = this.scanner;
+    const work = this.shapes.get(tape) ?? this.workOut(body);
     if ('kind' in work) {
       if (work.kind === 'refuse') return { verdict: 'refused', refusal: work.refusal };
       return { verdict: 'unchanged', body, records: [], note: work.note };
@@ -101,7 +101,7 @@ export class Plan {
     const all = from === 0 ? records : [BYTE_ORDER_MARK, ...records];
     return {
       verdict: 'rewritten',
-      body: applyEdits(body, edits, this.#slab),
+      body: applyEdits(body, edits, this.slab),
       edits,
       records: all,
       patch,
@@ -110,23 +110,23 @@ export class Plan {
   }
 
   /** Carries out the rules on the body that was scanned last. */
-  #workOut(body: Uint8Array): Work | Stop {
-    const { tape } = this.#scanner;
-    const run = this.#run(body, undefined);
-    const stop = tape.kind(0) === OBJECT ? this.#carryOut(run) : undefined;
+  private workOut(body: Uint8Array): Work | Stop {
+    const { tape } = this.scanner;
+    const run = this.run(body, undefined);
+    const stop = tape.kind(0) === OBJECT ? this.carryOut(run) : undefined;
     if (stop !== undefined) return stop;
-    const work = { records: this.#recordsOf(run, body), recipe: printDraft(run.draft, this.#keys) };
-    if (!run.hasForeignNames) this.#shapes.set(tape, work);
+    const work = { records: this.recordsOf(run, body), recipe: printDraft(run.draft, this.keys) };
+    if (!run.hasForeignNames) this.shapes.set(tape, work);
     return work;
   }
 
-  #run(body: Uint8Array, record: ((draft: Draft) => Recorder) | undefined): Run {
-    const draft = new Draft(body, this.#scanner.tape, this.#names, true);
-    return new Run(draft, record?.(draft), this.#marks);
+  private run(body: Uint8Array, record: ((draft: Draft) => Recorder) | undefined): Run {
+    const draft = new Draft(body, this.scanner.tape, this.names, true);
+    return new Run(draft, record?.(draft), this.marks);
   }
 
-  #carryOut(run: Run): Stop | undefined {
-    for (const rule of this.#rules) {
+  private carryOut(run: Run): Stop | undefined {
+    for (const rule of this.rules) {
       const stop = carryOut(rule, run);
       if (stop !== undefined) return stop;
     }
@@ -134,24 +134,24 @@ export class Plan {
   }
 
   /** What the rules did, for people: known from an earlier body that met the same steps, or written down in a second run. */
-  #recordsOf(run: Run, body: Uint8Array): Records {
+  private recordsOf(run: Run, body: Uint8Array): Records {
     if (run.codes.length === 0) return NO_RECORDS;
-    const known = run.isSingular ? undefined : this.#cache.get(run.codes);
+    const known = run.isSingular ? undefined : this.cache.get(run.codes);
     if (known !== undefined) return known;
-    const again = this.#run(body, (draft) => new Recorder(draft));
-    this.#carryOut(again);
+    const again = this.run(body, (draft) => new Recorder(draft));
+    this.carryOut(again);
     const records = again.recorder?.finish() ?? NO_RECORDS;
-    if (!run.isSingular) this.#cache.set(run.codes, records);
+    if (!run.isSingular) this.cache.set(run.codes, records);
     return records;
   }
 
-  #compile(common: Policies, changes: readonly Change[]): readonly Compiled[] {
+  private compile(common: Policies, changes: readonly Change[]): readonly Compiled[] {
     const rules: Compiled[] = [];
     let code = 0;
     for (const change of changes) {
       const policies = { ...common, ...change.policies };
       for (const rule of change.request) {
-        const compiled = compile(rule, { change: change.id, rule: rule.rule, code, policies }, this.#names);
+        const compiled = compile(rule, { change: change.id, rule: rule.rule, code, policies }, this.names);
         if (compiled === undefined) continue;
         rules.push(compiled);
         code += STEPS * ('members' in rule ? rule.members.length : 1);
@@ -160,8 +160,8 @@ export class Plan {
     return rules;
   }
 
-  #unwraps(): number {
-    return this.#rules.filter((rule) => rule.rule === 'unwrap').length;
+  private unwraps(): number {
+    return this.rules.filter((rule) => rule.rule === 'unwrap').length;
   }
 }
 

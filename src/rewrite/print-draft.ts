@@ -18,65 +18,65 @@ const COLON = Uint8Array.of(0x3a);
 
 /** Walks a draft in the order of the new body, and writes down where each part comes from. */
 class Printer {
-  readonly #draft: Draft;
-  readonly #keys: KeyCache;
-  readonly #recipe = new Recipe();
+  private readonly draft: Draft;
+  private readonly keys: KeyCache;
+  private readonly recipe = new Recipe();
 
   constructor(draft: Draft, keys: KeyCache) {
-    this.#draft = draft;
-    this.#keys = keys;
+    this.draft = draft;
+    this.keys = keys;
   }
 
   print(): Recipe {
-    const { root } = this.#draft;
+    const { root } = this.draft;
     // The bracket of a made object is printed with its key, and the body has none.
-    if (root.node < 0) this.#recipe.insert(OPEN);
-    this.#object(root, false);
-    return this.#recipe;
+    if (root.node < 0) this.recipe.insert(OPEN);
+    this.object(root, false);
+    return this.recipe;
   }
 
-  #object(object: DraftObject, isCopy: boolean): void {
-    const { tape } = this.#draft;
+  private object(object: DraftObject, isCopy: boolean): void {
+    const { tape } = this.draft;
     const { node } = object;
     if (!object.isChanged) {
-      this.#recipe.bytes(tape.startMark(node), tape.endMark(node), isCopy);
+      this.recipe.bytes(tape.startMark(node), tape.endMark(node), isCopy);
       return;
     }
-    if (node >= 0) this.#recipe.bytes(tape.startMark(node), tape.openMark(node), isCopy);
+    if (node >= 0) this.recipe.bytes(tape.startMark(node), tape.openMark(node), isCopy);
     for (let k = 0; k < object.members.length; k += 1) {
       const member = object.members[k];
-      if (member !== undefined) this.#member(member, k === 0, isCopy || member.isMoved);
+      if (member !== undefined) this.member(member, k === 0, isCopy || member.isMoved);
     }
-    if (node < 0) this.#recipe.insert(CLOSE);
+    if (node < 0) this.recipe.insert(CLOSE);
     else {
       const tail = object.hasTail ? tape.tailMark(node) : tape.closeMark(node);
-      this.#recipe.bytes(tail, tape.endMark(node), isCopy);
+      this.recipe.bytes(tail, tape.endMark(node), isCopy);
     }
   }
 
-  #member(member: DraftMember, isFirst: boolean, isCopy: boolean): void {
-    const recipe = this.#recipe;
-    const { tape } = this.#draft;
+  private member(member: DraftMember, isFirst: boolean, isCopy: boolean): void {
+    const recipe = this.recipe;
+    const { tape } = this.draft;
     const { node, last, place, value, literal } = member;
     if (!member.hasDelimiter && !isFirst) recipe.insert(COMMA);
     const isOwn = node >= 0 && !member.isRenamed && literal === undefined;
     if (isOwn && !isCopy && place === node && value?.isChanged !== true) {
-      recipe.bytes(this.#layoutMark(member), tape.endMark(last), false);
+      recipe.bytes(this.layoutMark(member), tape.endMark(last), false);
       return;
     }
     if (member.hasDelimiter || member.hasLead) {
       const layoutEnd = member.hasLead ? tape.keyStartMark(place) : tape.leadMark(place);
-      recipe.bytes(this.#layoutMark(member), layoutEnd, isCopy);
+      recipe.bytes(this.layoutMark(member), layoutEnd, isCopy);
     }
     if (node < 0) {
-      const { key, opening } = this.#key(member.id);
+      const { key, opening } = this.key(member.id);
       if (literal === undefined) recipe.insert(opening);
       else {
         recipe.insert(key);
         recipe.insert(COLON);
       }
     } else if (member.isRenamed) {
-      recipe.insert(this.#key(member.id).key);
+      recipe.insert(this.key(member.id).key);
       recipe.bytes(tape.keyEndMark(node), tape.startMark(node), isCopy);
     } else {
       recipe.bytes(tape.keyStartMark(node), tape.startMark(node), isCopy);
@@ -84,39 +84,39 @@ class Printer {
     // The bytes of a value that a rule wrote over are neither kept nor copied.
     if (literal !== undefined) recipe.insert(literal);
     else if (value === undefined) recipe.bytes(tape.startMark(node), tape.endMark(last), isCopy);
-    else this.#value(value, isCopy);
+    else this.value(value, isCopy);
   }
 
   /** Where the text starts that is printed before the key: the delimiter, white space, or the key itself. */
-  #layoutMark(member: DraftMember): Mark {
-    const { tape } = this.#draft;
+  private layoutMark(member: DraftMember): Mark {
+    const { tape } = this.draft;
     if (member.hasDelimiter) return tape.delimiterMark(member.place);
     return member.hasLead ? tape.leadMark(member.place) : tape.keyStartMark(member.place);
   }
 
-  #value(value: DraftObject | DraftArray, isCopy: boolean): void {
+  private value(value: DraftObject | DraftArray, isCopy: boolean): void {
     if (value instanceof DraftObject) {
-      this.#object(value, isCopy);
+      this.object(value, isCopy);
       return;
     }
-    const { tape } = this.#draft;
+    const { tape } = this.draft;
     let at = tape.startMark(value.node);
     for (const element of value.elements) {
       if (element.value?.isChanged !== true) continue;
       const { node } = element.value;
-      this.#recipe.bytes(at, tape.startMark(node), isCopy);
-      this.#value(element.value, isCopy);
+      this.recipe.bytes(at, tape.startMark(node), isCopy);
+      this.value(element.value, isCopy);
       at = tape.endMark(node);
     }
-    this.#recipe.bytes(at, tape.endMark(value.node), isCopy);
+    this.recipe.bytes(at, tape.endMark(value.node), isCopy);
   }
 
-  #key(id: number): { readonly key: Uint8Array; readonly opening: Uint8Array } {
-    const known = this.#keys[id];
+  private key(id: number): { readonly key: Uint8Array; readonly opening: Uint8Array } {
+    const known = this.keys[id];
     if (known !== undefined) return known;
-    const key = printString(this.#draft.names.name(id));
+    const key = printString(this.draft.names.name(id));
     const opening = Uint8Array.of(...key, 0x3a, 0x7b);
-    this.#keys[id] = { key, opening };
+    this.keys[id] = { key, opening };
     return { key, opening };
   }
 }

@@ -17,36 +17,36 @@ interface Span {
  * places and not offsets, so it holds for every text of the same shape.
  */
 export class Recipe {
-  readonly #spans: Span[] = [];
+  private readonly spans: Span[] = [];
   /** What stands behind the last span, or before the next. */
-  #insert: Uint8Array = NOTHING;
+  private inserted: Uint8Array = NOTHING;
 
   /** Adds original bytes. */
   bytes(start: Mark, end: Mark, isCopy: boolean): void {
-    const last = this.#spans.at(-1);
-    if (this.#insert === NOTHING && last !== undefined && last.end === start && last.isCopy === isCopy) {
+    const last = this.spans.at(-1);
+    if (this.inserted === NOTHING && last !== undefined && last.end === start && last.isCopy === isCopy) {
       last.end = end;
       return;
     }
-    this.#spans.push({ insert: this.#insert, start, end, isCopy });
-    this.#insert = NOTHING;
+    this.spans.push({ insert: this.inserted, start, end, isCopy });
+    this.inserted = NOTHING;
   }
 
   /** Adds bytes that the original has not. */
   insert(part: Uint8Array): void {
-    this.#insert = this.#insert === NOTHING ? part : joined([this.#insert, part]);
+    this.inserted = this.inserted === NOTHING ? part : joined([this.inserted, part]);
   }
 
   /** Returns the edits that make the new text of `bytes`, a text as `tape` saw it from offset `from` on. */
   edits(bytes: Uint8Array, tape: Tape, from: number): readonly Edit[] {
     const list = new EditList(bytes);
     list.keep(from, tape.offset(tape.startMark(0)));
-    for (const { insert, start, end, isCopy } of this.#spans) {
+    for (const { insert, start, end, isCopy } of this.spans) {
       if (insert !== NOTHING) list.insert(insert);
       if (isCopy) list.insert(bytes.subarray(tape.offset(start), tape.offset(end)));
       else list.keep(tape.offset(start), tape.offset(end));
     }
-    if (this.#insert !== NOTHING) list.insert(this.#insert);
+    if (this.inserted !== NOTHING) list.insert(this.inserted);
     list.keep(tape.offset(tape.endMark(0)), bytes.length);
     return list.finish();
   }
@@ -54,47 +54,47 @@ export class Recipe {
 
 /** Turns what a text is made of into edits: original bytes in their place are kept, all else is inserted. */
 class EditList {
-  readonly #bytes: Uint8Array;
-  readonly #edits: Edit[] = [];
+  private readonly bytes: Uint8Array;
+  private readonly edits: Edit[] = [];
   /** What comes before the next byte that is kept. */
-  #pending: Uint8Array[] = [];
+  private pending: Uint8Array[] = [];
   /** Everything before this offset has been kept or given up. */
-  #at = 0;
+  private at = 0;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+    this.bytes = bytes;
   }
 
   insert(part: Uint8Array): void {
-    this.#pending.push(part);
+    this.pending.push(part);
   }
 
   /** Keeps original bytes in their place; what stands before a byte that was kept already is copied. */
   keep(start: number, end: number): void {
     if (start === end) return;
-    if (start < this.#at) {
-      this.insert(this.#bytes.subarray(start, end));
+    if (start < this.at) {
+      this.insert(this.bytes.subarray(start, end));
       return;
     }
-    if (start > this.#at || this.#pending.length > 0) this.#edit(start);
-    this.#at = end;
+    if (start > this.at || this.pending.length > 0) this.edit(start);
+    this.at = end;
   }
 
   finish(): readonly Edit[] {
-    const end = this.#bytes.length;
-    if (this.#at < end || this.#pending.length > 0) this.#edit(end);
-    return this.#edits;
+    const end = this.bytes.length;
+    if (this.at < end || this.pending.length > 0) this.edit(end);
+    return this.edits;
   }
 
-  #edit(end: number): void {
-    this.#edits.push({ start: this.#at, end, insert: this.#inserted() });
+  private edit(end: number): void {
+    this.edits.push({ start: this.at, end, insert: this.inserted() });
   }
 
   /** What is to be inserted, in one piece; forgets it. */
-  #inserted(): Uint8Array {
-    const pending = this.#pending;
+  private inserted(): Uint8Array {
+    const pending = this.pending;
     if (pending.length < 2) return pending.pop() ?? NOTHING;
-    this.#pending = [];
+    this.pending = [];
     return joined(pending);
   }
 }

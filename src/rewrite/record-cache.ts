@@ -10,37 +10,37 @@ const CAPACITY = 4096;
 
 /** Remembers the records that belong to a list of step codes: old clients send few shapes, again and again. */
 export class RecordCache {
-  readonly #root: Step = { next: new Map(), records: undefined };
-  #size = 0;
-  #latest: readonly number[] = [];
-  #latestRecords: Records | undefined;
+  private readonly root: Step = { next: new Map(), records: undefined };
+  private size = 0;
+  private latest: readonly number[] = [];
+  private latestRecords: Records | undefined;
 
   /** Returns the records kept for `codes`; keeps the list itself to compare the next one with. */
   get(codes: readonly number[]): Records | undefined {
-    if (this.#latestRecords !== undefined && isSame(codes, this.#latest)) return this.#latestRecords;
-    const records = this.#find(codes);
+    if (this.latestRecords !== undefined && isSame(codes, this.latest)) return this.latestRecords;
+    const records = this.find(codes);
     if (records === undefined) return undefined;
-    this.#latest = codes;
-    this.#latestRecords = records;
+    this.latest = codes;
+    this.latestRecords = records;
     return records;
   }
 
-  #find(codes: readonly number[]): Records | undefined {
-    let step: Step | undefined = this.#root;
+  private find(codes: readonly number[]): Records | undefined {
+    let step: Step | undefined = this.root;
     for (let k = 0; k < codes.length && step !== undefined; k += 1) step = step.next.get(codes[k] ?? 0);
     return step?.records;
   }
 
   /** Keeps `records` for `codes`, unless the cache is full. */
   set(codes: readonly number[], records: Records): void {
-    if (this.#size + codes.length > CAPACITY) return;
-    let step = this.#root;
+    if (this.size + codes.length > CAPACITY) return;
+    let step = this.root;
     for (const code of codes) {
       let next = step.next.get(code);
       if (next === undefined) {
         next = { next: new Map(), records: undefined };
         step.next.set(code, next);
-        this.#size += 1;
+        this.size += 1;
       }
       step = next;
     }

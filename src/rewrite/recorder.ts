@@ -34,87 +34,87 @@ interface PendingRecord {
 
 /** Writes down what the rules do, for people (edit records) and for programs (an RFC 6902 patch). */
 export class Recorder {
-  readonly #draft: Draft;
-  readonly #records: PendingRecord[] = [];
-  readonly #patch: PatchOperation[] = [];
+  private readonly draft: Draft;
+  private readonly records: PendingRecord[] = [];
+  private readonly patch: PatchOperation[] = [];
   /** What was removed since something else was done. */
-  readonly #removed = new Set<string>();
+  private readonly removed = new Set<string>();
   /** Characters that may still be written down. */
-  #left = MOST_CHARACTERS;
-  #omitted = 0;
+  private left = MOST_CHARACTERS;
+  private omitted = 0;
 
   constructor(draft: Draft) {
-    this.#draft = draft;
+    this.draft = draft;
   }
 
   /** The body had no wrapper. */
   flat(rule: RuleName): void {
-    this.#records.push({ rule, from: '', member: undefined, note: 'already-flat' });
+    this.records.push({ rule, from: '', member: undefined, note: 'already-flat' });
   }
 
   /** The value of `member` is about to become the body. */
   unwrap(rule: RuleName, member: DraftMember): void {
-    const from = originPointer(this.#draft, member);
-    this.#records.push({ rule, from, member: undefined, note: undefined });
-    this.#forgetRemoved();
-    this.#patch.push({ op: 'move', from: currentPointer(this.#draft, member) ?? '', path: '' });
+    const from = originPointer(this.draft, member);
+    this.records.push({ rule, from, member: undefined, note: undefined });
+    this.forgetRemoved();
+    this.patch.push({ op: 'move', from: currentPointer(this.draft, member) ?? '', path: '' });
   }
 
   /** `member` is about to be dropped; `note` tells why, where no rule asked for it. */
   drop(rule: RuleName, member: DraftMember, note?: string): void {
-    const { tape } = this.#draft;
+    const { tape } = this.draft;
     for (let { node } = member; node !== member.last; node = tape.next(node))
-      this.#drop(rule, member, node, note);
-    this.#drop(rule, member, member.last, note);
+      this.dropMember(rule, member, node, note);
+    this.dropMember(rule, member, member.last, note);
   }
 
-  #drop(rule: RuleName, member: DraftMember, node: number, note: string | undefined): void {
-    if (this.#left <= 0) {
-      this.#omitted += 1;
+  private dropMember(rule: RuleName, member: DraftMember, node: number, note: string | undefined): void {
+    if (this.left <= 0) {
+      this.omitted += 1;
       return;
     }
-    this.#write({ rule, from: originPointer(this.#draft, member, node), member, note });
-    const path = currentPointer(this.#draft, member, node);
+    this.write({ rule, from: originPointer(this.draft, member, node), member, note });
+    const path = currentPointer(this.draft, member, node);
     // A repeated name is one member to a patch: it was removed with the first.
-    if (note === 'duplicate' || path === undefined || this.#removed.has(path)) return;
-    this.#removed.add(path);
-    this.#patch.push({ op: 'remove', path });
+    if (note === 'duplicate' || path === undefined || this.removed.has(path)) return;
+    this.removed.add(path);
+    this.patch.push({ op: 'remove', path });
   }
 
   /** An object named `name` was made in `object`. */
   make(object: DraftObject, token: string): void {
-    this.#patch.push({ op: 'add', path: `${objectPointer(this.#draft, object) ?? ''}/${token}`, value: {} });
+    this.patch.push({ op: 'add', path: `${objectPointer(this.draft, object) ?? ''}/${token}`, value: {} });
   }
 
   /** `member` stood at the pointer `before` and now stands elsewhere or is called otherwise. */
   move(rule: RuleName, member: DraftMember, before: string, note?: string): void {
-    if (this.#left <= 0) {
-      this.#omitted += 1;
+    if (this.left <= 0) {
+      this.omitted += 1;
       return;
     }
-    this.#write({ rule, from: originPointer(this.#draft, member), member, note });
-    this.#forgetRemoved();
-    this.#patch.push({ op: 'move', from: before, path: currentPointer(this.#draft, member) ?? '' });
+    this.write({ rule, from: originPointer(this.draft, member), member, note });
+    this.forgetRemoved();
+    this.patch.push({ op: 'move', from: before, path: currentPointer(this.draft, member) ?? '' });
   }
 
   /** Returns what was written down, with pointers into the body as it is now. */
   finish(): Records {
-    const records = this.#records.map((record) => this.#resolve(record));
-    return { records, patch: this.#omitted > 0 ? [] : this.#patch, omitted: this.#omitted };
+    const records = this.records.map((record) => this.resolve(record));
+    return { records, patch: this.omitted > 0 ? [] : this.patch, omitted: this.omitted };
   }
 
-  #forgetRemoved(): void {
+  private forgetRemoved(): void {
     // To clear a set, even an empty one, makes a new table.
-    if (this.#removed.size > 0) this.#removed.clear();
+    if (this.removed.size > 0) this.removed.clear();
   }
 
-  #write(record: PendingRecord): void {
-    this.#left -= RECORD_CHARACTERS + (record.from?.length ?? 0);
-    this.#records.push(record);
+  private write(record: PendingRecord): void {
+    this.left -= RECORD_CHARACTERS + (record.from?.length ?? 0);
+    this.records.push(record);
   }
 
-  #resolve({ rule: { change, rule }, from, member, note }: PendingRecord): EditRecord {
-    const path = member === undefined ? '' : currentPointer(this.#draft, member);
+  private resolve({ rule: { change, rule }, from, member, note }: PendingRecord): EditRecord {
+    const path = member === undefined ? '' : currentPointer(this.draft, member);
     const record: { -readonly [Key in keyof EditRecord]: EditRecord[Key] } = { change, rule };
     if (from !== undefined) record.from = from;
     if (path !== undefined) record.path = path;

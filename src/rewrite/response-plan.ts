@@ -8,8 +8,8 @@ import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
 import type { RequestRule, ResponseRule } from '../rules/rule.ts';
 import { alias, compileAlias, type CompiledAlias } from './alias.ts';
 import { aliasErrors, compileAliasErrors, type CompiledAliasErrors } from './alias-errors.ts';
-import type { AnswerContext, AnswerRewrite } from './answer-rewrite.ts';
-import { AnswerRun, isAbout } from './answer-run.ts';
+import type { ResponseContext, ResponseRewrite } from './response-rewrite.ts';
+import { ResponseRun, isAbout } from './response-run.ts';
 import { compileDeprecations, deprecations, type CompiledDeprecations } from './deprecations.ts';
 import { Draft } from './draft.ts';
 import { compileFlatten, flatten, type CompiledFlatten } from './flatten.ts';
@@ -19,12 +19,12 @@ type Compiled = CompiledAlias | CompiledFlatten | CompiledDeprecations | Compile
 
 /** The response plans of a rule book. */
 export interface ResponsePlans {
-  /** Returns the plan for answers to `operation`; `undefined` is a request that the rule book does not name. */
+  /** Returns the plan for responses to `operation`; `undefined` is a request that the rule book does not name. */
   of(operation: Operation | undefined, method: string): ResponsePlan;
 }
 
 /**
- * Compiles the response rules of `book`, each plan when it is first asked for. A change `on: every` is for the answers to any
+ * Compiles the response rules of `book`, each plan when it is first asked for. A change `on: every` is for the responses to any
  * POST or PATCH.
  */
 export function compileResponsePlans(book: RuleBook): ResponsePlans {
@@ -44,61 +44,61 @@ export function compileResponsePlans(book: RuleBook): ResponsePlans {
   };
 }
 
-/** All response rules of one operation, ready to be carried out on an answer in one reading of its bytes. */
+/** All response rules of one operation, ready to be carried out on a response in one reading of its bytes. */
 export class ResponsePlan {
-  readonly #names = new NameTable();
-  readonly #rules: readonly Compiled[];
-  readonly #scanner: Scanner;
-  readonly #keys: KeyCache = [];
-  readonly #slab = new Slab();
+  private readonly names = new NameTable();
+  private readonly rules: readonly Compiled[];
+  private readonly scanner: Scanner;
+  private readonly keys: KeyCache = [];
+  private readonly slab = new Slab();
 
-  /** `changes` are those that concern answers to the operation. */
+  /** `changes` are those that concern responses to the operation. */
   constructor(book: RuleBook, changes: readonly Change[]) {
-    this.#rules = this.#compile(changes);
+    this.rules = this.compile(changes);
     // What a flatten lifts was one level deeper before.
-    const lifted = this.#rules.filter((rule) => rule.rule === 'flatten').length;
-    const record = this.#rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + lifted;
-    this.#scanner = new Scanner({
+    const lifted = this.rules.filter((rule) => rule.rule === 'flatten').length;
+    const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + lifted;
+    this.scanner = new Scanner({
       depth: book.limits.depth,
       record,
-      names: this.#names,
-      opened: openedBy(this.#rules),
+      names: this.names,
+      opened: openedBy(this.rules),
     });
   }
 
-  /** True when no rule is about any answer to the operation. */
+  /** True when no rule is about any response to the operation. */
   get isEmpty(): boolean {
-    return this.#rules.length === 0;
+    return this.rules.length === 0;
   }
 
-  /** True when some rule is about answers with this status; `deprecated` tells whether the request used such attributes. */
+  /** True when some rule is about responds with this status; `deprecated` tells whether the request used such attributes. */
   appliesTo(status: number, deprecated: boolean): boolean {
-    return this.#rules.some(
+    return this.rules.some(
       (rule) => isAbout(rule.status, status) && (rule.rule !== 'deprecations' || deprecated),
     );
   }
 
-  /** Rewrites an answer; never throws, whatever the bytes are. What is not a JSON object is left as it is. */
-  rewrite(body: Uint8Array, context: AnswerContext): AnswerRewrite {
+  /** Rewrites a response; never throws, whatever the bytes are. What is not a JSON object is left as it is. */
+  rewrite(body: Uint8Array, context: ResponseContext): ResponseRewrite {
     if (body.length === 0) return { verdict: 'unchanged', body };
     const from = hasByteOrderMark(body) ? 3 : 0;
-    if (this.#scanner.scan(body, from) !== undefined)
-      return { verdict: 'unchanged', body, note: 'answer-malformed' };
-    if (this.#scanner.tape.kind(0) !== OBJECT) return { verdict: 'unchanged', body };
-    const draft = new Draft(body, this.#scanner.tape, this.#names, false);
-    const run = new AnswerRun(draft, context);
-    for (const rule of this.#rules) {
+    if (this.scanner.scan(body, from) !== undefined)
+      return { verdict: 'unchanged', body, note: 'response-malformed' };
+    if (this.scanner.tape.kind(0) !== OBJECT) return { verdict: 'unchanged', body };
+    const draft = new Draft(body, this.scanner.tape, this.names, false);
+    const run = new ResponseRun(draft, context);
+    for (const rule of this.rules) {
       if (isAbout(rule.status, context.status)) carryOut(rule, run);
     }
     if (run.isIdle) return { verdict: 'unchanged', body };
-    const edits = printDraft(draft, this.#keys).edits(body, draft.tape, 0);
-    return { verdict: 'rewritten', body: applyEdits(body, edits, this.#slab), edits, records: run.finish() };
+    const edits = printDraft(draft, this.keys).edits(body, draft.tape, 0);
+    return { verdict: 'rewritten', body: applyEdits(body, edits, this.slab), edits, records: run.finish() };
   }
 
-  #compile(changes: readonly Change[]): readonly Compiled[] {
+  private compile(changes: readonly Change[]): readonly Compiled[] {
     const request = changes.flatMap((change) => change.request);
     return changes.flatMap(({ id, response }) =>
-      response.map((rule) => compile(rule, id, this.#names, request)),
+      response.map((rule) => compile(rule, id, this.names, request)),
     );
   }
 }
@@ -121,7 +121,7 @@ function compile(
   }
 }
 
-function carryOut(rule: Compiled, run: AnswerRun): void {
+function carryOut(rule: Compiled, run: ResponseRun): void {
   switch (rule.rule) {
     case 'alias':
       return run.each(rule, (object) => alias(rule, run, object));

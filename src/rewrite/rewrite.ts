@@ -24,7 +24,7 @@ export interface PatchOperation {
 /** Why a body is refused: a failure code (`malformed-json`, `duplicate-member`, `wrapper-not-object`, …), and where. */
 export interface Refusal {
   readonly code: string;
-  /** HTTP status to answer with. */
+  /** HTTP status to respond with. */
   readonly status: number;
   /** One sentence that names the thing, the value and the way out. Never holds a value of the body. */
   readonly detail: string;

@@ -43,17 +43,17 @@ export class Run {
   isSingular = false;
   /** True when names are in the records that nobody looks for: not even the shape of the body tells those. */
   hasForeignNames = false;
-  readonly #marks: Marks;
+  private readonly marks: Marks;
 
   constructor(draft: Draft, recorder: Recorder | undefined, marks: Marks) {
     this.draft = draft;
     this.recorder = recorder;
-    this.#marks = marks;
+    this.marks = marks;
   }
 
   /** Returns the last of the members of `object` that have the name of an earlier one, among names with a place in `places`. */
   findRepeated(object: DraftObject, places: readonly number[]): DraftMember | undefined {
-    const marks = this.#marks;
+    const marks = this.marks;
     marks.round += 1;
     const { members } = object;
     for (let k = members.length - 1; k >= 0; k -= 1) {

@@ -14,14 +14,14 @@ const MET = 1024;
  * and containers, never at values: what they do to one body of a shape they do to all.
  */
 export class ShapeCache<T> {
-  readonly #known = new Map<number, { readonly shape: Int32Array; readonly value: T }>();
+  private readonly known = new Map<number, { readonly shape: Int32Array; readonly value: T }>();
   /** By the last bits of a hash: the last one that ends so. */
-  readonly #met = new Int32Array(MET);
+  private readonly met = new Int32Array(MET);
 
   /** Returns what was kept for a text of the shape that is on the tape. */
   get(tape: Tape): T | undefined {
     if (tape.size > MOST_NODES) return undefined;
-    const known = this.#known.get(tape.hash());
+    const known = this.known.get(tape.hash());
     return known !== undefined && tape.hasShape(known.shape) ? known.value : undefined;
   }
 
@@ -30,11 +30,11 @@ export class ShapeCache<T> {
     if (tape.size > MOST_NODES) return;
     const hash = tape.hash();
     const place = hash & (MET - 1);
-    if (this.#met[place] !== hash) {
-      this.#met[place] = hash;
+    if (this.met[place] !== hash) {
+      this.met[place] = hash;
       return;
     }
-    if (this.#known.size >= CAPACITY) this.#known.clear();
-    this.#known.set(hash, { shape: tape.shape(), value });
+    if (this.known.size >= CAPACITY) this.known.clear();
+    this.known.set(hash, { shape: tape.shape(), value });
   }
 }

@@ -2,18 +2,18 @@ import type { Path, RequestRule } from '../rules/rule.ts';
 
 /** Turns places and names of a V2 body back into those of V1: the request rules of an operation, backwards. */
 export class V1Names {
-  readonly #rules: readonly RequestRule[];
+  private readonly rules: readonly RequestRule[];
 
   /** `rules` are those of the operation, in their order. */
   constructor(rules: readonly RequestRule[]) {
-    this.#rules = rules.toReversed();
+    this.rules = rules.toReversed();
   }
 
   /** The V1 pointer of an RFC 6901 pointer into the V2 body; `isWrapped` tells whether the request had the wrapper. */
   pointer(pointer: string, isWrapped: boolean): string {
     if (pointer !== '' && !pointer.startsWith('/')) return pointer;
     let tokens: readonly string[] = pointer.split('/').slice(1).map(decoded);
-    for (const rule of this.#rules) {
+    for (const rule of this.rules) {
       if (rule.rule !== 'unwrap') tokens = undone(rule, tokens, false);
       else if (isWrapped) tokens = [rule.member, ...tokens];
     }
@@ -23,7 +23,7 @@ export class V1Names {
   /** The V1 spelling of a name or of names joined by dots, such as `address.suburb`; the same text when V1 has no other. */
   name(text: string): string {
     let tokens: readonly string[] = text.split('.');
-    for (const rule of this.#rules) tokens = undone(rule, tokens, true);
+    for (const rule of this.rules) tokens = undone(rule, tokens, true);
     return tokens.join('.');
   }
 }

@@ -21,18 +21,18 @@ export interface StalePart {
 
 /** What is certain of a body after the rules so far; starts with nothing and learns from each rule. */
 export class BodyKnowledge {
-  #root: Facts = unknown();
+  private root: Facts = unknown();
 
   /** Returns the stale parts of `rule`, and learns what it does; `migratesFlat` is that a body without wrapper goes on. */
   apply(rule: RequestRule, change: string, migratesFlat: boolean): readonly StalePart[] {
-    const stale = this.#staleParts(rule, change);
-    if (!stale.some(({ part }) => part === 'inside')) this.#learn(rule, change, migratesFlat);
+    const stale = this.staleParts(rule, change);
+    if (!stale.some(({ part }) => part === 'inside')) this.learn(rule, change, migratesFlat);
     return stale;
   }
 
-  #staleParts(rule: RequestRule, change: string): readonly StalePart[] {
+  private staleParts(rule: RequestRule, change: string): readonly StalePart[] {
     const inside = rule.rule === 'unwrap' ? [] : rule.in;
-    const reason = this.#reason(inside, change);
+    const reason = this.reason(inside, change);
     if (reason !== undefined) return [{ part: 'inside', reason }];
     const members = 'members' in rule ? rule.members : [rule.member];
     const stale: StalePart[] = [];
@@ -40,12 +40,12 @@ export class BodyKnowledge {
     for (const [part, member] of members.entries()) {
       const why = seen.has(member)
         ? `${printPath([...inside, member])} is in the list already; take it out`
-        : this.#reason([...inside, member], change);
+        : this.reason([...inside, member], change);
       seen.add(member);
       if (why !== undefined) stale.push({ part, reason: why });
     }
     if (rule.rule !== 'only' || stale.length > 0) return stale;
-    const { closed, members: known } = reach(this.#root, inside);
+    const { closed, members: known } = reach(this.root, inside);
     // What was unwrapped is gone as far as people mean, but the wrapper may have held a member of its own name.
     const left = [...known].filter(
       ([name, { loss }]) => (loss === undefined || loss.how === 'unwrap') && !seen.has(name),
@@ -55,15 +55,15 @@ export class BodyKnowledge {
     return [{ part: 'inside', reason: `${none}; take one of the two away` }];
   }
 
-  #reason(path: Path, change: string): string | undefined {
-    const obstacle = obstacleOn(this.#root, path);
+  private reason(path: Path, change: string): string | undefined {
+    const obstacle = obstacleOn(this.root, path);
     if (obstacle === undefined) return undefined;
     const at = printPath(obstacle.path);
     if (obstacle.loss === undefined) {
       return `${at} is an object since change "${obstacle.madeBy ?? ''}", and * is any element of an array; name a member of it`;
     }
     const { loss } = obstacle;
-    const now = whereNow(this.#root, path);
+    const now = whereNow(this.root, path);
     const before = loss.change === change ? 'rule before that one' : `rule before change "${loss.change}"`;
     if (loss.how === 'only') return `${did(loss)} no ${at}; list it there, or take this rule away`;
     if (now === undefined || now.length === 0) {
@@ -72,34 +72,34 @@ export class BodyKnowledge {
     return `${did(loss)} ${at} already: ${printPath(path)} is now ${printPath(now)}; name that, or put this ${before}`;
   }
 
-  #learn(rule: RequestRule, change: string, migratesFlat: boolean): void {
+  private learn(rule: RequestRule, change: string, migratesFlat: boolean): void {
     switch (rule.rule) {
       case 'unwrap':
-        this.#learnUnwrap(rule, change, migratesFlat);
+        this.learnUnwrap(rule, change, migratesFlat);
         return;
       case 'nest':
-        this.#learnNest(rule, change);
+        this.learnNest(rule, change);
         return;
       case 'rename':
-        this.#learnRename(rule, change);
+        this.learnRename(rule, change);
         return;
       case 'strip':
-        this.#learnStrip(rule, change);
+        this.learnStrip(rule, change);
         return;
       case 'only':
-        this.#learnOnly(rule, change);
+        this.learnOnly(rule, change);
     }
   }
 
-  #learnUnwrap(rule: UnwrapRule, change: string, migratesFlat: boolean): void {
-    const wrapped = factsOf(this.#root, rule.member);
+  private learnUnwrap(rule: UnwrapRule, change: string, migratesFlat: boolean): void {
+    const wrapped = factsOf(this.root, rule.member);
     if (wrapped?.loss !== undefined) return;
-    this.#root = either(wrapped, migratesFlat ? this.#root : wrapped);
-    this.#root.members.set(rule.member, lost({ how: 'unwrap', change, now: [] }));
+    this.root = either(wrapped, migratesFlat ? this.root : wrapped);
+    this.root.members.set(rule.member, lost({ how: 'unwrap', change, now: [] }));
   }
 
-  #learnNest(rule: NestRule, change: string): void {
-    const holder = reach(this.#root, rule.in);
+  private learnNest(rule: NestRule, change: string): void {
+    const holder = reach(this.root, rule.in);
     const before = factsOf(holder, rule.under) ?? unknown();
     // When the sub-object was taken away, the new one holds what is moved into it and nothing else.
     const closed = before.loss ?? before.closed;
@@ -114,25 +114,25 @@ export class BodyKnowledge {
     holder.members.set(rule.under, under);
   }
 
-  #learnRename(rule: RenameRule, change: string): void {
-    const holder = reach(this.#root, rule.in);
+  private learnRename(rule: RenameRule, change: string): void {
+    const holder = reach(this.root, rule.in);
     const moved = factsOf(holder, rule.member);
     if (rule.member === rule.to || moved?.loss !== undefined) return;
     holder.members.set(rule.to, either(moved, factsOf(holder, rule.to)));
     holder.members.set(rule.member, lost({ how: 'rename', change, now: [rule.to] }));
   }
 
-  #learnStrip(rule: StripRule, change: string): void {
-    const holder = reach(this.#root, rule.in);
+  private learnStrip(rule: StripRule, change: string): void {
+    const holder = reach(this.root, rule.in);
     for (const member of rule.members) {
       if (factsOf(holder, member)?.loss !== undefined) continue;
       holder.members.set(member, lost({ how: 'strip', change, now: undefined }));
     }
   }
 
-  #learnOnly(rule: OnlyRule, change: string): void {
+  private learnOnly(rule: OnlyRule, change: string): void {
     const loss: Loss = { how: 'only', change, now: undefined };
-    const holder = reach(this.#root, rule.in);
+    const holder = reach(this.root, rule.in);
     const members = new Map<string, Facts>();
     for (const [name, facts] of holder.members) {
       members.set(
@@ -142,13 +142,13 @@ export class BodyKnowledge {
     }
     for (const member of rule.members)
       if (!members.has(member)) members.set(member, factsOf(holder, member) ?? unknown());
-    this.#put(rule.in, { ...holder, closed: holder.closed ?? loss, members });
+    this.put(rule.in, { ...holder, closed: holder.closed ?? loss, members });
   }
 
-  #put(path: Path, facts: Facts): void {
+  private put(path: Path, facts: Facts): void {
     const name = path.at(-1);
-    if (name === undefined) this.#root = facts;
-    else reach(this.#root, path.slice(0, -1)).members.set(name, facts);
+    if (name === undefined) this.root = facts;
+    else reach(this.root, path.slice(0, -1)).members.set(name, facts);
   }
 }
 

@@ -2,30 +2,30 @@ import type { Change } from './rule-book.ts';
 
 /** Finds the changes that concern an operation. It costs what they are, not what the rule book is. */
 export class ChangeIndex {
-  readonly #changes: readonly Change[];
+  private readonly changes: readonly Change[];
   /** Places in the rule book, in order. */
-  readonly #every: number[] = [];
-  readonly #named = new Map<string, number[]>();
+  private readonly every: number[] = [];
+  private readonly named = new Map<string, number[]>();
 
   constructor(changes: readonly Change[]) {
-    this.#changes = changes;
+    this.changes = changes;
     for (const [place, { on }] of changes.entries()) {
       if (on === 'every') {
-        this.#every.push(place);
+        this.every.push(place);
         continue;
       }
       for (const id of new Set(on)) {
-        const places = this.#named.get(id) ?? [];
+        const places = this.named.get(id) ?? [];
         places.push(place);
-        this.#named.set(id, places);
+        this.named.set(id, places);
       }
     }
   }
 
   /** Returns the changes of the operation with this id, in the order of the rule book; those `on: every` only if `isEvery`. */
   of(id: string | undefined, isEvery: boolean): readonly Change[] {
-    const named = (id === undefined ? undefined : this.#named.get(id)) ?? [];
-    const places = isEvery ? [...named, ...this.#every].sort((one, other) => one - other) : named;
-    return places.flatMap((place) => this.#changes[place] ?? []);
+    const named = (id === undefined ? undefined : this.named.get(id)) ?? [];
+    const places = isEvery ? [...named, ...this.every].sort((one, other) => one - other) : named;
+    return places.flatMap((place) => this.changes[place] ?? []);
   }
 }

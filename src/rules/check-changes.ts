@@ -31,7 +31,7 @@ export function checkChanges(
     checkPolicies(declared, fault);
     for (const rule of declared.request) checkRule(change.id, rule, fault);
     for (const { rule, path: at } of declared.response) {
-      checkAnswerPath(change.id, rule, at, fault);
+      checkResponsePath(change.id, rule, at, fault);
       if (rule.rule === 'alias' && rule.path.at(-1) === rule.as) {
         fault(
           [...at, 'as'],
@@ -43,13 +43,13 @@ export function checkChanges(
   return faults;
 }
 
-/** An answer that is an array is left alone, and a list that the gateway makes stands in one place. */
-function checkAnswerPath(change: string, rule: ResponseRule, at: SourcePath, fault: Report): void {
+/** A response that is an array is left alone, and a list that the gateway makes stands in one place. */
+function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, fault: Report): void {
   if (rule.rule === 'alias-errors') return;
   if (rule.path[0] === '*') {
     fault(
       [...at, rule.rule],
-      `change "${change}": the path begins with *, but an answer that is an array is left alone; begin with a name`,
+      `change "${change}": the path begins with *, but a response that is an array is left alone; begin with a name`,
     );
   } else if (rule.rule === 'deprecations' && rule.path.includes('*')) {
     fault([...at, rule.rule], `change "${change}": the list stands in one place; name it without *`);
@@ -89,7 +89,7 @@ function checkOn(
       fault(at, `${label} is ${method}, and only bodies of POST and PATCH are rewritten; take it out`);
     }
     if (change.response.length > 0 && method === 'HEAD') {
-      fault(at, `${label} is HEAD, whose answers have no body to rewrite; take it out`);
+      fault(at, `${label} is HEAD, whose responses have no body to rewrite; take it out`);
     }
   }
 }
@@ -97,14 +97,14 @@ function checkOn(
 /** A policy takes effect only where the change has a rule that asks for it. */
 function checkPolicies({ change, path }: DeclaredChange, fault: Report): void {
   for (const policy of Object.keys(change.policies)) {
-    const rules = asking.get(policy) ?? [];
+    const rules = POLICY_RULES.get(policy) ?? [];
     if (change.request.some(({ rule }) => rules.includes(rule))) continue;
     const message = `change "${change.id}": the policy ${policy} is for ${rules.join(', ')}, and this change has none; take it away`;
     fault([...path, 'policies', policy], message, 'key');
   }
 }
 
-const asking: ReadonlyMap<string, readonly RequestRuleName[]> = new Map([
+const POLICY_RULES: ReadonlyMap<string, readonly RequestRuleName[]> = new Map([
   ['flat', ['unwrap']],
   ['siblings', ['unwrap']],
   ['wrapper', ['unwrap']],

@@ -14,7 +14,7 @@ export interface DeclaredRule {
 }
 
 /** A response rule and where it was written. */
-export interface DeclaredAnswerRule {
+export interface DeclaredResponseRule {
   readonly rule: ResponseRule;
   readonly path: SourcePath;
 }
@@ -24,7 +24,7 @@ export interface DeclaredChange {
   readonly change: Change;
   readonly path: SourcePath;
   readonly request: readonly DeclaredRule[];
-  readonly response: readonly DeclaredAnswerRule[];
+  readonly response: readonly DeclaredResponseRule[];
   /** False when neither request nor response rules were written, not even an empty list. */
   readonly hasRules: boolean;
 }
@@ -38,7 +38,7 @@ export function declareChange(source: ChangeSource, index: number): DeclaredChan
   const path = ['changes', index];
   const request = (source.request ?? []).flatMap((rule, at) => declareRule(rule, [...path, 'request', at]));
   const response = (source.response ?? []).map((rule, at) => ({
-    rule: answerRule(rule),
+    rule: responseRule(rule),
     path: [...path, 'response', at],
   }));
   const change: Change = {
@@ -104,7 +104,7 @@ function declareStrip(
   });
 }
 
-function answerRule(source: ResponseSource): ResponseRule {
+function responseRule(source: ResponseSource): ResponseRule {
   const status = statuses(source.status, 'alias-errors' in source ? ['4xx', '5xx'] : ['2xx']);
   if ('alias' in source)
     return { rule: 'alias', path: readPath(source.alias), as: oneName(source.as), status };

@@ -5,7 +5,7 @@ import type { SourceFault, SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 
 /** When a canary is rolled back, unless the rule book says otherwise. */
-export const defaultRollback = { window: 60_000, margin: 5, requests: 20 } as const;
+export const DEFAULT_ROLLBACK = { window: 60_000, margin: 5, requests: 20 } as const;
 
 /** Reads what a source says of the life of a migration; undefined when it says nothing. `ids` are those of the operations. */
 export function declareRollout(
@@ -24,52 +24,52 @@ type ModeSource = Exclude<NonNullable<RuleBookSource['modes']>, { default?: unkn
 
 class RolloutReader {
   readonly faults: SourceFault[] = [];
-  readonly #source: RuleBookSource;
-  readonly #ids: ReadonlySet<string>;
-  readonly #hashes: ReadonlyMap<string, string>;
+  private readonly source: RuleBookSource;
+  private readonly ids: ReadonlySet<string>;
+  private readonly hashes: ReadonlyMap<string, string>;
 
   constructor(source: RuleBookSource, ids: ReadonlySet<string>) {
-    this.#source = source;
-    this.#ids = ids;
-    this.#hashes = new Map(Object.entries(source.clients ?? {}));
+    this.source = source;
+    this.ids = ids;
+    this.hashes = new Map(Object.entries(source.clients ?? {}));
   }
 
   read(): Rollout {
-    const { sunset, brownouts = [], pins = [], shield } = this.#source;
-    const signals = this.#signals();
+    const { sunset, brownouts = [], pins = [], shield } = this.source;
+    const signals = this.signals();
     const isGone = typeof sunset === 'object' && sunset.after === 'gone';
-    const modes = this.#modes();
+    const modes = this.modes();
     return {
-      clients: this.#names(),
+      clients: this.names(),
       ...(signals === undefined ? {} : { signals }),
-      ...(isGone ? { gone: this.#scope(sunset, ['sunset']) } : {}),
-      brownouts: brownouts.map((brownout, at) => this.#brownout(brownout, ['brownouts', at])),
+      ...(isGone ? { gone: this.scope(sunset, ['sunset']) } : {}),
+      brownouts: brownouts.map((brownout, at) => this.brownout(brownout, ['brownouts', at])),
       ...(modes === undefined ? {} : { modes }),
-      pins: pins.map((pin, at) => this.#pin(pin, ['pins', at])),
+      pins: pins.map((pin, at) => this.pin(pin, ['pins', at])),
       ...(shield === undefined ? {} : { shield: shieldOf(shield) }),
     };
   }
 
-  #names(): Readonly<Record<string, string>> {
+  private names(): Readonly<Record<string, string>> {
     const names: Record<string, string> = {};
-    for (const [name, hash] of this.#hashes) {
+    for (const [name, hash] of this.hashes) {
       const other = names[hash];
       if (other !== undefined)
-        this.#fault(['clients', name], `client "${name}" has the hash of "${other}"; take one of them away`);
+        this.fault(['clients', name], `client "${name}" has the hash of "${other}"; take one of them away`);
       names[hash] = name;
     }
     return names;
   }
 
-  #signals(): Signals | undefined {
-    const { deprecation, sunset, links = {} } = this.#source;
+  private signals(): Signals | undefined {
+    const { deprecation, sunset, links = {} } = this.source;
     const since =
       deprecation === undefined
         ? undefined
         : timeOf(typeof deprecation === 'string' ? deprecation : deprecation.since);
     const at = sunset === undefined ? undefined : timeOf(typeof sunset === 'string' ? sunset : sunset.at);
     if (since !== undefined && at !== undefined && at < since) {
-      this.#fault(
+      this.fault(
         ['sunset'],
         'sunset is before deprecation; V1 cannot end before it is deprecated (RFC 9745 §4)',
       );
@@ -89,15 +89,15 @@ class RolloutReader {
     };
   }
 
-  #brownout(source: NonNullable<RuleBookSource['brownouts']>[number], path: SourcePath): Brownout {
+  private brownout(source: NonNullable<RuleBookSource['brownouts']>[number], path: SourcePath): Brownout {
     const { id, from, until, share = 100, status = 410, message } = source;
     const [begin, end] = [from, until].map((text) => (text === undefined ? undefined : timeOf(text)));
     if (begin !== undefined && end !== undefined && end <= begin) {
-      this.#fault([...path, 'until'], `brownout "${id}" ends before it begins; write a later time`);
+      this.fault([...path, 'until'], `brownout "${id}" ends before it begins; write a later time`);
     }
-    const others = this.#source.brownouts?.filter((other) => other.id === id) ?? [];
+    const others = this.source.brownouts?.filter((other) => other.id === id) ?? [];
     if (others.length > 1 && others[0] !== source) {
-      this.#fault(
+      this.fault(
         [...path, 'id'],
         `another brownout is called "${id}" already; give this one a name of its own`,
       );
@@ -109,45 +109,45 @@ class RolloutReader {
       share,
       status,
       ...(message === undefined ? {} : { message }),
-      ...this.#scope(source, path),
+      ...this.scope(source, path),
     };
   }
 
-  #pin(source: NonNullable<RuleBookSource['pins']>[number], path: SourcePath): Pin {
+  private pin(source: NonNullable<RuleBookSource['pins']>[number], path: SourcePath): Pin {
     if (source.clients === undefined && source.operations === undefined) {
-      this.#fault(
+      this.fault(
         path,
         'a pin for every request is the version of the rule book; change that, or name clients or operations',
       );
     }
-    return { version: source.version, ...this.#scope(source, path) };
+    return { version: source.version, ...this.scope(source, path) };
   }
 
-  #modes(): Modes | undefined {
-    const { modes } = this.#source;
+  private modes(): Modes | undefined {
+    const { modes } = this.source;
     if (modes === undefined) return undefined;
     const whole = typeof modes === 'string' || 'canary' in modes ? { default: modes } : modes;
     const { operations = {}, clients = {}, rollback = {} } = whole;
-    for (const id of Object.keys(operations)) this.#operation(id, ['modes', 'operations', id], 'key');
+    for (const id of Object.keys(operations)) this.operation(id, ['modes', 'operations', id], 'key');
     const byHash = Object.entries(clients).map(
-      ([client, mode]) => [this.#client(client, ['modes', 'clients', client], 'key'), modeOf(mode)] as const,
+      ([client, mode]) => [this.client(client, ['modes', 'clients', client], 'key'), modeOf(mode)] as const,
     );
     return {
       default: modeOf(whole.default ?? 'migrate'),
       operations: Object.fromEntries(Object.entries(operations).map(([id, mode]) => [id, modeOf(mode)])),
       clients: Object.fromEntries(byHash),
       rollback: {
-        window: readDuration(rollback.window ?? '') ?? defaultRollback.window,
-        margin: rollback.margin ?? defaultRollback.margin,
-        requests: rollback.requests ?? defaultRollback.requests,
+        window: readDuration(rollback.window ?? '') ?? DEFAULT_ROLLBACK.window,
+        margin: rollback.margin ?? DEFAULT_ROLLBACK.margin,
+        requests: rollback.requests ?? DEFAULT_ROLLBACK.requests,
       },
     };
   }
 
-  #scope({ clients, except, operations }: ScopeSource, path: SourcePath): Scope {
+  private scope({ clients, except, operations }: ScopeSource, path: SourcePath): Scope {
     const named = (list: readonly string[], key: string): string[] =>
-      list.map((client, at) => this.#client(client, [...path, key, at]));
-    for (const [at, id] of (operations ?? []).entries()) this.#operation(id, [...path, 'operations', at]);
+      list.map((client, at) => this.client(client, [...path, key, at]));
+    for (const [at, id] of (operations ?? []).entries()) this.operation(id, [...path, 'operations', at]);
     return {
       ...(clients === undefined ? {} : { clients: named(clients, 'clients') }),
       ...(except === undefined ? {} : { except: named(except, 'except') }),
@@ -155,11 +155,11 @@ class RolloutReader {
     };
   }
 
-  #client(text: string, path: SourcePath, blame: SourceFault['blame'] = 'value'): string {
-    const hash = this.#hashes.get(text);
+  private client(text: string, path: SourcePath, blame: SourceFault['blame'] = 'value'): string {
+    const hash = this.hashes.get(text);
     if (hash !== undefined || /^[0-9a-f]{16}$/.test(text)) return hash ?? text;
-    const hint = didYouMean(text, this.#hashes.keys());
-    this.#fault(
+    const hint = didYouMean(text, this.hashes.keys());
+    this.fault(
       path,
       `client "${text}" is not among clients, and no client hash${hint === '' ? '; name it under clients' : hint}`,
       blame,
@@ -167,17 +167,17 @@ class RolloutReader {
     return text;
   }
 
-  #operation(id: string, path: SourcePath, blame: SourceFault['blame'] = 'value'): void {
-    if (this.#ids.has(id)) return;
-    const hint = didYouMean(id, this.#ids);
-    this.#fault(
+  private operation(id: string, path: SourcePath, blame: SourceFault['blame'] = 'value'): void {
+    if (this.ids.has(id)) return;
+    const hint = didYouMean(id, this.ids);
+    this.fault(
       path,
       `operation "${id}" is not among the operations${hint === '' ? '; declare it there, or take it out' : hint}`,
       blame,
     );
   }
 
-  #fault(path: SourcePath, message: string, blame: SourceFault['blame'] = 'value'): void {
+  private fault(path: SourcePath, message: string, blame: SourceFault['blame'] = 'value'): void {
     this.faults.push({ path, blame, message });
   }
 }

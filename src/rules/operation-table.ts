@@ -3,12 +3,12 @@ import { plainSpelling, readTemplate } from './template.ts';
 
 /** Finds the operation of a request. The cost grows with the segments of the path, not with the number of operations. */
 export class OperationTable {
-  readonly #roots = new Map<string, Branch>();
+  private readonly roots = new Map<string, Branch>();
 
   constructor(operations: readonly Operation[]) {
     for (const operation of operations) {
-      let branch = this.#roots.get(operation.method) ?? newBranch();
-      this.#roots.set(operation.method, branch);
+      let branch = this.roots.get(operation.method) ?? newBranch();
+      this.roots.set(operation.method, branch);
       for (const segment of readTemplate(operation.template)) branch = grow(branch, segment);
       branch.operation = operation;
     }
@@ -20,7 +20,7 @@ export class OperationTable {
    * A segment that is spelled out in a template goes before a parameter.
    */
   match(method: string, path: string): Operation | undefined {
-    const root = this.#roots.get(method);
+    const root = this.roots.get(method);
     if (root === undefined) return undefined;
     const plain = plainSpelling(path);
     let end = plain.length;

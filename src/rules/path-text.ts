@@ -1,12 +1,12 @@
 import type { Path } from './rule.ts';
 
 /** What a path may look like in a rule book: names joined by dots; `\.` and `\\` are a dot and a backslash in a name. */
-export const pathPattern = /^(?:[^.\\]|\\[.\\])+(?:\.(?:[^.\\]|\\[.\\])+)*$/;
+export const PATH_PATTERN = /^(?:[^.\\]|\\[.\\])+(?:\.(?:[^.\\]|\\[.\\])+)*$/;
 
 /** What the name of one member may look like: a path of one name that is not `*`. */
-export const namePattern = /^(?!\*$)(?:[^.\\]|\\[.\\])+$/;
+export const NAME_PATTERN = /^(?!\*$)(?:[^.\\]|\\[.\\])+$/;
 
-/** Reads a path that {@link pathPattern} has accepted. */
+/** Reads a path that {@link PATH_PATTERN} has accepted. */
 export function readPath(text: string): Path {
   const names = [''];
   for (let at = 0; at < text.length; at += 1) {

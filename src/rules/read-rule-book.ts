@@ -7,9 +7,9 @@ import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
 import { hashRuleBook } from './rule-book-hash.ts';
 import { ruleBookSource, type RuleBookSource } from './rule-book-source.ts';
 import { schemaFaults } from './schema-faults.ts';
-import { type SoundPart, soundPart } from './sound-part.ts';
+import { type ValidSubset, validSubset } from './valid-subset.ts';
 import { SourceDocument } from './source-document.ts';
-import { staleAnswerRules } from './stale-answer-rules.ts';
+import { staleResponseRules } from './stale-response-rules.ts';
 import { staleRules } from './stale-rules.ts';
 
 /** A rule book, or everything that is wrong with it. */
@@ -18,7 +18,7 @@ export type RuleBookReading =
   | { readonly ok: false; readonly faults: readonly RuleBookFault[] };
 
 /** The policies of a rule book that names none (rewriting contract §2). */
-const defaultPolicies: Policies = {
+const DEFAULT_POLICIES: Policies = {
   flat: 'migrate',
   siblings: 'drop',
   conflict: 'v1',
@@ -29,7 +29,7 @@ const defaultPolicies: Policies = {
 };
 
 /** The limits of a rule book that names none. */
-const defaultLimits: RuleBookLimits = { depth: 512, body: 10_485_760, response: 10_485_760 };
+const DEFAULT_LIMITS: RuleBookLimits = { depth: 512, body: 10_485_760, response: 10_485_760 };
 
 /**
  * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults. All faults are found at once, in the order
@@ -37,7 +37,7 @@ const defaultLimits: RuleBookLimits = { depth: 512, body: 10_485_760, response: 
  */
 export async function readRuleBook(text: string, file: string): Promise<RuleBookReading> {
   const document = new SourceDocument(text);
-  const { faults, meaning } = judge(document.value);
+  const { faults, meaning } = checkMeaning(document.value);
   const all: RuleBookFault[] = document.faults.map((fault) => ({ file, ...fault }));
   if (document.value !== undefined) {
     for (const { path, blame, message } of faults) {
@@ -50,35 +50,35 @@ export async function readRuleBook(text: string, file: string): Promise<RuleBook
   return { ok: true, ruleBook: { ...meaning, hash: await hashRuleBook(meaning) } };
 }
 
-interface Judgement {
+interface Findings {
   readonly faults: readonly SourceFault[];
   /** Undefined when a part of the source has not even the right shape. */
   readonly meaning: Omit<RuleBook, 'hash'> | undefined;
 }
 
-function judge(value: unknown): Judgement {
+function checkMeaning(value: unknown): Findings {
   const parsed = ruleBookSource.safeParse(value);
-  if (parsed.success) return weigh(parsed.data, undefined);
+  if (parsed.success) return check(parsed.data, undefined);
   const faults = schemaFaults(parsed.error.issues, value);
-  const sound = soundPart(value, parsed.error.issues);
+  const sound = validSubset(value, parsed.error.issues);
   const rest = ruleBookSource.safeParse(sound?.source);
   if (sound === undefined || !rest.success) return { faults, meaning: undefined };
-  return { faults: [...faults, ...weigh(rest.data, sound).faults], meaning: undefined };
+  return { faults: [...faults, ...check(rest.data, sound).faults], meaning: undefined };
 }
 
 /** Judges a source, or what is left of it when the parts of a wrong shape are left out. */
-function weigh(source: RuleBookSource, left: SoundPart | undefined): Judgement {
+function check(source: RuleBookSource, left: ValidSubset | undefined): Findings {
   const { operations, faults } = checkOperations(source.operations);
   const declared = source.changes.map((change, at) => declareChange(change, left?.indexes[at] ?? at));
-  const policies: Policies = { ...defaultPolicies, ...source.policies };
-  const limits: RuleBookLimits = { ...defaultLimits, ...source.limits };
+  const policies: Policies = { ...DEFAULT_POLICIES, ...source.policies };
+  const limits: RuleBookLimits = { ...DEFAULT_LIMITS, ...source.limits };
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   const ids = left?.ids ?? new Set(Object.keys(source.operations ?? {}));
   const { rollout, faults: ofRollout } = declareRollout(source, ids);
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofRollout];
   // With a change left out, a rule behind it could seem stale and not be.
   if (left === undefined || left.hasAllChanges) {
-    all.push(...staleRules(declared, operations, policies), ...staleAnswerRules(declared, operations));
+    all.push(...staleRules(declared, operations, policies), ...staleResponseRules(declared, operations));
   }
   const changes = declared.map(({ change }) => change);
   const meaning = {

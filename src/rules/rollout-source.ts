@@ -60,7 +60,7 @@ export const rolloutSource = {
     })
     .exactOptional()
     .describe(
-      'Since when V1 is deprecated: sent on V1 answers, with the deprecated attributes that a request used.',
+      'Since when V1 is deprecated: sent on V1 responses, with the deprecated attributes that a request used.',
     ),
   sunset: z
     .union(
@@ -68,10 +68,12 @@ export const rolloutSource = {
       { error: 'a day or a time, or a mapping with at and after' },
     )
     .exactOptional()
-    .describe('When V1 ends: sent on V1 answers. With after: gone, V1 requests after it are answered 410.'),
+    .describe(
+      'When V1 ends: sent on V1 responses. With after: gone, V1 requests after it are responded with 410.',
+    ),
   links: strict({ deprecation: address, sunset: address, 'successor-version': address })
     .exactOptional()
-    .describe('Pages about the end of V1: sent on V1 answers as Link.'),
+    .describe('Pages about the end of V1: sent on V1 responses as Link.'),
   brownouts: z
     .array(
       strict({

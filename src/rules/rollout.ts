@@ -8,7 +8,7 @@ export interface Scope {
   readonly operations?: readonly string[];
 }
 
-/** What V1 answers say of the end of V1. Times are milliseconds since 1970. */
+/** What V1 responses say of the end of V1. Times are milliseconds since 1970. */
 export interface Signals {
   /** `Deprecation` (RFC 9745). */
   readonly since?: number;

@@ -1,22 +1,25 @@
 import * as z from 'zod';
-import { namePattern, pathPattern } from './path-text.ts';
+import { NAME_PATTERN, PATH_PATTERN } from './path-text.ts';
 import { isReleaseDate } from './release-date.ts';
 import { rolloutSource } from './rollout-source.ts';
 import { strict } from './strict.ts';
 
 /** The words that tell request rules apart, in the order of the schema's union. */
-export const requestWords = ['unwrap', 'nest', 'rename', 'strip', 'only'] as const;
+export const REQUEST_WORDS = ['unwrap', 'nest', 'rename', 'strip', 'only'] as const;
 
 /** The words that tell response rules apart, in the order of the schema's union. */
-export const responseWords = ['alias', 'flatten', 'deprecations', 'alias-errors'] as const;
+export const RESPONSE_WORDS = ['alias', 'flatten', 'deprecations', 'alias-errors'] as const;
 
 const name = z
   .string()
-  .regex(namePattern, 'must be the name of one member; in a name, a dot is written \\. and a backslash \\\\');
+  .regex(
+    NAME_PATTERN,
+    'must be the name of one member; in a name, a dot is written \\. and a backslash \\\\',
+  );
 
 const path = z
   .string()
-  .regex(pathPattern, 'must be a path: names joined by dots, with * for any element of an array');
+  .regex(PATH_PATTERN, 'must be a path: names joined by dots, with * for any element of an array');
 
 const memberPath = path
   .refine((text) => !/(?:^|[^\\]\.)\*$/.test(text), 'ends with *, an element; name a member of it')
@@ -70,17 +73,17 @@ const status = z
   .describe('The statuses that the rule applies to.');
 
 const alias = strict({ alias: memberPath, as: name.describe('The V1 name.'), status }).describe(
-  'Adds the V1 name beside the V2 name in an answer, with the same value.',
+  'Adds the V1 name beside the V2 name in a response, with the same value.',
 );
 
 const flatten = strict({
   flatten: memberPath,
   members: z.array(name).min(1).exactOptional().describe('The members to add; all when absent.'),
   status,
-}).describe('Adds the members of a sub-object of an answer to the object around it, where absent.');
+}).describe('Adds the members of a sub-object of a response to the object around it, where absent.');
 
 const deprecations = strict({ deprecations: memberPath, status }).describe(
-  'Adds to an answer, at the path, a list of the deprecated attributes that the request used.',
+  'Adds to a response, at the path, a list of the deprecated attributes that the request used.',
 );
 
 const aliasErrors = strict({ 'alias-errors': z.literal(true), status }).describe(
@@ -140,7 +143,7 @@ const change = strict({
   response: z
     .array(z.union([alias, flatten, deprecations, aliasErrors], { error: 'a rule' }))
     .exactOptional()
-    .describe('What happens to the body of the answer to a V1 client.'),
+    .describe('What happens to the body of the response to a V1 client.'),
   policies: strict(policies).exactOptional().describe('Policies for the rules of this change only.'),
   assumed,
 });
@@ -189,7 +192,7 @@ export const ruleBookSource = strict({
       .min(1)
       .max(1_073_741_824)
       .exactOptional()
-      .describe('Bytes of an answer to rewrite, decoded.'),
+      .describe('Bytes of a response to rewrite, decoded.'),
   })
     .exactOptional()
     .describe('Limits of reading bodies.'),

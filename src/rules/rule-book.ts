@@ -34,7 +34,7 @@ export interface RuleBookLimits {
   readonly depth: number;
   /** Bytes of a request body to rewrite, after decoding. */
   readonly body: number;
-  /** Bytes of an answer's body to rewrite, after decoding. */
+  /** Bytes of a response's body to rewrite, after decoding. */
   readonly response: number;
 }
 

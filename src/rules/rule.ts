@@ -46,7 +46,7 @@ export type RequestRuleName = RequestRule['rule'];
 /** Statuses that a response rule applies to: exact ones or classes. */
 export type StatusPattern = number | '2xx' | '4xx' | '5xx';
 
-/** Adds the V1 name `as` beside the member at `path` of an answer, with the same value bytes. */
+/** Adds the V1 name `as` beside the member at `path` of a response, with the same value bytes. */
 export interface AliasRule {
   readonly rule: 'alias';
   readonly path: Path;
@@ -75,5 +75,5 @@ export interface AliasErrorsRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** A response rule: what one declaration does to the body of the answer to a V1 client. A closed union. */
+/** A response rule: what one declaration does to the body of the response to a V1 client. A closed union. */
 export type ResponseRule = AliasRule | FlattenRule | DeprecationsRule | AliasErrorsRule;

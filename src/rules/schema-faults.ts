@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { didYouMean } from './did-you-mean.ts';
 import type { SourceFault, SourcePath } from './rule-book-fault.ts';
-import { requestWords, responseWords } from './rule-book-source.ts';
+import { REQUEST_WORDS, RESPONSE_WORDS } from './rule-book-source.ts';
 
 /** Turns what the schema finds wrong with `source` into faults: each names the thing, the value and the way out. */
 export function schemaFaults(issues: readonly z.core.$ZodIssue[], source: unknown): readonly SourceFault[] {
@@ -24,7 +24,7 @@ function faultsOf(issue: Issue, base: SourcePath, source: unknown): readonly Sou
     case 'invalid_union':
       return unionFaults(issue.errors, issue.message, path, source);
     case 'invalid_type':
-      return [typeFault(path, value, nouns[issue.expected] ?? issue.expected)];
+      return [typeFault(path, value, NOUNS[issue.expected] ?? issue.expected)];
     case 'invalid_value': {
       if (value === undefined) return [typeFault(path, value, '')];
       const words = issue.values.map(String);
@@ -76,8 +76,8 @@ function isAboutType(issue: Issue): boolean {
 
 function wordsFor(path: SourcePath): readonly string[] | undefined {
   if (path.length !== 4 || path[0] !== 'changes') return undefined;
-  if (path[2] === 'request') return requestWords;
-  return path[2] === 'response' ? responseWords : undefined;
+  if (path[2] === 'request') return REQUEST_WORDS;
+  return path[2] === 'response' ? RESPONSE_WORDS : undefined;
 }
 
 function noRule(path: SourcePath, value: object, words: readonly string[]): SourceFault {
@@ -103,7 +103,7 @@ function unknownKey(path: SourcePath, key: string, holder: SourcePath, known: st
 
 function typeFault(path: SourcePath, value: unknown, expected: string): SourceFault {
   const label = printSourcePath(path);
-  const example = examples.get(path.at(-1));
+  const example = EXAMPLES.get(path.at(-1));
   const wayOut = example === undefined ? '' : `; write ${example}`;
   if (value === undefined) return { path, blame: 'value', message: `${label} is missing${wayOut}` };
   const quotes = typeof value === 'number' || typeof value === 'boolean' || value === null;
@@ -156,7 +156,7 @@ function listed(words: readonly string[]): string {
   return `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`;
 }
 
-const nouns: Readonly<Record<string, string>> = {
+const NOUNS: Readonly<Record<string, string>> = {
   string: 'a text',
   number: 'a number',
   int: 'a whole number',
@@ -166,7 +166,7 @@ const nouns: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-const examples: ReadonlyMap<unknown, string> = new Map([
+const EXAMPLES: ReadonlyMap<unknown, string> = new Map([
   ['version', 'version: 2025-01-01'],
   ['operations', 'operations: { create_client: POST /clients }'],
   ['changes', 'changes: and a list of them'],

@@ -19,9 +19,9 @@ export interface TextFault extends Position {
 export class SourceDocument {
   readonly value: unknown;
   readonly faults: readonly TextFault[];
-  readonly #root: unknown;
-  readonly #targets: ReadonlyMap<unknown, Node>;
-  readonly #lines = new LineCounter();
+  private readonly root: unknown;
+  private readonly targets: ReadonlyMap<unknown, Node>;
+  private readonly lines = new LineCounter();
 
   constructor(text: string) {
     const document = parseDocument(text, {
@@ -32,36 +32,36 @@ export class SourceDocument {
       // Its own check compares each key with each: quadratic in the number of operations.
       uniqueKeys: false,
       prettyErrors: false,
-      lineCounter: this.#lines,
+      lineCounter: this.lines,
     });
-    this.#root = document.contents;
+    this.root = document.contents;
     const broken = syntaxFaults(document);
-    const values = new Values((node) => this.#at(offsetOf(node)));
+    const values = new Values((node) => this.at(offsetOf(node)));
     const value = broken.length === 0 ? values.of(document.contents, 0) : undefined;
     this.value = values.hasGaps ? undefined : value;
-    this.#targets = values.targets;
+    this.targets = values.targets;
     this.faults = [
-      ...broken.map(({ offset, message }) => ({ ...this.#at(offset), message })),
+      ...broken.map(({ offset, message }) => ({ ...this.at(offset), message })),
       ...values.faults,
     ];
   }
 
   /** Where the key or the value at a path stands; of something that is missing, where the thing around it stands. */
   positionOf(path: SourcePath, blame: SourceFault['blame']): Position {
-    let place: unknown = this.#root;
-    let node: unknown = this.#root;
+    let place: unknown = this.root;
+    let node: unknown = this.root;
     for (const [depth, step] of path.entries()) {
-      node = this.#targets.get(node) ?? node;
+      node = this.targets.get(node) ?? node;
       const next = isSeq(node) ? { key: undefined, value: node.items[Number(step)] } : member(node, step);
       if (next === undefined) break;
       place = blame === 'key' && depth === path.length - 1 ? next.key : (next.value ?? next.key);
       node = next.value;
     }
-    return this.#at(offsetOf(place));
+    return this.at(offsetOf(place));
   }
 
-  #at(offset: number): Position {
-    const { line, col } = this.#lines.linePos(offset);
+  private at(offset: number): Position {
+    const { line, col } = this.lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 }
@@ -73,43 +73,46 @@ class Values {
   hasGaps = false;
   /** What each alias stands for. */
   readonly targets = new Map<unknown, Node>();
-  readonly #anchors = new Map<string, Node>();
-  readonly #open = new Set<Node>();
-  readonly #position: (node: unknown) => Position;
-  #copied = 0;
-  #copying = 0;
+  private readonly anchors = new Map<string, Node>();
+  private readonly open = new Set<Node>();
+  private readonly position: (node: unknown) => Position;
+  private copied = 0;
+  private copying = 0;
 
   constructor(position: (node: unknown) => Position) {
-    this.#position = position;
+    this.position = position;
   }
 
   of(node: unknown, depth: number): unknown {
-    if (depth > 64) return this.#gap(node, 'nested deeper than 64 levels; no rule book is');
-    if (this.#copying > 0) this.#copied += 1;
-    if (isAlias(node)) return this.#copy(node, node.source, depth);
+    if (depth > 64) return this.gap(node, 'nested deeper than 64 levels; no rule book is');
+    if (this.copying > 0) this.copied += 1;
+    if (isAlias(node)) return this.copy(node, node.source, depth);
     if (isScalar(node)) {
-      if (node.anchor !== undefined) this.#name(node.anchor, node);
+      if (node.anchor !== undefined) this.name(node.anchor, node);
       return node.value;
     }
     if (!isMap(node) && !isSeq(node)) return null;
-    if (node.anchor !== undefined) this.#name(node.anchor, node);
-    this.#open.add(node);
+    if (node.anchor !== undefined) this.name(node.anchor, node);
+    this.open.add(node);
     const value = isSeq(node)
       ? node.items.map((item) => this.of(item, depth + 1))
-      : this.#mapping(node.items, depth);
-    this.#open.delete(node);
+      : this.mapping(node.items, depth);
+    this.open.delete(node);
     return value;
   }
 
-  #mapping(pairs: readonly { key: unknown; value: unknown }[], depth: number): Record<string, unknown> {
+  private mapping(
+    pairs: readonly { key: unknown; value: unknown }[],
+    depth: number,
+  ): Record<string, unknown> {
     const value: Record<string, unknown> = {};
     const seen = new Map<string, unknown>();
     for (const pair of pairs) {
       const key = isScalar(pair.key) ? String(pair.key.value) : '';
       const first = seen.get(key);
       if (first !== undefined) {
-        const { line } = this.#position(first);
-        this.#fault(
+        const { line } = this.position(first);
+        this.fault(
           pair.key,
           `the key ${JSON.stringify(key)} is there already, in line ${line}; keep one of them`,
         );
@@ -117,7 +120,7 @@ class Values {
       }
       seen.set(key, pair.key);
       if (key === '__proto__') {
-        this.#fault(pair.key, 'nothing in a rule book can be called "__proto__"; take another name');
+        this.fault(pair.key, 'nothing in a rule book can be called "__proto__"; take another name');
         continue;
       }
       value[key] = this.of(pair.value, depth + 1);
@@ -126,35 +129,35 @@ class Values {
   }
 
   /** A few lines of aliases of aliases can stand for more values than memory holds. */
-  #copy(alias: Node, name: string, depth: number): unknown {
-    const target = this.#anchors.get(name);
-    if (target === undefined) return this.#gap(alias, `no anchor "&${name}" stands before this alias`);
-    if (this.#open.has(target)) return this.#gap(alias, `"*${name}" stands inside its own anchor`);
-    if (this.#copied > 100_000) {
-      if (this.#copied < Infinity) this.#gap(alias, 'aliases add more than 100,000 values; write them out');
-      this.#copied = Infinity;
+  private copy(alias: Node, name: string, depth: number): unknown {
+    const target = this.anchors.get(name);
+    if (target === undefined) return this.gap(alias, `no anchor "&${name}" stands before this alias`);
+    if (this.open.has(target)) return this.gap(alias, `"*${name}" stands inside its own anchor`);
+    if (this.copied > 100_000) {
+      if (this.copied < Infinity) this.gap(alias, 'aliases add more than 100,000 values; write them out');
+      this.copied = Infinity;
       return null;
     }
     this.targets.set(alias, target);
-    this.#copying += 1;
+    this.copying += 1;
     const value = this.of(target, depth);
-    this.#copying -= 1;
+    this.copying -= 1;
     return value;
   }
 
   /** An anchor is of the last node before the alias that has its name; a copy is not a new node. */
-  #name(anchor: string, node: Node): void {
-    if (this.#copying === 0) this.#anchors.set(anchor, node);
+  private name(anchor: string, node: Node): void {
+    if (this.copying === 0) this.anchors.set(anchor, node);
   }
 
-  #gap(node: unknown, message: string): null {
+  private gap(node: unknown, message: string): null {
     this.hasGaps = true;
-    this.#fault(node, message);
+    this.fault(node, message);
     return null;
   }
 
-  #fault(node: unknown, message: string): void {
-    this.faults.push({ ...this.#position(node), message });
+  private fault(node: unknown, message: string): void {
+    this.faults.push({ ...this.position(node), message });
   }
 }
 
@@ -166,7 +169,7 @@ function syntaxFaults(document: Document.Parsed): readonly { offset: number; mes
   }
   const faults = [...errors, ...warnings].map(({ code, message, pos }) => ({
     offset: pos[0],
-    message: sentences[code] ?? `cannot be read as YAML: ${message}`,
+    message: SENTENCES[code] ?? `cannot be read as YAML: ${message}`,
   }));
   if (directives.yaml.explicit === true && directives.yaml.version !== '1.2') {
     const { version } = directives.yaml;
@@ -178,7 +181,7 @@ function syntaxFaults(document: Document.Parsed): readonly { offset: number; mes
   return faults;
 }
 
-const sentences: Readonly<Record<string, string>> = {
+const SENTENCES: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS: 'a second document begins here; keep one in the file',
   NON_STRING_KEY: 'a key must be a plain name',
 };

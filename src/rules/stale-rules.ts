@@ -4,7 +4,7 @@ import { printPath } from './path-text.ts';
 import type { Operation, Policies } from './rule-book.ts';
 import type { SourceFault } from './rule-book-fault.ts';
 import type { RequestRule } from './rule.ts';
-import { situations, type Situation } from './situation.ts';
+import { operationContexts, type OperationContext } from './operation-context.ts';
 import { unseenParts } from './unseen-parts.ts';
 
 /**
@@ -17,7 +17,7 @@ export function staleRules(
   policies: Policies,
 ): readonly SourceFault[] {
   const findings = new Map<DeclaredRule, Finding>();
-  for (const situation of situations(changes, operations)) note(situation, policies, findings);
+  for (const situation of operationContexts(changes, operations)) note(situation, policies, findings);
   return [...findings].flatMap(([declared, finding]) => faultsOf(declared, finding));
 }
 
@@ -29,7 +29,7 @@ interface Finding {
   readonly stale: Map<string, { readonly part: StalePart; times: number; readonly operations: string[] }>;
 }
 
-function note(situation: Situation, policies: Policies, findings: Map<DeclaredRule, Finding>): void {
+function note(situation: OperationContext, policies: Policies, findings: Map<DeclaredRule, Finding>): void {
   const knowledge = new BodyKnowledge();
   const unseen = unseenParts(situation.changes, policies);
   for (const declared of situation.changes) {

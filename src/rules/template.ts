@@ -7,7 +7,7 @@ export function readTemplate(template: string): readonly Segment[] {
   return template
     .slice(1)
     .split('/')
-    .map((segment) => (parameter.test(segment) ? undefined : plainSpelling(segment)));
+    .map((segment) => (PARAMETER.test(segment) ? undefined : plainSpelling(segment)));
 }
 
 /** What two templates have in common when they match the same paths, whatever their parameters are called. */
@@ -26,13 +26,13 @@ export function templateFault(template: string): string | undefined {
   if (template.endsWith('/')) return 'ends with a slash; leave it out: both spellings match';
   if (template.endsWith('.json')) return 'ends with .json; leave it out: both spellings match';
   for (const segment of template.slice(1).split('/')) {
-    if (parameter.test(segment)) continue;
+    if (PARAMETER.test(segment)) continue;
     if (segment === '') return 'holds an empty segment; no request has one, so leave it out';
     if (segment === '.' || segment === '..') return 'holds a dot segment; such requests are refused';
     if (/[{}]/.test(segment)) {
       return `holds "${segment}"; a parameter is a whole segment, such as {id}`;
     }
-    if (!literal.test(segment)) {
+    if (!LITERAL.test(segment)) {
       return `holds "${segment}", which no path can; percent-encode what is not a letter, a digit or one of -._~!$&'()*+,=:@`;
     }
   }
@@ -51,6 +51,6 @@ export function plainSpelling(path: string): string {
   });
 }
 
-const parameter = /^\{[A-Za-z_][\w-]*\}$/;
+const PARAMETER = /^\{[A-Za-z_][\w-]*\}$/;
 
-const literal = /^(?:[\w.~!$&'()*+,=:@-]|%[0-9a-fA-F]{2})+$/;
+const LITERAL = /^(?:[\w.~!$&'()*+,=:@-]|%[0-9a-fA-F]{2})+$/;

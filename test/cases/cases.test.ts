@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange } from '../support/raw-client.ts';
 import { rawServer } from '../support/raw-server.ts';
-import { readRawMessage, writeRawAnswer, writeRawRequest } from '../support/raw-message.ts';
+import { readRawMessage, writeRawResponse, writeRawRequest } from '../support/raw-message.ts';
 import { shippedInForce } from '../support/shipped-rule-book.ts';
 import { differences, readTextCases } from '../support/text-case.ts';
 
@@ -12,11 +12,11 @@ const here = new URL('.', import.meta.url);
 for (const file of readdirSync(here).filter((name) => name.endsWith('.txt'))) {
   describe(file, () => {
     test.each(readTextCases(readFileSync(new URL(file, here), 'utf8')))('$title', async (textCase) => {
-      const v2 = await rawServer((socket) => void socket.write(writeRawAnswer(textCase.upstreamAnswer)));
+      const v2 = await rawServer((socket) => void socket.write(writeRawResponse(textCase.upstreamResponse)));
       const gateway = await gatewayFor(v2.origin, { inForce: await shippedInForce() });
-      const answer = await exchange(gateway.port, writeRawRequest(textCase.request));
+      const response = await exchange(gateway.port, writeRawRequest(textCase.request));
       const received = v2.received.join('');
-      const faults = differences(textCase.answer, readRawMessage(answer.text)).map(
+      const faults = differences(textCase.response, readRawMessage(response.text)).map(
         (fault) => `client: ${fault}`,
       );
       if (textCase.upstream === undefined) expect(received).toBe('');

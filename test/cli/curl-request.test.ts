@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readCurl } from '../../src/cli/curl-request.ts';
 import { lineDiff } from '../../src/cli/line-diff.ts';
 import { ProgressBar } from '../../src/cli/progress-bar.ts';
@@ -11,7 +11,7 @@ const noFile = (): string => {
 };
 
 describe('a curl command', () => {
-  it.each([
+  test.each([
     ["curl 'https://x/a'", { method: 'GET', target: 'https://x/a' }],
     ['curl https://x/a -d a=1 -d b=2', { method: 'POST', body: 'a=1&b=2' }],
     ['curl -sSXPATCH https://x/a --data-raw "@x"', { method: 'PATCH', body: '@x' }],
@@ -28,11 +28,11 @@ describe('a curl command', () => {
     expect(readCurl(text, noFile)).toMatchObject(expected);
   });
 
-  it.each(["curl 'https://x", 'curl -X', 'curl -d @nothing https://x', 'curl'])('%s is a fault', (text) => {
+  test.each(["curl 'https://x", 'curl -X', 'curl -d @nothing https://x', 'curl'])('%s is a fault', (text) => {
     expect(readCurl(text, noFile)).toHaveProperty('fault');
   });
 
-  it('that we print reads as what it was printed from, whatever is in it', () => {
+  test('that we print reads as what it was printed from, whatever is in it', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', minLength: 1 }),
@@ -65,14 +65,14 @@ describe('a curl command', () => {
     );
   });
 
-  it('that we print sends no file of the operator, however a client begins its body', () => {
+  test('that we print sends no file of the operator, however a client begins its body', () => {
     const body = { state: 'values', text: '@/etc/passwd', bytes: 1 } as const;
     const text = curlCommand({ method: 'POST', target: '/{a,b}[1-9]', headers: [], body }, 'http://x');
     expect(text).toContain("--data-raw '@/etc/passwd'".replaceAll("'", ''));
     expect(text).toMatch(/^curl --globoff /);
   });
 
-  it('never throws', () => {
+  test('never throws', () => {
     fc.assert(
       fc.property(
         fc.string({
@@ -88,7 +88,7 @@ describe('a curl command', () => {
 });
 
 describe('a line diff', () => {
-  it('gives both texts again', () => {
+  test('gives both texts again', () => {
     const lines = fc.array(fc.constantFrom('a', 'b', 'c', 'd,'), { maxLength: 12 });
     fc.assert(
       fc.property(lines, lines, (old, now) => {
@@ -112,7 +112,7 @@ describe('a line diff', () => {
 });
 
 describe('a progress bar', () => {
-  it('is drawn on a terminal, ten times a second at the most, and nowhere else', () => {
+  test('is drawn on a terminal, ten times a second at the most, and nowhere else', () => {
     let now = 0;
     const texts: string[] = [];
     const output = { isTTY: true, columns: 80, write: (text: string) => texts.push(text) };

@@ -6,11 +6,11 @@ import { entrySchema } from '../../src/rewrite-log/entry-schema.ts';
 import { command } from '../support/command.ts';
 
 const run = promisify(execFile);
-const anyPort = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
+const ANY_PORT = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
 
 describe('serve', () => {
   test('the curl of the banner orders a floor plan through V1, and every line of stdout is an entry', async () => {
-    const gateway = command(['serve', ...anyPort]);
+    const gateway = command(['serve', ...ANY_PORT]);
     await gateway.until(/Order a floor plan[^]*\}\}\}'/);
     const banner = gateway.stderr();
     expect(banner).toMatch(/^capture-gateway \d+\.\d+\.\d+ on Node 24\./);
@@ -18,9 +18,9 @@ describe('serve', () => {
     expect(banner).toMatch(/8 operations, 4 changes, hash [0-9a-f]{16}/);
     expect(banner).toMatch(/5 of the paths are assumptions/);
     const pasted = banner.slice(banner.indexOf('curl -i'));
-    const { stdout: answer } = await run('bash', ['-c', pasted]);
-    expect(answer).toMatch(/^HTTP\/1\.1 201 /);
-    expect(answer).toContain('"address":{"street_address":"1 Main St"');
+    const { stdout: response } = await run('bash', ['-c', pasted]);
+    expect(response).toMatch(/^HTTP\/1\.1 201 /);
+    expect(response).toContain('"address":{"street_address":"1 Main St"');
 
     const { stdout: passed } = await run('curl', [
       '-s',
@@ -43,7 +43,7 @@ describe('serve', () => {
   });
 
   test('health is on the admin listener', async () => {
-    const gateway = command(['serve', ...anyPort]);
+    const gateway = command(['serve', ...ANY_PORT]);
     const [, admin = ''] = await gateway.until(/admin +(http:\S+)/);
     for (const path of ['/livez', '/readyz']) expect((await fetch(`${admin}${path}`)).status).toBe(200);
   });
@@ -65,7 +65,7 @@ describe('serve', () => {
 
 describe('demo', () => {
   test('shows the seven operations with the reason of each edit, and keeps serving', async () => {
-    const demo = command(['demo', ...anyPort]);
+    const demo = command(['demo', ...ANY_PORT]);
     await demo.until(/Still serving/);
     const text = demo.stdout();
     for (const id of [

@@ -3,7 +3,7 @@ import { appendFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, test, onTestFinished } from 'vitest';
 import type { Explanation, Report } from '../../src/inspector/api.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { command } from '../support/command.ts';
@@ -38,7 +38,7 @@ async function run(
 }
 
 describe('report', () => {
-  it('adds plain and packed files up, and prints every format', async () => {
+  test('adds plain and packed files up, and prints every format', async () => {
     const files = [file('a.ndjson', log(300)), file('b.ndjson.gz', gzipSync(log(300, 300)))];
     const { code, out, err } = await run('report', ...files, '--format', 'json');
     expect([code, err]).toEqual([0, '']);
@@ -55,7 +55,7 @@ describe('report', () => {
     expect(census).toMatch(/- strip: \[.*legacy_flag.*\]/);
   });
 
-  it('names clients, and writes the guide of one', async () => {
+  test('names clients, and writes the guide of one', async () => {
     const path = file('a.ndjson', log(300));
     const client = sampleEntry(1, 0).client ?? '';
     const names = file('names.yaml', `${client}: Harcourts Richmond\n`);
@@ -68,7 +68,7 @@ describe('report', () => {
     expect((await run('report', path, '--client', '0', '--guide')).err).toContain('give more digits');
   });
 
-  it('says what it cannot read', async () => {
+  test('says what it cannot read', async () => {
     expect(await run('report', join(folder, 'none'))).toMatchObject({ code: 1 });
     const { out } = await run('report', file('x', 'hello\n\n{"a":1}\n'), '--format', 'json');
     expect(JSON.parse(out)).toMatchObject({ entries: 0, unreadable: 2 });
@@ -77,7 +77,7 @@ describe('report', () => {
 });
 
 describe('explain', () => {
-  it('explains a file, with an exit code for CI', async () => {
+  test('explains a file, with an exit code for CI', async () => {
     const order = file('request.json', '{"data":{"property":{"suburb":"Enmore"}}}');
     const text = await run('explain', order, '--operation', 'order_floor_plan');
     expect(text.code).toBe(0);
@@ -92,7 +92,7 @@ describe('explain', () => {
     expect((JSON.parse(json.out) as Explanation).refusal).toMatchObject({ code: 'duplicate-member' });
   });
 
-  it('explains requests as curl, browsers, Postman and the log have them', async () => {
+  test('explains requests as curl, browsers, Postman and the log have them', async () => {
     const body = '{"data":{"name":"x"}}';
     const curl = await run(
       'explain',
@@ -150,7 +150,7 @@ describe('explain', () => {
 });
 
 describe('replay', () => {
-  it('holds a change of rules against what was recorded', async () => {
+  test('holds a change of rules against what was recorded', async () => {
     const fixture = join(folder, 'fixture.ndjson');
     const recorded = await run('replay', 'record', '--log', file('l.ndjson', log(200)), '--out', fixture);
     expect(recorded.out).toMatch(/^\d+ requests, \d different ones/);
@@ -166,7 +166,7 @@ describe('replay', () => {
     expect(await run('replay', 'check', file('broken', '{"a":1}\n'))).toMatchObject({ code: 2 });
   });
 
-  it('records what a running gateway has kept', async () => {
+  test('records what a running gateway has kept', async () => {
     const gateway = await inspected({ capture: 'bodies' });
     await gateway.post('/clients', '{"data":{"name":"Jane"}}', { authorization: 'Bearer secret-key' });
     const fixture = join(folder, 'fixture.ndjson');
@@ -180,7 +180,7 @@ describe('replay', () => {
 });
 
 describe('tail', () => {
-  it('shows a log for people, filtered, and lets nothing in it steer the terminal', async () => {
+  test('shows a log for people, filtered, and lets nothing in it steer the terminal', async () => {
     const evil = { ...sampleEntry(1, 0), path: '/api/v1/\u001B[2Jx' };
     const path = file('l.ndjson', `${log(30)}${JSON.stringify(evil)}\n`);
     const { out, code } = await run('tail', path, '--filter', 'op:order_floor_plan');
@@ -198,7 +198,7 @@ describe('tail', () => {
     expect(await run('tail', path, '--filter', 'colour:red')).toMatchObject({ code: 2 });
   });
 
-  it('follows a file that grows, and one that was replaced', async () => {
+  test('follows a file that grows, and one that was replaced', async () => {
     const path = file('l.ndjson', log(1));
     const tail = command(['tail', path, '--follow', '--format', 'json']);
     await tail.until(/000000000000"/);
@@ -209,7 +209,7 @@ describe('tail', () => {
     await tail.stop();
   });
 
-  it('follows a running gateway', async () => {
+  test('follows a running gateway', async () => {
     const gateway = await inspected();
     const tail = command(['tail', '--admin', gateway.adminOrigin, '--filter', 'op:create_client']);
     await tail.until(/verdict/);

@@ -22,7 +22,7 @@ async function origins(): Promise<{ readonly upstream: string; readonly 'v1-upst
   return { upstream: v2.origin, 'v1-upstream': v1.origin };
 }
 
-const secret = { 'client-secret': 'the same for every replica' };
+const SECRET = { 'client-secret': 'the same for every replica' };
 const shipped = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
 
 async function rollout(
@@ -44,7 +44,7 @@ const metric = async (gateway: SpawnedGateway, name: string): Promise<string> =>
     .join('\n');
 
 test('commands change what V1 traffic goes through, and a restart keeps it', async () => {
-  const at = { ...(await origins()), ...secret, 'rollout-file': join(folder(), 'rollout.json') };
+  const at = { ...(await origins()), ...SECRET, 'rollout-file': join(folder(), 'rollout.json') };
   const first = await spawnGateway(at);
   expect(await ask(first)).toContain('"v2"');
   expect((await rollout(first)).out).toMatch(/^V1 origin {3}http.*\ndefault {5}migrate \(nobody chose\)/);
@@ -77,7 +77,7 @@ test('commands change what V1 traffic goes through, and a restart keeps it', asy
 });
 
 test('replicas on one file follow each other', async () => {
-  const at = { ...(await origins()), ...secret, 'rollout-file': join(folder(), 'rollout.json') };
+  const at = { ...(await origins()), ...SECRET, 'rollout-file': join(folder(), 'rollout.json') };
   const [one, other] = [await spawnGateway(at), await spawnGateway(at)];
   await rollout(one, 'observe');
   await until(() => other.stderr().includes('rollout: revision 1 is in force'));
@@ -94,7 +94,7 @@ test.each([
   [['observe', '--operation', 'create_client', '--client', 'x'], /not both/],
   [['observe', '--client', 'acme'], /No client is called acme/],
 ])('rollout %j is refused in a sentence, and changes nothing', async (args, sentence) => {
-  const gateway = await spawnGateway({ ...(await origins()), ...secret });
+  const gateway = await spawnGateway({ ...(await origins()), ...SECRET });
   const { code, err } = await rollout(gateway, ...args);
   expect(code).toBe(1);
   expect(err).toMatch(sentence);
@@ -103,7 +103,7 @@ test.each([
 
 test('without V1 there is nothing but migrating, and a random secret is told', async () => {
   const { upstream, ...v1 } = await origins();
-  const alone = await spawnGateway({ upstream, ...secret });
+  const alone = await spawnGateway({ upstream, ...SECRET });
   expect((await rollout(alone, 'observe')).err).toMatch(/start the gateway with GATEWAY_V1_UPSTREAM/);
   const random = await spawnGateway({ upstream, ...v1 });
   expect(random.stderr()).toMatch(
@@ -135,7 +135,7 @@ test('modes without V1 stop the start, and a reload to them is refused', async (
   expect(code).toBe(2);
   expect(err).toMatch(/modes that send requests to V1; set GATEWAY_V1_UPSTREAM/);
   writeFileSync(rules, shipped);
-  const gateway = await spawnGateway({ upstream, rules, ...secret });
+  const gateway = await spawnGateway({ upstream, rules, ...SECRET });
   writeFileSync(rules, `${shipped}\nmodes: observe\n`);
   gateway.child.kill('SIGHUP');
   for (let wait = 0; wait < 250 && !gateway.stderr().includes('refused'); wait += 1) {
@@ -149,7 +149,7 @@ test('modes without V1 stop the start, and a reload to them is refused', async (
 
 // Attack: a page of another site posts a form to the admin listener of the operator who visits it.
 test('commands need JSON from the same site, and the token where there is one', async () => {
-  const at = { ...(await origins()), ...secret, 'admin-token': 'a token of the tests' };
+  const at = { ...(await origins()), ...SECRET, 'admin-token': 'a token of the tests' };
   const gateway = await spawnGateway(at);
   const url = `http://127.0.0.1:${gateway.adminPort}/rollout`;
   const authorization = 'Bearer a token of the tests';

@@ -10,7 +10,7 @@ export interface Asked {
   readonly headers: HeaderList;
   readonly body: 'none' | 'whole' | 'parts';
   readonly length?: number;
-  /** Milliseconds until it is given up, and for which the first part of the answer is paused. */
+  /** Milliseconds until it is given up, and for which the first part of the response is paused. */
   readonly abortAfter?: number;
   readonly pauseFor?: number;
 }

@@ -44,7 +44,7 @@ describe('the upstream on fetch, in workerd', () => {
     expect(events).toEqual([{ kind: 'aborted' }]);
   });
 
-  test('an answer that is paused is held back, and goes on when it is resumed', async () => {
+  test('a response that is paused is held back, and goes on when it is resumed', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(5_000_000))));
     const events: Event[] = [];
     ask(await startWorker(), { ...get(v2.origin), pauseFor: 300 }, null, (event) => void events.push(event));

@@ -14,7 +14,7 @@ export const options = {
   tls: undefined,
 } as const;
 
-/** The body of the answer to a GET; fails with the fault's cause. */
+/** The body of the response to a GET; fails with the fault's cause. */
 export function textOf(upstream: Upstream): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';

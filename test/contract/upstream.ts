@@ -15,7 +15,7 @@ export type MakeUpstream = (origin: string) => Upstream;
 
 /** What an adapter cannot keep, for its runtime does not let it. */
 export interface UpstreamLimits {
-  /** Interim answers and trailers are told. */
+  /** Interim responses and trailers are told. */
   readonly interim: boolean;
   /** Order, repetition and spelling of fields are kept both ways. */
   readonly rawHeaders: boolean;
@@ -27,7 +27,7 @@ export interface UpstreamLimits {
   readonly controlled: boolean;
 }
 
-/** What an answer was told as. */
+/** What a response was told as. */
 class Told implements UpstreamReceiver {
   readonly interim: number[] = [];
   status = 0;
@@ -138,7 +138,7 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
     expect(told).toMatchObject({ ends: 1, fault });
   });
 
-  test('a connection that closes before the answer is closed, and something was sent', async () => {
+  test('a connection that closes before the response is closed, and something was sent', async () => {
     const v2 = await rawServer((socket) => socket.destroy());
     const told = await send(make(v2.origin), { method: 'POST', body: Buffer.from('hi') });
     expect(told).toMatchObject({ ends: 1, fault: { kind: 'closed', sent: true } });
@@ -148,14 +148,14 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
   test.each([
     'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc',
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n',
-  ])('%j: an answer that is short fails, and does not end', async (bytes) => {
+  ])('%j: a response that is short fails, and does not end', async (bytes) => {
     const v2 = await rawServer((socket) => socket.end(bytes));
     const told = await send(make(v2.origin));
     expect(told).toMatchObject({ status: 200, text: 'abc', ends: 1, trailers: undefined });
     expect(told.fault).toBeDefined();
   });
 
-  test('a redirect is an answer like any other', async () => {
+  test('a redirect is a response like any other', async () => {
     const v2 = await rawServer((socket) =>
       socket.write('HTTP/1.1 307 Go\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n'),
     );
@@ -163,7 +163,7 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
     expect(v2.received[0]?.match(/GET /g)).toHaveLength(1);
   });
 
-  test('a coded answer keeps its coding and its bytes', async () => {
+  test('a coded response keeps its coding and its bytes', async () => {
     const v2 = await rawServer((socket) =>
       socket.write(
         'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8b\x00',
@@ -191,7 +191,7 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
   );
 
   testIf(limits.controlled)(
-    'an answer that is paused is held back, and goes on when it is resumed',
+    'a response that is paused is held back, and goes on when it is resumed',
     async () => {
       const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(5_000_000))));
       const told = new Told();
@@ -212,7 +212,7 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
     },
   );
 
-  testIf(limits.interim)('interim answers and trailers are told', async () => {
+  testIf(limits.interim)('interim responses and trailers are told', async () => {
     const v2 = await rawServer((socket) =>
       socket.write(
         'HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 7\r\n\r\n',

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { chooseApiVersion } from '../../src/gateway/api-version.ts';
+import { chooseApiVersion } from '../../src/migrate/api-version.ts';
 import { BufferBudget } from '../../src/gateway/buffer-budget.ts';
 import { CircuitBreaker } from '../../src/gateway/circuit-breaker.ts';
-import { newTrace, readTraceparent } from '../../src/gateway/trace-context.ts';
+import { newTrace, readTraceparent } from '../../src/http/trace-context.ts';
 import type { UpstreamFault, UpstreamRequest } from '../../src/gateway/upstream.ts';
 import { mayResend, resendDelay } from '../../src/gateway/upstream-failure.ts';
 
@@ -36,7 +36,7 @@ describe('the retry table', () => {
     ['POST', false],
     ['PATCH', false],
     ['REPORT', false],
-  ])('%s, closed before an answer: %s', (method, again) => {
+  ])('%s, closed before a response: %s', (method, again) => {
     expect(mayResend(request(method, bytes), closed, 1)).toBe(again);
     expect(mayResend(request(method, bytes), closed, 2)).toBe(false);
   });

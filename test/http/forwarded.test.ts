@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isWithin, readRange } from '../../src/http/address-range.ts';
-import { tellForwarded } from '../../src/http/forwarded.ts';
+import { addForwarded } from '../../src/http/forwarded.ts';
 import { isHost } from '../../src/http/host.ts';
 
 function within(address: string, ...ranges: readonly string[]): boolean {
@@ -75,13 +75,13 @@ describe('what the origin is told', () => {
     ],
   ] as const)('%s after %j', (mode, before, after) => {
     const headers = [...before];
-    tellForwarded(headers, mode, hop);
+    addForwarded(headers, mode, hop);
     expect(headers).toEqual(after);
   });
 
   test('an IPv6 address is quoted and bracketed', () => {
     const headers: string[] = [];
-    tellForwarded(headers, 'rfc7239', { address: '2001:db8::1', secure: false, host: undefined });
+    addForwarded(headers, 'rfc7239', { address: '2001:db8::1', secure: false, host: undefined });
     expect(headers).toEqual(['forwarded', 'for="[2001:db8::1]";proto=http']);
   });
 });

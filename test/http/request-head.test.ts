@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { readHead } from '../../src/http/request-head.ts';
 
-const limits = { count: 100, bytes: 16_384 };
-const read = (headers: readonly string[], trusted = false) => readHead(headers, limits, trusted);
+const LIMITS = { count: 100, bytes: 16_384 };
+const read = (headers: readonly string[], trusted = false) => readHead(headers, LIMITS, trusted);
 
 describe('fields that cross', () => {
   test('keep order, repetition, spelling and bytes', () => {
     const headers = ['X-B', '1', 'x-a', '', 'Set-Cookie', 'a', 'x-B', '2', 'Cookie', 'c=\u00e9'];
-    expect(read(headers).crossing).toEqual(headers);
+    expect(read(headers).forwardedHeaders).toEqual(headers);
   });
 
   test('are not those of the connection, nor those that Connection lists', () => {
@@ -34,7 +34,7 @@ describe('fields that cross', () => {
       'x',
     ];
     const head = read([...before, 'X-Stays', '1', ...after]);
-    expect(head.crossing).toEqual(['X-Stays', '1']);
+    expect(head.forwardedHeaders).toEqual(['X-Stays', '1']);
   });
 
   test('cannot be taken away by a client that lists them in Connection (CVE-2024-45410)', () => {
@@ -52,13 +52,13 @@ describe('fields that cross', () => {
     ];
     const names =
       'authorization, content-type, x-api-version, x-request-id, traceparent, x-forwarded-for, host';
-    expect(read(['Connection', names, ...headers]).crossing).toEqual(headers);
+    expect(read(['Connection', names, ...headers]).forwardedHeaders).toEqual(headers);
   });
 
   test('say where a request came from only when a trusted proxy says so: anyone can write the others', () => {
     const headers = ['X-Forwarded-For', '1.2.3.4', 'Forwarded', 'for=1.2.3.4', 'X-Real-IP', '1.2.3.4'];
-    expect(read(headers).crossing).toEqual([]);
-    expect(read(headers, true).crossing).toEqual(headers);
+    expect(read(headers).forwardedHeaders).toEqual([]);
+    expect(read(headers, true).forwardedHeaders).toEqual(headers);
   });
 });
 
@@ -82,7 +82,7 @@ describe('what two readers could read differently', () => {
   );
 
   test('other names with underscores cross', () => {
-    expect(read(['X_Custom', '1']).crossing).toEqual(['X_Custom', '1']);
+    expect(read(['X_Custom', '1']).forwardedHeaders).toEqual(['X_Custom', '1']);
   });
 
   test.each([

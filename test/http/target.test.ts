@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readTarget } from '../../src/http/target.ts';
 
 /** Each target with the attack that it is. */
-const refused: readonly (readonly [target: string, attack: string])[] = [
+const REFUSED: readonly (readonly [target: string, attack: string])[] = [
   ['http://evil.example/api/v1/clients', 'absolute form names another origin'],
   ['//evil.example/api/v1/clients', 'a network path names another origin where a URL is resolved'],
   ['@evil.example/api/v1', 'what stands before an @ is user information once an origin is put in front'],
@@ -37,7 +37,7 @@ const refused: readonly (readonly [target: string, attack: string])[] = [
 ];
 
 describe('a target that two readers could read differently', () => {
-  test.each(refused)('%s: %s', (target) => {
+  test.each(REFUSED)('%s: %s', (target) => {
     expect(readTarget(target).fault).toBeTypeOf('string');
   });
 });

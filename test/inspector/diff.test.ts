@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Diff, DiffMark } from '../../src/inspector/api.ts';
 import { makeDiff } from '../../src/inspector/diff.ts';
 import { layOutJson } from '../../src/inspector/json-layout.ts';
@@ -28,18 +28,18 @@ describe('a diff', () => {
   const byFrom = (rule: string, name: string): DiffMark | undefined =>
     diff.marks.find((mark) => mark.rule === rule && marked(diff, mark)[0].includes(name));
 
-  it('lays both sides out alike, one member a line', () => {
+  test('lays both sides out alike, one member a line', () => {
     expect(diff.before).toBe(
       '{\n  "data": {\n    "property": {\n      "a": 1,\n      "suburb": "Enmore",\n      "postcode": "2042"\n    },\n    "transition_type": "x"\n  },\n  "source": "CRM"\n}',
     );
     expect(diff.after).toContain('"address": {\n');
   });
 
-  it('marks the wrapper by what opens and what closes it', () => {
+  test('marks the wrapper by what opens and what closes it', () => {
     expect(marked(diff, byFrom('unwrap', 'data'))).toEqual(['"data": { … }', '']);
   });
 
-  it('marks a member that moved on both sides, and the object that was made with the first', () => {
+  test('marks a member that moved on both sides, and the object that was made with the first', () => {
     expect(marked(diff, byFrom('nest', 'suburb'))).toEqual([
       '"suburb": "Enmore"',
       '"address": { … "suburb": "Enmore" … }',
@@ -47,7 +47,7 @@ describe('a diff', () => {
     expect(marked(diff, byFrom('nest', 'postcode'))).toEqual(['"postcode": "2042"', '"postcode": "2042"']);
   });
 
-  it('marks names where only the name changed, and what was dropped on one side', () => {
+  test('marks names where only the name changed, and what was dropped on one side', () => {
     expect(marked(diff, byFrom('rename', 'transition_type'))).toEqual([
       '"transition_type"',
       '"highlight_type"',
@@ -55,13 +55,13 @@ describe('a diff', () => {
     expect(marked(diff, byFrom('strip', 'source'))).toEqual(['"source": "CRM"', '']);
   });
 
-  it('gives each edit a sentence', () => {
+  test('gives each edit a sentence', () => {
     expect(byFrom('nest', 'suburb')?.reason).toContain('suburb moved into address.');
     expect(byFrom('strip', 'source')).toMatchObject({ note: 'sibling' });
     expect(byFrom('strip', 'source')?.reason).toContain('V1 did not read it');
   });
 
-  it('points at what a refusal blames, in what is JSON and in what is not', () => {
+  test('points at what a refusal blames, in what is JSON and in what is not', () => {
     const twice = diffOf('{"data":{"property":{"suburb":1,"suburb":2}}}');
     expect(marked(twice, twice.marks[0])[0]).toBe('"suburb": 2');
     expect(twice).not.toHaveProperty('after');
@@ -69,7 +69,7 @@ describe('a diff', () => {
     expect(marked(broken, broken.marks[0])[0]).toBe('?');
   });
 
-  it('has a mark for every record, with spans inside the texts, for any document', () => {
+  test('has a mark for every record, with spans inside the texts, for any document', () => {
     const plan = planOf(SHIPPED);
     fc.assert(
       fc.property(anyDocument, (text) => {
@@ -95,7 +95,7 @@ describe('a diff', () => {
 });
 
 describe('the layout', () => {
-  it('changes white space only', () => {
+  test('changes white space only', () => {
     const bare = (text: string): string => text.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, '$1');
     fc.assert(
       fc.property(anyDocument, (text) => {
@@ -108,7 +108,7 @@ describe('the layout', () => {
     );
   });
 
-  it('says where each value stands', () => {
+  test('says where each value stands', () => {
     const layout = layOutJson(encoder.encode('{"é":[{"b":2}],"é":3}'));
     const texts = [...(layout?.places ?? [])].map(([pointer, places]) => [
       pointer,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { chooseApiVersion } from '../../src/gateway/api-version.ts';
-import type { InForce } from '../../src/gateway/in-force.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { chooseApiVersion } from '../../src/migrate/api-version.ts';
+import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import type { ExplainRequest, Explanation } from '../../src/inspector/api.ts';
 import { explain } from '../../src/inspector/explain.ts';
 import { anyDocument, brokenDocument } from '../rewrite/documents.ts';
@@ -9,7 +9,7 @@ import { gatewayFor } from '../support/gateway.ts';
 import { rawServer } from '../support/raw-server.ts';
 import { shippedInForce } from '../support/shipped-rule-book.ts';
 
-let rules: InForce;
+let rules: CompiledRuleBook;
 
 beforeAll(async () => {
   rules = await shippedInForce();
@@ -29,7 +29,7 @@ function explained(request: ExplainRequest): Explanation {
 const ORDER = '{"data":{"property":{"suburb":"Enmore"}},"source":"CRM"}';
 
 describe('an explanation', () => {
-  it('has the edits, the exact V2 body, the policies and every rule with a reason', () => {
+  test('has the edits, the exact V2 body, the policies and every rule with a reason', () => {
     const result = explained({ operation: 'order_floor_plan', body: ORDER });
     expect(result).toMatchObject({
       verdict: 'rewritten',
@@ -48,7 +48,7 @@ describe('an explanation', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     [
       { operation: 'order_post_production', body: '{"data":{}}' },
       'highlight-type',
@@ -91,7 +91,7 @@ describe('an explanation', () => {
     expect(outcome?.why).toContain(why);
   });
 
-  it('takes full addresses and paths with and without the prefix', () => {
+  test('takes full addresses and paths with and without the prefix', () => {
     for (const target of ['/clients', '/api/v1/clients', 'https://captur3d.io/api/v1/clients', 'clients']) {
       expect(explained({ method: 'post', target, body: '{"data":{}}' })).toMatchObject({
         operation: 'create_client',
@@ -100,7 +100,7 @@ describe('an explanation', () => {
     }
   });
 
-  it('shows no credentials, and gives commands that keep the body', () => {
+  test('shows no credentials, and gives commands that keep the body', () => {
     const body = `{"data":{"name":"it's"}}`;
     const result = explained({
       operation: 'create_client',
@@ -118,7 +118,7 @@ describe('an explanation', () => {
 });
 
 describe('explaining and serving', () => {
-  it('the same 1,000 random requests gives the same edits, verdicts and bytes', async () => {
+  test('the same 1,000 random requests gives the same edits, verdicts and bytes', async () => {
     const received: string[] = [];
     const server = await rawServer((socket, request) => {
       received.push(request);
@@ -153,12 +153,12 @@ describe('explaining and serving', () => {
     let rewritten = 0;
     for (const [at, { body, path, method }] of requests.entries()) {
       const before = received.length;
-      const answer = await fetch(`${gateway.origin}/api/v1${path}`, {
+      const response = await fetch(`${gateway.origin}/api/v1${path}`, {
         method,
         headers: { 'content-type': 'application/json' },
         body: new TextEncoder().encode(body),
       });
-      await answer.arrayBuffer();
+      await response.arrayBuffer();
       const entry = await gateway.entry(at + 1);
       const result = explained({
         method,
@@ -173,7 +173,7 @@ describe('explaining and serving', () => {
       ]);
       if (result.verdict === 'refused') {
         refused += 1;
-        expect([entry.failure, entry.pointer, answer.status]).toEqual([
+        expect([entry.failure, entry.pointer, response.status]).toEqual([
           result.refusal?.code,
           result.refusal?.pointer,
           result.refusal?.status,

@@ -1,13 +1,13 @@
-import { describe, expect, it } from 'vitest';
-import { adminFault } from '../../src/node/operators.ts';
-import { readSettings } from '../../src/gateway/read-settings.ts';
+import { describe, expect, test } from 'vitest';
+import { adminFault } from '../../src/node/admin/operators.ts';
+import { readSettings } from '../../src/settings/read-settings.ts';
 import { inspected } from '../support/inspected.ts';
 import { exchangeRaw } from '../support/raw-admin.ts';
 
 const TOKEN = 'a-token-of-sixteen';
 
 describe('the admin listener without a token', () => {
-  it.each([
+  test.each([
     ['an address', '127.0.0.1:8081', 200],
     ['an IPv6 address', '[::1]:8081', 200],
     ['localhost', 'localhost', 200],
@@ -24,7 +24,7 @@ describe('the admin listener without a token', () => {
     ).toMatchObject({ status });
   });
 
-  it('answers no page of another site, which could otherwise time or read what operators see', async () => {
+  test('responses no page of another site, which could otherwise time or read what operators see', async () => {
     const { adminOrigin } = await inspected();
     const ask = async (headers: Record<string, string>): Promise<number> =>
       (await fetch(`${adminOrigin}/entries`, { headers })).status;
@@ -33,7 +33,7 @@ describe('the admin listener without a token', () => {
     expect(await ask({ origin: adminOrigin })).toBe(200);
   });
 
-  it('lets nothing from outside into the page, and nobody frame it', async () => {
+  test('lets nothing from outside into the page, and nobody frame it', async () => {
     const { adminOrigin } = await inspected();
     for (const path of ['/', '/entries', '/nowhere', '/entries/4711']) {
       const { headers } = await fetch(`${adminOrigin}${path}`);
@@ -48,7 +48,7 @@ describe('the admin listener without a token', () => {
 });
 
 describe('the admin listener with a token', () => {
-  it('shows nothing without it', async () => {
+  test('shows nothing without it', async () => {
     const { adminOrigin } = await inspected({ 'admin-token': TOKEN });
     const guesses = [
       undefined,
@@ -72,9 +72,9 @@ describe('the admin listener with a token', () => {
     ]) {
       for (const guess of guesses) {
         const headers = guess === undefined ? {} : { authorization: guess };
-        const answer = await fetch(`${adminOrigin}${path}`, { headers });
-        expect([path, guess, answer.status]).toEqual([path, guess, 401]);
-        await answer.arrayBuffer();
+        const response = await fetch(`${adminOrigin}${path}`, { headers });
+        expect([path, guess, response.status]).toEqual([path, guess, 401]);
+        await response.arrayBuffer();
       }
     }
     expect((await fetch(`${adminOrigin}/livez`)).status).toBe(200);
@@ -83,7 +83,7 @@ describe('the admin listener with a token', () => {
     ).toBe(200);
   });
 
-  it('gives the page a cookie for it, which scripts cannot read and other sites do not send', async () => {
+  test('gives the page a cookie for it, which scripts cannot read and other sites do not send', async () => {
     const { adminOrigin } = await inspected({ 'admin-token': TOKEN });
     const login = (body: string): Promise<Response> =>
       fetch(`${adminOrigin}/login`, { method: 'POST', body });
@@ -103,7 +103,7 @@ describe('the admin listener with a token', () => {
 });
 
 describe('the settings', () => {
-  it.each([
+  test.each([
     ['127.0.0.1:8081', undefined, undefined],
     ['[::1]:8081', undefined, undefined],
     ['0.0.0.0:8081', undefined, 'GATEWAY_ADMIN_TOKEN'],

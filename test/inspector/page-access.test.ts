@@ -1,6 +1,6 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../support/browser.ts';
 import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../support/inspected-gateway.ts';
 
@@ -29,8 +29,8 @@ const PLACES = [
   ['the comparison', './?entry=6'],
   ['a V1 request', './?entry=6&show=v1-request'],
   ['a V2 request', './?entry=6&show=v2-request'],
-  ['a V2 answer', './?entry=6&show=v2-answer'],
-  ['an answer to the client', './?entry=6&show=client-answer'],
+  ['a V2 response', './?entry=6&show=v2-response'],
+  ['a response to the client', './?entry=6&show=client-response'],
   ['a refused exchange', './?entry=1'],
   ['an exchange that is not there', './?entry=4711'],
   ['the last hour', './?view=hour'],
@@ -56,13 +56,13 @@ async function violations(page: Page): Promise<readonly string[]> {
 }
 
 describe.each(['light', 'dark'] as const)('axe, %s', (scheme) => {
-  it.each(PLACES)('finds nothing wrong with %s', async (_, place) => {
+  test.each(PLACES)('finds nothing wrong with %s', async (_, place) => {
     const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href, { scheme });
     await settled(page);
     expect(await violations(page)).toEqual([]);
   });
 
-  it('finds nothing wrong with the help, completions and an explanation', async () => {
+  test('finds nothing wrong with the help, completions and an explanation', async () => {
     const { page } = await browser.open(gateway.adminOrigin, { scheme });
     await settled(page);
     await page.keyboard.press('?');
@@ -80,7 +80,7 @@ describe.each(['light', 'dark'] as const)('axe, %s', (scheme) => {
 });
 
 describe('the keyboard', () => {
-  it('moves through the list, opens, changes perspective, closes and pauses', async () => {
+  test('moves through the list, opens, changes perspective, closes and pauses', async () => {
     const { page } = await browser.open(gateway.adminOrigin);
     await settled(page);
     await page.keyboard.press('j');
@@ -105,7 +105,7 @@ describe('the keyboard', () => {
     await page.getByRole('heading', { name: 'Rule book' }).waitFor();
   });
 
-  it.each(PLACES)('reaches every control of %s with Tab', async (_, place) => {
+  test.each(PLACES)('reaches every control of %s with Tab', async (_, place) => {
     const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href);
     await settled(page);
     const wanted: number = await page.evaluate(MARK_CONTROLS);
@@ -124,7 +124,7 @@ describe('the keyboard', () => {
     expect(missed).toEqual([]);
   });
 
-  it('can do without single letters', async () => {
+  test('can do without single letters', async () => {
     const { page } = await browser.open(gateway.adminOrigin);
     await settled(page);
     await page.keyboard.press('?');
@@ -143,7 +143,7 @@ describe.each([
   ['a laptop at 200 %', 720, 450],
   ['a low window', 640, 360],
 ])('on %s', (_, width, height) => {
-  it.each(PLACES)('%s fits the width', async (_name, place) => {
+  test.each(PLACES)('%s fits the width', async (_name, place) => {
     const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href, { width, height });
     await settled(page);
     const size: { readonly page: number; readonly main: number; readonly window: number } =

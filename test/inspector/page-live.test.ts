@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { loadInspectorPage } from '../../src/node/inspector-assets.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loadInspectorPage } from '../../src/cli/inspector-assets.ts';
 import { type Browser, startBrowser } from '../support/browser.ts';
 import { inspected } from '../support/inspected.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => browser.close());
 
 describe('at 1,000 exchanges a second', () => {
-  it('draws a sample and says so, and every one of them once it is paused', async () => {
+  test('draws a sample and says so, and every one of them once it is paused', async () => {
     const { operators, adminOrigin } = await inspected({}, '{"data":{}}', loadInspectorPage);
     const began = Date.now();
     let made = 0;

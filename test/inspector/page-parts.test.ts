@@ -1,16 +1,16 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Diff, DiffMark } from '../../src/inspector/api.ts';
 import { pairsOf } from '../../src/inspector/page/joins.ts';
 import { foldLines, markedLines, type MarkedSpan } from '../../src/inspector/page/marked-lines.ts';
-import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../src/inspector/page/place.ts';
+import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../src/inspector/page/page-state.ts';
 import { Sampler } from '../../src/inspector/page/sampler.ts';
 import { linearTicks, logShare, logTicks } from '../../src/inspector/page/scale.ts';
 import { pageFiles } from '../../src/inspector/page-files.ts';
-import { loadInspectorPage } from '../../src/node/inspector-assets.ts';
+import { loadInspectorPage } from '../../src/cli/inspector-assets.ts';
 
 describe('a place', () => {
-  it('comes back from its address', () => {
+  test('comes back from its address', () => {
     const places = fc.record({
       view: fc.constantFrom(...VIEWS),
       filter: fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed()),
@@ -39,7 +39,7 @@ describe('marked lines', () => {
     isNumbered: true,
   });
 
-  it('hold every character of the text, whatever the spans', () => {
+  test('hold every character of the text, whatever the spans', () => {
     const texts = fc.string({ unit: fc.constantFrom('{', '"', 'a', ':', '1', '\n', ' ', '‹', '\\') });
     const spans = fc.array(
       fc.tuple(fc.nat(20), fc.nat(20)).map(([from, length]) => span(from, from + length)),
@@ -52,7 +52,7 @@ describe('marked lines', () => {
     );
   });
 
-  it('give a character to the innermost span, and its number to the first piece of it', () => {
+  test('give a character to the innermost span, and its number to the first piece of it', () => {
     const [line] = markedLines('"a": "bc"', [span(0, 9, 0), span(5, 9, 1)]);
     expect(line?.pieces.map(({ text, span: of, opens, kind }) => [text, of?.mark, opens, kind])).toEqual([
       ['"a"', 0, true, 'key'],
@@ -61,7 +61,7 @@ describe('marked lines', () => {
     ]);
   });
 
-  it('fold what no mark is near', () => {
+  test('fold what no mark is near', () => {
     const text = Array.from({ length: 100 }, (_, line) => `"line${line}"`).join('\n');
     const at = text.indexOf('"line50"');
     const folded = foldLines(markedLines(text, [span(at, at + 8)]), 4);
@@ -91,11 +91,11 @@ describe('pairs of spans', () => {
     return pairsOf(diff, mark);
   };
 
-  it('join a member with itself, not with the object that was made around it', () => {
+  test('join a member with itself, not with the object that was made around it', () => {
     expect(pairs(['"suburb": 1'], ['"address": {', '"suburb":   1', '}'])).toEqual([{ before: 0, after: 1 }]);
   });
 
-  it('end in the gutter where the other side has nothing', () => {
+  test('end in the gutter where the other side has nothing', () => {
     expect(pairs(['"data": {', '}'], [])).toEqual([
       { before: 0, after: undefined },
       { before: 1, after: undefined },
@@ -104,7 +104,7 @@ describe('pairs of spans', () => {
 });
 
 describe('the sampler', () => {
-  it('draws everything up to its rate, and a fair share beyond', () => {
+  test('draws everything up to its rate, and a fair share beyond', () => {
     const sampler = new Sampler(80);
     const burst = (size: number): number[] => Array.from({ length: size }, (_, index) => index);
     let now = 0;
@@ -119,7 +119,7 @@ describe('the sampler', () => {
     expect(sampler.stride).toBe(1);
   });
 
-  it('counts what the stream had to leave out', () => {
+  test('counts what the stream had to leave out', () => {
     const sampler = new Sampler(80);
     sampler.take([1], 250, 799);
     expect(sampler.stride).toBe(10);
@@ -127,7 +127,7 @@ describe('the sampler', () => {
 });
 
 describe('scales', () => {
-  it('hold what they are made for', () => {
+  test('hold what they are made for', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.2, max: 1e6, noNaN: true }), (most) => {
         expect(linearTicks(most, 4).at(-1)).toBeGreaterThanOrEqual(most);
@@ -141,7 +141,7 @@ describe('scales', () => {
 });
 
 describe('the files of the page', () => {
-  it('are modules without types, whose imports all exist', () => {
+  test('are modules without types, whose imports all exist', () => {
     const files = loadInspectorPage();
     expect(files.get('/')?.body).toContain('modulepreload');
     for (const [path, { mediaType, body }] of files) {
@@ -154,7 +154,7 @@ describe('the files of the page', () => {
     }
   });
 
-  it('cannot import a library that is not served', () => {
+  test('cannot import a library that is not served', () => {
     const sources = {
       read: () => "import { nothing } from 'left-pad';",
       stripTypes: (source: string) => source,

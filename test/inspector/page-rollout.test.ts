@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { startReference } from '../../src/node/reference-server.ts';
+import { startReference } from '../../src/node/reference/reference-server.ts';
 import { startBrowser } from '../support/browser.ts';
 import { inspectGateway } from '../support/inspected-gateway.ts';
 
-const state = {
+const STATE = {
   format: 1,
   revision: 4,
   changed: '2026-11-21T08:00:00.000Z',
@@ -33,7 +33,7 @@ test('the rollout view shows modes, canaries, roll-backs, comparisons and the en
     rules,
     `${shipped}\nclients: { acme: 0123456789abcdef }\nsunset: 2027-06-30\nbrownouts: [{ id: first, from: 2099-01-01 }]\n`,
   );
-  writeFileSync(file, JSON.stringify(state));
+  writeFileSync(file, JSON.stringify(STATE));
   const reference = await startReference({ dialects: ['v1', 'v2'] });
   const [gateway, browser] = await Promise.all([
     inspectGateway({
@@ -59,7 +59,7 @@ test('the rollout view shows modes, canaries, roll-backs, comparisons and the en
     const text = await page.locator('main').innerText();
     expect(text).toContain('The canary of create_client of 50 % went back to observe');
     expect(text).toMatch(/12 of 40 migrated requests failed, 1 of 38 on V1/);
-    expect(text).toMatch(/create_client\s+Observe: V1 answers\s+a roll-back/);
+    expect(text).toMatch(/create_client\s+Observe: V1 responds\s+a roll-back/);
     expect(text).toMatch(/order_floor_plan\s+Canary: 10 % of the clients are migrated\s+an operator/);
     expect(text).toMatch(/acme\s+Migrate/);
     expect(text).toContain('/data/*/transition_type missing');

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../support/browser.ts';
 import {
   API_KEY,
@@ -12,7 +12,7 @@ import {
 
 const run = promisify(execFile);
 const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'explain', 'rollout'];
-const PERSPECTIVES = ['diff', 'v1-request', 'v2-request', 'v2-answer', 'client-answer'];
+const PERSPECTIVES = ['diff', 'v1-request', 'v2-request', 'v2-response', 'client-response'];
 
 let browser: Browser;
 let gateway: InspectedGateway;
@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 describe('the live list', () => {
-  it('shows an exchange as it happens', async () => {
+  test('shows an exchange as it happens', async () => {
     const { page, complaints, foreign } = await browser.open(gateway.adminOrigin);
     await page.getByText('Live', { exact: true }).waitFor();
     expect(await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER)).toBe(201);
@@ -43,7 +43,7 @@ describe('the live list', () => {
     expect(foreign).toEqual([]);
   });
 
-  it('is narrowed by a filter that the address keeps', async () => {
+  test('is narrowed by a filter that the address keeps', async () => {
     await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada"}}');
     await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}');
     const { page } = await browser.open(gateway.adminOrigin);
@@ -67,7 +67,7 @@ describe('the live list', () => {
     expect(await page.getByRole('combobox', { name: 'Filter' }).inputValue()).toContain('verdict:refused');
   });
 
-  it('says what it cannot read in a filter', async () => {
+  test('says what it cannot read in a filter', async () => {
     const { page } = await browser.open(`${gateway.adminOrigin}/?filter=colour:red`);
     await page.locator('.filter-fault').filter({ hasText: 'There is no field colour' }).waitFor();
     expect(await page.getByRole('combobox').getAttribute('aria-invalid')).toBe('true');
@@ -75,7 +75,7 @@ describe('the live list', () => {
 });
 
 describe('an exchange', () => {
-  it('shows a floor plan order with the address moved, joined by lines', async () => {
+  test('shows a floor plan order with the address moved, joined by lines', async () => {
     await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
     const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?filter=op:order_floor_plan`);
     await page.locator('.entry').first().click();
@@ -114,7 +114,7 @@ describe('an exchange', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('shows why a request was refused, and where', async () => {
+  test('shows why a request was refused, and where', async () => {
     await gateway.send('POST', '/api/v1/orders/floor_plans', '{"data":{"property":{"suburb":1,"suburb":2}}}');
     const { page } = await browser.open(
       `${gateway.adminOrigin}/?filter=op:order_floor_plan%20verdict:refused`,
@@ -124,7 +124,7 @@ describe('an exchange', () => {
     expect(await page.locator('mark.hue-refused').allTextContents()).toEqual(['!"suburb": "‹number›"']);
   });
 
-  it('is copied as curl, in V1 and in V2 form, as commands that work', async () => {
+  test('is copied as curl, in V1 and in V2 form, as commands that work', async () => {
     await capturing.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
     const { page } = await browser.open(`${capturing.adminOrigin}/?filter=op:order_floor_plan`);
     await page.locator('.entry').first().click();
@@ -173,13 +173,13 @@ describe('what may be seen', () => {
     return text;
   }
 
-  it('holds no key and no value with capture off', async () => {
+  test('holds no key and no value with capture off', async () => {
     const text = await whole(gateway);
     expect(SECRETS.filter((secret) => text.includes(secret))).toEqual([]);
     expect(text).toContain('Capture off');
   });
 
-  it('holds values, but never the key, with capture on, and says so in the header', async () => {
+  test('holds values, but never the key, with capture on, and says so in the header', async () => {
     const text = await whole(capturing);
     expect(text).toContain('77 Secret Street');
     expect(text).not.toContain(API_KEY);
@@ -188,14 +188,14 @@ describe('what may be seen', () => {
 });
 
 describe('a gateway that goes away', () => {
-  it('is said to be gone, and the rows stay', async () => {
+  test('is said to be gone, and the rows stay', async () => {
     const passing = await inspectGateway();
     try {
       await passing.send('GET', '/api/v1/heartbeat');
       const { page } = await browser.open(passing.adminOrigin);
       await page.locator('.entry').first().waitFor();
       await passing.stop();
-      await page.getByText('No answer', { exact: true }).waitFor();
+      await page.getByText('No response', { exact: true }).waitFor();
       expect(await page.locator('.entry').count()).toBe(1);
     } finally {
       await passing.stop();
@@ -204,7 +204,7 @@ describe('a gateway that goes away', () => {
 });
 
 describe('a gateway with a token', () => {
-  it('shows nothing until it is given, and keeps it out of the page', async () => {
+  test('shows nothing until it is given, and keeps it out of the page', async () => {
     const token = 'a-token-of-the-tests';
     const guarded = await inspectGateway({}, { GATEWAY_ADMIN_TOKEN: token });
     try {

@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type {
   EntriesPage,
   EntryDetail,
@@ -32,7 +32,7 @@ async function run(command: string): Promise<string> {
 }
 
 describe('/entries', () => {
-  it('pages backwards, filtered, with numbers that never change', async () => {
+  test('pages backwards, filtered, with numbers that never change', async () => {
     const gateway = await withOrders(5);
     await gateway.post('/clients', '{"data":1}');
     await gateway.entry(6);
@@ -50,7 +50,7 @@ describe('/entries', () => {
 });
 
 describe('/entries/:seq', () => {
-  it('shows four perspectives and the diff, but no value and no key, while capture is off', async () => {
+  test('shows four perspectives and the diff, but no value and no key, while capture is off', async () => {
     const gateway = await withOrders(1);
     const detail = await gateway.ask<EntryDetail>('/entries/1');
     expect(detail).toMatchObject({
@@ -61,11 +61,11 @@ describe('/entries/:seq', () => {
         body: { state: 'structure', bytes: ORDER.length },
       },
       v2Request: { target: '/api/v2/orders/floor_plans?q=…', body: { state: 'structure' } },
-      v2Answer: {
+      v2Response: {
         status: 201,
         body: { state: 'structure', text: '{\n  "data": {\n    "id": "‹string›"\n  }\n}' },
       },
-      clientAnswer: { status: 201 },
+      clientResponse: { status: 201 },
     });
     expect(detail.v2Request?.headers).toContainEqual({
       name: 'x-api-version',
@@ -83,7 +83,7 @@ describe('/entries/:seq', () => {
       expect(text).not.toContain(secret);
   });
 
-  it('shows values while capture is on, but masked ones and keys never', async () => {
+  test('shows values while capture is on, but masked ones and keys never', async () => {
     const gateway = await withOrders(1, { capture: 'bodies', 'capture-mask': 'suburb' });
     const detail = await gateway.ask<EntryDetail>('/entries/1');
     expect(detail.kept).toBe('bodies');
@@ -95,7 +95,7 @@ describe('/entries/:seq', () => {
     });
   });
 
-  it('gives commands that work: a shell that runs them reaches the gateway and V2', async () => {
+  test('gives commands that work: a shell that runs them reaches the gateway and V2', async () => {
     const gateway = await withOrders(1);
     const { curl } = await gateway.ask<EntryDetail>('/entries/1');
     for (const [command, path] of [
@@ -113,7 +113,7 @@ describe('/entries/:seq', () => {
     }
   });
 
-  it('says why nothing was kept beyond the rate, and that what left the ring is gone', async () => {
+  test('says why nothing was kept beyond the rate, and that what left the ring is gone', async () => {
     const gateway = await withOrders(3, { 'structure-rate': '0', 'inspector-entries': '2' });
     expect(await gateway.ask<EntryDetail>('/entries/3')).toMatchObject({ kept: 'nothing' });
     expect(await gateway.ask('/entries/1')).toMatchObject({ errors: [{ code: 'no-entry' }] });
@@ -141,7 +141,7 @@ async function events(
 }
 
 describe('/entries/stream', () => {
-  it('sends what comes, with ids, and goes on where a reader was', async () => {
+  test('sends what comes, with ids, and goes on where a reader was', async () => {
     const gateway = await withOrders(2);
     const reading = events(`${gateway.adminOrigin}/entries/stream?filter=op:order_*`, {}, (text) =>
       text.includes('"seq":4'),
@@ -163,7 +163,7 @@ describe('/entries/stream', () => {
     expect([...resumed.matchAll(/"seq":(\d+)/g)].map((match) => match[1])).toEqual(['5']);
   });
 
-  it('starts anew for a reader of another run, tells of what it missed, and keeps the connection alive', async () => {
+  test('starts anew for a reader of another run, tells of what it missed, and keeps the connection alive', async () => {
     const gateway = await withOrders(4, { 'inspector-entries': '2' });
     const text = await events(
       `${gateway.adminOrigin}/entries/stream`,
@@ -174,7 +174,7 @@ describe('/entries/stream', () => {
     expect([...text.matchAll(/"seq":(\d+)/g)].map((match) => match[1])).toEqual(['3', '4']);
   });
 
-  it('stops looking when the reader leaves', async () => {
+  test('stops looking when the reader leaves', async () => {
     const gateway = await inspected();
     await events(`${gateway.adminOrigin}/entries/stream`, {}, (text) => text.includes('event: state'));
     // A timer that went on would keep writing to a stream that is closed, and throw.
@@ -187,7 +187,7 @@ describe('/entries/stream', () => {
 });
 
 describe('the other routes', () => {
-  it('/metrics is clean to promtool and counts what happened', async () => {
+  test('/metrics is clean to promtool and counts what happened', async () => {
     const gateway = await withOrders(3);
     const text = await (await fetch(`${gateway.adminOrigin}/metrics`)).text();
     expect(text).toContain(
@@ -202,7 +202,7 @@ describe('the other routes', () => {
     expect([status, stdout, stderr]).toEqual([0, '', '']);
   });
 
-  it('/report in three formats, and the guide of a client', async () => {
+  test('/report in three formats, and the guide of a client', async () => {
     const gateway = await withOrders(2);
     const report = await gateway.ask<Report>('/report');
     expect(report).toMatchObject({ v1: 2, classes: { 'field-work': 1 } });
@@ -215,7 +215,7 @@ describe('the other routes', () => {
     expect(await as('/report?client=zz&guide', '*/*')).toContain('no-client');
   });
 
-  it('/rules has the book with hits, /history the minute, /state the run', async () => {
+  test('/rules has the book with hits, /history the minute, /state the run', async () => {
     const gateway = await withOrders(2);
     const rules = await gateway.ask<RulesView>('/rules');
     expect(rules.operations.find(({ id }) => id === 'order_floor_plan')).toMatchObject({ hits: 2 });
@@ -238,7 +238,7 @@ describe('the other routes', () => {
     await until(() => gateway.lines.length === 2);
   });
 
-  it('/explain explains, and says what it cannot', async () => {
+  test('/explain explains, and says what it cannot', async () => {
     const gateway = await inspected();
     const post = async (body: string): Promise<Explanation> =>
       (await (await fetch(`${gateway.adminOrigin}/explain`, { method: 'POST', body })).json()) as Explanation;

@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats';
 import { beforeAll, expect, test } from 'vitest';
 import type { DialectName } from '../../src/reference/dialect.ts';
 import { createReference } from '../../src/reference/reference.ts';
-import { openReferenceStore } from '../../src/node/reference-store.ts';
+import { openReferenceStore } from '../../src/node/reference/reference-store.ts';
 import { sender, service, type Reply } from './service.ts';
 
 /* oxlint-disable typescript/no-explicit-any -- a description is a tree of anything */
@@ -80,7 +80,7 @@ test('every route of the app is described, and every described one is a route', 
   expect(new Set(described().map(({ id }) => id)).size).toBe(routed.length);
 });
 
-test('every described route answers as described, when all is well and when not', async () => {
+test('every described route responses as described, when all is well and when not', async () => {
   const { send } = await service();
   const answered = new Map<string, Set<number>>();
   const exchange = async (
@@ -121,7 +121,7 @@ test('every described route answers as described, when all is well and when not'
   expect(answered.size).toBe(described().length);
 });
 
-test('V1 is described as it answers', async () => {
+test('V1 is described as it responds', async () => {
   const { origin } = await service({ dialects: ['v1'] });
   const v1 = await describe('refuse', 'v1');
   const { post } = v1.paths['/api/v1/orders/floor_plans'];
@@ -155,7 +155,7 @@ test('the described bodies are the accepted ones', async () => {
   }
 });
 
-/** In what an answer is not the one that the description promises. */
+/** In what a response is not the one that the description promises. */
 function deviations(path: string, method: string, reply: Reply): string[] {
   const response = api.paths[path][method.toLowerCase()].responses[reply.status];
   if (response === undefined) return [`${reply.status} is not described`];

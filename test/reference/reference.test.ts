@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openReferenceStore } from '../../src/node/reference-store.ts';
+import { openReferenceStore } from '../../src/node/reference/reference-store.ts';
 import { createReference } from '../../src/reference/reference.ts';
 import { service } from './service.ts';
 
@@ -55,7 +55,7 @@ test('updating a property that is not there is a 404', async () => {
   expect((await send('PATCH /properties/9', { display_name: 'x' })).status).toBe(404);
 });
 
-test('the heartbeat answers an empty data object', async () => {
+test('the heartbeat responds an empty data object', async () => {
   const { send } = await service();
   expect(await send('GET /heartbeat')).toMatchObject({ status: 200, body: { data: {} } });
 });

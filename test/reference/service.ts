@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { startReference, type ReferenceOptions } from '../../src/node/reference-server.ts';
+import { startReference, type ReferenceOptions } from '../../src/node/reference/reference-server.ts';
 
 export interface Reply {
   readonly status: number;
@@ -41,7 +41,7 @@ export function sender(origin: string, prefix = '/api/v2'): Send {
   };
 }
 
-/** The pointers of an error answer. */
+/** The pointers of an error response. */
 export function pointers({ body }: Reply): string[] {
   return body.errors.map((error: { source: { pointer: string } }) => error.source.pointer);
 }

@@ -71,7 +71,7 @@ test.each([
   expect(pointers(refused)).toEqual(expected);
 });
 
-test('V1 answers which deprecated attributes a request used, and only then', async () => {
+test('V1 responds which deprecated attributes a request used, and only then', async () => {
   const { v1, v2 } = await both(['legacy_code']);
   const order = await v1('POST /orders/post_productions', {
     data: { transition_type: 'dusk', legacy_code: [1], property: { suburb: 'x', display_name: 'y' } },

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { bodyStructure } from '../../src/rewrite-log/body-structure.ts';
 import { Capture, type CaptureOptions } from '../../src/rewrite-log/capture.ts';
-import { JsonWalker } from '../../src/rewrite-log/json-walk.ts';
+import { JsonWalker } from '../../src/json/json-walk.ts';
 import { maskHeaders } from '../../src/rewrite-log/mask-headers.ts';
-import type { Material } from '../../src/rewrite-log/observer.ts';
+import type { CapturedExchange } from '../../src/rewrite-log/observer.ts';
 import { anyDocument, brokenDocument } from '../rewrite/documents.ts';
 import { planOf, SHIPPED } from '../support/plan-of.ts';
 
@@ -21,7 +21,7 @@ const options: CaptureOptions = {
   now: () => 0,
 };
 
-function material(body: string, answer?: string): Material {
+function material(body: string, response?: string): CapturedExchange {
   return {
     v1Request: {
       method: 'POST',
@@ -29,22 +29,22 @@ function material(body: string, answer?: string): Material {
       headers: ['Authorization', 'Bearer secret-key', 'X-Customer', 'Jane', 'Accept', 'text/html'],
       body: encoder.encode(body),
     },
-    ...(answer === undefined
+    ...(response === undefined
       ? {}
-      : { v2Answer: { status: 201, headers: ['Set-Cookie', 'sid=1'], body: encoder.encode(answer) } }),
+      : { v2Response: { status: 201, headers: ['Set-Cookie', 'sid=1'], body: encoder.encode(response) } }),
   };
 }
 
-function kept(given: Partial<CaptureOptions>, body: string, answer?: string): string {
+function kept(given: Partial<CaptureOptions>, body: string, response?: string): string {
   const capture = new Capture({ ...options, ...given });
-  capture.keep(1, material(body, answer), [{ change: 'c', rule: 'unwrap', from: '/data', path: '' }]);
+  capture.keep(1, material(body, response), [{ change: 'c', rule: 'unwrap', from: '/data', path: '' }]);
   const exchange = capture.of(1);
   const text = (bytes: Uint8Array | undefined): string => (bytes === undefined ? '' : decoder.decode(bytes));
   return JSON.stringify(exchange, (_, value: unknown) => (value instanceof Uint8Array ? text(value) : value));
 }
 
 describe('structure', () => {
-  it('keeps names and types, and nothing else', () => {
+  test('keeps names and types, and nothing else', () => {
     const text = '{ "a": "x", "b": [1, -2.5e3, true, false, null], "c": {} }';
     const structure = bodyStructure(new JsonWalker(), encoder.encode(text));
     expect(decoder.decode(structure)).toBe(
@@ -52,7 +52,7 @@ describe('structure', () => {
     );
   });
 
-  it('goes through the plan as the body does: the same verdict, edits and pointers', () => {
+  test('goes through the plan as the body does: the same verdict, edits and pointers', () => {
     const plan = planOf(SHIPPED);
     const walker = new JsonWalker();
     fc.assert(
@@ -69,7 +69,7 @@ describe('structure', () => {
     );
   });
 
-  it('is not made of what is not JSON', () => {
+  test('is not made of what is not JSON', () => {
     fc.assert(
       fc.property(brokenDocument, (bytes) => {
         const structure = bodyStructure(new JsonWalker(), bytes);
@@ -90,21 +90,21 @@ function isJson(text: string): boolean {
 }
 
 describe('what is kept', () => {
-  it('has no value, key, cookie or query value while capture is off', () => {
+  test('has no value, key, cookie or query value while capture is off', () => {
     const text = kept({}, '{"data":{"name":"Jane Doe","age":41}}', '{"data":{"id":77}}');
     expect(text).toContain('‹string›');
     for (const secret of ['Jane', '41', '77', 'secret-key', 'k1', 'p1', 'sid'])
       expect(text).not.toContain(secret);
   });
 
-  it('has values while capture is on, but never credentials', () => {
+  test('has values while capture is on, but never credentials', () => {
     const text = kept({ mode: 'bodies' }, '{"data":{"name":"Jane Doe"}}');
     expect(text).toContain('Jane Doe');
     expect(text).toContain('page=p1');
     for (const secret of ['secret-key', 'k1']) expect(text).not.toContain(secret);
   });
 
-  it.each([['/data/name'], ['/name'], ['name'], ['/data/*'], ['/*/name'], ['/data']])(
+  test.each([['/data/name'], ['/name'], ['name'], ['/data/*'], ['/*/name'], ['/data']])(
     'masks the field that %s names, where V1 has it and wherever it goes',
     (mask) => {
       const text = kept(
@@ -113,15 +113,15 @@ describe('what is kept', () => {
         '{"data":{"name":"Jane"}}',
       );
       expect(text).toContain('\\"name\\":\\"…\\"');
-      expect(JSON.parse(text)).not.toHaveProperty('v2Answer.body.bytes', '{"data":{"name":"Jane"}}');
+      expect(JSON.parse(text)).not.toHaveProperty('v2Response.body.bytes', '{"data":{"name":"Jane"}}');
     },
   );
 
-  it('withholds what it cannot mask', () => {
+  test('withholds what it cannot mask', () => {
     expect(kept({ mode: 'bodies', masks: ['name'] }, 'name=Joan')).not.toContain('Joan');
   });
 
-  it('is bounded by number and by bytes; the oldest go first', () => {
+  test('is bounded by number and by bytes; the oldest go first', () => {
     const few = new Capture({ ...options, maxEntries: 3 });
     for (let seq = 1; seq <= 10; seq += 1) few.keep(seq, material('{}'), []);
     expect([few.of(7), few.of(8) !== undefined, few.held.entries]).toEqual([undefined, true, 3]);
@@ -133,17 +133,17 @@ describe('what is kept', () => {
     expect(small.held).toEqual({ entries: 0, bytes: 0 });
   });
 
-  it('is asked for so many exchanges a second, and for all while capture is on', () => {
+  test('is asked for so many exchanges a second, and for all while capture is on', () => {
     let now = 0;
     const capture = new Capture({ ...options, now: () => now });
-    const ask = (times: number): string[] => Array.from({ length: times }, () => capture.wanted());
+    const ask = (times: number): string[] => Array.from({ length: times }, () => capture.nextLevel());
     expect(ask(7).filter((wanted) => wanted === 'structure')).toHaveLength(5);
     now = 1000;
-    expect(capture.wanted()).toBe('structure');
-    expect(new Capture({ ...options, mode: 'bodies', structurePerSecond: 0 }).wanted()).toBe('bodies');
+    expect(capture.nextLevel()).toBe('structure');
+    expect(new Capture({ ...options, mode: 'bodies', structurePerSecond: 0 }).nextLevel()).toBe('bodies');
   });
 
-  it('does not change when the memory it was made from is used again', () => {
+  test('does not change when the memory it was made from is used again', () => {
     const capture = new Capture({ ...options, mode: 'bodies' });
     const body = Buffer.from('{"a":"first"}');
     capture.keep(1, { v1Request: { method: 'POST', target: '/', headers: [], body } }, []);
@@ -153,7 +153,7 @@ describe('what is kept', () => {
 });
 
 describe('header masks', () => {
-  it.each([
+  test.each([
     'Authorization',
     'Cookie',
     'X-Api-Key',

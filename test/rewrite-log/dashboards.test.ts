@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { figureFamilies } from '../../src/rewrite-log/figure-families.ts';
+import { statFamilies } from '../../src/rewrite-log/stat-families.ts';
 import { exchangeFamilies } from '../../src/rewrite-log/metric-families.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
@@ -30,7 +30,7 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
       loopDelaySeconds: 0,
     },
   };
-  const families = [...exchangeFamilies(metrics, () => '/x'), ...figureFamilies(figures, { bytes: 0 })];
+  const families = [...exchangeFamilies(metrics, () => '/x'), ...statFamilies(figures, { bytes: 0 })];
   return new Map(
     families.flatMap(({ name, samples }) =>
       samples.map(({ suffix, labels }) => [
@@ -57,7 +57,7 @@ function strangers(expression: string): readonly string[] {
 }
 
 describe('the alert rules', () => {
-  it('are clean to promtool', () => {
+  test('are clean to promtool', () => {
     const { status, stdout, stderr, error } = spawnSync(
       'promtool',
       ['check', 'rules', '--lint-fatal', `${root}prometheus/alerts.yaml`],
@@ -68,7 +68,7 @@ describe('the alert rules', () => {
     expect(stdout).toContain('SUCCESS');
   });
 
-  it('ask for metrics and labels that there are', () => {
+  test('ask for metrics and labels that there are', () => {
     const { groups } = parse(readFileSync(`${root}prometheus/alerts.yaml`, 'utf8')) as {
       groups: { rules: { expr: string }[] }[];
     };
@@ -79,7 +79,7 @@ describe('the alert rules', () => {
 });
 
 describe('the dashboard', () => {
-  it('asks for metrics and labels that there are, and its panels do not overlap', () => {
+  test('asks for metrics and labels that there are, and its panels do not overlap', () => {
     const board = JSON.parse(readFileSync(`${root}grafana/capture-gateway.json`, 'utf8')) as {
       panels: { gridPos: { x: number; y: number; w: number; h: number }; targets?: { expr: string }[] }[];
     };

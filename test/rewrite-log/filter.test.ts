@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { completeFilter } from '../../src/rewrite-log/filter-completion.ts';
 import { type Filter, isFilterFault, parseFilter, printFilter } from '../../src/rewrite-log/filter.ts';
@@ -37,7 +37,7 @@ function filter(text: string): Filter {
 }
 
 describe('a filter', () => {
-  it.each([
+  test.each([
     ['', [true, true, true]],
     ['client:3fa9', [true, true, false]],
     ['client:3FA9', [true, true, false]],
@@ -81,7 +81,7 @@ describe('a filter', () => {
     expect([base, refused, native].map((entry) => filter(text).accepts(entry))).toEqual(expected);
   });
 
-  it.each([
+  test.each([
     ['  colour:red', 'There is no field colour', 2, 12],
     ['x status:4yy', 'status: wants', 2, 12],
     ['ms:fast', 'ms: wants', 0, 7],
@@ -92,7 +92,7 @@ describe('a filter', () => {
     expect(isFilterFault(fault) && fault.message).toContain(message);
   });
 
-  it('never throws, whatever the text, and its printed form reads the same', () => {
+  test('never throws, whatever the text, and its printed form reads the same', () => {
     const anyText = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc
@@ -132,7 +132,7 @@ describe('a filter', () => {
     );
   });
 
-  it('finds values again that it has quoted', () => {
+  test('finds values again that it has quoted', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), (path) => {
         const text = printFilter([{ negated: false, field: 'path', values: [path] }]);
@@ -143,7 +143,7 @@ describe('a filter', () => {
 });
 
 describe('completion', () => {
-  it('proposes fields, then values known and fixed, and keeps sign and earlier choices', () => {
+  test('proposes fields, then values known and fixed, and keeps sign and earlier choices', () => {
     const known = { op: ['create_client', 'order_floor_plan'] };
     expect(completeFilter('cl', 2, known).map(({ insert }) => insert)).toEqual(['client:']);
     expect(completeFilter('x -op:o', 7, known)).toMatchObject([

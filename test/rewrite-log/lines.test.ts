@@ -30,7 +30,7 @@ const entries = fc
     note: optional(text),
     bytesIn: fc.nat(),
     bytesOut: fc.nat(),
-    answerBytes: fc.nat(),
+    responseBytes: fc.nat(),
     status: fc.nat({ max: 999 }),
     upstreamMs: optional(fc.nat()),
     totalMs: fc.nat(),

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
-import { figureFamilies } from '../../src/rewrite-log/figure-families.ts';
+import { describe, expect, test } from 'vitest';
+import { statFamilies } from '../../src/rewrite-log/stat-families.ts';
 import { exchangeFamilies } from '../../src/rewrite-log/metric-families.ts';
 import { printMetrics } from '../../src/rewrite-log/metric-text.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
-const figures = {
+const FIGURES = {
   version: '0.1.0',
   inFlight: 2,
   bufferedBytes: 10,
@@ -32,7 +32,7 @@ const figures = {
 function printed(metrics: Metrics): string {
   return printMetrics([
     ...exchangeFamilies(metrics, () => '/clients'),
-    ...figureFamilies(figures, { bytes: 5 }),
+    ...statFamilies(FIGURES, { bytes: 5 }),
   ]);
 }
 
@@ -51,7 +51,7 @@ function filled(count: number): Metrics {
 }
 
 describe('metrics', () => {
-  it('are clean to promtool', () => {
+  test('are clean to promtool', () => {
     const { status, stdout, stderr, error } = spawnSync('promtool', ['check', 'metrics'], {
       input: printed(filled(200)),
       encoding: 'utf8',
@@ -61,7 +61,7 @@ describe('metrics', () => {
     expect(status).toBe(0);
   });
 
-  it('add up: every exchange is in the count, the durations and one bucket', () => {
+  test('add up: every exchange is in the count, the durations and one bucket', () => {
     const text = printed(filled(200));
     const sum = (pattern: RegExp): number =>
       text
@@ -77,7 +77,7 @@ describe('metrics', () => {
     expect(text).toContain('gateway_rule_book_info{hash="a\\"b\\\\c\\nd",version="2025-01-01"} 1');
   });
 
-  it('have no series twice', () => {
+  test('have no series twice', () => {
     const names = printed(filled(300))
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'))
@@ -85,7 +85,7 @@ describe('metrics', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('are bounded: a client that makes up operations, methods and failures makes no series without end', () => {
+  test('are bounded: a client that makes up operations, methods and failures makes no series without end', () => {
     const metrics = new Metrics();
     for (let n = 0; n < 5000; n += 1) {
       metrics.add({

@@ -1,11 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DurationSteps } from '../../src/rewrite-log/duration-steps.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { Ring } from '../../src/rewrite-log/ring.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 describe('the ring', () => {
-  it('numbers entries, keeps the newest, and pages backwards', () => {
+  test('numbers entries, keeps the newest, and pages backwards', () => {
     const ring = new Ring(5);
     expect([ring.oldest, ring.latest, ring.at(1)]).toEqual([0, 0, undefined]);
     for (let n = 1; n <= 12; n += 1) expect(ring.add(sampleEntry(n, n))).toBe(n);
@@ -23,7 +23,7 @@ describe('the ring', () => {
 });
 
 describe('the history', () => {
-  it('counts by minute and verdict, forgets after an hour, and shows quiet minutes', () => {
+  test('counts by minute and verdict, forgets after an hour, and shows quiet minutes', () => {
     const history = new History(60);
     const start = Date.UTC(2026, 10, 21, 10, 0, 30);
     const entry = sampleEntry(1, start);
@@ -44,7 +44,7 @@ describe('the history', () => {
     expect(history.minutes(start + 3_600_000).at(-1)?.verdicts).toMatchObject({ rewritten: 1, refused: 0 });
   });
 
-  it('tells the last whole second', () => {
+  test('tells the last whole second', () => {
     const history = new History();
     for (let n = 0; n < 7; n += 1) history.add(sampleEntry(n, 0), 5_000_000 + n * 100);
     expect(history.perSecond(5_000_999)).toBe(0);
@@ -54,7 +54,7 @@ describe('the history', () => {
 });
 
 describe('quantiles', () => {
-  it('are within the 10 % of a step', () => {
+  test('are within the 10 % of a step', () => {
     const steps = new DurationSteps();
     expect(steps.quantile(0.5)).toBeUndefined();
     for (let ms = 1; ms <= 1000; ms += 1) steps.add(ms);

@@ -6,16 +6,16 @@ import { bytesOf, editsOf, recordsOf, rewritten } from './notation.ts';
 
 // The table of the rewriting contract, section 2, row by row.
 
-const unwrap: RequestRule = { rule: 'unwrap', member: 'data' };
-const nest: RequestRule = {
+const UNWRAP: RequestRule = { rule: 'unwrap', member: 'data' };
+const NEST: RequestRule = {
   rule: 'nest',
   members: ['street', 'suburb', 'lat'],
   in: ['property'],
   under: 'address',
 };
-const nestBody: RequestRule = { ...nest, in: [] };
-const rename: RequestRule = { rule: 'rename', member: 'old', in: [], to: 'new' };
-const strip: RequestRule = { rule: 'strip', members: ['a', 'b'], in: [] };
+const nestBody: RequestRule = { ...NEST, in: [] };
+const RENAME: RequestRule = { rule: 'rename', member: 'old', in: [], to: 'new' };
+const STRIP: RequestRule = { rule: 'strip', members: ['a', 'b'], in: [] };
 
 type Case = [before: string, after: string];
 
@@ -34,7 +34,7 @@ function cases(
 
 cases(
   'an absent member: the rule does nothing',
-  [unwrap, nest, rename, strip],
+  [UNWRAP, NEST, RENAME, STRIP],
   [
     ['{"data":{}}', '{}'],
     ['{"data":{"x":1}}', '{"x":1}'],
@@ -46,7 +46,7 @@ cases(
 for (const value of ['null', 'false', '0', '""', '[]', '{}', '-0', '1E400', '"\\u00e9\\/"']) {
   cases(
     `the value ${value} is a value like any other`,
-    [unwrap, nest, rename, strip],
+    [UNWRAP, NEST, RENAME, STRIP],
     [
       [`{"data":{"old":${value},"x":1}}`, `{"new":${value},"x":1}`],
       [`{"data":{"a":${value}}}`, '{}'],
@@ -57,56 +57,56 @@ for (const value of ['null', 'false', '0', '""', '[]', '{}', '-0', '1E400', '"\\
 
 cases(
   'no data member: already flat, other rules still apply',
-  [unwrap, rename],
+  [UNWRAP, RENAME],
   [
     ['{"old":1}', '{"new":1}'],
     ['{}', '{}'],
   ],
 );
 test('an already flat body is logged as such', () => {
-  expect(recordsOf(planOf([unwrap, rename]), '{"x":1}')).toEqual(['unwrap  ->  (already-flat)']);
+  expect(recordsOf(planOf([UNWRAP, RENAME]), '{"x":1}')).toEqual(['unwrap  ->  (already-flat)']);
 });
-cases('policy flat: refuse', [unwrap], [['{"x":1}', 'refused 422 not-wrapped ']], { flat: 'refuse' });
-cases('policy flat: forward', [unwrap, rename], [['{"old":1}', '{"old":1}']], { flat: 'forward' });
+cases('policy flat: refuse', [UNWRAP], [['{"x":1}', 'refused 422 not-wrapped ']], { flat: 'refuse' });
+cases('policy flat: forward', [UNWRAP, RENAME], [['{"old":1}', '{"old":1}']], { flat: 'forward' });
 
 cases(
   'members beside data are dropped',
-  [unwrap],
+  [UNWRAP],
   [
     ['{"x":1,"data":{"y":2},"z":3}', '{"y":2}'],
     [' {"data" : { "y" : 2 } , "z":3} ', ' { "y" : 2 } '],
   ],
 );
 test('each member beside data is logged as a strip', () => {
-  expect(recordsOf(planOf([unwrap]), '{"x":1,"data":{"y":2},"z/~":3}')).toEqual([
+  expect(recordsOf(planOf([UNWRAP]), '{"x":1,"data":{"y":2},"z/~":3}')).toEqual([
     'strip /x ->  (sibling)',
     'strip /z~1~0 ->  (sibling)',
     'unwrap /data -> ',
   ]);
 });
-cases('policy siblings: refuse', [unwrap], [['{"x":1,"data":{}}', 'refused 422 wrapper-siblings /x']], {
+cases('policy siblings: refuse', [UNWRAP], [['{"x":1,"data":{}}', 'refused 422 wrapper-siblings /x']], {
   siblings: 'refuse',
 });
-cases('policy siblings: forward', [unwrap], [['{"x":1,"data":{}}', '{"x":1,"data":{}}']], {
+cases('policy siblings: forward', [UNWRAP], [['{"x":1,"data":{}}', '{"x":1,"data":{}}']], {
   siblings: 'forward',
 });
 
 cases(
   'data that is not an object is refused',
-  [unwrap],
+  [UNWRAP],
   [
     ['{"data":[]}', 'refused 422 wrapper-not-object /data'],
     ['{"data":null}', 'refused 422 wrapper-not-object /data'],
     ['{"data":"{}"}', 'refused 422 wrapper-not-object /data'],
   ],
 );
-cases('policy wrapper: forward', [unwrap, rename], [['{"data":1,"old":2}', '{"data":1,"old":2}']], {
+cases('policy wrapper: forward', [UNWRAP, RENAME], [['{"data":1,"old":2}', '{"data":1,"old":2}']], {
   wrapper: 'forward',
 });
 
 cases(
   'rename: the value keeps its bytes and its place',
-  [rename],
+  [RENAME],
   [
     ['{"x":1,"old" : 10.50,"y":2}', '{"x":1,"new" : 10.50,"y":2}'],
     ['{"ol\\u0064":1}', '{"new":1}'],
@@ -114,24 +114,24 @@ cases(
 );
 cases(
   'rename: on a conflict the old value wins',
-  [rename],
+  [RENAME],
   [
     ['{"new":1,"old":2}', '{"new":2}'],
     ['{"old":2,"new":1,"x":3}', '{"new":2,"x":3}'],
   ],
 );
 test('a conflict is logged, the dropped member too', () => {
-  expect(recordsOf(planOf([rename]), '{"new":1,"old":2}')).toEqual([
+  expect(recordsOf(planOf([RENAME]), '{"new":1,"old":2}')).toEqual([
     'rename /new ->  (conflict)',
     'rename /old -> /new (conflict)',
   ]);
 });
-cases('policy conflict: refuse', [rename], [['{"new":1,"old":2}', 'refused 422 conflicting-members /new']], {
+cases('policy conflict: refuse', [RENAME], [['{"new":1,"old":2}', 'refused 422 conflicting-members /new']], {
   conflict: 'refuse',
 });
 cases(
   'policy conflict: forward',
-  [unwrap, rename],
+  [UNWRAP, RENAME],
   [['{"data":{"new":1,"old":2}}', '{"data":{"new":1,"old":2}}']],
   {
     conflict: 'forward',
@@ -184,7 +184,7 @@ test('nest puts brackets around members that follow each other', () => {
 
 cases(
   'a named member twice in one object is refused, however spelled',
-  [unwrap, nest, rename, strip],
+  [UNWRAP, NEST, RENAME, STRIP],
   [
     ['{"data":{},"d\\u0061ta":{}}', 'refused 400 duplicate-member /data'],
     ['{"data":{"a":1,"a":2}}', 'refused 400 duplicate-member /data/a'],
@@ -200,7 +200,7 @@ cases(
 );
 cases(
   'policy duplicate: last',
-  [unwrap, nest, rename, strip],
+  [UNWRAP, NEST, RENAME, STRIP],
   [
     ['{"data":{"x":1},"data":{"x":2}}', '{"x":2}'],
     ['{"data":{"old":1,"y":0,"old":2}}', '{"y":0,"new":2}'],
@@ -210,7 +210,7 @@ cases(
 );
 cases(
   'policy duplicate: forward',
-  [unwrap, rename],
+  [UNWRAP, RENAME],
   [['{"data":{"old":1,"old":2}}', '{"data":{"old":1,"old":2}}']],
   {
     duplicate: 'forward',
@@ -218,13 +218,13 @@ cases(
 );
 cases(
   'a duplicated member that no rule names is copied, all of them',
-  [unwrap, rename],
+  [UNWRAP, RENAME],
   [['{"data":{"x":1,"x":2,"old":3,"x":4}}', '{"x":1,"x":2,"new":3,"x":4}']],
 );
 
 cases(
   'an array, a scalar and an empty body are forwarded untouched',
-  [unwrap, strip],
+  [UNWRAP, STRIP],
   [
     ['[{"data":{}}]', '[{"data":{}}]'],
     ['"data"', '"data"'],
@@ -234,17 +234,17 @@ cases(
 );
 
 test('what is not JSON is refused with byte offset, line and column', () => {
-  const outcome = planOf([unwrap]).rewrite(bytesOf('{"é":1,\n  "x":01}'));
+  const outcome = planOf([UNWRAP]).rewrite(bytesOf('{"é":1,\n  "x":01}'));
   expect(outcome).toMatchObject({
     verdict: 'refused',
     refusal: { code: 'malformed-json', status: 400, position: { offset: 16, line: 2, column: 8 } },
   });
 });
 test('what is not UTF-8 is refused where it stops being', () => {
-  const outcome = planOf([unwrap]).rewrite(Uint8Array.of(0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d));
+  const outcome = planOf([UNWRAP]).rewrite(Uint8Array.of(0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d));
   expect(outcome).toMatchObject({ refusal: { status: 400, position: { offset: 2, line: 1, column: 3 } } });
 });
-cases('policy malformed: forward', [unwrap], [['{"data":', '{"data":']], { malformed: 'forward' });
+cases('policy malformed: forward', [UNWRAP], [['{"data":', '{"data":']], { malformed: 'forward' });
 
 test('nesting is refused beyond the limit, and no depth exhausts the stack', () => {
   const nested = (depth: number): Uint8Array => bytesOf('['.repeat(depth) + ']'.repeat(depth));
@@ -255,7 +255,7 @@ test('nesting is refused beyond the limit, and no depth exhausts the stack', () 
 });
 
 test('a byte order mark is dropped and logged', () => {
-  const plan = planOf([unwrap]);
+  const plan = planOf([UNWRAP]);
   const outcome = plan.rewrite(bytesOf('\ufeff{"x":1}'));
   expect(outcome.verdict === 'rewritten' && editsOf(outcome.edits)).toBe('0-3=');
   expect(recordsOf(plan, '\ufeff{"data":{}}')).toEqual(['strip  ->  (byte-order-mark)', 'unwrap /data -> ']);
@@ -263,7 +263,7 @@ test('a byte order mark is dropped and logged', () => {
 
 cases(
   'strip takes exactly one comma; an emptied object stays {}',
-  [strip],
+  [STRIP],
   [
     ['{"a":1}', '{}'],
     ['{ "a":1, "b":2 }', '{}'],
@@ -288,7 +288,7 @@ cases(
 cases(
   'array wildcards',
   [
-    { ...nest, in: ['properties', '*'] },
+    { ...NEST, in: ['properties', '*'] },
     { rule: 'strip', members: ['k'], in: ['m', '*', '*'] },
   ],
   [
@@ -301,7 +301,7 @@ cases(
   ],
 );
 test('pointers name the element of the array', () => {
-  expect(recordsOf(planOf([{ ...nest, in: ['p', '*'] }]), '{"p":[0,{"lat":1}]}')).toEqual([
+  expect(recordsOf(planOf([{ ...NEST, in: ['p', '*'] }]), '{"p":[0,{"lat":1}]}')).toEqual([
     'nest /p/1/lat -> /p/1/address/lat',
   ]);
 });
@@ -309,8 +309,8 @@ test('pointers name the element of the array', () => {
 cases(
   'each rule sees the body as the one before left it',
   [
-    unwrap,
-    rename,
+    UNWRAP,
+    RENAME,
     { rule: 'nest', members: ['new'], in: [], under: 'box' },
     { rule: 'rename', member: 'new', in: ['box'], to: 'newest' },
   ],
@@ -318,8 +318,8 @@ cases(
 );
 test('pointers lead from the V1 body to the V2 body, whatever came between', () => {
   const plan = planOf([
-    unwrap,
-    rename,
+    UNWRAP,
+    RENAME,
     { rule: 'nest', members: ['new'], in: [], under: 'box' },
     { rule: 'rename', member: 'box', in: [], to: 'crate' },
   ]);
@@ -334,5 +334,5 @@ test('pointers lead from the V1 body to the V2 body, whatever came between', () 
 test('what re-encoding would damage survives', () => {
   const odd =
     '"n":12345678901234567890,"m":10.50,"e":1E400,"z":-0,"l":[],"o":{},"s":"\\u00e9\\/\\ud800","10":1,"2":2,"__proto__":3,"t":true,"t":false';
-  expect(rewritten(planOf([unwrap, rename]), `{"data":{${odd},"old":1}}`)).toBe(`{${odd},"new":1}`);
+  expect(rewritten(planOf([UNWRAP, RENAME]), `{"data":{${odd},"old":1}}`)).toBe(`{${odd},"new":1}`);
 });

@@ -72,7 +72,7 @@ const policies = fc.record({
   duplicate: fc.constantFrom('refuse', 'last', 'last'),
   siblings: fc.constant('drop'),
 } as const);
-const runs = { numRuns: 20_000 };
+const RUNS = { numRuns: 20_000 };
 
 function outcomeText(outcome: Rewrite): string {
   return outcome.verdict === 'refused' ? `refused ${outcome.refusal.code}` : textOf(outcome.body);
@@ -114,7 +114,7 @@ test('one reading equals rule by rule, byte for byte', () => {
         ruleByRule(rules, policies, text),
       );
     }),
-    runs,
+    RUNS,
   );
 }, 240_000);
 
@@ -158,7 +158,7 @@ test('bytes outside the edits are identical, edits are in order, the outcome par
       expect(Buffer.concat([rebuilt, body.subarray(at)]).equals(outcome.body)).toBe(true);
       expect(() => JSON.parse(textOf(outcome.body))).not.toThrow();
     }),
-    runs,
+    RUNS,
   );
 }, 240_000);
 
@@ -170,7 +170,7 @@ test('a body without rules is identical', () => {
       const outcome = identity.rewrite(body);
       expect(outcome.verdict === 'unchanged' && outcome.body).toBe(body);
     }),
-    runs,
+    RUNS,
   );
 }, 240_000);
 
@@ -186,7 +186,7 @@ test('what is accepted is what a strict parser accepts', () => {
       }
       expect(identity.rewrite(body).verdict === 'unchanged').toBe(isJson || body.length === 0);
     }),
-    runs,
+    RUNS,
   );
 }, 240_000);
 
@@ -208,7 +208,7 @@ test('the patch, applied by an independent library, gives the V2 body; records p
         expect(valueAt(before, from)).toBeDefined();
       }
     }),
-    runs,
+    RUNS,
   );
 }, 240_000);
 

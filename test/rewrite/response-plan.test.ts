@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { applyEdits } from '../../src/json/edit.ts';
-import type { AnswerContext } from '../../src/rewrite/answer-rewrite.ts';
+import type { ResponseContext } from '../../src/rewrite/response-rewrite.ts';
 import { planOf, SHIPPED } from '../support/plan-of.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
 import { bytesOf, editsOf, textOf } from './notation.ts';
 
-const OK: AnswerContext = { status: 200, deprecated: [], isWrapped: true };
+const OK: ResponseContext = { status: 200, deprecated: [], isWrapped: true };
 const USED = [{ attribute: 'old', message: 'old is deprecated: it is gone in V2.' }];
 
 /** What the rules make of a text: the new text, or `unchanged`. */
-function answered(rules: readonly string[], text: string, context: Partial<AnswerContext> = {}): string {
+function answered(rules: readonly string[], text: string, context: Partial<ResponseContext> = {}): string {
   const outcome = responsePlanOf(rules.map(responseRule), SHIPPED).rewrite(bytesOf(text), {
     ...OK,
     ...context,
@@ -221,7 +221,7 @@ const someRules = fc.array(
   { maxLength: 4 },
 );
 
-describe('whatever the answer is', () => {
+describe('whatever the response is', () => {
   test('alias, then removing what it added, gives the original bytes', () => {
     fc.assert(
       fc.property(document, fc.constantFrom([], ['a'], ['a', 'b'], ['data', '*']), (text, inside) => {
@@ -254,8 +254,8 @@ describe('whatever the answer is', () => {
     );
   });
 
-  // Attack: an answer of a service that was taken over costs the square of its members, or a log line of megabytes.
-  test('large answers cost what they weigh, and few records', () => {
+  // Attack: a response of a service that was taken over costs the square of its members, or a log line of megabytes.
+  test('large responses cost what they weigh, and few records', () => {
     const members = Array.from({ length: 40_000 }, (_, n) => `"m${n}":${n}`).join(',');
     const flat = responsePlanOf([responseRule('flatten a')]).rewrite(
       bytesOf(`{"a":{${members}},${members.replaceAll('m', 'n')}}`),

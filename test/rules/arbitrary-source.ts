@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { RuleBookSource } from '../../src/rules/rule-book-source.ts';
 
 /** Names that readers get wrong: numbers, words of YAML 1.1, indicators, spaces, what objects inherit. */
-const oddities = [
+const ODDITIES = [
   'no',
   'Yes',
   '0x1F',
@@ -24,7 +24,7 @@ const oddities = [
   '*a',
 ];
 
-const name = fc.tuple(fc.constantFrom(...oddities, 'property', 'suburb', 'x'), fc.nat({ max: 99 }));
+const name = fc.tuple(fc.constantFrom(...ODDITIES, 'property', 'suburb', 'x'), fc.nat({ max: 99 }));
 
 type ChangeSource = RuleBookSource['changes'][number];
 

@@ -4,8 +4,8 @@ import { bookIn, faultsIn, withChanges } from './reading.ts';
 
 const book = (text: string): string =>
   `${withChanges('  []')}\n${text}\n`.replace('changes:\n  []', 'changes: []');
-const acme = '4f1c0b6a2e9d7c35';
-const clients = `clients: { acme: ${acme}, globex: 0123456789abcdef }`;
+const ACME = '4f1c0b6a2e9d7c35';
+const clients = `clients: { acme: ${ACME}, globex: 0123456789abcdef }`;
 
 describe('what it means', () => {
   test('a book that says nothing of it has none, and the same hash as ever', async () => {
@@ -23,7 +23,7 @@ describe('what it means', () => {
     ],
     [
       `${clients}\nsunset: { at: 2027-01-01, after: gone, except: [acme] }`,
-      { gone: { except: [acme] }, signals: { sunset: Date.UTC(2027, 0, 1), attributes: false } },
+      { gone: { except: [ACME] }, signals: { sunset: Date.UTC(2027, 0, 1), attributes: false } },
     ],
     [
       'links: { successor-version: "https://x.test/api/v2", deprecation: "https://x.test/d" }',
@@ -39,14 +39,14 @@ describe('what it means', () => {
     [
       `${clients}\nbrownouts: [{ id: b, share: 25, status: 503, message: m, clients: [acme, fedcba9876543210], operations: [a] }]`,
       {
-        clients: { [acme]: 'acme' },
+        clients: { [ACME]: 'acme' },
         brownouts: [
           {
             id: 'b',
             share: 25,
             status: 503,
             message: 'm',
-            clients: [acme, 'fedcba9876543210'],
+            clients: [ACME, 'fedcba9876543210'],
             operations: ['a'],
           },
         ],
@@ -63,7 +63,7 @@ describe('what it means', () => {
         modes: {
           default: { mode: 'migrate' },
           operations: { a: { mode: 'shadow' } },
-          clients: { [acme]: { mode: 'migrate' } },
+          clients: { [ACME]: { mode: 'migrate' } },
           rollback: { window: 300_000 },
         },
       },
@@ -99,7 +99,7 @@ describe('faults: each names the thing, the value and the way out', () => {
     ['pins: [{ version: 2024-06-30, operations: [a] }]', /not before 2025-01-01/],
     ['shield: { requests: 0 }', /shield\.requests/],
     ['clients: { a: XYZ }', /16 hex digits/],
-    [`clients: { a: ${acme}, b: ${acme} }`, /client "b" has the hash of "a"/],
+    [`clients: { a: ${ACME}, b: ${ACME} }`, /client "b" has the hash of "a"/],
   ])('%s', async (text, fault) => {
     const faults = await faultsIn(book(text));
     expect(faults).toHaveLength(1);
@@ -108,7 +108,7 @@ describe('faults: each names the thing, the value and the way out', () => {
 });
 
 test.each([
-  ['{ alias: "*.x", as: y }', /begins with \*, but an answer that is an array is left alone/],
+  ['{ alias: "*.x", as: y }', /begins with \*, but a response that is an array is left alone/],
   ['{ flatten: "*.x" }', /begins with \*/],
   ['{ deprecations: "data.*.list" }', /the list stands in one place/],
 ])('response rule %s is refused', async (rule, fault) => {
@@ -122,8 +122,8 @@ test('what the shipped rule book has commented out is sound', async () => {
   const opened = text.slice(at).replaceAll(/^# ((?:\w[\w-]*:| {2})[^\n]*)$/gm, '$1');
   const { rollout } = await bookIn(text.slice(0, at) + opened);
   expect(rollout).toMatchObject({
-    clients: { [acme]: 'acme' },
-    brownouts: [{ id: 'first-hour', except: [acme] }],
+    clients: { [ACME]: 'acme' },
+    brownouts: [{ id: 'first-hour', except: [ACME] }],
     modes: { default: { mode: 'canary', share: 10 } },
     pins: [{}],
     shield: { requests: 60 },

@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { sources } from './arbitrary-source.ts';
 import { bookIn } from './reading.ts';
 
-const text = `version: 2025-01-01
+const TEXT = `version: 2025-01-01
 operations:
   a: POST /a
   b: { match: "PATCH /b/{id}" }
@@ -30,7 +30,7 @@ changes:
       - strip: k
 `;
 
-const plain = await hashOf(text);
+const plain = await hashOf(TEXT);
 
 test('is 16 hex digits, the same on every machine and in every version', () => {
   expect(plain).toBe('2691fa6c00519cf5');
@@ -68,8 +68,8 @@ describe('stays when the meaning does', () => {
     ],
     ['the schema', 'version:', '$schema: ./rules.schema.json\nversion:'],
   ])('%s', async (_, from, to) => {
-    expect(text).toContain(from);
-    expect(await hashOf(text.replace(from, () => to))).toBe(plain);
+    expect(TEXT).toContain(from);
+    expect(await hashOf(TEXT.replace(from, () => to))).toBe(plain);
   });
 });
 
@@ -120,14 +120,14 @@ describe('goes when the meaning does', () => {
       `limits: { ${limit}: 99 }\nchanges:`,
     ]),
   ])('%j becomes %j', async (from, to) => {
-    expect(text).toContain(from);
-    expect(await hashOf(text.replace(from, () => to))).not.toBe(plain);
+    expect(TEXT).toContain(from);
+    expect(await hashOf(TEXT.replace(from, () => to))).not.toBe(plain);
   });
 
   test('the order of changes', async () => {
-    const at = text.indexOf('  - id: one');
-    const middle = text.indexOf('  - id: two');
-    expect(await hashOf(text.slice(0, at) + text.slice(middle) + text.slice(at, middle))).not.toBe(plain);
+    const at = TEXT.indexOf('  - id: one');
+    const middle = TEXT.indexOf('  - id: two');
+    expect(await hashOf(TEXT.slice(0, at) + TEXT.slice(middle) + TEXT.slice(at, middle))).not.toBe(plain);
   });
 });
 

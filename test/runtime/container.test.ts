@@ -92,7 +92,7 @@ test('the image holds what runs, and nothing else', () => {
   expect(readdirSync(join(image, 'app/config')).sort()).toEqual(['rules.schema.json', 'rules.yaml']);
 });
 
-test('starts as a user without rights in a root that it cannot write, answers, is healthy, and stops in order', async () => {
+test('starts as a user without rights in a root that it cannot write, responds, is healthy, and stops in order', async () => {
   const env = { PATH: '/nonexistent', HOME: '/nonexistent', TMPDIR: '/nonexistent', ...imageEnvironment() };
   const settings = { ...env, GATEWAY_LISTEN: '127.0.0.1:0', GATEWAY_ADMIN_LISTEN: '127.0.0.1:0' };
   const [command = '', ...given] = [...execForm('ENTRYPOINT'), ...execForm('CMD')];
@@ -109,11 +109,11 @@ test('starts as a user without rights in a root that it cannot write, answers, i
   });
 
   const body = '{"data":{"name":"Acme"}}';
-  const answer = await exchange(
+  const response = await exchange(
     portOf('clients'),
     `POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
-  expect(answer.text).toMatch(/^HTTP\/1\.1 201 /);
+  expect(response.text).toMatch(/^HTTP\/1\.1 201 /);
   // The page is put together from files of the image.
   const page = await exchange(portOf('admin'), 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   expect(page.text).toMatch(/^HTTP\/1\.1 200 /);

@@ -5,15 +5,15 @@ import { Ajv } from 'ajv';
 import { validate as lintDockerfile } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readSettings } from '../../src/gateway/read-settings.ts';
+import { readSettings } from '../../src/settings/read-settings.ts';
 import { renderChart } from '../support/helm-chart.ts';
 import { buildKustomization } from '../support/kustomization.ts';
 import { type KubernetesObject, kubernetesFaults, readObjects } from '../support/kubernetes.ts';
 
 const deploy = new URL('../../deploy/', import.meta.url);
 const chart = new URL('helm/capture-gateway/', deploy);
-const release = { Name: 'edge', Namespace: 'shop' };
-const secret = { secret: { name: 'gateway' } };
+const RELEASE = { Name: 'edge', Namespace: 'shop' };
+const SECRET = { secret: { name: 'gateway' } };
 
 interface Container {
   readonly name: string;
@@ -73,12 +73,12 @@ describe('the Helm chart', () => {
   const values = parse(readFileSync(new URL('values.yaml', chart), 'utf8')) as Record<string, object>;
 
   test.each([
-    ['as it is', secret],
+    ['as it is', SECRET],
     ['with secrets of its own', { secret: { clientSecret: 'x'.repeat(16), adminToken: 'y"'.repeat(16) } }],
     [
       'with everything',
       {
-        ...secret,
+        ...SECRET,
         rules: 'version: 2025-01-01\nchanges: []\n',
         settings: { GATEWAY_MAX_IN_FLIGHT: '2000', GATEWAY_WORKERS: 'auto' },
         autoscaling: { enabled: false },
@@ -94,7 +94,7 @@ describe('the Helm chart', () => {
     [
       'bare',
       {
-        ...secret,
+        ...SECRET,
         autoscaling: { enabled: false },
         podDisruptionBudget: { enabled: false },
         networkPolicy: { enabled: false },
@@ -109,7 +109,7 @@ describe('the Helm chart', () => {
 
   test('renders the same gateway as the manifests', () => {
     const [ofChart, ofManifest] = [
-      chartObjects(secret),
+      chartObjects(SECRET),
       buildKustomization(new URL('kubernetes/standalone/', deploy)),
     ].map((objects) => podOf(objects));
     expect(ofChart?.containers).toEqual(ofManifest?.containers);
@@ -117,7 +117,7 @@ describe('the Helm chart', () => {
   });
 
   test('its schema takes the values that ship, once the secret is named', () => {
-    expect(schema({ ...values, ...secret })).toBe(true);
+    expect(schema({ ...values, ...SECRET })).toBe(true);
     expect(schema(values)).toBe(false);
   });
 
@@ -129,11 +129,11 @@ describe('the Helm chart', () => {
     ['a short token', { secret: { clientSecret: 'x'.repeat(16), adminToken: 'short' } }],
     ['a port that is none', { service: { type: 'ClusterIP', port: 70_000 } }],
   ])('its schema refuses %s', (_title, given) => {
-    expect(schema({ ...values, ...secret, ...given })).toBe(false);
+    expect(schema({ ...values, ...SECRET, ...given })).toBe(false);
   });
 
   function chartObjects(given: object): readonly KubernetesObject[] {
-    return [...renderChart(chart, release, given)]
+    return [...renderChart(chart, RELEASE, given)]
       .filter(([name]) => name.endsWith('.yaml'))
       .flatMap(([, text]) => readObjects(text));
   }

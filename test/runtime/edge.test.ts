@@ -8,7 +8,7 @@ import { EdgeServer } from '../../src/edge/edge-server.ts';
 import type { DataPoint, EdgeBindings } from '../../src/edge/edge-bindings.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { exchange, rawClient } from '../support/raw-client.ts';
-import { ok, type RawAnswer, type RawServer, rawServer } from '../support/raw-server.ts';
+import { ok, type RawResponse, type RawServer, rawServer } from '../support/raw-server.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import { until } from '../support/until.ts';
 import { bundleWorker, type RunningWorkerd, startWorkerd } from '../support/workerd.ts';
@@ -26,8 +26,11 @@ interface Edge extends RunningWorkerd {
   entry(count?: number): Promise<Entry>;
 }
 
-async function edgeFor(answer: RawAnswer, variables: Readonly<Record<string, string>> = {}): Promise<Edge> {
-  const v2 = await rawServer(answer);
+async function edgeFor(
+  response: RawResponse,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Edge> {
+  const v2 = await rawServer(response);
   const worker = await startWorkerd(file, {
     GATEWAY_UPSTREAM: v2.origin,
     GATEWAY_CLIENT_SECRET: 'a secret of the tests',
@@ -63,11 +66,11 @@ describe('what is promised is kept', () => {
     ['deflate', deflateRawSync],
   ])('a body in %s is decoded and rewritten', async (coding, encode) => {
     const edge = await edgeFor((socket) => socket.write(ok()));
-    const answer = await exchange(
+    const response = await exchange(
       edge.port,
       order(`Content-Encoding: ${coding}\r\n`, encode('{"data":{"name":"A"}}')),
     );
-    expect(answer.text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(response.text).toMatch(/^HTTP\/1\.1 200 /);
     expect(edge.v2.received[0]).toMatch(/\r\n\r\n\{"name":"A"\}$/);
     expect(edge.v2.received[0]).not.toMatch(/content-encoding/i);
   });
@@ -78,9 +81,9 @@ describe('what is promised is kept', () => {
     ['half of a stream', gzipSync('{"data":{}}').subarray(0, 20), 400, 'undecodable-body'],
   ])('%s is refused, and nothing is sent', async (_title, body, status, code) => {
     const edge = await edgeFor((socket) => socket.write(ok()));
-    const answer = await exchange(edge.port, order('Content-Encoding: gzip\r\n', body));
-    expect(answer.text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    expect(answer.text).toContain(`x-gateway-error: ${code}`);
+    const response = await exchange(edge.port, order('Content-Encoding: gzip\r\n', body));
+    expect(response.text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(response.text).toContain(`x-gateway-error: ${code}`);
     expect(edge.v2.received.join('')).toBe('');
   });
 
@@ -93,8 +96,8 @@ describe('what is promised is kept', () => {
       'Content-Type: application/json\r\nContent-Type: text/plain\r\n',
       'Host: b\r\n',
     ]) {
-      const answer = await exchange(edge.port, `GET /api/v2/x HTTP/1.1\r\nHost: a\r\n${lines}\r\n`);
-      expect(answer.text).toMatch(/^HTTP\/1\.1 400 /);
+      const response = await exchange(edge.port, `GET /api/v2/x HTTP/1.1\r\nHost: a\r\n${lines}\r\n`);
+      expect(response.text).toMatch(/^HTTP\/1\.1 400 /);
     }
     expect(edge.v2.received.join('')).toBe('');
   });
@@ -109,12 +112,12 @@ describe('what is promised is kept', () => {
     '/api/v3/x',
   ])('%s reaches nobody', async (target) => {
     const edge = await edgeFor((socket) => socket.write(ok()));
-    const answer = await exchange(edge.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
-    expect(answer.text).toMatch(/^HTTP\/1\.1 4\d\d /);
+    const response = await exchange(edge.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    expect(response.text).toMatch(/^HTTP\/1\.1 4\d\d /);
     expect(edge.v2.received.join('')).toBe('');
   });
 
-  test('a coded answer crosses still coded, and cookies stay apart', async () => {
+  test('a coded response crosses still coded, and cookies stay apart', async () => {
     const body = gzipSync('{"data":{}}');
     const edge = await edgeFor((socket) => {
       socket.write(
@@ -131,7 +134,7 @@ describe('what is promised is kept', () => {
     expect(Buffer.from(text.slice(text.indexOf('\r\n\r\n') + 4), 'latin1')).toEqual(body);
   });
 
-  test('an answer streams: its first part is there before V2 has sent the last', async () => {
+  test('a response streams: its first part is there before V2 has sent the last', async () => {
     const edge = await edgeFor((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n');
     });
@@ -171,7 +174,7 @@ describe('what is promised is kept', () => {
     expect(highest - before).toBeLessThan(64 * 1024 * 1024);
   });
 
-  test('an answer that breaks off breaks the connection: nobody takes the part for the whole', async () => {
+  test('a response that breaks off breaks the connection: nobody takes the part for the whole', async () => {
     const edge = await edgeFor((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'));
     const client = rawClient(edge.port);
     client.write('GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -200,25 +203,25 @@ describe('what is promised is kept', () => {
     ['GET', 2],
   ])('a V2 that hangs up on %s is a 502, and is asked %d times', async (method, times) => {
     const edge = await edgeFor((socket) => socket.destroy());
-    const answer = await exchange(
+    const response = await exchange(
       edge.port,
       `${method} /api/v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`,
     );
-    expect(answer.text).toMatch(/^HTTP\/1\.1 502 /);
+    expect(response.text).toMatch(/^HTTP\/1\.1 502 /);
     expect(edge.v2.received).toHaveLength(times);
   });
 
-  test('a V2 that does not answer is a 504', async () => {
+  test('a V2 that does not response is a 504', async () => {
     const edge = await edgeFor(() => {}, { GATEWAY_UPSTREAM_HEADERS_TIMEOUT: '200' });
-    const answer = await exchange(edge.port, 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
-    expect(answer.text).toMatch(/^HTTP\/1\.1 504 /);
+    const response = await exchange(edge.port, 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(response.text).toMatch(/^HTTP\/1\.1 504 /);
   });
 
   test('faults of the settings refuse every request, and are all told to the operator', async () => {
     const edge = await edgeFor(() => {}, { GATEWAY_UPSTREAM: 'ftp://x', GATEWAY_DRIAN: '1' });
-    const answer = await exchange(edge.port, 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
-    expect(answer.text).toMatch(/^HTTP\/1\.1 500 /);
-    expect(answer.text).not.toContain('ftp');
+    const response = await exchange(edge.port, 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(response.text).toMatch(/^HTTP\/1\.1 500 /);
+    expect(response.text).not.toContain('ftp');
     await until(() => edge.lines.some((line) => line.includes('GATEWAY_DRIAN')));
     expect(edge.lines.some((line) => line.startsWith('settings: GATEWAY_UPSTREAM must be'))).toBe(true);
   });
@@ -239,14 +242,14 @@ describe('what the platform does not let be kept', () => {
   test('framing that is ambiguous is read, not refused, but the request to V2 is framed anew', async () => {
     const edge = await edgeFor((socket) => socket.write(ok()));
     const smuggled = 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n';
-    const answer = await exchange(edge.port, `PUT /api/v2/x HTTP/1.1\r\nHost: a\r\n${smuggled}`);
-    expect(answer.text).toMatch(/^HTTP\/1\.1 200 /);
-    expect(answer.text).toMatch(/\r\nConnection: close\r\n/);
+    const response = await exchange(edge.port, `PUT /api/v2/x HTTP/1.1\r\nHost: a\r\n${smuggled}`);
+    expect(response.text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(response.text).toMatch(/\r\nConnection: close\r\n/);
     expect(edge.v2.received.join('')).toMatch(/\r\nTransfer-Encoding: chunked\r\n/);
     expect(edge.v2.received.join('')).not.toMatch(/content-length/i);
   });
 
-  test('interim answers and trailers end at the worker', async () => {
+  test('interim responses and trailers end at the worker', async () => {
     const edge = await edgeFor((socket) =>
       socket.write(
         'HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 7\r\n\r\n',
@@ -275,7 +278,7 @@ describe('what the platform does not let be kept', () => {
     });
   });
 
-  test('a client that leaves before the answer begins is not noticed until it does', async () => {
+  test('a client that leaves before the response begins is not noticed until it does', async () => {
     const edge = await edgeFor(() => {});
     const client = rawClient(edge.port);
     client.write('GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -292,18 +295,18 @@ describe('what the platform does not let be kept', () => {
   test('Brotli is refused with what can be decoded, for Workers cannot', async () => {
     const edge = await edgeFor((socket) => socket.write(ok()));
     const body = brotliCompressSync('{"data":{}}');
-    const answer = await exchange(edge.port, order('Content-Encoding: br\r\n', body));
-    expect(answer.text).toMatch(/^HTTP\/1\.1 415 [^]*\r\naccept-encoding: gzip, deflate\r\n/i);
+    const response = await exchange(edge.port, order('Content-Encoding: br\r\n', body));
+    expect(response.text).toMatch(/^HTTP\/1\.1 415 [^]*\r\naccept-encoding: gzip, deflate\r\n/i);
     expect(edge.v2.received.join('')).toBe('');
   });
 
   test('a GET with a body cannot be sent', async () => {
     const edge = await edgeFor((socket) => socket.write(ok()));
-    const answer = await exchange(
+    const response = await exchange(
       edge.port,
       'GET /api/v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}',
     );
-    expect(answer.text).toMatch(/^HTTP\/1\.1 400 /);
+    expect(response.text).toMatch(/^HTTP\/1\.1 400 /);
     expect(edge.v2.received.join('')).toBe('');
   });
 
@@ -340,18 +343,18 @@ test('npm run edge serves the worker before the embedded V2', { timeout: 60_000 
       setTimeout(resolve, 100);
     });
   }
-  const answer = await exchange(
+  const response = await exchange(
     Number(ready.exec(said)?.[1]),
     order('Authorization: Bearer k\r\n', '{"data":{"name":"A"}}'),
     15_000,
   );
-  expect(answer.text).toMatch(/^HTTP\/1\.1 201 /);
+  expect(response.text).toMatch(/^HTTP\/1\.1 201 /);
   child.kill('SIGTERM');
   await exit;
 });
 
 describe('bindings', () => {
-  test('every entry goes to the queue and to Analytics Engine, and the answer waits for neither', async () => {
+  test('every entry goes to the queue and to Analytics Engine, and the response waits for neither', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const queued: Entry[] = [];
     const points: DataPoint[] = [];
@@ -383,8 +386,8 @@ describe('bindings', () => {
       body: '{"data":{"name":"A"}}',
     });
     request.headers.set('host', 'a');
-    const answer = await server.fetch(request);
-    expect(await answer.text()).toBe('{"data":{}}');
+    const response = await server.fetch(request);
+    expect(await response.text()).toBe('{"data":{}}');
     await until(() => lines.length === 1);
     await Promise.all(work);
     const entry = JSON.parse(lines[0] ?? '') as Entry;

@@ -35,7 +35,7 @@ test('publint has nothing to say', async () => {
 });
 
 /** What the README shows: a rule book and a body, without a gateway. */
-const rewriting = `
+const REWRITING = `
 import { readRuleBook } from 'capture-gateway/rules/read-rule-book';
 import { OperationTable } from 'capture-gateway/rules/operation-table';
 import { compilePlans } from 'capture-gateway/rewrite/plan';
@@ -60,7 +60,7 @@ export async function rewritten(body: string): Promise<string> {
 
 describe('json/, rules/ and rewrite/ in a clean folder', () => {
   beforeAll(() => {
-    writeFileSync(join(folder, 'rewriting.ts'), rewriting);
+    writeFileSync(join(folder, 'rewriting.ts'), REWRITING);
   });
 
   test('have types that a strict user can compile against', async () => {
@@ -102,11 +102,11 @@ describe('json/, rules/ and rewrite/ in a clean folder', () => {
     const { file } = await bundleWorker(join(folder, 'wrangler.jsonc'));
     const { port } = await startWorkerd(file, {});
     const body = '{"data":{"n":1.0}}';
-    const answer = await exchange(
+    const response = await exchange(
       port,
       `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
-    expect(answer.text).toMatch(/\r\n\r\n\{"n":1\.0\}$/);
+    expect(response.text).toMatch(/\r\n\r\n\{"n":1\.0\}$/);
   });
 
   test('show nothing of what is not theirs', async () => {

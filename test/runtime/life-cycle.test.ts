@@ -13,9 +13,9 @@ import { ok, rawServer } from '../support/raw-server.ts';
 import { spawnGateway, spawnMain } from '../support/spawn-gateway.ts';
 import { until } from '../support/until.ts';
 
-const get = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
-const wrapped = '{"data":{"name":"A"}}';
-const post = `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: ${wrapped.length}\r\n\r\n${wrapped}`;
+const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
+const WRAPPED = '{"data":{"name":"A"}}';
+const post = `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: ${WRAPPED.length}\r\n\r\n${WRAPPED}`;
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-'));
@@ -28,11 +28,11 @@ describe('start', () => {
     const gateway = await spawnGateway({});
     expect(gateway.stderr()).toMatch(/embedded reference/);
     const pasted = /curl -i .*\n.*'$/m.exec(gateway.stderr())?.[0] ?? '';
-    const answer = execFileSync('sh', ['-c', pasted], {
+    const response = execFileSync('sh', ['-c', pasted], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    expect(answer).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
+    expect(response).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
     await until(() => gateway.stdout().includes('\n'));
     for (const line of gateway.stdout().trim().split('\n'))
       expect(JSON.parse(line)).toMatchObject({ status: 201 });
@@ -119,7 +119,7 @@ describe('stop', () => {
       release = () => void socket.write(ok('"late"'));
     });
     const gateway = await spawnGateway({ upstream: v2.origin });
-    const answer = exchange(gateway.port, get);
+    const response = exchange(gateway.port, GET);
     await until(() => v2.received.length > 0);
     gateway.child.kill('SIGTERM');
     await until(() => gateway.stderr().includes('stopping'));
@@ -130,7 +130,7 @@ describe('stop', () => {
       statusOf(await exchange(gateway.adminPort, 'GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')),
     ).toBe(200);
     release();
-    const { text } = await answer;
+    const { text } = await response;
     expect(text).toMatch(/connection: close\r\n[^]*"late"$/i);
     expect((await gateway.exit()).code).toBe(0);
     expect(gateway.stdout()).toMatch(/"status":200/);
@@ -140,7 +140,7 @@ describe('stop', () => {
     const v2 = await rawServer(() => {});
     const gateway = await spawnGateway({ upstream: v2.origin, drain: '1500' });
     const client = rawClient(gateway.port);
-    client.write(get);
+    client.write(GET);
     await until(() => v2.received.length > 0);
     gateway.child.kill('SIGTERM');
     const { code, milliseconds } = await gateway.exit();
@@ -154,7 +154,7 @@ describe('stop', () => {
     const v2 = await rawServer(() => {});
     const gateway = await spawnGateway({ upstream: v2.origin });
     const client = rawClient(gateway.port);
-    client.write(get);
+    client.write(GET);
     await until(() => v2.received.length > 0);
     gateway.child.kill('SIGINT');
     await until(() => gateway.stderr().includes('stopping'));
@@ -165,7 +165,7 @@ describe('stop', () => {
   });
 });
 
-const oneRule = `version: 2025-01-01
+const ONE_RULE = `version: 2025-01-01
 operations: {}
 changes:
   - id: body-wrapper
@@ -178,11 +178,11 @@ changes:
 describe('a new rule book', () => {
   test('comes into force by SIGHUP and by a changed file; a bad one is refused, and the old one stays', async () => {
     const rules = join(folder(), 'rules.yaml');
-    writeFileSync(rules, oneRule);
+    writeFileSync(rules, ONE_RULE);
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await spawnGateway({ upstream: v2.origin, rules });
     await exchange(gateway.port, post);
-    writeFileSync(rules, oneRule.replace('unwrap: data', 'unwrap: wrong'));
+    writeFileSync(rules, ONE_RULE.replace('unwrap: data', 'unwrap: wrong'));
     gateway.child.kill('SIGHUP');
     await until(() => gateway.stderr().includes('is in force.'));
     await exchange(gateway.port, post);
@@ -199,7 +199,7 @@ describe('a new rule book', () => {
 
   test('requests in flight finish on the old one', async () => {
     const rules = join(folder(), 'rules.yaml');
-    writeFileSync(rules, oneRule);
+    writeFileSync(rules, ONE_RULE);
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await spawnGateway({ upstream: v2.origin, rules });
     const client = rawClient(gateway.port);
@@ -207,7 +207,7 @@ describe('a new rule book', () => {
     await new Promise((resolve) => {
       setTimeout(resolve, 100);
     });
-    writeFileSync(rules, oneRule.replace('unwrap: data', 'unwrap: wrong'));
+    writeFileSync(rules, ONE_RULE.replace('unwrap: data', 'unwrap: wrong'));
     gateway.child.kill('SIGHUP');
     await until(() => gateway.stderr().includes('is in force.'));
     client.write(post.slice(-5));
@@ -259,9 +259,9 @@ describe('the log is never in the way', () => {
       openSync('/dev/full', 'w'),
       'pipe',
     ]);
-    for (let count = 0; count < 5; count += 1) expect(statusOf(await exchange(gateway.port, get))).toBe(200);
+    for (let count = 0; count < 5; count += 1) expect(statusOf(await exchange(gateway.port, GET))).toBe(200);
     await until(() => gateway.stderr().includes('ENOSPC'));
-    expect(statusOf(await exchange(gateway.port, get))).toBe(200);
+    expect(statusOf(await exchange(gateway.port, GET))).toBe(200);
     gateway.child.kill('SIGTERM');
     const { code, milliseconds } = await gateway.exit();
     expect(code).toBe(0);
@@ -273,7 +273,7 @@ describe('the log is never in the way', () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await spawnGateway({ upstream: v2.origin });
     gateway.child.stdout?.destroy();
-    for (let count = 0; count < 20; count += 1) expect(statusOf(await exchange(gateway.port, get))).toBe(200);
+    for (let count = 0; count < 20; count += 1) expect(statusOf(await exchange(gateway.port, GET))).toBe(200);
     await until(() => gateway.stderr().includes('the reader of the log is gone'));
     gateway.child.kill('SIGTERM');
     expect((await gateway.exit()).code).toBe(0);
@@ -285,7 +285,7 @@ describe('the log is never in the way', () => {
     gateway.child.stdout?.pause();
     const client = rawClient(gateway.port);
     const many = 1500;
-    client.write(get.repeat(many));
+    client.write(GET.repeat(many));
     await until(() => (client.text().match(/HTTP\/1\.1 200/g) ?? []).length === many);
     client.socket.destroy();
     gateway.child.kill('SIGTERM');
@@ -299,7 +299,7 @@ describe('the log is never in the way', () => {
     writeFileSync(file, 'before\n');
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await spawnGateway({ upstream: v2.origin, 'log-file': file });
-    await exchange(gateway.port, get);
+    await exchange(gateway.port, GET);
     await until(() => readFileSync(file, 'utf8').includes('"status":200'));
     expect(readFileSync(file, 'utf8')).toMatch(/^before\n\{/);
     expect(gateway.stdout()).toBe('');
@@ -310,7 +310,7 @@ test('SIGUSR1 opens no debugger: anybody on the machine could run code through o
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await spawnGateway({ upstream: v2.origin });
   gateway.child.kill('SIGUSR1');
-  expect(statusOf(await exchange(gateway.port, get))).toBe(200);
+  expect(statusOf(await exchange(gateway.port, GET))).toBe(200);
   expect(gateway.stderr()).not.toMatch(/debugger/i);
   const socket = connect(9229, '127.0.0.1');
   const opened = await Promise.race([
@@ -324,12 +324,12 @@ test('SIGUSR1 opens no debugger: anybody on the machine could run code through o
 /** One request as a client with kept connections makes it; retries nothing. */
 function ask(agent: Agent, port: number): Promise<string> {
   return new Promise((resolve) => {
-    const outgoing = request({ agent, port, host: '127.0.0.1', path: '/api/v2/x' }, (answer) => {
-      answer.resume();
-      answer.on('end', () =>
-        resolve(`${answer.statusCode}${answer.headers.connection === 'close' ? ' close' : ''}`),
+    const outgoing = request({ agent, port, host: '127.0.0.1', path: '/api/v2/x' }, (response) => {
+      response.resume();
+      response.on('end', () =>
+        resolve(`${response.statusCode}${response.headers.connection === 'close' ? ' close' : ''}`),
       );
-      answer.on('error', (error) => resolve(`broken: ${error.message}`));
+      response.on('error', (error) => resolve(`broken: ${error.message}`));
     });
     outgoing.on('error', (error) => resolve('code' in error ? String(error.code) : error.message));
     outgoing.end();

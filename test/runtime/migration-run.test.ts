@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startReference } from '../../src/node/reference-server.ts';
+import { startReference } from '../../src/node/reference/reference-server.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
-import type { RolloutRequest, RolloutView } from '../../src/rewrite-log/rollout-view.ts';
+import type { RolloutRequest, RolloutView } from '../../src/rollout/rollout-view.ts';
 import { faultyFront } from '../support/faulty-front.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
 import { until } from '../support/until.ts';
@@ -28,10 +28,10 @@ async function reference(dialect: 'v1' | 'v2'): Promise<string> {
 async function stored(origin: string, version: 'v1' | 'v2'): Promise<string[]> {
   const names: string[] = [];
   for (let page = 1; ; page += 1) {
-    const answer = await fetch(`${origin}/api/${version}/clients?page=${page}&per_page=100`, {
+    const response = await fetch(`${origin}/api/${version}/clients?page=${page}&per_page=100`, {
       headers: { authorization: 'Bearer k' },
     });
-    const { data } = (await answer.json()) as { readonly data: readonly { readonly name: string }[] };
+    const { data } = (await response.json()) as { readonly data: readonly { readonly name: string }[] };
     if (data.length === 0) return names;
     names.push(...data.map(({ name }) => name));
   }
@@ -55,12 +55,12 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   const view = async (): Promise<RolloutView> => (await (await fetch(admin)).json()) as RolloutView;
   const choose = async (request: RolloutRequest): Promise<void> => {
     const body = JSON.stringify(request);
-    const answer = await fetch(admin, {
+    const response = await fetch(admin, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body,
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   };
 
   const writes: Write[] = [];
@@ -69,7 +69,7 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   const write = async (client: string, number: number): Promise<void> => {
     const name = `${client}/${number}`;
     const began = stage;
-    const answer = await fetch(`${origin}/api/v1/clients`, {
+    const response = await fetch(`${origin}/api/v1/clients`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${client}`,
@@ -78,8 +78,8 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
       },
       body: JSON.stringify({ data: { name } }),
     });
-    await answer.arrayBuffer();
-    writes.push({ name, stage: began, status: answer.status });
+    await response.arrayBuffer();
+    writes.push({ name, stage: began, status: response.status });
   };
   const load = Promise.all(
     Array.from({ length: 12 }, async (_, worker) => {
@@ -143,13 +143,13 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
     entries.filter((entry) => entry.origin === 'v1').every((entry) => entry.would?.verdict === 'rewritten'),
   ).toBe(true);
   const stageOf = new Map(writes.map((each) => [each.name, each.stage]));
-  const moves = new Map<string, { lane: string; count: number }>();
+  const moves = new Map<string, { origin: string; count: number }>();
   for (const entry of entries.toSorted((one, other) => one.time.localeCompare(other.time))) {
     const key = `${entry.client ?? ''} ${stageOf.get(entry.requestId) ?? ''}`;
-    const lane = entry.origin ?? 'v2';
+    const origin = entry.origin ?? 'v2';
     const known = moves.get(key);
-    if (known === undefined) moves.set(key, { lane, count: 0 });
-    else if (known.lane !== lane) moves.set(key, { lane, count: known.count + 1 });
+    if (known === undefined) moves.set(key, { origin, count: 0 });
+    else if (known.origin !== origin) moves.set(key, { origin, count: known.count + 1 });
   }
   // A stage ends while requests are under way: a client moves once then, and never back.
   expect([...moves.values()].every(({ count }) => count <= 1)).toBe(true);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { demoRequests } from '../../src/cli/demo-requests.ts';
+import { DEMO_REQUESTS } from '../../src/cli/demo-requests.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
 import { until } from '../support/until.ts';
 
@@ -37,16 +37,16 @@ test.each(clients)(
     const folder = mkdtempSync(join(tmpdir(), 'gateway-clients-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = join(folder, 'requests.tsv');
-    const lines = demoRequests.map(({ method, path, body }) =>
+    const lines = DEMO_REQUESTS.map(({ method, path, body }) =>
       // Line breaks between members are only white space; the format is one request a line.
       [method, `http://127.0.0.1:${gateway.port}/api/v1${path}`, body.replaceAll('\n', ' ')].join('\t'),
     );
     writeFileSync(file, `${lines.filter((line) => !line.includes('{property}')).join('\n')}\n`);
     const [command = '', ...args] = start(file);
     const { stdout } = await run(command, args, { timeout: 60_000 });
-    const answers = stdout.trim().split('\n');
-    expect(answers.map((answer) => answer.slice(0, 3))).toEqual(Array.from({ length: 6 }, () => '201'));
-    const property = /"property_id":(\d+)/.exec(answers.join(''))?.[1] ?? '';
+    const responses = stdout.trim().split('\n');
+    expect(responses.map((response) => response.slice(0, 3))).toEqual(Array.from({ length: 6 }, () => '201'));
+    const property = /"property_id":(\d+)/.exec(responses.join(''))?.[1] ?? '';
     writeFileSync(
       file,
       `${lines
@@ -60,7 +60,7 @@ test.each(clients)(
     const operations = [...gateway.stdout().matchAll(/"operation":"(\w+)"/g)].map(
       ([, operation]) => operation,
     );
-    expect(new Set(operations)).toEqual(new Set(demoRequests.map(({ operation }) => operation)));
+    expect(new Set(operations)).toEqual(new Set(DEMO_REQUESTS.map(({ operation }) => operation)));
     expect(gateway.stdout()).not.toContain('"verdict":"refused"');
   },
   90_000,

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { exchange } from '../support/raw-client.ts';
-import { readRawMessage, writeRawAnswer, writeRawRequest } from '../support/raw-message.ts';
+import { readRawMessage, writeRawResponse, writeRawRequest } from '../support/raw-message.ts';
 import { type RawServer, rawServer } from '../support/raw-server.ts';
 import { type RuntimeGateway, runtimes, type StartRuntime } from '../support/runtimes.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -23,15 +23,15 @@ const cases = readdirSync(folder)
 interface Outcome {
   /** What V2 got, or nothing. */
   readonly sent: TextMessage | undefined;
-  readonly answer: TextMessage;
+  readonly response: TextMessage;
   /** Without times and ids. */
   readonly entry: object;
   /** What the case itself is held against: nothing is left out. */
   readonly faults: readonly string[];
 }
 
-/** Cases whose answer names what a runtime can do; everything but the words of the answer is equal all the same. */
-const otherWords: Readonly<Record<string, readonly string[]>> = {
+/** Cases whose response names what a runtime can do; everything but the words of the response is equal all the same. */
+const OTHER_WORDS: Readonly<Record<string, readonly string[]>> = {
   workerd: ['an unknown content coding is refused, and the known ones are named'],
 };
 
@@ -39,8 +39,8 @@ const otherWords: Readonly<Record<string, readonly string[]>> = {
 interface Pair {
   readonly gateway: RuntimeGateway;
   readonly v2: RawServer;
-  /** What V2 answers next. */
-  readonly next: { answer: string };
+  /** What V2 responds next. */
+  readonly next: { response: string };
 }
 
 test.each(['bun', 'deno', 'workerd'] as const)(
@@ -53,8 +53,8 @@ test.each(['bun', 'deno', 'workerd'] as const)(
     for (const textCase of cases) {
       const { title } = textCase;
       const [expected, outcome] = [await outcomeOf(node, textCase), await outcomeOf(other, textCase)];
-      if (otherWords[name]?.includes(title) === true) {
-        expect(outcome.answer).not.toEqual(expected.answer);
+      if (OTHER_WORDS[name]?.includes(title) === true) {
+        expect(outcome.response).not.toEqual(expected.response);
         expect({ title, ...withoutWords(outcome) }).toEqual({ title, ...withoutWords(expected) });
         continue;
       }
@@ -87,44 +87,44 @@ test.each([
 });
 
 async function pair(start: StartRuntime): Promise<Pair> {
-  const next = { answer: '' };
-  const v2 = await rawServer((socket) => void socket.write(next.answer));
+  const next = { response: '' };
+  const v2 = await rawServer((socket) => void socket.write(next.response));
   return { gateway: await start(v2.origin), v2, next };
 }
 
 async function outcomeOf({ gateway, v2, next }: Pair, textCase: TextCase): Promise<Outcome> {
-  next.answer = writeRawAnswer(textCase.upstreamAnswer);
+  next.response = writeRawResponse(textCase.upstreamResponse);
   const before = v2.received.join('').length;
   const entries = gateway.entries().length;
-  const answer = await exchange(gateway.port, writeRawRequest(textCase.request));
+  const response = await exchange(gateway.port, writeRawRequest(textCase.request));
   await until(() => gateway.entries().length > entries);
   const received = v2.received.join('').slice(before);
-  const message = readRawMessage(answer.text);
+  const message = readRawMessage(response.text);
   const sent = received === '' ? undefined : readRawMessage(received);
   return {
     sent: sent && plain(sent),
-    answer: plain(message),
+    response: plain(message),
     entry: comparable(gateway.entries()[entries]),
     faults: caseFaults(textCase, message, sent),
   };
 }
 
 function caseFaults(
-  { upstream, answer }: TextCase,
+  { upstream, response }: TextCase,
   got: TextMessage,
   sent: TextMessage | undefined,
 ): readonly string[] {
-  const faults = differences(answer, got);
+  const faults = differences(response, got);
   if (upstream === undefined) return sent === undefined ? faults : [...faults, 'something was sent'];
   return sent === undefined ? [...faults, 'nothing was sent'] : [...faults, ...differences(upstream, sent)];
 }
 
-function withoutWords({ sent, answer, entry }: Outcome): object {
-  return { sent, status: answer.line, entry: { ...entry, answerBytes: 0 } };
+function withoutWords({ sent, response, entry }: Outcome): object {
+  return { sent, status: response.line, entry: { ...entry, responseBytes: 0 } };
 }
 
 /** Fields of a connection, of a platform's clock, or that are made anew for each request. */
-const volatile: ReadonlySet<string> = new Set([
+const VOLATILE: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'host',
@@ -135,14 +135,14 @@ const volatile: ReadonlySet<string> = new Set([
 
 /** The message with its fields in an order of their own: what order means is another test's matter. */
 function plain({ line, headers, body }: TextMessage): TextMessage {
-  const kept = headers.filter(([name]) => !volatile.has(name));
+  const kept = headers.filter(([name]) => !VOLATILE.has(name));
   return { line, headers: kept.toSorted(([one], [other]) => (one < other ? -1 : 1)), body };
 }
 
-const times = ['time', 'requestId', 'traceId', 'spanId', 'totalMs', 'upstreamMs', 'rewriteMs'];
+const TIMES = ['time', 'requestId', 'traceId', 'spanId', 'totalMs', 'upstreamMs', 'rewriteMs'];
 
 function comparable(entry: Entry | undefined): object {
   // How much of a body had arrived when its head was refused is a matter of time, too.
-  const left = entry?.verdict === 'refused' && entry.rewriteMs === undefined ? [...times, 'bytesIn'] : times;
+  const left = entry?.verdict === 'refused' && entry.rewriteMs === undefined ? [...TIMES, 'bytesIn'] : TIMES;
   return Object.fromEntries(Object.entries(entry ?? {}).filter(([key]) => !left.includes(key)));
 }

@@ -84,13 +84,13 @@ async function many(count: string, v2: RawServer, more: readonly string[] = []):
   };
 }
 
-const order = `POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n{"data":{"name":"Acme"}}`;
+const ORDER = `POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n{"data":{"name":"Acme"}}`;
 
 test('workers share the port; log, metrics and report are those of one gateway', async () => {
   const gateway = await many('2', await rawServer((socket) => socket.write(ok())));
   expect(await gateway.workers()).toHaveLength(2);
-  const answers = await Promise.all(Array.from({ length: 40 }, () => exchange(gateway.port, order)));
-  expect(answers.every(({ text }) => text.startsWith('HTTP/1.1 200 '))).toBe(true);
+  const responses = await Promise.all(Array.from({ length: 40 }, () => exchange(gateway.port, ORDER)));
+  expect(responses.every(({ text }) => text.startsWith('HTTP/1.1 200 '))).toBe(true);
   await until(() => gateway.entries().length === 40);
   expect(new Set(gateway.entries().map(({ client }) => client)).size).toBe(1);
   const metrics = await gateway.admin('/metrics');
@@ -109,7 +109,7 @@ test('a worker that dies is started again, and the others serve on', async () =>
   await until(() =>
     gateway.said.some((line) => /^worker \d ended \(SIGKILL\); another one starts in 100 ms\.$/.test(line)),
   );
-  expect((await exchange(gateway.port, order)).text).toMatch(/^HTTP\/1\.1 200 /);
+  expect((await exchange(gateway.port, ORDER)).text).toMatch(/^HTTP\/1\.1 200 /);
   let pids: readonly number[] = [];
   for (let wait = 0; wait < 100 && (pids.length < 2 || pids.includes(first)); wait += 1) {
     pids = await gateway.workers();
@@ -128,11 +128,11 @@ test('SIGTERM drains them together: what is in flight ends, and nothing is left 
   );
   const pids = await gateway.workers();
   const clients = Array.from({ length: 8 }, () => rawClient(gateway.port));
-  for (const client of clients) client.write(order);
+  for (const client of clients) client.write(ORDER);
   await until(() => gateway.v2.received.filter((text) => text !== '').length === 8);
   gateway.signal('SIGTERM');
-  const answers = await Promise.all(clients.map((client) => client.end()));
-  for (const { text } of answers)
+  const responses = await Promise.all(clients.map((client) => client.end()));
+  for (const { text } of responses)
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nConnection: close\r\n/i);
   expect(await gateway.exit).toEqual([0, null]);
   expect(pids.filter((pid) => tryKill(pid, 0))).toEqual([]);
@@ -152,7 +152,7 @@ test('SIGHUP has every worker read the rule book again', async () => {
   const shipped = readFileSync(join(root, 'config/rules.yaml'), 'utf8');
   writeFileSync(rules, shipped);
   const gateway = await many('2', await rawServer((socket) => socket.write(ok())), ['--rules', rules]);
-  await exchange(gateway.port, order);
+  await exchange(gateway.port, ORDER);
   await until(() => gateway.entries().length === 1);
   const before = gateway.entries()[0]?.ruleBook ?? '';
   writeFileSync(rules, shipped.replace('2025-01-01', '2025-06-01'));
@@ -160,7 +160,7 @@ test('SIGHUP has every worker read the rule book again', async () => {
   await until(
     () => gateway.said.filter((line) => /^worker \d: rule book \w+ is in force/.test(line)).length === 2,
   );
-  await Promise.all(Array.from({ length: 20 }, () => exchange(gateway.port, order)));
+  await Promise.all(Array.from({ length: 20 }, () => exchange(gateway.port, ORDER)));
   await until(() => gateway.entries().length === 21);
   const after = new Set(
     gateway

@@ -4,11 +4,11 @@
  */
 export function clickhouseAsDuckdb(sql: string): string {
   let translated = sql.replaceAll(/--.*$/gm, '').replaceAll(/\)\s*ENGINE = MergeTree[^;]*;/g, ');');
-  for (const [from, to] of words) translated = translated.replaceAll(from, to);
+  for (const [from, to] of WORDS) translated = translated.replaceAll(from, to);
   return translated;
 }
 
-const words: readonly (readonly [RegExp, string])[] = [
+const WORDS: readonly (readonly [RegExp, string])[] = [
   [/\{(\w+):DateTime64\(3, 'UTC'\)\}/g, 'CAST($$$1 AS TIMESTAMP)'],
   [/LowCardinality\(String\)/g, 'VARCHAR'],
   [/DateTime64\(3, 'UTC'\)/g, 'TIMESTAMP'],

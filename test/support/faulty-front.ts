@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { onTestFinished } from 'vitest';
 
-/** Stands in front of a service, and while it is faulty answers 500 to whatever comes. */
+/** Stands in front of a service, and while it is faulty responds with 500 to whatever comes. */
 export interface FaultyFront {
   readonly origin: string;
   faulty: boolean;
@@ -18,9 +18,9 @@ export async function faultyFront(service: string): Promise<FaultyFront> {
       return;
     }
     const { method, url, rawHeaders } = incoming;
-    const sent = request(new URL(url ?? '/', service), { method, headers: rawHeaders }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 500, answer.rawHeaders);
-      answer.pipe(outgoing);
+    const sent = request(new URL(url ?? '/', service), { method, headers: rawHeaders }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 500, response.rawHeaders);
+      response.pipe(outgoing);
     });
     sent.on('error', () => outgoing.destroy());
     incoming.pipe(sent);

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import type { InForce } from '../../src/gateway/in-force.ts';
-import { readSettings } from '../../src/gateway/read-settings.ts';
-import type { LogSink } from '../../src/node/log-sink.ts';
+import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import { readSettings } from '../../src/settings/read-settings.ts';
+import type { LogSink } from '../../src/node/log/log-sink.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
 import { type NodeGatewayParts, type RunningGateway, startGateway } from '../../src/node/start-gateway.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
@@ -26,7 +26,7 @@ export interface TestGatewayOptions {
   readonly flags?: Readonly<Record<string, string>>;
   readonly ruleBook?: Partial<RuleBook>;
   /** A rule book in force, instead of the one of tests. */
-  readonly inForce?: InForce;
+  readonly inForce?: CompiledRuleBook;
   readonly parts?: Partial<NodeGatewayParts>;
 }
 

@@ -1,6 +1,6 @@
-import { readSettings } from '../../src/gateway/read-settings.ts';
+import { readSettings } from '../../src/settings/read-settings.ts';
 import type { PageFile } from '../../src/inspector/api.ts';
-import { createOperators, type Operators } from '../../src/node/operators.ts';
+import { createOperators, type Operators } from '../../src/node/admin/operators.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
 import { gatewayFor, type TestGateway } from './gateway.ts';
 import { rawServer, type RawServer } from './raw-server.ts';
@@ -13,19 +13,19 @@ export interface Inspected extends TestGateway {
   /** Sends a V1 request with a JSON body; returns the status. */
   post(path: string, body: string, headers?: Record<string, string>): Promise<number>;
   /** Asks the admin listener for JSON. */
-  ask<Answer>(path: string): Promise<Answer>;
+  ask<Response>(path: string): Promise<Response>;
 }
 
-/** Starts one with the rule book that ships; V2 answers 201 with a body. It ends with the test. */
+/** Starts one with the rule book that ships; V2 responds with 201 with a body. It ends with the test. */
 export async function inspected(
   flags: Readonly<Record<string, string>> = {},
-  answer = '{"data":{"id":"id-of-an-order"}}',
+  response = '{"data":{"id":"id-of-an-order"}}',
   page: () => ReadonlyMap<string, PageFile> = () =>
     new Map([['/', { mediaType: 'text/html', body: '<!doctype html>' }]]),
 ): Promise<Inspected> {
   const server = await rawServer((socket) => {
     socket.write(
-      `HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(answer)}\r\n\r\n${answer}`,
+      `HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(response)}\r\n\r\n${response}`,
     );
   });
   const read = readSettings({ flags, environment: {}, readFile: () => '' });
@@ -60,7 +60,7 @@ export async function inspected(
       await response.arrayBuffer();
       return response.status;
     },
-    ask: async <Answer>(path: string) =>
-      (await (await fetch(`${gateway.adminOrigin}${path}`)).json()) as Answer,
+    ask: async <Response>(path: string) =>
+      (await (await fetch(`${gateway.adminOrigin}${path}`)).json()) as Response,
   };
 }

@@ -28,14 +28,14 @@ export async function run(command: string, given: readonly string[], cwd: string
   }
 }
 
-/** Runs a command that has to succeed; answers what it printed. */
+/** Runs a command that has to succeed; returns what it printed. */
 export async function done(command: string, given: readonly string[], cwd: string): Promise<string> {
   const { code, stdout, stderr } = await run(command, given, cwd);
   if (code !== 0) throw new Error(`${command} ${given.join(' ')} ended with ${code}:\n${stdout}${stderr}`);
   return stdout;
 }
 
-/** Packs the package as it would be published; answers the tarball. */
+/** Packs the package as it would be published; returns the tarball. */
 export async function packed(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'packed-'));
   const said = await done('npm', ['pack', '--json', '--pack-destination', folder], root);

@@ -8,7 +8,7 @@ import { type KubernetesObject, readObjects } from './kubernetes.ts';
  */
 export function buildKustomization(folder: URL): readonly KubernetesObject[] {
   const file = read(folder, 'kustomization.yaml') as Kustomization;
-  for (const key of Object.keys(file)) if (!known.has(key)) throw new Error(`${key} is not built here`);
+  for (const key of Object.keys(file)) if (!KNOWN.has(key)) throw new Error(`${key} is not built here`);
   let objects: readonly KubernetesObject[] = (file.resources ?? []).flatMap((path) =>
     readObjects(readFileSync(new URL(path, folder), 'utf8')),
   );
@@ -34,7 +34,7 @@ interface Kustomization {
   readonly images?: readonly { readonly name: string; readonly newTag: string }[];
 }
 
-const known: ReadonlySet<string> = new Set([
+const KNOWN: ReadonlySet<string> = new Set([
   'apiVersion',
   'kind',
   'labels',

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 /** What a raw client read. */
-export interface RawAnswerRead {
+export interface RawResponseRead {
   /** Everything, as latin1. */
   readonly text: string;
   /** True when the other side closed the connection, in order or by a reset. */
@@ -16,9 +16,9 @@ export interface RawClient {
   text(): string;
   write(bytes: string | Uint8Array): void;
   /** Waits until what was read matches, or the connection closes, or `milliseconds` pass. */
-  until(pattern: RegExp, milliseconds?: number): Promise<RawAnswerRead>;
+  until(pattern: RegExp, milliseconds?: number): Promise<RawResponseRead>;
   /** Waits until the connection closes, or `milliseconds` pass. */
-  end(milliseconds?: number): Promise<RawAnswerRead>;
+  end(milliseconds?: number): Promise<RawResponseRead>;
 }
 
 /** Connects to a port of the loopback interface. */
@@ -40,7 +40,7 @@ export function rawClient(port: number): RawClient {
     closed = true;
   });
   const isOver = (): boolean => closed;
-  const settled = async (done: () => boolean, milliseconds: number): Promise<RawAnswerRead> => {
+  const settled = async (done: () => boolean, milliseconds: number): Promise<RawResponseRead> => {
     const end = Date.now() + milliseconds;
     while (!done() && !isOver() && Date.now() < end) {
       await new Promise((resolve) => {
@@ -58,17 +58,17 @@ export function rawClient(port: number): RawClient {
   };
 }
 
-/** Sends bytes on a connection of their own, and reads until an answer seems whole or the connection closes. */
-export async function exchange(port: number, bytes: string, milliseconds = 5000): Promise<RawAnswerRead> {
+/** Sends bytes on a connection of their own, and reads until a response seems whole or the connection closes. */
+export async function exchange(port: number, bytes: string, milliseconds = 5000): Promise<RawResponseRead> {
   const client = rawClient(port);
   client.write(bytes);
-  const answer = await client.until(wholeAnswer, milliseconds);
+  const response = await client.until(wholeResponse, milliseconds);
   client.socket.destroy();
-  return answer;
+  return response;
 }
 
-/** An answer with a length, by chunks, or without a body. */
-const wholeAnswer = {
+/** An respond with a length, by chunks, or without a body. */
+const wholeResponse = {
   test: (text: string): boolean => {
     const head = text.indexOf('\r\n\r\n');
     if (head === -1) return false;
@@ -80,7 +80,7 @@ const wholeAnswer = {
   },
 } as RegExp;
 
-/** The status of the first answer in a text. */
+/** The status of the first response in a text. */
 export function statusOf({ text }: { readonly text: string }): number {
   return Number(/^HTTP\/1\.[01] (\d{3})/.exec(text)?.[1] ?? 0);
 }

@@ -8,13 +8,13 @@ export function writeRawRequest(message: TextMessage): string {
   return `${message.line} HTTP/1.1\r\nHost: gateway.test\r\n${headerLines(message)}${hasLength ? `Content-Length: ${body.length}\r\n` : ''}\r\n${body.toString('latin1')}`;
 }
 
-/** Writes an answer of a text case as latin1. */
-export function writeRawAnswer(message: TextMessage): string {
+/** Writes a response of a text case as latin1. */
+export function writeRawResponse(message: TextMessage): string {
   const body = Buffer.from(message.body, 'utf8');
   return `HTTP/1.1 ${message.line} Status\r\n${headerLines(message)}Content-Length: ${body.length}\r\n\r\n${body.toString('latin1')}`;
 }
 
-/** Reads one message that was sent whole; of an answer the first line is its status. */
+/** Reads one message that was sent whole; of a response the first line is its status. */
 export function readRawMessage(text: string): TextMessage {
   const end = text.indexOf('\r\n\r\n');
   const [first = '', ...lines] = text.slice(0, end).split('\r\n');

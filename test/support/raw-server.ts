@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A V2 that speaks bytes: what it received is kept, what it answers is written by the test. */
+/** A V2 that speaks bytes: what it received is kept, what it responds is written by the test. */
 export interface RawServer {
   readonly origin: string;
   readonly port: number;
@@ -13,11 +13,11 @@ export interface RawServer {
 }
 
 /** Called when a request seems whole, with its text and the socket; `number` counts them from 1. */
-export type RawAnswer = (socket: Socket, request: string, number: number) => void;
+export type RawResponse = (socket: Socket, request: string, number: number) => void;
 
-/** Starts one; `answer` is called for every request that is framed by its length, by chunks or by nothing. */
+/** Starts one; `response` is called for every request that is framed by its length, by chunks or by nothing. */
 export async function rawServer(
-  answer: RawAnswer,
+  response: RawResponse,
   at: { readonly host: string; readonly port: number } = { host: '127.0.0.1', port: 0 },
 ): Promise<RawServer> {
   const received: string[] = [];
@@ -36,7 +36,7 @@ export async function rawServer(
         const request = pending.slice(0, end);
         pending = pending.slice(end);
         number += 1;
-        answer(socket, request, number);
+        response(socket, request, number);
       }
     });
   });
@@ -51,7 +51,7 @@ export async function rawServer(
   return { origin: `http://127.0.0.1:${port}`, port, received, sockets, server };
 }
 
-/** An answer of 200 with a body and the length of it. */
+/** A response of 200 with a body and the length of it. */
 export function ok(body = '{"data":{}}', headers = ''): string {
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }

@@ -2,7 +2,7 @@ import { compileResponsePlans, type ResponsePlan } from '../../src/rewrite/respo
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { bookOf } from './plan-of.ts';
 
-/** The plan that carries out the given response rules on the answer to any POST. */
+/** The plan that carries out the given response rules on the response to any POST. */
 export function responsePlanOf(
   response: readonly ResponseRule[],
   request: readonly RequestRule[] = [],

@@ -1,8 +1,8 @@
 import type { Operation, Policies, RuleBook } from '../../src/rules/rule-book.ts';
-import type { InForce } from '../../src/gateway/in-force.ts';
+import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { compilePlans } from '../../src/rewrite/plan.ts';
 
-const policies: Policies = {
+const POLICIES: Policies = {
   flat: 'migrate',
   siblings: 'drop',
   conflict: 'v1',
@@ -12,7 +12,7 @@ const policies: Policies = {
   unsupported: 'refuse',
 };
 
-const operations: readonly Operation[] = [
+const OPERATIONS: readonly Operation[] = [
   { id: 'create_client', method: 'POST', template: '/clients', assumed: false },
   { id: 'order_floor_plan', method: 'POST', template: '/orders/floor_plans', assumed: false },
   { id: 'order_post_production', method: 'POST', template: '/orders/post_productions', assumed: true },
@@ -23,7 +23,7 @@ export function testRuleBook(over: Partial<RuleBook> = {}): RuleBook {
   const change = { response: [], policies: {}, assumed: false };
   return {
     version: '2025-01-01',
-    operations,
+    operations: OPERATIONS,
     changes: [
       {
         ...change,
@@ -54,7 +54,7 @@ export function testRuleBook(over: Partial<RuleBook> = {}): RuleBook {
         request: [{ rule: 'rename', member: 'transition_type', in: [], to: 'highlight_type' }],
       },
     ],
-    policies,
+    policies: POLICIES,
     limits: { depth: 512, body: 10 * 1024 * 1024, response: 10 * 1024 * 1024 },
     hash: '0123456789abcdef',
     ...over,
@@ -62,7 +62,7 @@ export function testRuleBook(over: Partial<RuleBook> = {}): RuleBook {
 }
 
 /** The rule book in force, matched on exact templates. */
-export function testInForce(over: Partial<RuleBook> = {}): InForce {
+export function testInForce(over: Partial<RuleBook> = {}): CompiledRuleBook {
   const ruleBook = testRuleBook(over);
   return {
     ruleBook,

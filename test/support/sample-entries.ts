@@ -57,7 +57,7 @@ export function sampleEntry(n: number, at: number): Entry {
     method: 'POST',
     bytesIn: 870,
     bytesOut: 842,
-    answerBytes: 512,
+    responseBytes: 512,
     status: n % 31 === 30 || isLegacy ? 422 : 201,
     upstreamMs: 12.345,
     totalMs: 13.579,

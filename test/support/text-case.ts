@@ -8,7 +8,7 @@ export interface TextMessage {
 
 /**
  * A whole exchange as text. `> ` is the V1 request, `= ` what V2 gets (none: nothing may reach it), `* ` what V2
- * answers (by default 200 with `{"data":{}}`), `< ` what the client gets. First a line `METHOD target` or a status,
+ * responses (by default 200 with `{"data":{}}`), `< ` what the client gets. First a line `METHOD target` or a status,
  * then headers, then an empty line, then the body; `= ` and `< ` check the headers they name and the whole body,
  * a body of `…` is not checked. `! name: value` is an option of the run, `# ` the title.
  */
@@ -16,8 +16,8 @@ export interface TextCase {
   readonly title: string;
   readonly request: TextMessage;
   readonly upstream: TextMessage | undefined;
-  readonly upstreamAnswer: TextMessage;
-  readonly answer: TextMessage;
+  readonly upstreamResponse: TextMessage;
+  readonly response: TextMessage;
   readonly options: Readonly<Record<string, string>>;
 }
 
@@ -54,10 +54,17 @@ function readTextCase(part: string): TextCase {
     const section = sections.get(mark);
     return section === undefined ? undefined : readMessage(section);
   };
-  const [request, answer] = [read('>'), read('<')];
-  if (request === undefined || answer === undefined)
-    throw new Error(`in “${title}”: a request and an answer are needed`);
-  return { title, request, upstream: read('='), upstreamAnswer: read('*') ?? PLAIN_ANSWER, answer, options };
+  const [request, response] = [read('>'), read('<')];
+  if (request === undefined || response === undefined)
+    throw new Error(`in “${title}”: a request and a response are needed`);
+  return {
+    title,
+    request,
+    upstream: read('='),
+    upstreamResponse: read('*') ?? PLAIN_ANSWER,
+    response,
+    options,
+  };
 }
 
 function readMessage([line = '', ...rest]: readonly string[]): TextMessage {

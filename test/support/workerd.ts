@@ -20,7 +20,7 @@ export interface RunningWorkerd {
   stop(): Promise<void>;
 }
 
-/** Bundles a worker as a deployment would, into one module; answers its file, and what Wrangler said. */
+/** Bundles a worker as a deployment would, into one module; returns its file, and what Wrangler said. */
 export async function bundleWorker(
   configPath: string,
 ): Promise<{ readonly file: string; readonly said: string }> {

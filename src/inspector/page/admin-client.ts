@@ -11,13 +11,13 @@ export class AdminFailure extends Error {
 }
 
 /** Gets JSON from the admin listener. Addresses are relative: the page works behind a path prefix too. */
-export async function getJson<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
-  return await ask<Answer>(path, { headers: { accept: 'application/json' }, signal: signal ?? null });
+export async function getJson<Response>(path: string, signal?: AbortSignal): Promise<Response> {
+  return await ask<Response>(path, { headers: { accept: 'application/json' }, signal: signal ?? null });
 }
 
-/** Posts JSON to the admin listener and returns its answer. */
-export async function postJson<Answer>(path: string, body: unknown): Promise<Answer> {
-  return await ask<Answer>(path, {
+/** Posts JSON to the admin listener and returns its response. */
+export async function postJson<Response>(path: string, body: unknown): Promise<Response> {
+  return await ask<Response>(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -31,26 +31,26 @@ export async function send(path: string, body: unknown): Promise<void> {
 }
 
 /** What a view knows of something it asked for. */
-export interface Asked<Answer> {
-  readonly answer: Answer | undefined;
+export interface Asked<Response> {
+  readonly response: Response | undefined;
   readonly failure: AdminFailure | undefined;
 }
 
 /** Asks for `path` now and every `everyMs` while the page can be seen; `undefined` asks for nothing. */
-export function useAsked<Answer>(path: string | undefined, everyMs?: number): Asked<Answer> {
-  const [asked, setAsked] = useState<Asked<Answer> & { readonly path: string | undefined }>(NOTHING);
+export function useAsked<Response>(path: string | undefined, everyMs?: number): Asked<Response> {
+  const [asked, setAsked] = useState<Asked<Response> & { readonly path: string | undefined }>(NOTHING);
   useEffect(() => {
     if (path === undefined) return undefined;
     const leave = new AbortController();
     const refresh = async (): Promise<void> => {
       try {
-        const answer = await getJson<Answer>(path, leave.signal);
-        setAsked({ path, answer, failure: undefined });
+        const response = await getJson<Response>(path, leave.signal);
+        setAsked({ path, response, failure: undefined });
       } catch (error) {
         if (leave.signal.aborted) return;
         setAsked((before) => ({
           path,
-          answer: before.path === path ? before.answer : undefined,
+          response: before.path === path ? before.response : undefined,
           failure: asFailure(error),
         }));
       }
@@ -69,20 +69,20 @@ export function useAsked<Answer>(path: string | undefined, everyMs?: number): As
 /** Makes one kind of failure of all of them. */
 export function asFailure(error: unknown): AdminFailure {
   if (error instanceof AdminFailure) return error;
-  return new AdminFailure(0, 'The gateway does not answer.');
+  return new AdminFailure(0, 'The gateway does not respond.');
 }
 
-const NOTHING = { path: undefined, answer: undefined, failure: undefined };
+const NOTHING = { path: undefined, response: undefined, failure: undefined };
 
 interface FailureBody {
   readonly errors?: readonly { readonly detail?: string; readonly title?: string }[];
 }
 
-async function ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
+async function ask<Content>(path: string, init: RequestInit): Promise<Content> {
   const response = await fetch(path, init);
   if (response.ok) {
-    const answer: Answer = await response.json();
-    return answer;
+    const content: Content = await response.json();
+    return content;
   }
   throw await failureOf(response);
 }

@@ -10,7 +10,7 @@ const QUANTILES = ['p99', 'p90', 'p50'] as const;
 /** What a chart of durations is drawn with. */
 export interface DurationChartProps {
   readonly minutes: readonly HistoryMinute[];
-  /** `total`: as the client waited; `upstream`: until V2 began to answer. */
+  /** `total`: as the client waited; `upstream`: until V2 began to respond. */
   readonly of: 'total' | 'upstream';
 }
 

@@ -10,7 +10,7 @@ import { entryName } from './entry-words.ts';
 import type { HueOf } from './hues.ts';
 import { PerspectiveTabs } from './perspective-tabs.ts';
 import { PerspectiveView } from './perspective-view.ts';
-import type { Go, Perspective } from './place.ts';
+import type { Go, Perspective } from './page-state.ts';
 import { VerdictBadge } from './verdict-badge.ts';
 
 /** What the detail of an exchange is drawn with. */
@@ -26,7 +26,7 @@ export interface EntryDetailProps {
 /** One exchange: what is known of it, and its perspectives. */
 export function EntryDetail(props: EntryDetailProps): VNode {
   const { seq, go } = props;
-  const { answer, failure } = useAsked<Detail>(`entries/${seq}`);
+  const { response, failure } = useAsked<Detail>(`entries/${seq}`);
   const panel = useRef<HTMLElement>(null);
   useEffect(() => panel.current?.scrollTo(0, 0), [seq]);
   return el(
@@ -35,7 +35,7 @@ export function EntryDetail(props: EntryDetailProps): VNode {
     el(
       'header',
       { class: 'detail-head' },
-      answer === undefined ? el('h2', null, `Exchange ${seq}`) : title(answer.entry),
+      response === undefined ? el('h2', null, `Exchange ${seq}`) : title(response.entry),
       el(
         'button',
         {
@@ -49,7 +49,7 @@ export function EntryDetail(props: EntryDetailProps): VNode {
       ),
     ),
     failure !== undefined && el('p', { class: 'empty' }, failureWords(failure.status, failure.message)),
-    answer !== undefined && shown(answer, props),
+    response !== undefined && shown(response, props),
   );
 }
 

@@ -3,7 +3,7 @@ import type { NumberedEntry } from '../api.ts';
 import { el } from './element.ts';
 import { statusTone, statusWords } from './entry-words.ts';
 import { bytes, clockTime, milliseconds } from './format.ts';
-import type { Go } from './place.ts';
+import type { Go } from './page-state.ts';
 
 /** The facts of an entry, those first that an operator asks for. */
 export function EntryFacts({ entry, go }: { readonly entry: NumberedEntry; readonly go: Go }): VNode {
@@ -32,11 +32,11 @@ export function EntryFacts({ entry, go }: { readonly entry: NumberedEntry; reado
 
 /** What remains to be known of an entry: ids, sizes and versions. */
 export function EntryIds({ entry }: { readonly entry: NumberedEntry }): VNode {
-  const { apiVersion, rewriteMs, traceId, bytesIn, bytesOut, answerBytes } = entry;
+  const { apiVersion, rewriteMs, traceId, bytesIn, bytesOut, responseBytes } = entry;
   return el(
     'dl',
     { class: 'facts ids' },
-    fact('Bytes', `${bytes(bytesIn)} in, ${bytes(bytesOut)} on, ${bytes(answerBytes)} back`),
+    fact('Bytes', `${bytes(bytesIn)} in, ${bytes(bytesOut)} on, ${bytes(responseBytes)} back`),
     rewriteMs !== undefined && fact('Rewriting', `${rewriteMs.toFixed(2)} ms`),
     apiVersion !== undefined && fact('x-api-version', `${apiVersion.sent} (${WHY[apiVersion.why]})`),
     fact('Request id', el('code', null, entry.requestId)),

@@ -5,7 +5,7 @@ import { DurationChart } from './duration-chart.ts';
 import { el, part } from './element.ts';
 import { count, milliseconds, minuteTime } from './format.ts';
 import { Loading } from './loading.ts';
-import type { Go } from './place.ts';
+import type { Go } from './page-state.ts';
 import { allOf, totalOf, VerdictChart } from './verdict-chart.ts';
 import { VERDICT_NAMES, VERDICTS } from './verdict-badge.ts';
 import { TableHead } from './table-head.ts';
@@ -16,9 +16,9 @@ const FIGURES = [...VERDICT_NAMES, 'failed', 'p50 ms', 'p90 ms', 'p99 ms', 'V2 p
 
 /** The last hour: traffic by verdict, and how long it took. */
 export function HourView({ go }: { readonly go: Go }): VNode {
-  const { answer, failure } = useAsked<HistoryView>('history', REFRESH);
-  if (answer === undefined) return part(Loading, { failure, what: 'the last hour' });
-  const { minutes } = answer;
+  const { response, failure } = useAsked<HistoryView>('history', REFRESH);
+  if (response === undefined) return part(Loading, { failure, what: 'the last hour' });
+  const { minutes } = response;
   return el(
     'div',
     { class: 'view hour' },
@@ -42,7 +42,7 @@ export function HourView({ go }: { readonly go: Go }): VNode {
       el(
         'section',
         { class: 'card' },
-        el('h3', null, 'What V2 took of it', el('small', null, 'to the head of its answer')),
+        el('h3', null, 'What V2 took of it', el('small', null, 'to the head of its response')),
         part(DurationChart, { minutes, of: 'upstream' }),
       ),
     ),

@@ -11,12 +11,12 @@ import { LiveEntries } from './live-entries.ts';
 import { NOTHING_YET } from './live-view.ts';
 import { Login } from './login.ts';
 import { PageHeader, VIEW_NAMES } from './page-header.ts';
-import { PERSPECTIVES, VIEWS } from './place.ts';
+import { PERSPECTIVES, VIEWS } from './page-state.ts';
 import { RetirementView } from './retirement-view.ts';
 import { RolloutView } from './rollout-view.ts';
 import { RulesView } from './rules-view.ts';
 import { TrafficView } from './traffic-view.ts';
-import { usePlace } from './use-place.ts';
+import { usePlace } from './use-page-state.ts';
 import { ExplainView } from './explain-view.ts';
 
 const RULES_EVERY = 5000;
@@ -33,9 +33,12 @@ export function InspectorPage(): VNode {
   const [hasLetters, setHasLetters] = useState(() => localStorage.getItem(LETTERS_KEY) !== 'off');
   const [said, say] = useSaid();
   const rules = useAsked<Rules>('rules', RULES_EVERY);
-  const hueOf = useMemo(() => huesOf(rules.answer?.changes.map(({ id }) => id) ?? []), [rules.answer?.hash]);
+  const hueOf = useMemo(
+    () => huesOf(rules.response?.changes.map(({ id }) => id) ?? []),
+    [rules.response?.hash],
+  );
   const summaryOf = (change: string): string | undefined =>
-    rules.answer?.changes.find(({ id }) => id === change)?.summary;
+    rules.response?.changes.find(({ id }) => id === change)?.summary;
   useEffect(() => {
     const rest = (): void => (document.hidden ? live.sleep() : live.wake());
     document.addEventListener('visibilitychange', rest);
@@ -97,12 +100,20 @@ export function InspectorPage(): VNode {
       'main',
       { id: 'main', tabIndex: -1 },
       place.view === 'traffic' &&
-        part(TrafficView, { ...shared, place, live, view, rules: rules.answer, active, onActive: setActive }),
+        part(TrafficView, {
+          ...shared,
+          place,
+          live,
+          view,
+          rules: rules.response,
+          active,
+          onActive: setActive,
+        }),
       place.view === 'hour' && part(HourView, { go }),
       place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf }),
       place.view === 'retirement' && part(RetirementView, shared),
       place.view === 'rollout' && part(RolloutView, { go }),
-      place.view === 'explain' && part(ExplainView, { rules: rules.answer, ...shared }),
+      place.view === 'explain' && part(ExplainView, { rules: rules.response, ...shared }),
     ),
     el('p', { class: said === '' ? 'said' : 'said shown', role: 'status', 'aria-live': 'polite' }, said),
     part(HelpDialog, {

@@ -4,7 +4,7 @@ import { type LiveView, NOTHING_YET } from './live-view.ts';
 import { openEntryStream } from './entry-stream.ts';
 import { Sampler } from './sampler.ts';
 
-/** How often arrivals are drawn, in milliseconds. */
+/** How often requests are drawn, in milliseconds. */
 const DRAW_EVERY = 250;
 const PAGE = 200;
 const ROWS_LIVE = 600;
@@ -17,174 +17,172 @@ const PENDING_MOST = 20_000;
  * those that the sample leaves out cost next to nothing. Longer than other files: every part of it changes the one view.
  */
 export class LiveEntries {
-  readonly #changed: (view: LiveView) => void;
-  #view = NOTHING_YET;
-  #filter = '';
-  #stream: { close(): void } | undefined;
-  #leave = new AbortController();
-  #sampler = new Sampler();
-  #pending: string[] = [];
-  #missed = 0;
-  #timer: ReturnType<typeof setInterval> | undefined;
-  #retry: ReturnType<typeof setTimeout> | undefined;
-  #isComplete = true;
-  #isLoading = false;
-  #isStale = false;
+  private readonly changed: (view: LiveView) => void;
+  private view = NOTHING_YET;
+  private filter = '';
+  private stream: { close(): void } | undefined;
+  private leave = new AbortController();
+  private sampler = new Sampler();
+  private pending: string[] = [];
+  private missed = 0;
+  private timer: ReturnType<typeof setInterval> | undefined;
+  private retry: ReturnType<typeof setTimeout> | undefined;
+  private isComplete = true;
+  private isLoading = false;
+  private isStale = false;
 
   constructor(changed: (view: LiveView) => void) {
-    this.#changed = changed;
+    this.changed = changed;
   }
 
   /** Shows what `filter` accepts, live; rows of another filter stay until its own are there. */
   async follow(filter: string): Promise<void> {
     this.stop();
     const leave = new AbortController();
-    this.#leave = leave;
-    this.#filter = filter;
-    this.#sampler = new Sampler();
-    this.#set({ held: false, waiting: 0, stride: 1 });
+    this.leave = leave;
+    this.filter = filter;
+    this.sampler = new Sampler();
+    this.set({ held: false, waiting: 0, stride: 1 });
     try {
-      const page = await getJson<EntriesPage>(this.#address(), leave.signal);
-      this.#isComplete = true;
-      this.#set({ rows: page.entries, hasOlder: page.next !== undefined, failure: undefined });
-      this.#open(page.latest);
+      const page = await getJson<EntriesPage>(this.address(), leave.signal);
+      this.isComplete = true;
+      this.set({ rows: page.entries, hasOlder: page.next !== undefined, failure: undefined });
+      this.open(page.latest);
     } catch (error) {
-      if (!leave.signal.aborted) this.#fail(asFailure(error));
+      if (!leave.signal.aborted) this.fail(asFailure(error));
     }
   }
 
   /** Ends all traffic with the gateway. */
   stop(): void {
-    this.#leave.abort();
-    this.#stream?.close();
-    clearInterval(this.#timer);
-    clearTimeout(this.#retry);
-    this.#pending = [];
-    this.#missed = 0;
+    this.leave.abort();
+    this.stream?.close();
+    clearInterval(this.timer);
+    clearTimeout(this.retry);
+    this.pending = [];
+    this.missed = 0;
   }
 
   /** Lets go of the stream: browsers open six connections to a host, and each tab that nobody looks at would keep one. */
   sleep(): void {
     this.stop();
-    this.#set({ connection: 'connecting' });
+    this.set({ connection: 'connecting' });
   }
 
   /** Goes on after `sleep`; a list that stands still keeps its rows. */
   wake(): void {
-    if (!this.#view.held) void this.follow(this.#filter);
-    if (this.#view.held) this.#open(this.#view.state?.latest ?? 0);
+    if (!this.view.held) void this.follow(this.filter);
+    if (this.view.held) this.open(this.view.state?.latest ?? 0);
   }
 
   /** Lets the list stand still; where it was a sample, the entries between are fetched. */
   hold(): void {
-    if (this.#view.held) return;
-    this.#set({ held: true, waiting: this.#pending.length });
-    this.#pending = [];
-    const [newest] = this.#view.rows;
-    if (!this.#isComplete && newest !== undefined) void this.#load(newest.seq + 1, []);
+    if (this.view.held) return;
+    this.set({ held: true, waiting: this.pending.length });
+    this.pending = [];
+    const [newest] = this.view.rows;
+    if (!this.isComplete && newest !== undefined) void this.load(newest.seq + 1, []);
   }
 
   /** Goes on live, from now. */
   release(): void {
-    if (this.#view.held) void this.follow(this.#filter);
+    if (this.view.held) void this.follow(this.filter);
   }
 
   /** Fetches older entries to the end of a list that stands still. */
   loadOlder(): void {
-    const { rows, held, hasOlder } = this.#view;
+    const { rows, held, hasOlder } = this.view;
     const oldest = rows.at(-1);
-    if (held && hasOlder && oldest !== undefined && rows.length < ROWS_HELD)
-      void this.#load(oldest.seq, rows);
+    if (held && hasOlder && oldest !== undefined && rows.length < ROWS_HELD) void this.load(oldest.seq, rows);
   }
 
-  async #load(before: number, kept: readonly NumberedEntry[]): Promise<void> {
-    if (this.#isLoading) return;
-    this.#isLoading = true;
+  private async load(before: number, kept: readonly NumberedEntry[]): Promise<void> {
+    if (this.isLoading) return;
+    this.isLoading = true;
     try {
-      const page = await getJson<EntriesPage>(this.#address(before), this.#leave.signal);
-      this.#isComplete = true;
-      if (this.#view.held) this.#set({ rows: [...kept, ...page.entries], hasOlder: page.next !== undefined });
+      const page = await getJson<EntriesPage>(this.address(before), this.leave.signal);
+      this.isComplete = true;
+      if (this.view.held) this.set({ rows: [...kept, ...page.entries], hasOlder: page.next !== undefined });
     } catch {
       // The rows that are there stay; the stream says whether the gateway is lost.
     } finally {
-      this.#isLoading = false;
+      this.isLoading = false;
     }
   }
 
-  #open(after: number): void {
-    if (this.#leave.signal.aborted) this.#leave = new AbortController();
-    this.#stream = openEntryStream(`entries/stream?${this.#query({ after: String(after) })}`, {
-      open: () => this.#set({ connection: 'live', failure: undefined }),
-      entry: (data) => this.#arrive(data),
+  private open(after: number): void {
+    if (this.leave.signal.aborted) this.leave = new AbortController();
+    this.stream = openEntryStream(`entries/stream?${this.query({ after: String(after) })}`, {
+      open: () => this.set({ connection: 'live', failure: undefined }),
+      entry: (data) => this.arrive(data),
       gap: ({ missed }) => {
-        this.#missed += missed;
+        this.missed += missed;
       },
-      state: (state) => this.#learn(state),
+      state: (state) => this.learn(state),
       lost: (isForGood) => {
-        this.#set({ connection: 'lost' });
-        if (isForGood) this.#again();
+        this.set({ connection: 'lost' });
+        if (isForGood) this.again();
       },
     });
-    this.#timer = setInterval(() => this.#draw(), DRAW_EVERY);
+    this.timer = setInterval(() => this.draw(), DRAW_EVERY);
   }
 
-  #learn(state: State): void {
-    const isRestarted = this.#view.state !== undefined && this.#view.state.run !== state.run;
-    this.#set({ state });
-    if (isRestarted && !this.#view.held) void this.follow(this.#filter);
+  private learn(state: State): void {
+    const isRestarted = this.view.state !== undefined && this.view.state.run !== state.run;
+    this.set({ state });
+    if (isRestarted && !this.view.held) void this.follow(this.filter);
   }
 
-  #arrive(data: string): void {
-    if (this.#view.held) {
-      this.#set({ waiting: this.#view.waiting + 1 }, 'later');
+  private arrive(data: string): void {
+    if (this.view.held) {
+      this.set({ waiting: this.view.waiting + 1 }, 'later');
       return;
     }
-    if (this.#pending.length >= PENDING_MOST)
-      this.#missed += this.#pending.splice(0, PENDING_MOST / 2).length;
-    this.#pending.push(data);
+    if (this.pending.length >= PENDING_MOST) this.missed += this.pending.splice(0, PENDING_MOST / 2).length;
+    this.pending.push(data);
   }
 
-  #draw(): void {
-    if (this.#isStale) this.#set({});
-    if (this.#view.held) return;
-    const drawn = this.#sampler.take(this.#pending, performance.now(), this.#missed);
-    const { stride } = this.#sampler;
-    const isSame = drawn.length === 0 && stride === this.#view.stride;
-    this.#pending = [];
-    this.#missed = 0;
+  private draw(): void {
+    if (this.isStale) this.set({});
+    if (this.view.held) return;
+    const drawn = this.sampler.take(this.pending, performance.now(), this.missed);
+    const { stride } = this.sampler;
+    const isSame = drawn.length === 0 && stride === this.view.stride;
+    this.pending = [];
+    this.missed = 0;
     if (isSame) return;
-    if (stride > 1) this.#isComplete = false;
+    if (stride > 1) this.isComplete = false;
     const entries = drawn.map((data): NumberedEntry => JSON.parse(data)).reverse();
-    const rows = [...entries, ...this.#view.rows];
-    const hasOlder = this.#view.hasOlder || rows.length > ROWS_LIVE;
-    this.#set({ rows: rows.slice(0, ROWS_LIVE), stride, hasOlder });
+    const rows = [...entries, ...this.view.rows];
+    const hasOlder = this.view.hasOlder || rows.length > ROWS_LIVE;
+    this.set({ rows: rows.slice(0, ROWS_LIVE), stride, hasOlder });
   }
 
-  #fail(failure: AdminFailure): void {
-    this.#set({ connection: 'lost', failure });
+  private fail(failure: AdminFailure): void {
+    this.set({ connection: 'lost', failure });
     // Wrong filters and missing tokens do not get better by asking again.
-    if (failure.status === 0 || failure.status >= 500) this.#again();
+    if (failure.status === 0 || failure.status >= 500) this.again();
   }
 
-  #again(): void {
+  private again(): void {
     this.stop();
-    this.#retry = setTimeout(() => this.wake(), RETRY_AFTER);
+    this.retry = setTimeout(() => this.wake(), RETRY_AFTER);
   }
 
-  #address(before?: number): string {
+  private address(before?: number): string {
     const place = before === undefined ? {} : { before: String(before) };
-    return `entries?${this.#query({ ...place, limit: String(PAGE) })}`;
+    return `entries?${this.query({ ...place, limit: String(PAGE) })}`;
   }
 
-  #query(fields: Readonly<Record<string, string>>): string {
+  private query(fields: Readonly<Record<string, string>>): string {
     const query = new URLSearchParams(fields);
-    if (this.#filter !== '') query.set('filter', this.#filter);
+    if (this.filter !== '') query.set('filter', this.filter);
     return query.toString();
   }
 
-  #set(change: Partial<LiveView>, when: 'now' | 'later' = 'now'): void {
-    this.#view = { ...this.#view, ...change };
-    this.#isStale = when === 'later';
-    if (!this.#isStale) this.#changed(this.#view);
+  private set(change: Partial<LiveView>, when: 'now' | 'later' = 'now'): void {
+    this.view = { ...this.view, ...change };
+    this.isStale = when === 'later';
+    if (!this.isStale) this.changed(this.view);
   }
 }

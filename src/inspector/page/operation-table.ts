@@ -3,7 +3,7 @@ import type { OperationView } from '../api.ts';
 import { el, part } from './element.ts';
 import { ago, count } from './format.ts';
 import type { HueOf } from './hues.ts';
-import type { Go } from './place.ts';
+import type { Go } from './page-state.ts';
 import { TableHead } from './table-head.ts';
 
 /** What the operations are drawn with. */

@@ -3,7 +3,7 @@ import type { CaptureState } from '../api.ts';
 import { classes, el } from './element.ts';
 import { bytes, count } from './format.ts';
 import type { LiveView } from './live-view.ts';
-import { type Go, type Place, placeAddress, type View, VIEWS } from './place.ts';
+import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
 
 /** What each view is called. */
 export const VIEW_NAMES: Readonly<Record<View, string>> = {
@@ -17,13 +17,13 @@ export const VIEW_NAMES: Readonly<Record<View, string>> = {
 
 /** What the header is drawn with. */
 export interface PageHeaderProps {
-  readonly place: Place;
+  readonly place: PageState;
   readonly go: Go;
   readonly view: LiveView;
   readonly onHelp: () => void;
 }
 
-/** Where the operator is, whether the gateway answers, and whether bodies are captured. */
+/** Where the operator is, whether the gateway responds, and whether bodies are captured. */
 export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode {
   const { state, connection } = view;
   return el(
@@ -76,9 +76,9 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
   );
 }
 
-const CONNECTIONS = { connecting: 'Connecting', live: 'Live', lost: 'No answer' } as const;
+const CONNECTIONS = { connecting: 'Connecting', live: 'Live', lost: 'No response' } as const;
 
-function navigation(place: Place, go: Go): VNode {
+function navigation(place: PageState, go: Go): VNode {
   return el(
     'nav',
     { class: 'views', 'aria-label': 'Views' },

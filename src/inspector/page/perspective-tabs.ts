@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { el } from './element.ts';
 import { PERSPECTIVE_NAMES } from './perspective-view.ts';
-import { type Go, type Perspective, PERSPECTIVES } from './place.ts';
+import { type Go, type Perspective, PERSPECTIVES } from './page-state.ts';
 
 /** Tabs as the ARIA practices want them: arrows go round, one of them is in the order of Tab. */
 export function PerspectiveTabs({

@@ -1,17 +1,17 @@
 import type { VNode } from 'preact';
-import type { AnswerView, EntryDetail, RequestView } from '../api.ts';
+import type { ResponseView, EntryDetail, RequestView } from '../api.ts';
 import { BodyPane, HeaderTable } from './body-pane.ts';
 import { el, part } from './element.ts';
 import { statusTone } from './entry-words.ts';
-import type { Perspective } from './place.ts';
+import type { Perspective } from './page-state.ts';
 
 /** The name of each perspective, and who saw it. */
 export const PERSPECTIVE_NAMES: Readonly<Record<Perspective, string>> = {
   diff: 'What changed',
   'v1-request': 'V1 request',
   'v2-request': 'V2 request',
-  'v2-answer': 'V2 answer',
-  'client-answer': 'Answer to the client',
+  'v2-response': 'V2 response',
+  'client-response': 'Response to the client',
 };
 
 /** One of the four perspectives of an exchange: its first line, headers and body. */
@@ -28,7 +28,7 @@ export function PerspectiveView({
   return el(
     'div',
     { class: 'perspective' },
-    'method' in view ? requestLine(view) : answerLine(view),
+    'method' in view ? requestLine(view) : responseLine(view),
     part(HeaderTable, { headers: view.headers }),
     part(BodyPane, { body: view.body, label: `Body of the ${name}` }),
   );
@@ -47,7 +47,7 @@ export function requestLine({ method, target }: Pick<RequestView, 'method' | 'ta
   );
 }
 
-function answerLine({ status }: AnswerView): VNode {
+function responseLine({ status }: ResponseView): VNode {
   return el(
     'p',
     { class: 'first-line' },
@@ -59,21 +59,21 @@ function answerLine({ status }: AnswerView): VNode {
 function viewOf(
   detail: EntryDetail,
   perspective: Exclude<Perspective, 'diff'>,
-): RequestView | AnswerView | undefined {
+): RequestView | ResponseView | undefined {
   switch (perspective) {
     case 'v1-request':
       return detail.v1Request;
     case 'v2-request':
       return detail.v2Request;
-    case 'v2-answer':
-      return detail.v2Answer;
-    case 'client-answer':
-      return detail.clientAnswer;
+    case 'v2-response':
+      return detail.v2Response;
+    case 'client-response':
+      return detail.clientResponse;
   }
 }
 
 function whyMissing({ entry, kept, note }: EntryDetail, perspective: Perspective): string {
-  const isFromV2 = perspective === 'v2-request' || perspective === 'v2-answer';
+  const isFromV2 = perspective === 'v2-request' || perspective === 'v2-response';
   if (isFromV2 && entry.upstreamPath === undefined)
     return 'Nothing was sent to V2: the gateway answered itself.';
   if (note !== undefined) return note;

@@ -8,7 +8,7 @@ import { el, part } from './element.ts';
 import { count } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { Loading } from './loading.ts';
-import type { Go } from './place.ts';
+import type { Go } from './page-state.ts';
 
 /** What the retirement report is drawn with. */
 export interface RetirementViewProps {
@@ -23,13 +23,13 @@ const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'gone'] as const;
 
 /** Who still needs V1, and what stands between today and switching it off. */
 export function RetirementView({ go, say, hueOf }: RetirementViewProps): VNode {
-  const { answer: report, failure } = useAsked<Report>('report?format=json', REFRESH);
+  const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   if (report === undefined) return part(Loading, { failure, what: 'who still needs V1' });
   return el(
     'div',
     { class: 'view retirement' },
     el('h2', null, 'Retirement of V1'),
-    answerBanner(report),
+    responseBanner(report),
     exportsOf(),
     el(
       'section',
@@ -42,11 +42,11 @@ export function RetirementView({ go, say, hueOf }: RetirementViewProps): VNode {
   );
 }
 
-function answerBanner(report: Report): VNode {
+function responseBanner(report: Report): VNode {
   const { canSwitchOff, remaining, classes } = report;
   return el(
     'section',
-    { class: canSwitchOff ? 'answer yes' : 'answer no' },
+    { class: canSwitchOff ? 'response yes' : 'response no' },
     el('h3', null, canSwitchOff ? 'V1 can be switched off' : 'V1 is still needed'),
     el(
       'ul',

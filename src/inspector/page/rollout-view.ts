@@ -4,29 +4,29 @@ import type {
   ModeView,
   RollbackView,
   RolloutView as Rollout,
-} from '../../rewrite-log/rollout-view.ts';
+} from '../../rollout/rollout-view.ts';
 import { useAsked } from './admin-client.ts';
 import { el, part } from './element.ts';
 import { ago, count } from './format.ts';
 import { Loading } from './loading.ts';
-import type { Go } from './place.ts';
+import type { Go } from './page-state.ts';
 import { TableHead } from './table-head.ts';
 
 const REFRESH = 2000;
 
 /** What V1 traffic goes through, how the canary fares, what shadowing found, and what V1 clients are told. */
 export function RolloutView({ go }: { readonly go: Go }): VNode {
-  const { answer, failure } = useAsked<Rollout>('rollout', REFRESH);
-  if (answer === undefined) return part(Loading, { failure, what: 'the rollout' });
+  const { response, failure } = useAsked<Rollout>('rollout', REFRESH);
+  if (response === undefined) return part(Loading, { failure, what: 'the rollout' });
   return el(
     'div',
     { class: 'view rollout' },
     el('h2', null, 'Rollout'),
-    banner(answer),
-    modesCard(answer, go),
-    canariesCard(answer),
-    shadowsCard(answer),
-    endCard(answer),
+    banner(response),
+    modesCard(response, go),
+    canariesCard(response),
+    shadowsCard(response),
+    endCard(response),
   );
 }
 
@@ -44,7 +44,7 @@ function banner(rollout: Rollout): VNode {
   return el(
     'section',
     {
-      class: standing.length > 0 ? 'answer no' : 'answer yes',
+      class: standing.length > 0 ? 'response no' : 'response yes',
       role: standing.length > 0 ? 'alert' : undefined,
     },
     el('h3', null, standing.length > 0 ? 'Rolled back' : modeText(rollout.default)),
@@ -117,8 +117,8 @@ const SOURCES: Readonly<Record<ModeView['from'], string>> = {
 
 const MODES: Readonly<Record<ModeView['mode'], string>> = {
   migrate: 'Migrate',
-  observe: 'Observe: V1 answers',
-  shadow: 'Shadow: V1 answers, reads are compared',
+  observe: 'Observe: V1 responds',
+  shadow: 'Shadow: V1 responds, reads are compared',
   canary: 'Canary',
 };
 
@@ -213,8 +213,8 @@ function endCard({ deprecation, sunset, brownouts }: Rollout): VNode | false {
       'ul',
       { class: 'plain' },
       deprecation !== undefined &&
-        el('li', null, `Deprecated since ${deprecation.slice(0, 10)}, as V1 answers say.`),
-      sunset !== undefined && el('li', null, `It ends on ${sunset.slice(0, 10)}, as V1 answers say.`),
+        el('li', null, `Deprecated since ${deprecation.slice(0, 10)}, as V1 responses say.`),
+      sunset !== undefined && el('li', null, `It ends on ${sunset.slice(0, 10)}, as V1 responses say.`),
       brownouts.map(({ id, state, share, status, from, until }) =>
         el(
           'li',

@@ -6,7 +6,7 @@ import { ago, clockTime, count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { Loading } from './loading.ts';
 import { assumedSign, OperationTable } from './operation-table.ts';
-import type { Go } from './place.ts';
+import type { Go } from './page-state.ts';
 
 /** What the rule book is drawn with. */
 export interface RulesViewProps {
@@ -17,7 +17,7 @@ export interface RulesViewProps {
 
 /** The rule book in force: its changes, operations and assumptions, and what each did in this run. */
 export function RulesView({ asked, go, hueOf }: RulesViewProps): VNode {
-  const { answer: rules, failure } = asked;
+  const { response: rules, failure } = asked;
   if (rules === undefined) return part(Loading, { failure, what: 'the rule book' });
   return el(
     'div',
@@ -73,7 +73,7 @@ function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
           'li',
           { key: index },
           el('code', null, rule.text),
-          el('span', null, rule.hits === undefined ? 'on answers' : count(rule.hits)),
+          el('span', null, rule.hits === undefined ? 'on responses' : count(rule.hits)),
         ),
       ),
     ),

@@ -8,33 +8,32 @@ const SECOND = 1000;
  * not look at the entries, so what is drawn is a fair sample.
  */
 export class Sampler {
-  readonly #perSecond: number;
-  readonly #arrivals: { readonly since: number; readonly count: number }[] = [];
-  #taken: number | undefined;
-  #seen = 0;
-  #stride = 1;
+  private readonly perSecond: number;
+  private readonly requests: { readonly since: number; readonly count: number }[] = [];
+  private taken: number | undefined;
+  private seen = 0;
+  private step = 1;
 
   constructor(perSecond: number = DRAWN_PER_SECOND) {
-    this.#perSecond = perSecond;
+    this.perSecond = perSecond;
   }
 
   /** One of this many is drawn; 1 is all. */
   get stride(): number {
-    return this.#stride;
+    return this.step;
   }
 
   /** Takes what arrived since the last call, at `now` in milliseconds; returns what to draw of it, in the same order. */
   take<Item>(items: readonly Item[], now: number, missed = 0): readonly Item[] {
-    this.#arrivals.push({ since: this.#taken ?? now - SECOND, count: items.length + missed });
-    this.#taken = now;
-    while (this.#arrivals.length > 1 && (this.#arrivals[0]?.since ?? now) < now - SECOND)
-      this.#arrivals.shift();
-    const sum = this.#arrivals.reduce((all, { count }) => all + count, 0);
-    const rate = (sum * SECOND) / Math.max(1, now - (this.#arrivals[0]?.since ?? now));
-    this.#stride = Math.max(1, Math.ceil(rate / this.#perSecond));
+    this.requests.push({ since: this.taken ?? now - SECOND, count: items.length + missed });
+    this.taken = now;
+    while (this.requests.length > 1 && (this.requests[0]?.since ?? now) < now - SECOND) this.requests.shift();
+    const sum = this.requests.reduce((all, { count }) => all + count, 0);
+    const rate = (sum * SECOND) / Math.max(1, now - (this.requests[0]?.since ?? now));
+    this.step = Math.max(1, Math.ceil(rate / this.perSecond));
     return items.filter(() => {
-      this.#seen += 1;
-      return this.#seen % this.#stride === 0;
+      this.seen += 1;
+      return this.seen % this.step === 0;
     });
   }
 }

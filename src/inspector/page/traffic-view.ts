@@ -11,11 +11,11 @@ import { count } from './format.ts';
 import type { HueOf } from './hues.ts';
 import type { LiveEntries } from './live-entries.ts';
 import type { LiveView } from './live-view.ts';
-import type { Go, Place } from './place.ts';
+import type { Go, PageState } from './page-state.ts';
 
 /** What the traffic is drawn with. */
 export interface TrafficViewProps {
-  readonly place: Place;
+  readonly place: PageState;
   readonly go: Go;
   readonly live: LiveEntries;
   readonly view: LiveView;

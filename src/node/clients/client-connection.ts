@@ -2,30 +2,30 @@ import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { linger } from './linger.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
-import { readUsualRequest, type UsualRequest } from './usual-request.ts';
+import { readFastPathRequest, type FastPathRequest } from './fast-path-request.ts';
 
 /** What every connection of a server shares, and who is told of them. Times are milliseconds; 0 is no limit. */
 export interface ClientConnectionOwner {
   /** Bytes of a request's head. */
   readonly headerBytes: number;
-  /** For which a client may stop reading its answer. */
+  /** For which a client may stop reading its response. */
   readonly bodyTimeout: number;
-  readonly keptLines: string;
-  /** True while the server drains: every answer then closes its connection. */
+  readonly keepAliveLines: string;
+  /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
   /** A request is there. */
   take(exchange: Exchange): void;
   /** What comes is for Node's own server, beginning with these bytes. */
   handOver(connection: ClientConnection, bytes: Buffer): void;
   /** Some of a request's body is not there yet. */
-  awaitRest(connection: ClientConnection): void;
+  awaitBody(connection: ClientConnection): void;
   closed(connection: ClientConnection): void;
 }
 
 /** Bytes of further requests that are read while one is under way. */
-const readAhead = 16 * 1024;
+const READ_AHEAD_BYTES = 16 * 1024;
 /** Requests that are answered at once before other connections have their turn. */
-const turn = 16;
+const REQUESTS_PER_TURN = 16;
 const nothing = Buffer.alloc(0);
 
 /**
@@ -35,19 +35,19 @@ const nothing = Buffer.alloc(0);
 export class ClientConnection implements ExchangeConnection {
   readonly socket: Socket;
   readonly remote: string;
-  /** When its last answer was out, by the clock of `performance`; when it came, before the first one. */
+  /** When its last response was out, by the clock of `performance`; when it came, before the first one. */
   idleSince = performance.now();
   /** True once a request came on it. */
   isUsed = false;
   private readonly owner: ClientConnectionOwner;
   private exchange: SocketExchange | undefined = undefined;
   /** What came and is not read: the beginning of a request, or further ones. */
-  private rest: Buffer | undefined = undefined;
+  private unparsed: Buffer | undefined = undefined;
   /** The request that `rest` begins with, while some of its body is not there yet. */
-  private awaited: UsualRequest | undefined = undefined;
+  private partialRequest: FastPathRequest | undefined = undefined;
   private isReading = false;
   /** True while further requests wait for others to have their turn of the event loop. */
-  private isResting = false;
+  private isYielding = false;
   private isClosing = false;
 
   constructor(socket: Socket, owner: ClientConnectionOwner) {
@@ -65,7 +65,7 @@ export class ClientConnection implements ExchangeConnection {
   }
 
   get keptLines(): string {
-    return this.owner.keptLines;
+    return this.owner.keepAliveLines;
   }
 
   get isEnding(): boolean {
@@ -74,27 +74,27 @@ export class ClientConnection implements ExchangeConnection {
 
   /** True while nothing is under way, and nothing has begun. */
   get isIdle(): boolean {
-    return this.exchange === undefined && this.rest === undefined && !this.isClosing;
+    return this.exchange === undefined && this.unparsed === undefined && !this.isClosing;
   }
 
   /** True while some of a request's body is not there yet. */
-  get isAwaiting(): boolean {
-    return this.awaited !== undefined && !this.socket.destroyed;
+  get isBodyPartial(): boolean {
+    return this.partialRequest !== undefined && !this.socket.destroyed;
   }
 
   /** Gives the connection to Node's server. */
   handOver(): void {
-    this.release(this.rest ?? nothing);
+    this.release(this.unparsed ?? nothing);
   }
 
   /** The connection closes: nothing that comes is a request any more. */
-  hearNoMore(): void {
+  stopReading(): void {
     this.isClosing = true;
-    this.rest = undefined;
+    this.unparsed = undefined;
   }
 
-  answered(isLast: boolean): void {
-    if (isLast) this.hearNoMore();
+  responseEnded(isLast: boolean): void {
+    if (isLast) this.stopReading();
     // All of it is with the system already, unless the client reads slowly.
     if (this.socket.writableLength === 0) this.flushed();
     else this.socket.write(nothing, this.flushed);
@@ -111,55 +111,55 @@ export class ClientConnection implements ExchangeConnection {
       linger(socket);
     }
     exchange.flushed();
-    if (!this.isReading) this.readOn();
+    if (!this.isReading) this.parseNext();
   };
 
   private readonly read = (chunk: Buffer): void => {
     if (this.isClosing) return;
-    const bytes = this.rest === undefined ? chunk : Buffer.concat([this.rest, chunk]);
-    this.rest = bytes;
-    if (this.exchange === undefined && !this.isResting) this.readOn();
-    else if (bytes.length > readAhead) this.socket.pause();
+    const bytes = this.unparsed === undefined ? chunk : Buffer.concat([this.unparsed, chunk]);
+    this.unparsed = bytes;
+    if (this.exchange === undefined && !this.isYielding) this.parseNext();
+    else if (bytes.length > READ_AHEAD_BYTES) this.socket.pause();
   };
 
   /** Its turn has come again. */
-  goOn(): void {
-    this.isResting = false;
-    if (!this.socket.destroyed) this.readOn();
+  continueParsing(): void {
+    this.isYielding = false;
+    if (!this.socket.destroyed) this.parseNext();
   }
 
   /** Begins what is there, one request behind the other, until one is not answered at once. */
-  private readOn(): void {
+  private parseNext(): void {
     const { owner, socket } = this;
     this.isReading = true;
-    for (let count = 1; this.rest !== undefined && this.exchange === undefined; count += 1) {
-      const { rest } = this;
-      const request = this.awaited ?? readUsualRequest(rest, owner.headerBytes);
+    for (let count = 1; this.unparsed !== undefined && this.exchange === undefined; count += 1) {
+      const { unparsed } = this;
+      const request = this.partialRequest ?? readFastPathRequest(unparsed, owner.headerBytes);
       if (request === undefined) {
-        this.release(rest);
+        this.release(unparsed);
         return;
       }
-      if (request.end > rest.length) {
-        if (this.awaited === undefined) owner.awaitRest(this);
-        this.awaited = request;
+      if (request.end > unparsed.length) {
+        if (this.partialRequest === undefined) owner.awaitBody(this);
+        this.partialRequest = request;
         break;
       }
-      this.awaited = undefined;
-      this.rest = request.end === rest.length ? undefined : rest.subarray(request.end);
-      this.begin(request, rest.subarray(request.bodyAt, request.end));
-      if (count === turn && this.rest !== undefined && this.exchange === undefined) {
-        this.isResting = true;
-        setImmediate(goOn, this);
+      this.partialRequest = undefined;
+      this.unparsed = request.end === unparsed.length ? undefined : unparsed.subarray(request.end);
+      this.begin(request, unparsed.subarray(request.bodyAt, request.end));
+      if (count === REQUESTS_PER_TURN && this.unparsed !== undefined && this.exchange === undefined) {
+        this.isYielding = true;
+        setImmediate(continueParsing, this);
         break;
       }
     }
     this.isReading = false;
     // A client that sends on and on is not read faster than it is answered.
-    const isAhead = this.awaited === undefined && (this.rest?.length ?? 0) > readAhead;
+    const isAhead = this.partialRequest === undefined && (this.unparsed?.length ?? 0) > READ_AHEAD_BYTES;
     if (socket.isPaused() && !isAhead) socket.resume();
   }
 
-  private begin(request: UsualRequest, body: Buffer): void {
+  private begin(request: FastPathRequest, body: Buffer): void {
     this.isUsed = true;
     const exchange = new SocketExchange(this, request, body);
     this.exchange = exchange;
@@ -167,17 +167,18 @@ export class ClientConnection implements ExchangeConnection {
   }
 
   /** In the middle of a body the client went away: its request is in the log, as one that nobody waits for. */
-  private giveUp(): void {
-    const { awaited, rest } = this;
-    this.awaited = undefined;
-    this.rest = undefined;
-    if (awaited !== undefined && rest !== undefined) this.begin(awaited, rest.subarray(awaited.bodyAt));
+  private abandonBody(): void {
+    const { partialRequest, unparsed } = this;
+    this.partialRequest = undefined;
+    this.unparsed = undefined;
+    if (partialRequest !== undefined && unparsed !== undefined)
+      this.begin(partialRequest, unparsed.subarray(partialRequest.bodyAt));
   }
 
   private release(bytes: Buffer): void {
     const { socket } = this;
-    this.rest = undefined;
-    this.awaited = undefined;
+    this.unparsed = undefined;
+    this.partialRequest = undefined;
     socket.off('data', this.read);
     socket.off('end', this.ended);
     socket.off('close', this.closed);
@@ -185,28 +186,28 @@ export class ClientConnection implements ExchangeConnection {
     this.owner.handOver(this, bytes);
   }
 
-  /** The client closed its side: it went away, unless its answer is on the way already. */
+  /** The client closed its side: it went away, unless its response is on the way already. */
   private readonly ended = (): void => {
     const { socket } = this;
-    this.giveUp();
+    this.abandonBody();
     if (this.exchange === undefined) {
-      this.hearNoMore();
+      this.stopReading();
       socket.end();
-    } else if (this.exchange.isAnswered) this.hearNoMore();
+    } else if (this.exchange.isResponded) this.stopReading();
     else socket.destroy();
   };
 
   private readonly closed = (): void => {
-    this.giveUp();
-    this.rest = undefined;
+    this.abandonBody();
+    this.unparsed = undefined;
     this.exchange?.gone();
     this.exchange = undefined;
     this.owner.closed(this);
   };
 }
 
-function goOn(connection: ClientConnection): void {
-  connection.goOn();
+function continueParsing(connection: ClientConnection): void {
+  connection.continueParsing();
 }
 
 /** What breaks is closed, and that is told. */

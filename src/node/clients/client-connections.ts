@@ -22,25 +22,25 @@ export interface ClientConnectionsOwner {
 }
 
 /** Milliseconds between two looks for connections that have been idle too long. */
-const checking = 250;
+const IDLE_CHECK_MS = 250;
 /** Milliseconds for which the rest of a body is waited for at the least, before the request becomes one for Node's server. */
-const patience = 25;
+const PARTIAL_BODY_WAIT_MS = 25;
 /** Milliseconds by which a kept connection outlives what its client was told: a request may be on its way by then. */
-const kindness = 1000;
+const KEEP_ALIVE_GRACE_MS = 1000;
 
 /** The plain connections that the gateway reads itself: all that begin with usual requests, until something unusual comes. */
 export class ClientConnections implements ClientConnectionOwner {
   readonly headerBytes: number;
   readonly bodyTimeout: number;
-  readonly keptLines: string;
+  readonly keepAliveLines: string;
   private readonly limits: ClientLimits;
   private readonly owner: ClientConnectionsOwner;
   private readonly all = new Set<ClientConnection>();
   /** Connections on which the rest of a body is waited for, with the round of looks in which that began. */
   private readonly awaiting = new Map<ClientConnection, number>();
   private round = 0;
-  private looking: NodeJS.Timeout | undefined = undefined;
-  private patient: NodeJS.Timeout | undefined = undefined;
+  private idleTimer: NodeJS.Timeout | undefined = undefined;
+  private partialBodyTimer: NodeJS.Timeout | undefined = undefined;
 
   constructor(limits: ClientLimits, owner: ClientConnectionsOwner) {
     this.limits = limits;
@@ -48,7 +48,7 @@ export class ClientConnections implements ClientConnectionOwner {
     this.headerBytes = limits.headerBytes;
     this.bodyTimeout = limits.bodyTimeout;
     const seconds = Math.floor(limits.idleTimeout / 1000);
-    this.keptLines = `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}`;
+    this.keepAliveLines = `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}`;
   }
 
   get draining(): boolean {
@@ -58,9 +58,9 @@ export class ClientConnections implements ClientConnectionOwner {
   /** Reads a new connection. */
   accept(socket: Socket): void {
     this.all.add(new ClientConnection(socket, this));
-    if (this.looking !== undefined) return;
-    this.looking = setInterval(look, checking, this);
-    this.looking.unref();
+    if (this.idleTimer !== undefined) return;
+    this.idleTimer = setInterval(closeExpired, IDLE_CHECK_MS, this);
+    this.idleTimer.unref();
   }
 
   /** Closes the connections on which nothing is under way. */
@@ -81,9 +81,9 @@ export class ClientConnections implements ClientConnectionOwner {
     socket.resume();
   }
 
-  awaitRest(connection: ClientConnection): void {
+  awaitBody(connection: ClientConnection): void {
     this.awaiting.set(connection, this.round);
-    this.patient ??= setTimeout(lose, patience, this);
+    this.partialBodyTimer ??= setTimeout(handOverStalled, PARTIAL_BODY_WAIT_MS, this);
   }
 
   closed(connection: ClientConnection): void {
@@ -91,40 +91,41 @@ export class ClientConnections implements ClientConnectionOwner {
   }
 
   /** Gives to Node's server what was not whole at the last look, and still is not. */
-  losePatience(): void {
+  handOverStalled(): void {
     for (const [connection, round] of this.awaiting) {
-      if (connection.isAwaiting && round === this.round) continue;
+      if (connection.isBodyPartial && round === this.round) continue;
       this.awaiting.delete(connection);
-      if (connection.isAwaiting) connection.handOver();
+      if (connection.isBodyPartial) connection.handOver();
     }
     this.round += 1;
-    this.patient = this.awaiting.size === 0 ? undefined : setTimeout(lose, patience, this);
+    this.partialBodyTimer =
+      this.awaiting.size === 0 ? undefined : setTimeout(handOverStalled, PARTIAL_BODY_WAIT_MS, this);
   }
 
   /** Closes what has been idle too long. */
-  look(): void {
+  closeExpired(): void {
     const now = performance.now();
     const { idleTimeout, headersTimeout } = this.limits;
     for (const connection of this.all) {
       if (!connection.isIdle) continue;
       const idle = now - connection.idleSince;
       if (connection.isUsed) {
-        if (idleTimeout > 0 && idle > idleTimeout + kindness) connection.socket.destroy();
+        if (idleTimeout > 0 && idle > idleTimeout + KEEP_ALIVE_GRACE_MS) connection.socket.destroy();
       } else if (headersTimeout > 0 && idle > headersTimeout) {
-        connection.hearNoMore();
+        connection.stopReading();
         this.owner.refuseSilent(connection.socket);
       }
     }
     if (this.all.size > 0) return;
-    clearInterval(this.looking);
-    this.looking = undefined;
+    clearInterval(this.idleTimer);
+    this.idleTimer = undefined;
   }
 }
 
-function look(connections: ClientConnections): void {
-  connections.look();
+function closeExpired(connections: ClientConnections): void {
+  connections.closeExpired();
 }
 
-function lose(connections: ClientConnections): void {
-  connections.losePatience();
+function handOverStalled(connections: ClientConnections): void {
+  connections.handOverStalled();
 }

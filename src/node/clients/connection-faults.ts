@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Failure, failure } from '../../gateway/failure.ts';
+import { type Failure, failure } from '../../migrate/failure.ts';
 import type { H1Exchange } from './h1-exchange.ts';
 import { linger } from './linger.ts';
 
 /** Requests that may wait for their turn on one connection before it is read no further. */
-const waitingLimit = 16;
+const MOST_WAITING = 16;
 
 interface Connection {
-  /** Exchanges whose answers are not out, in the order of their requests. */
+  /** Exchanges whose responses are not out, in the order of their requests. */
   readonly exchanges: Set<H1Exchange>;
   /** The exchange of the last request whose head came. */
   latest: H1Exchange | undefined;
@@ -20,7 +20,7 @@ interface Connection {
 }
 
 /**
- * Answers what Node's parser refuses, once the answers before it are out: Node alone writes its 400 in front of them.
+ * Responds to what Node's parser refuses, once the responses before it are out: Node alone writes its 400 in front of them.
  */
 export class ConnectionFaults {
   private readonly connections = new WeakMap<Duplex, Connection>();
@@ -46,7 +46,7 @@ export class ConnectionFaults {
     outgoing.on('close', () => {
       // Behind a head that was refused, nobody knows where the next one begins.
       if (!outgoing.shouldKeepAlive) {
-        if (connection.waiting.length >= waitingLimit) socket.resume();
+        if (connection.waiting.length >= MOST_WAITING) socket.resume();
         connection.waiting.length = 0;
       }
       this.leave(socket, connection, exchange);
@@ -56,19 +56,19 @@ export class ConnectionFaults {
       return;
     }
     connection.waiting.push(start);
-    if (connection.waiting.length === waitingLimit) socket.pause();
+    if (connection.waiting.length === MOST_WAITING) socket.pause();
   }
 
   private leave(socket: Duplex, connection: Connection, exchange: H1Exchange): void {
     connection.exchanges.delete(exchange);
-    if (connection.waiting.length === waitingLimit) socket.resume();
+    if (connection.waiting.length === MOST_WAITING) socket.resume();
     const next = connection.waiting.shift();
     if (next !== undefined && !socket.destroyed) next();
     else if (connection.fault !== undefined && connection.exchanges.size === 0)
       this.refuse(socket, connection.fault);
   }
 
-  /** Answers in the gateway's own name where there is no request to speak of, and closes. */
+  /** Responds to in the gateway's own name where there is no request to speak of, and closes. */
   refuse(socket: Duplex, refused: Failure): void {
     const connection = this.of(socket);
     if (connection.closing) return;
@@ -97,7 +97,7 @@ export class ConnectionFaults {
     return connection;
   }
 
-  /** Answers a fault of the parser, when the answers before it are out. */
+  /** Responds to a fault of the parser, when the responses before it are out. */
   meet(error: Error, socket: Duplex): void {
     const code = 'code' in error ? String(error.code) : '';
     if (code === 'ECONNRESET' || code === 'EPIPE' || !socket.writable) {
@@ -107,7 +107,7 @@ export class ConnectionFaults {
     const connection = this.of(socket);
     if (connection.closing || connection.fault !== undefined) return;
     if (connection.exchanges.size === 0 && connection.latest?.taken === false) {
-      // The rest of a body that was answered already: a second answer would be taken for the next request's.
+      // The rest of a body that was answered already: a second response would be taken for the next request's.
       socket.destroy();
       return;
     }
@@ -122,7 +122,7 @@ export class ConnectionFaults {
       return;
     }
     if (broken !== undefined) {
-      // The connection closes behind the answer of the exchange whose body this was.
+      // The connection closes behind the response of the exchange whose body this was.
       connection.closing = true;
       connection.fault = undefined;
       broken.fault(refused.code === 'client-timeout' ? 'client-timeout' : 'bad-framing');
@@ -146,8 +146,8 @@ function failureOfParser(code: string): Failure {
 }
 
 /**
- * Node closes a connection as soon as its last answer is written. With bytes of the request unread, that is a reset, and
- * the client loses the answer; so what still comes is read for a while, and no request in it is heard.
+ * Node closes a connection as soon as its last response is written. With bytes of the request unread, that is a reset, and
+ * the client loses the response; so what still comes is read for a while, and no request in it is heard.
  */
 function lingerOnClose(socket: Duplex, connection: Connection): void {
   if (!('destroySoon' in socket)) return;

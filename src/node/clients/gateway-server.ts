@@ -10,11 +10,11 @@ import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createApp } from '../../app.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
-import { failure } from '../../gateway/failure.ts';
+import { failure } from '../../migrate/failure.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
-import type { ListenAddress } from '../../gateway/setting-kinds.ts';
+import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
-import type { ClientFront } from './client-front.ts';
+import type { ClientListener } from './client-listener.ts';
 import { ConnectionFaults } from './connection-faults.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
@@ -38,11 +38,11 @@ export interface GatewayServerOptions {
 }
 
 /** Milliseconds between two looks for connections that took too long. */
-const checking = 250;
-/** Milliseconds in which a kept connection may bring one more request, whose answer says that it was the last. */
-const grace = 500;
+const TIMEOUT_CHECK_MS = 250;
+/** Milliseconds in which a kept connection may bring one more request, whose response says that it was the last. */
+const DRAIN_GRACE_MS = 500;
 /** Milliseconds between two looks for connections that have become idle. */
-const look = 50;
+const IDLE_LOOK_MS = 50;
 
 /**
  * Routing goes by the exchange (see `createApp`), so one request object serves Hono for all of them: making one an exchange
@@ -51,8 +51,8 @@ const look = 50;
 const anyRequest = new Request('http://gateway.invalid/');
 
 /** The server that clients talk to: plain HTTP/1.1, or TLS with HTTP/2 and HTTP/1.1. */
-export class GatewayServer implements ClientFront, ClientConnectionsOwner {
-  /** True from the moment it stops accepting: every answer then closes its connection. */
+export class GatewayServer implements ClientListener, ClientConnectionsOwner {
+  /** True from the moment it stops accepting: every response then closes its connection. */
   draining = false;
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
@@ -69,7 +69,7 @@ export class GatewayServer implements ClientFront, ClientConnectionsOwner {
     this.gateway = gateway;
     this.options = options;
     this.app = createApp(gateway);
-    this.faults = new ConnectionFaults((refused) => gateway.refused(refused));
+    this.faults = new ConnectionFaults((refused) => gateway.logRefused(refused));
     this.connections = new ClientConnections(options, this);
     this.server = options.tls === undefined ? this.plain() : this.secure(options.tls);
     // The system may be out of descriptors for the moment: that is no reason to end what is served.
@@ -107,9 +107,9 @@ export class GatewayServer implements ClientFront, ClientConnectionsOwner {
     const idle = setTimeout(
       () => {
         this.closeIdle();
-        looking = setInterval(() => this.closeIdle(), look);
+        looking = setInterval(() => this.closeIdle(), IDLE_LOOK_MS);
       },
-      Math.min(grace, milliseconds),
+      Math.min(DRAIN_GRACE_MS, milliseconds),
     );
     await closed;
     // The server counts a connection out before the connection itself tells of its end.
@@ -163,7 +163,7 @@ export class GatewayServer implements ClientFront, ClientConnectionsOwner {
       allowHTTP1: true,
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
-      // Room for the pseudo-header fields, and so that it is the gateway that answers when there are too many.
+      // Room for the pseudo-header fields, and so that it is the gateway that responds when there are too many.
       maxHeaderListPairs: headerCount + 16,
       settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes },
     });
@@ -206,7 +206,7 @@ export class GatewayServer implements ClientFront, ClientConnectionsOwner {
       headersTimeout,
       requestTimeout,
       keepAliveTimeout: idleTimeout,
-      connectionsCheckingInterval: checking,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       requireHostHeader: false,
       insecureHTTPParser: false,
     };
@@ -228,15 +228,16 @@ export class GatewayServer implements ClientFront, ClientConnectionsOwner {
   private serve(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean): void {
     const exchange = new H1Exchange(incoming, outgoing, expectsContinue, this);
     // Node drops what came in one piece with an offer that it ignores, and would read on in the middle of a later body.
-    if (incoming.headers.upgrade !== undefined && !exchange.hasBody) exchange.closeAfterwards();
+    if (incoming.headers.upgrade !== undefined && !exchange.hasBody) exchange.closeAfterResponse();
     this.faults.enter(incoming.socket, exchange, outgoing, () => this.take(exchange));
   }
 
   take(exchange: Exchange): void {
-    const arrival = this.gateway.receive(exchange);
-    if (arrival === undefined) return;
-    const answered = this.app.fetch(anyRequest, { arrival });
-    if (answered instanceof Promise) answered.catch((error: unknown) => this.gateway.stumble(arrival, error));
+    const received = this.gateway.receive(exchange);
+    if (received === undefined) return;
+    const answered = this.app.fetch(anyRequest, { received });
+    if (answered instanceof Promise)
+      answered.catch((error: unknown) => this.gateway.failInternally(received, error));
   }
 
   get bodyTimeout(): number {

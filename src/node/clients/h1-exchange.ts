@@ -3,21 +3,21 @@ import type { Socket } from 'node:net';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { Body, ClientFault, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { IncomingBody, type IncomingBodyOwner } from './incoming-body.ts';
-import { onTheSocket } from './on-the-socket.ts';
+import { ALREADY_SENT } from './already-sent.ts';
 
 /** What every exchange of a server shares. Times are milliseconds. */
 export interface H1ExchangeOptions {
-  /** Between two parts of the request's body, and for which a client may stop reading its answer. */
+  /** Between two parts of the request's body, and for which a client may stop reading its response. */
   readonly bodyTimeout: number;
-  /** True while the server drains: every answer then closes its connection. */
+  /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
 }
 
 const nothing = Buffer.alloc(0);
-/** Bytes that a client takes within its time at the least: as many as wait of an answer that streams. */
-const readSlowly = 64 * 1024;
+/** Bytes that a client takes within its time at the least: as many as wait of a response that streams. */
+const SLOW_READ_CHECK_MS = 64 * 1024;
 /** Milliseconds of the longest timer. */
-const longest = 2 ** 31 - 1;
+const MOST_TIMER_MS = 2 ** 31 - 1;
 
 /** An exchange on Node's own HTTP/1.1 server: no web request or response is ever made for it. */
 export class H1Exchange implements Exchange, IncomingBodyOwner {
@@ -28,7 +28,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
   readonly remote: string;
   readonly secure: boolean;
   readonly hasBody: boolean;
-  readonly answered = onTheSocket;
+  readonly handled = ALREADY_SENT;
   private readonly incoming: IncomingMessage;
   private readonly outgoing: ServerResponse;
   private readonly options: H1ExchangeOptions;
@@ -37,7 +37,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
   private owner: ExchangeOwner | undefined = undefined;
   private last: Uint8Array | undefined = undefined;
   private left = -1;
-  /** True once something of the answer is written. */
+  /** True once something of the response is written. */
   private started = false;
   private stalledReader: NodeJS.Timeout | undefined = undefined;
   private closed = false;
@@ -91,7 +91,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
 
   information(status: number, headers: HeaderList): void {
     const { socket } = this.outgoing;
-    // A socket is there once it is this answer's turn; before, an interim answer would stand in another one.
+    // A socket is there once it is this response's turn; before, an interim response would stand in another one.
     if (socket === null || this.version !== '1.1' || this.outgoing.headersSent || status === 101) return;
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
     for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
@@ -113,7 +113,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
     if (this.left >= 0) {
       this.left -= chunk.length;
       if (this.left === 0) {
-        // The answer ends now: its last part goes out in one write with what stands before it.
+        // The response ends now: its last part goes out in one write with what stands before it.
         this.last = chunk;
         return true;
       }
@@ -143,13 +143,13 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
     this.last = undefined;
   }
 
-  closeAfterwards(): void {
+  closeAfterResponse(): void {
     this.outgoing.shouldKeepAlive = false;
   }
 
-  breakOff(): void {
+  reset(): void {
     const { socket } = this.incoming;
-    // Where an answer ends with its connection, only a reset tells a broken one from a whole one.
+    // Where a response ends with its connection, only a reset tells a broken one from a whole one.
     if ('resetAndDestroy' in socket && !this.secure) (socket satisfies Socket).resetAndDestroy();
     else socket.destroy();
   }
@@ -157,7 +157,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
   /** The parser met a fault in the body of this request. */
   fault(fault: ClientFault): void {
     this.body.stop(new Error(fault));
-    this.owner?.faulted(fault);
+    this.owner?.onClientFault(fault);
   }
 
   /** True when the request is in, so that a fault of the parser is about a later one. */
@@ -168,15 +168,15 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
   // What the body tells.
 
   mayTake(bytes: number): boolean {
-    return this.owner?.mayTake(bytes) ?? false;
+    return this.owner?.acceptChunk(bytes) ?? false;
   }
 
   collected(body: Uint8Array): void {
-    this.owner?.collected(body);
+    this.owner?.onWholeBody(body);
   }
 
   opened(body: Body): void {
-    this.owner?.opened(body);
+    this.owner?.onBody(body);
   }
 
   stalled(): void {
@@ -213,9 +213,9 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
   private watchReader(): void {
     const { bodyTimeout } = this.options;
     if (bodyTimeout === 0) return;
-    const parts = Math.ceil(this.outgoing.writableLength / readSlowly);
-    const time = Math.min(bodyTimeout * Math.max(1, parts), longest);
-    this.stalledReader ??= setTimeout(breakOff, time, this);
+    const parts = Math.ceil(this.outgoing.writableLength / SLOW_READ_CHECK_MS);
+    const time = Math.min(bodyTimeout * Math.max(1, parts), MOST_TIMER_MS);
+    this.stalledReader ??= setTimeout(resetConnection, time, this);
   }
 
   private awaitDrain(): void {
@@ -234,7 +234,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
     if (!this.incoming.complete && !this.outgoing.writableFinished) this.body.stop(new Error('client gone'));
     if (this.body.complete || this.incoming.destroyed) this.body.rest();
     if (this.outgoing.writableFinished) this.owner?.flushed();
-    else this.owner?.gone();
+    else this.owner?.disconnected();
   }
 }
 
@@ -242,8 +242,8 @@ function versionOf(version: string): Exchange['version'] {
   return version === '1.1' || version === '1.0' ? version : 'other';
 }
 
-function breakOff(exchange: H1Exchange): void {
-  exchange.breakOff();
+function resetConnection(exchange: H1Exchange): void {
+  exchange.reset();
 }
 
 function flushHead(exchange: H1Exchange): void {
@@ -256,5 +256,5 @@ function pairs(list: HeaderList): [string, string][] {
   return entries;
 }
 
-/** The `close` of the answer tells what there is to know. */
+/** The `close` of the response tells what there is to know. */
 function ignore(): void {}

@@ -3,11 +3,11 @@ import type { HeaderList } from '../../http/header-list.ts';
 import type { Body, ClientFault, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import type { H1ExchangeOptions } from './h1-exchange.ts';
 import { IncomingBody, type IncomingBodyOwner } from './incoming-body.ts';
-import { onTheSocket } from './on-the-socket.ts';
+import { ALREADY_SENT } from './already-sent.ts';
 
 /** `NO_ERROR` and `INTERNAL_ERROR` of RFC 9113 §7. */
-const noError = 0;
-const internalError = 2;
+const NO_ERROR = 0;
+const INTERNAL_ERROR = 2;
 
 /** An exchange on a stream of HTTP/2. Pseudo-header fields become method, target and `host`. */
 export class H2Exchange implements Exchange, IncomingBodyOwner {
@@ -18,7 +18,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
   readonly remote: string;
   readonly secure = true;
   readonly hasBody: boolean;
-  readonly answered = onTheSocket;
+  readonly handled = ALREADY_SENT;
   private readonly stream: ServerHttp2Stream;
   private readonly options: H1ExchangeOptions;
   private readonly body: IncomingBody;
@@ -90,7 +90,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
     if (this.stream.destroyed) return true;
     if (this.stream.write(chunk)) return true;
     if (this.options.bodyTimeout > 0) {
-      this.stalledReader ??= setTimeout(() => this.breakOff(), this.options.bodyTimeout);
+      this.stalledReader ??= setTimeout(() => this.reset(), this.options.bodyTimeout);
     }
     this.stream.once('drain', () => {
       clearTimeout(this.stalledReader);
@@ -104,32 +104,32 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
     this.trailers = trailers;
     this.ended = true;
     this.stream.end();
-    // RFC 9113 §8.1: an answer that is whole before its request tells the client to stop sending.
-    if (this.hasBody && !this.body.complete) this.body.discard(() => this.stream.close(noError));
+    // RFC 9113 §8.1: a response that is whole before its request tells the client to stop sending.
+    if (this.hasBody && !this.body.complete) this.body.discard(() => this.stream.close(NO_ERROR));
   }
 
-  closeAfterwards(): void {}
+  closeAfterResponse(): void {}
 
-  breakOff(): void {
-    this.stream.close(internalError);
+  reset(): void {
+    this.stream.close(INTERNAL_ERROR);
   }
 
   mayTake(bytes: number): boolean {
-    return this.owner?.mayTake(bytes) ?? false;
+    return this.owner?.acceptChunk(bytes) ?? false;
   }
 
   collected(body: Uint8Array): void {
-    this.owner?.collected(body);
+    this.owner?.onWholeBody(body);
   }
 
   opened(body: Body): void {
-    this.owner?.opened(body);
+    this.owner?.onBody(body);
   }
 
   stalled(): void {
     const fault: ClientFault = 'client-timeout';
     this.body.stop(new Error(fault));
-    this.owner?.faulted(fault);
+    this.owner?.onClientFault(fault);
   }
 
   private goOn(): void {
@@ -142,8 +142,8 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
     clearTimeout(this.stalledReader);
     this.body.rest();
     if (!this.body.complete) this.body.stop(new Error('client gone'));
-    if (this.ended && this.stream.rstCode === noError) this.owner?.flushed();
-    else this.owner?.gone();
+    if (this.ended && this.stream.rstCode === NO_ERROR) this.owner?.flushed();
+    else this.owner?.disconnected();
   }
 }
 

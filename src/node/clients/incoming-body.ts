@@ -10,10 +10,10 @@ export interface IncomingBodyOwner {
   stalled(): void;
 }
 
-/** Bytes that are read and thrown away after an early answer, so that the client gets to read it. */
-const discardLimit = 1024 * 1024;
+/** Bytes that are read and thrown away after an early response, so that the client gets to read it. */
+const MOST_DISCARDED_BYTES = 1024 * 1024;
 /** Milliseconds for which they are. */
-const discardTime = 2000;
+const DISCARD_MS = 2000;
 
 /**
  * The body of a request on Node. It is either collected whole, or opened: what arrives within the turn is handed over as
@@ -62,8 +62,8 @@ export class IncomingBody implements AsyncIterable<Uint8Array>, AsyncIterator<Ui
     this.chunks = [];
     this.rest();
     this.stop(new Error('answered early'));
-    const limit = this.bytes + discardLimit;
-    this.timer = setTimeout(overrun, discardTime);
+    const limit = this.bytes + MOST_DISCARDED_BYTES;
+    this.timer = setTimeout(overrun, DISCARD_MS);
     this.timer.unref();
     this.source.on('data', () => {
       if (this.bytes > limit) overrun();

@@ -3,28 +3,28 @@ import type { Socket } from 'node:net';
 import type { Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
-import { onTheSocket } from './on-the-socket.ts';
-import type { UsualRequest } from './usual-request.ts';
+import { ALREADY_SENT } from './already-sent.ts';
+import type { FastPathRequest } from './fast-path-request.ts';
 
 /** The connection that an exchange is on. */
 export interface ExchangeConnection {
   readonly socket: Socket;
   /** The peer's address. */
   readonly remote: string;
-  /** Milliseconds for which a client may stop reading its answer; 0 is no limit. */
+  /** Milliseconds for which a client may stop reading its response; 0 is no limit. */
   readonly bodyTimeout: number;
   /** The fields that tell the client how long the connection is kept. */
   readonly keptLines: string;
-  /** True when this answer is the last, whatever the client wants. */
+  /** True when this response is the last, whatever the client wants. */
   readonly isEnding: boolean;
-  /** The answer is written; `isLast` has the connection closed. */
-  answered(isLast: boolean): void;
+  /** The response is written; `isLast` has the connection closed. */
+  responseEnded(isLast: boolean): void;
 }
 
-/** Bytes of an answer's part that is copied behind what stands before it: less than a second write costs. */
-const copied = 64 * 1024;
+/** Bytes of a response's part that is copied behind what stands before it: less than a second write costs. */
+const COPY_LIMIT_BYTES = 64 * 1024;
 
-/** An exchange on a socket that the gateway reads and writes itself: the whole request is there, and a small answer is one write. */
+/** An exchange on a socket that the gateway reads and writes itself: the whole request is there, and a small response is one write. */
 export class SocketExchange implements Exchange {
   readonly method: string;
   readonly target: string;
@@ -33,7 +33,7 @@ export class SocketExchange implements Exchange {
   readonly remote: string;
   readonly secure = false;
   readonly hasBody: boolean;
-  readonly answered = onTheSocket;
+  readonly handled = ALREADY_SENT;
   readonly bytesIn: number;
   private readonly connection: ExchangeConnection;
   private readonly body: Buffer;
@@ -42,20 +42,20 @@ export class SocketExchange implements Exchange {
   private owner: ExchangeOwner | undefined = undefined;
   private isLast: boolean;
   private hasHead = false;
-  /** What is written with the next part of the answer, or at the end of the turn. */
+  /** What is written with the next part of the response, or at the end of the turn. */
   private held = '';
   private heldPart: Uint8Array | undefined = undefined;
   private framing: 'length' | 'chunks' | 'none' = 'none';
-  /** Bytes of the answer that are still to come, where it has a length. */
+  /** Bytes of the response that are still to come, where it has a length. */
   private left = 0;
   private isWritten = false;
   private isOver = false;
   private isWaiting = false;
   /** Breaks off; there while the client is waited for. */
-  private stalled: (() => void) | undefined = undefined;
+  private stalledReader: (() => void) | undefined = undefined;
 
   /** `body` is shorter than the request says when the client went away before it was whole. */
-  constructor(connection: ExchangeConnection, request: UsualRequest, body: Buffer) {
+  constructor(connection: ExchangeConnection, request: FastPathRequest, body: Buffer) {
     this.connection = connection;
     this.method = request.method;
     this.target = request.target;
@@ -75,12 +75,12 @@ export class SocketExchange implements Exchange {
   collect(): void {
     const { body, owner } = this;
     if (!this.isWhole || owner === undefined) return;
-    if (owner.mayTake(body.length)) owner.collected(body);
+    if (owner.acceptChunk(body.length)) owner.onWholeBody(body);
   }
 
   open(): void {
     const { body, owner } = this;
-    if (this.isWhole) owner?.opened(body.length === 0 ? null : body);
+    if (this.isWhole) owner?.onBody(body.length === 0 ? null : body);
   }
 
   information(status: number, headers: HeaderList): void {
@@ -95,7 +95,7 @@ export class SocketExchange implements Exchange {
     this.isLast ||= this.connection.isEnding;
     const lines = writeFieldLines(this.framed(status, headers));
     if (lines === undefined || (reason !== undefined && !isFieldValue(reason))) {
-      throw new TypeError(`the head of the answer ${status} cannot be written`);
+      throw new TypeError(`the head of the response ${status} cannot be written`);
     }
     const kept = this.isLast ? 'Connection: close\r\n' : this.connection.keptLines;
     const chunked = this.framing === 'chunks' ? 'Transfer-Encoding: chunked\r\n' : '';
@@ -109,8 +109,8 @@ export class SocketExchange implements Exchange {
     if (this.framing === 'length') {
       this.left -= chunk.length;
       if (this.left < 0) {
-        // V2 said fewer: what is beyond would be read as the next answer.
-        this.breakOff();
+        // V2 said fewer: what is beyond would be read as the next response.
+        this.reset();
         return true;
       }
     }
@@ -125,7 +125,7 @@ export class SocketExchange implements Exchange {
   end(trailers: HeaderList): void {
     if (this.isWritten || this.isBroken) return;
     if (this.framing === 'length' && this.left > 0) {
-      this.breakOff();
+      this.reset();
       return;
     }
     this.isWritten = true;
@@ -135,15 +135,15 @@ export class SocketExchange implements Exchange {
     this.heldPart = undefined;
     if (held !== '' || last !== '') this.write(held, heldPart, last);
     if (this.connection.socket.writableLength > 0) this.watchReader();
-    this.connection.answered(this.isLast);
+    this.connection.responseEnded(this.isLast);
   }
 
-  closeAfterwards(): void {
+  closeAfterResponse(): void {
     this.isLast = true;
   }
 
-  breakOff(): void {
-    // Where an answer ends with its connection, only a reset tells a broken one from a whole one.
+  reset(): void {
+    // Where a response ends with its connection, only a reset tells a broken one from a whole one.
     this.connection.socket.resetAndDestroy();
   }
 
@@ -158,12 +158,12 @@ export class SocketExchange implements Exchange {
 
   // What the connection tells.
 
-  /** True once the answer is handed to the socket. */
-  get isAnswered(): boolean {
+  /** True once the response is handed to the socket. */
+  get isResponded(): boolean {
     return this.isWritten;
   }
 
-  /** The answer is with the system. */
+  /** The response is with the system. */
   flushed(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -175,14 +175,14 @@ export class SocketExchange implements Exchange {
   gone(): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.owner?.gone();
+    this.owner?.disconnected();
   }
 
   private get isBroken(): boolean {
     return this.isOver || this.connection.socket.destroyed;
   }
 
-  /** The fields of the answer with this connection's framing (RFC 9112 §6). */
+  /** The fields of the respond with this connection's framing (RFC 9112 §6). */
   private framed(status: number, headers: HeaderList): string[] {
     const hasContent = this.method !== 'HEAD' && status !== 204 && status !== 304;
     if (hasContent) this.framing = 'chunks';
@@ -212,7 +212,7 @@ export class SocketExchange implements Exchange {
     const isChunk = this.framing === 'chunks' && part !== undefined;
     const front = isChunk ? `${before}${part.length.toString(16)}\r\n` : before;
     const back = isChunk ? `\r\n${after}` : after;
-    if (part === undefined || part.length <= copied) {
+    if (part === undefined || part.length <= COPY_LIMIT_BYTES) {
       const size = part?.length ?? 0;
       const bytes = Buffer.allocUnsafe(front.length + size + back.length);
       bytes.write(front, 0, 'latin1');
@@ -246,16 +246,16 @@ export class SocketExchange implements Exchange {
   /** Waits no longer than it may for a client that has stopped reading. */
   private watchReader(): void {
     const { socket, bodyTimeout } = this.connection;
-    if (this.stalled !== undefined || bodyTimeout === 0) return;
-    this.stalled = () => this.breakOff();
+    if (this.stalledReader !== undefined || bodyTimeout === 0) return;
+    this.stalledReader = () => this.reset();
     // The socket's own time begins anew whenever the client takes some, however much there is still to write.
-    socket.setTimeout(bodyTimeout, this.stalled);
+    socket.setTimeout(bodyTimeout, this.stalledReader);
   }
 
   private leaveReader(): void {
-    if (this.stalled === undefined) return;
-    this.connection.socket.setTimeout(0, this.stalled);
-    this.stalled = undefined;
+    if (this.stalledReader === undefined) return;
+    this.connection.socket.setTimeout(0, this.stalledReader);
+    this.stalledReader = undefined;
   }
 }
 

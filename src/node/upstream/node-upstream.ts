@@ -15,13 +15,13 @@ export interface UpstreamOptions {
   /** At most so many at once, whatever is on them; a request for which there is none waits. */
   readonly connections: number;
   readonly connectTimeout: number;
-  /** Until the first byte of the answer, the wait for a connection included. */
+  /** Until the first byte of the response, the wait for a connection included. */
   readonly headersTimeout: number;
-  /** Between two parts of the answer. */
+  /** Between two parts of the response. */
   readonly bodyTimeout: number;
-  /** Bytes of the answer's header section. */
+  /** Bytes of the response's header section. */
   readonly headerBytes: number;
-  /** Fields of the answer's header section. */
+  /** Fields of the response's header section. */
   readonly headerCount: number;
   readonly tls: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'> | undefined;
   /** Resolves the origin's name, for every connection anew; the system's resolver by default. */

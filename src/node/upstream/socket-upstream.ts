@@ -16,9 +16,9 @@ export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
 
 /**
  * Milliseconds for which no connection is used twice once V2 wrote what nobody asked for: had it come a moment later, it would have
- * been the answer to somebody else's request, which nothing in HTTP/1.1 can tell from the right one.
+ * been the response to somebody else's request, which nothing in HTTP/1.1 can tell from the right one.
  */
-const distrust = 60_000;
+const QUARANTINE_MS = 60_000;
 
 /** What waits for a connection. */
 type WaitingCall = WholeCall | StreamCall;
@@ -31,18 +31,18 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   private readonly destination: Destination;
   private readonly all = new Set<UpstreamConnection>();
   private readonly idle: UpstreamConnection[] = [];
-  /** Connections whose answer came in this turn of the event loop. */
-  private readonly resting: UpstreamConnection[] = [];
+  /** Connections whose response came in this turn of the event loop. */
+  private readonly cooling: UpstreamConnection[] = [];
   /** In order of time, since all may wait equally long. */
   private readonly waiting: WaitingCall[] = [];
   /** Connections of bodies that come in parts. */
   private readonly streams: UndiciUpstream;
   /** Idle connections that were closed for such bodies, and are not gone yet. */
-  private readonly leaving = new Set<UpstreamConnection>();
+  private readonly evicting = new Set<UpstreamConnection>();
   /** True when calls are served at the end of this turn. */
-  private isStirred = false;
+  private isDispatchScheduled = false;
   /** Until then every request has a connection to itself. */
-  private distrustedUntil = 0;
+  private quarantinedUntil = 0;
   /** What all connections read into, one after the other. */
   private readonly buffer = Buffer.allocUnsafeSlow(64 * 1024);
   private timer: NodeJS.Timeout | undefined = undefined;
@@ -53,7 +53,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     this.options = options;
     this.host = new URL(options.origin).host;
     this.destination = new Destination(options);
-    this.streams = new UndiciUpstream(options, this.destination, () => this.roomMade());
+    this.streams = new UndiciUpstream(options, this.destination, () => this.onRoom());
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
@@ -73,29 +73,29 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     return this.enqueue(call);
   }
 
-  freed(connection: UpstreamConnection): void {
-    if (this.now < this.distrustedUntil) {
+  released(connection: UpstreamConnection): void {
+    if (this.now < this.quarantinedUntil) {
       connection.destroy();
       return;
     }
-    this.resting.push(connection);
-    this.stir();
+    this.cooling.push(connection);
+    this.scheduleDispatch();
   }
 
-  distrusted(): void {
-    this.distrustedUntil = performance.now() + distrust;
-    for (const connection of this.resting) connection.destroy();
+  quarantine(): void {
+    this.quarantinedUntil = performance.now() + QUARANTINE_MS;
+    for (const connection of this.cooling) connection.destroy();
     for (const connection of this.idle) connection.destroy();
   }
 
   /**
    * Gives calls their connections, once all sockets were read that had something to read. A connection is lent a turn after its
-   * answer at the soonest, and never in the turn in which V2 wrote what nobody asked for, or closed without saying so: what
-   * stands behind an answer would be the answer to somebody else, and a POST to a connection that is closed a 502.
+   * response at the soonest, and never in the turn in which V2 wrote what nobody asked for, or closed without saying so: what
+   * stands behind a response would be the response to somebody else, and a POST to a connection that is closed a 502.
    */
-  serve(): void {
-    this.isStirred = false;
-    const { waiting, idle, resting } = this;
+  dispatch(): void {
+    this.isDispatchScheduled = false;
+    const { waiting, idle, cooling } = this;
     if (waiting.length > 0) this.now = performance.now();
     for (let call = waiting[0]; call !== undefined; call = waiting[0]) {
       if (call instanceof StreamCall) {
@@ -111,21 +111,21 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
       connection.send(call);
       if (call.isPaused) connection.pause();
     }
-    for (const connection of resting) idle.push(connection);
-    resting.length = 0;
+    for (const connection of cooling) idle.push(connection);
+    cooling.length = 0;
     if (waiting.length === 0) return;
-    this.openSome();
-    this.closeSome();
-    if (idle.length > 0 && waiting.length > 0) this.stir();
+    this.openConnections();
+    this.evictIdle();
+    if (idle.length > 0 && waiting.length > 0) this.scheduleDispatch();
   }
 
   closed(connection: UpstreamConnection): void {
     this.all.delete(connection);
-    this.leaving.delete(connection);
+    this.evicting.delete(connection);
     const at = this.idle.indexOf(connection);
     if (at >= 0) this.idle.splice(at, 1);
     if (this.isClosed && this.all.size === 0) this.emptied.resolve();
-    this.roomMade();
+    this.onRoom();
   }
 
   /** A call that waits for a connection waits no longer. */
@@ -151,7 +151,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
       return call;
     }
     this.waiting.push(call);
-    this.stir();
+    this.scheduleDispatch();
     return call;
   }
 
@@ -159,12 +159,12 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     return this.all.size + this.streams.connections < this.options.connections;
   }
 
-  private roomMade(): void {
-    if (this.waiting.length > 0) this.stir();
+  private onRoom(): void {
+    if (this.waiting.length > 0) this.scheduleDispatch();
   }
 
   /** Opens connections while there is room, but for those who are served by what is idle: connecting takes longer than their turn. */
-  private openSome(): void {
+  private openConnections(): void {
     const { waiting } = this;
     let served = this.idle.length;
     for (let at = 0; at < waiting.length && this.hasRoom();) {
@@ -180,14 +180,14 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   }
 
   /** Closes idle connections, the oldest first, for the bodies in parts that are next: they take no connection that was used. */
-  private closeSome(): void {
-    const { waiting, idle, leaving } = this;
-    while (waiting[leaving.size] instanceof StreamCall) {
+  private evictIdle(): void {
+    const { waiting, idle, evicting } = this;
+    while (waiting[evicting.size] instanceof StreamCall) {
       const connection = idle.shift();
       if (connection === undefined) return;
       // One that was gone before it was idle makes no room.
       if (!this.all.has(connection)) continue;
-      leaving.add(connection);
+      evicting.add(connection);
       connection.destroy();
     }
   }
@@ -201,14 +201,14 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     return undefined;
   }
 
-  private stir(): void {
-    if (this.isStirred) return;
-    this.isStirred = true;
-    setImmediate(serve, this);
+  private scheduleDispatch(): void {
+    if (this.isDispatchScheduled) return;
+    this.isDispatchScheduled = true;
+    setImmediate(dispatch, this);
   }
 
   private open(call: WaitingCall): void {
-    this.wake();
+    this.startTimer();
     if (call instanceof StreamCall) {
       call.start(this.streams, this.now);
       return;
@@ -220,16 +220,16 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   }
 
   /** Keeps time while there are connections: where there is none, nobody waits for one. */
-  private wake(): void {
+  private startTimer(): void {
     if (this.timer !== undefined) return;
     const { connectTimeout, headersTimeout, bodyTimeout } = this.options;
     const least = Math.min(...[connectTimeout, headersTimeout, bodyTimeout, 2500].filter((time) => time > 0));
-    this.timer = setInterval(look, Math.max(5, least / 10), this);
+    this.timer = setInterval(checkTimeouts, Math.max(5, least / 10), this);
     this.timer.unref();
   }
 
   /** Looks at everything that may be late. */
-  look(): void {
+  checkTimeouts(): void {
     const now = performance.now();
     this.now = now;
     for (const connection of this.all) connection.check(now);
@@ -243,10 +243,10 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   }
 }
 
-function serve(pool: SocketPool): void {
-  pool.serve();
+function dispatch(pool: SocketPool): void {
+  pool.dispatch();
 }
 
-function look(pool: SocketPool): void {
-  pool.look();
+function checkTimeouts(pool: SocketPool): void {
+  pool.checkTimeouts();
 }

@@ -10,7 +10,7 @@ export interface CallQueue<Call> {
 /** A request whose body comes in parts: it waits for room like any other, and none of its body is read before. */
 export class StreamCall implements UpstreamCall {
   readonly receiver: UpstreamReceiver;
-  /** When the first byte of the answer must be there, on the queue's clock; `Infinity` for never. */
+  /** When the first byte of the response must be there, on the queue's clock; `Infinity` for never. */
   readonly due: number;
   private readonly queue: CallQueue<StreamCall>;
   private readonly request: UpstreamRequest;

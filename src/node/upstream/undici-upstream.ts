@@ -13,8 +13,8 @@ import { Destination } from './upstream-connection.ts';
 
 /**
  * An upstream on undici's `dispatch`: raw header lists both ways, and nothing sent twice. Each request has a connection that is new,
- * and that the gateway closes behind the answer, so that none is kept. V2 is not asked to close it: many a server that answers
- * before the body is there would then close with bytes unread, and its answer would be lost. How many there may be is left to who sends.
+ * and that the gateway closes behind the response, so that none is kept. V2 is not asked to close it: many a server that responds
+ * before the body is there would then close with bytes unread, and its response would be lost. How many there may be is left to who sends.
  */
 export class UndiciUpstream implements NodeUpstream {
   private readonly options: UpstreamOptions;
@@ -68,7 +68,7 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
   private readonly receiver: UpstreamReceiver;
   private readonly options: UpstreamOptions;
   private readonly destination: Destination;
-  private readonly gone: (attempt: Attempt) => void;
+  private readonly disconnected: (attempt: Attempt) => void;
   private deadline: NodeJS.Timeout | undefined = undefined;
   private client: Client | undefined = undefined;
   private controller: Dispatcher.DispatchController | undefined = undefined;
@@ -89,7 +89,7 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
     this.receiver = receiver;
     this.options = options;
     this.destination = destination;
-    this.gone = gone;
+    this.disconnected = gone;
   }
 
   dispatch({ method, target, headers, body, length }: UpstreamRequest, patience: number): void {
@@ -206,7 +206,7 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
     socket.on('close', () => {
       failed(new Error('closed'));
       this.isClosed = true;
-      if (this.over) this.gone(this);
+      if (this.over) this.disconnected(this);
     });
   }
 
@@ -224,7 +224,7 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
     this.over = true;
     clearTimeout(this.deadline);
     const { socket, controller } = this;
-    if (socket === undefined || this.isClosed) this.gone(this);
+    if (socket === undefined || this.isClosed) this.disconnected(this);
     // A connection with a request on it is undici's to close: whoever writes the body must be told by an error.
     else if (controller === undefined) socket.destroy();
   }
@@ -251,12 +251,12 @@ function faultOf(error: Error, sent: boolean): UpstreamFault {
     return { kind: 'timeout', sent, cause };
   if (cause === 'UND_ERR_INVALID_ARG' || cause === 'UND_ERR_NOT_SUPPORTED')
     return { kind: 'rejected', sent, cause };
-  if (cause.startsWith('HPE_') || cause === 'HTTPParserError' || invalidAnswers.has(cause))
+  if (cause.startsWith('HPE_') || cause === 'HTTPParserError' || INVALID_RESPONSES.has(cause))
     return { kind: 'invalid', sent, cause };
   return { kind: sent ? 'closed' : 'unreachable', sent, cause };
 }
 
-const invalidAnswers: ReadonlySet<string> = new Set([
+const INVALID_RESPONSES: ReadonlySet<string> = new Set([
   'UND_ERR_HEADERS_OVERFLOW',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   'UND_ERR_RES_EXCEEDED_MAX_SIZE',

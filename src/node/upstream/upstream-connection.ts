@@ -2,7 +2,7 @@ import { connect, isIP, type OnReadOpts, type Socket, type TcpSocketConnectOpts 
 import { type ConnectionOptions, connect as connectSecurely, createSecureContext } from 'node:tls';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts';
-import { type AnswerEvents, AnswerReader } from './answer-reader.ts';
+import { type ResponseEvents, ResponseReader } from './response-reader.ts';
 import type { UpstreamOptions } from './node-upstream.ts';
 
 /** A request that waits for a connection, or is on one. */
@@ -13,7 +13,7 @@ export interface PendingRequest {
   /** What is written behind `bytes`. */
   readonly body: Uint8Array | undefined;
   readonly receiver: UpstreamReceiver;
-  /** When the first byte of the answer must be there, on the pool's clock. */
+  /** When the first byte of the response must be there, on the pool's clock. */
   readonly due: number;
 }
 
@@ -21,16 +21,16 @@ export interface PendingRequest {
 export interface ConnectionOwner {
   /** Milliseconds of a clock that is read now and then: it may be late, never ahead. */
   readonly now: number;
-  /** The answer is whole, and the connection can take another request, if the server keeps to what it said. */
-  freed(connection: UpstreamConnection): void;
+  /** The response is whole, and the connection can take another request, if the server keeps to what it said. */
+  released(connection: UpstreamConnection): void;
   /** The server wrote what it was not asked for. */
-  distrusted(): void;
+  quarantine(): void;
   /** The socket is gone, whatever the reason. */
   closed(connection: UpstreamConnection): void;
 }
 
 /** Milliseconds for which a connection is kept: shorter than any server in use does, for a POST that meets its end costs a 502. */
-const kept = 4000;
+const KEEP_ALIVE_MARGIN_MS = 4000;
 
 /** Where connections lead, worked out once for all of them. */
 export class Destination {
@@ -78,17 +78,17 @@ export class Destination {
 }
 
 /** One connection to V2, with one request on it at a time. */
-export class UpstreamConnection implements AnswerEvents {
+export class UpstreamConnection implements ResponseEvents {
   private readonly owner: ConnectionOwner;
   private readonly options: UpstreamOptions;
   private readonly socket: Socket;
-  private readonly reader: AnswerReader;
+  private readonly reader: ResponseReader;
   private request: PendingRequest | undefined;
   private connected = false;
   private closed = false;
-  /** True once the head of the answer is told. */
+  /** True once the head of the response is told. */
   private answered = false;
-  /** True when some of the answer came since the last look. */
+  /** True when some of the response came since the last look. */
   private moved = false;
   /** When something must have happened. */
   private due: number;
@@ -101,7 +101,7 @@ export class UpstreamConnection implements AnswerEvents {
     this.owner = owner;
     this.options = options;
     this.request = request;
-    this.reader = new AnswerReader(options, this);
+    this.reader = new ResponseReader(options, this);
     this.due = performance.now() + options.connectTimeout;
     this.socket = destination.connect({
       buffer,
@@ -209,13 +209,13 @@ export class UpstreamConnection implements AnswerEvents {
   complete(trailers: HeaderList, keptFor: number): void {
     const { request, socket } = this;
     this.request = undefined;
-    // An answer that came before the request was out: the rest of it must not be read as another request.
+    // A response that came before the request was out: the rest of it must not be read as another request.
     if (keptFor <= 0 || socket.writableLength > 0 || socket.readableEnded) this.destroy();
     request?.receiver.end(trailers);
     if (socket.destroyed) return;
     if (this.isPaused) this.resume();
-    this.due = this.owner.now + Math.min(kept, keptFor);
-    this.owner.freed(this);
+    this.due = this.owner.now + Math.min(KEEP_ALIVE_MARGIN_MS, keptFor);
+    this.owner.released(this);
   }
 
   private ready(): void {
@@ -240,7 +240,7 @@ export class UpstreamConnection implements AnswerEvents {
   private read(chunk: Buffer): void {
     const fault = this.reader.read(chunk);
     if (fault === undefined) return;
-    if (fault === 'unasked') this.owner.distrusted();
+    if (fault === 'unasked') this.owner.quarantine();
     this.fail({ kind: fault === 'upgrade' ? 'closed' : 'invalid', sent: true, cause: fault });
   }
 

@@ -5,9 +5,9 @@ import type { PendingRequest, UpstreamConnection } from './upstream-connection.t
 
 const nothing = Buffer.alloc(0);
 /** Bytes of a body that is copied behind its head. */
-const smallBody = 16 * 1024;
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const visible = /^[\x21-\x7e]+$/;
+const SMALL_BODY_BYTES = 16 * 1024;
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const VISIBLE = /^[\x21-\x7e]+$/;
 
 /** A request whose body is there: one write, on a connection that may have had others before. */
 export class WholeCall implements UpstreamCall, PendingRequest {
@@ -17,7 +17,7 @@ export class WholeCall implements UpstreamCall, PendingRequest {
   bytes: Buffer = nothing;
   body: Uint8Array | undefined = undefined;
   connection: UpstreamConnection | undefined = undefined;
-  /** True when the answer is held back, also before there is a connection. */
+  /** True when the response is held back, also before there is a connection. */
   isPaused = false;
   private readonly queue: CallQueue<WholeCall>;
 
@@ -30,7 +30,7 @@ export class WholeCall implements UpstreamCall, PendingRequest {
 
   /** Puts a request on the wire as one write: a small body is copied, for that costs less than a second buffer. */
   write(head: string, body: Uint8Array | null): void {
-    const isSmall = body !== null && body.length <= smallBody;
+    const isSmall = body !== null && body.length <= SMALL_BODY_BYTES;
     this.bytes = Buffer.allocUnsafe(head.length + (isSmall ? body.length : 0));
     this.bytes.write(head, 0, 'latin1');
     if (isSmall) this.bytes.set(body, head.length);
@@ -60,7 +60,7 @@ export function headOf(
   body: Uint8Array | null,
 ): string | undefined {
   const fields = writeFieldLines(headers);
-  if (fields === undefined || !token.test(method) || !visible.test(target)) return undefined;
+  if (fields === undefined || !TOKEN.test(method) || !VISIBLE.test(target)) return undefined;
   const length = body !== null || expectsBody(method) ? `content-length: ${body?.length ?? 0}\r\n` : '';
   return `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${fields}${length}\r\n`;
 }

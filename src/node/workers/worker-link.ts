@@ -1,23 +1,23 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
-import type { Material, Observer, Wanted } from '../../rewrite-log/observer.ts';
-import type { LogSink } from '../log-sink.ts';
-import type { FromWorker, Seen } from './worker-messages.ts';
+import type { CapturedExchange, Observer, CaptureLevel } from '../../rewrite-log/observer.ts';
+import type { LogSink } from '../log/log-sink.ts';
+import type { FromWorker, ObservedExchange } from './worker-messages.ts';
 
 /** What a link needs of the process that it is in. */
 export interface WorkerLinkParts {
   /** Sends over the channel, and calls back when it is written. */
   readonly send: (message: FromWorker, done: () => void) => void;
   /** How much of an exchange is wanted beside its entry. */
-  readonly wanted: () => Wanted;
+  readonly wanted: () => CaptureLevel;
   readonly bodyLimit: number;
 }
 
 /** Milliseconds over which lines and exchanges are gathered. */
-const gather = 20;
+const GATHER_MS = 20;
 /** Exchanges that are gathered at the most. */
-const batch = 500;
+const BATCH_ENTRIES = 500;
 /** Characters of lines that wait for the first process at the most. */
-const limit = 8 * 1024 * 1024;
+const QUEUE_BYTES = 8 * 1024 * 1024;
 
 /** A worker's log and observer: both go to the first process, which alone writes the log and is asked by operators. */
 export class WorkerLink implements LogSink, Observer {
@@ -25,7 +25,7 @@ export class WorkerLink implements LogSink, Observer {
   readonly bodyLimit: number;
   private readonly parts: WorkerLinkParts;
   private lines: string[] = [];
-  private seen: Seen[] = [];
+  private seen: ObservedExchange[] = [];
   private timer: NodeJS.Timeout | undefined = undefined;
   /** Characters of lines that are gathered. */
   private gathered = 0;
@@ -47,13 +47,13 @@ export class WorkerLink implements LogSink, Observer {
     this.schedule();
   }
 
-  begin(): Wanted {
+  begin(): CaptureLevel {
     return this.parts.wanted();
   }
 
-  observe(entry: Entry, material?: Material): void {
+  observe(entry: Entry, material?: CapturedExchange): void {
     if (this.isFull) return;
-    this.seen.push({ entry, material: material === undefined ? undefined : copied(material) });
+    this.seen.push({ entry, captured: material === undefined ? undefined : copied(material) });
     this.schedule();
   }
 
@@ -69,12 +69,12 @@ export class WorkerLink implements LogSink, Observer {
 
   /** The first process does not keep up: what it is told would pile up here without end. */
   private get isFull(): boolean {
-    return this.gathered + this.underWay > limit;
+    return this.gathered + this.underWay > QUEUE_BYTES;
   }
 
   private schedule(): void {
-    if (this.seen.length >= batch || this.lines.length >= batch) this.send(noop);
-    else this.timer ??= setTimeout(() => this.send(noop), gather);
+    if (this.seen.length >= BATCH_ENTRIES || this.lines.length >= BATCH_ENTRIES) this.send(noop);
+    else this.timer ??= setTimeout(() => this.send(noop), GATHER_MS);
   }
 
   private send(done: () => void): void {
@@ -93,7 +93,7 @@ export class WorkerLink implements LogSink, Observer {
 }
 
 /** What is handed in is borrowed, and goes out later. */
-function copied(material: Material): Material {
+function copied(material: CapturedExchange): CapturedExchange {
   return structuredClone(material);
 }
 

@@ -1,6 +1,6 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
-import type { ProcessFigures } from '../../rewrite-log/figure-families.ts';
-import type { Material } from '../../rewrite-log/observer.ts';
+import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
+import type { CapturedExchange } from '../../rewrite-log/observer.ts';
 
 /** What the first process says to a worker. */
 export type ToWorker =
@@ -12,17 +12,17 @@ export type ToWorker =
   | { readonly kind: 'stop' };
 
 /** An exchange that a worker saw. */
-export interface Seen {
+export interface ObservedExchange {
   readonly entry: Entry;
-  readonly material: Material | undefined;
+  readonly captured: CapturedExchange | undefined;
 }
 
 /** What a worker stands at. */
-export interface WorkerFigures {
+export interface WorkerStats {
   readonly inFlight: number;
   readonly bufferedBytes: number;
   readonly breaker: 'closed' | 'open' | 'probing';
-  readonly process: ProcessFigures;
+  readonly process: ProcessStats;
   /** Lines of the log that the first process did not take in time, since the start. */
   readonly dropped: number;
 }
@@ -33,10 +33,10 @@ export type FromWorker =
   /** It cannot start, and ends. */
   | { readonly kind: 'faults'; readonly faults: readonly string[] }
   /** Lines of the log, and exchanges for who watches them, gathered over some milliseconds. */
-  | { readonly kind: 'seen'; readonly lines: readonly string[]; readonly seen: readonly Seen[] }
+  | { readonly kind: 'seen'; readonly lines: readonly string[]; readonly seen: readonly ObservedExchange[] }
   /** A line for people. */
   | { readonly kind: 'told'; readonly line: string }
-  | { readonly kind: 'figures'; readonly figures: WorkerFigures };
+  | { readonly kind: 'figures'; readonly figures: WorkerStats };
 
 /** True for what comes over the channel: nobody but the two processes writes to it. */
 export function isFromWorker(message: unknown): message is FromWorker {

@@ -1,13 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { ListenAddress } from '../../gateway/setting-kinds.ts';
-import type { ClientFront } from '../clients/client-front.ts';
+import type { ListenAddress } from '../../settings/setting-kinds.ts';
+import type { ClientListener } from '../clients/client-listener.ts';
 import {
   type FromWorker,
   isFromWorker,
-  type Seen,
+  type ObservedExchange,
   type ToWorker,
-  type WorkerFigures,
+  type WorkerStats,
 } from './worker-messages.ts';
 
 /** What a pool of workers is made of. */
@@ -19,7 +19,7 @@ export interface WorkerPoolParts {
   readonly flags: Readonly<Record<string, string>>;
   /** Takes a line of the log, with its line feed. */
   readonly write: (line: string) => void;
-  readonly observe: (seen: Seen) => void;
+  readonly observe: (seen: ObservedExchange) => void;
   /** Tells people. */
   readonly tell: (line: string) => void;
 }
@@ -30,20 +30,20 @@ export class WorkerFault extends Error {
 }
 
 /** Milliseconds until a worker that ended is started again: doubling from the first to the second. */
-const backOff = [100, 10_000] as const;
+const BACK_OFF_MS = [100, 10_000] as const;
 /** Milliseconds that a worker has to live for the next end to count as the first. */
-const settled = 60_000;
+const SETTLED_MS = 60_000;
 
 interface Worker {
   readonly number: number;
   readonly child: ChildProcess;
   readonly since: number;
   up: boolean;
-  figures: WorkerFigures | undefined;
+  figures: WorkerStats | undefined;
 }
 
 /** Processes that share the port of the clients (`SO_REUSEPORT`): the kernel spreads connections over them. */
-export class WorkerPool implements ClientFront {
+export class WorkerPool implements ClientListener {
   private readonly parts: WorkerPoolParts;
   private readonly workers = new Map<number, Worker>();
   private readonly ends = new Map<number, number>();
@@ -61,13 +61,13 @@ export class WorkerPool implements ClientFront {
   }
 
   /** What the workers stand at, as far as they have said. */
-  get figures(): readonly WorkerFigures[] {
+  get stats(): readonly WorkerStats[] {
     return [...this.workers.values()].flatMap(({ figures }) => (figures === undefined ? [] : [figures]));
   }
 
   /** Lines of the log that were lost on their way from the workers, since the start. */
   get dropped(): number {
-    return this.figures.reduce((sum, { dropped }) => sum + dropped, this.lost);
+    return this.stats.reduce((sum, { dropped }) => sum + dropped, this.lost);
   }
 
   /** The process ids of the workers. */
@@ -157,9 +157,9 @@ export class WorkerPool implements ClientFront {
     this.lost += worker.figures?.dropped ?? 0;
     // One that never listened is the start's business: its settings are the same each time.
     if (this.stopping || (!worker.up && !this.ends.has(worker.number))) return;
-    const before = Date.now() - worker.since > settled ? 0 : (this.ends.get(worker.number) ?? 0);
+    const before = Date.now() - worker.since > SETTLED_MS ? 0 : (this.ends.get(worker.number) ?? 0);
     this.ends.set(worker.number, before + 1);
-    const delay = Math.min(backOff[1], backOff[0] * 2 ** before);
+    const delay = Math.min(BACK_OFF_MS[1], BACK_OFF_MS[0] * 2 ** before);
     this.parts.tell(`worker ${worker.number} ended (${how}); another one starts in ${delay} ms.`);
     setTimeout(() => {
       if (this.stopping) return;

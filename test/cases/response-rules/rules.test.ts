@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange } from '../../support/raw-client.ts';
-import { readRawMessage, writeRawAnswer, writeRawRequest } from '../../support/raw-message.ts';
+import { readRawMessage, writeRawResponse, writeRawRequest } from '../../support/raw-message.ts';
 import { rawServer } from '../../support/raw-server.ts';
 import { responseRule } from '../../support/response-plan-of.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
@@ -11,17 +11,17 @@ import { differences, readTextCases } from '../../support/text-case.ts';
 const text = readFileSync(new URL('rules.txt', import.meta.url), 'utf8');
 
 test.each(readTextCases(text))('$title', async (textCase) => {
-  const response = (textCase.options['response'] ?? '').split(';').map((rule) => responseRule(rule.trim()));
+  const rules = (textCase.options['response'] ?? '').split(';').map((rule) => responseRule(rule.trim()));
   const changes = testRuleBook().changes.map((change) =>
-    change.on === 'every' ? { ...change, response } : change,
+    change.on === 'every' ? { ...change, response: rules } : change,
   );
-  const v2 = await rawServer((socket) => void socket.write(writeRawAnswer(textCase.upstreamAnswer)));
+  const v2 = await rawServer((socket) => void socket.write(writeRawResponse(textCase.upstreamResponse)));
   const gateway = await gatewayFor(v2.origin, { ruleBook: { changes } });
-  const answer = await exchange(gateway.port, writeRawRequest(textCase.request));
+  const response = await exchange(gateway.port, writeRawRequest(textCase.request));
   const { upstream } = textCase;
   expect([
     ...(upstream === undefined ? [] : differences(upstream, readRawMessage(v2.received.join('')))),
-    ...differences(textCase.answer, readRawMessage(answer.text)),
+    ...differences(textCase.response, readRawMessage(response.text)),
   ]).toEqual([]);
   expect(gateway.surprises).toEqual([]);
 });

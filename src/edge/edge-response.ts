@@ -1,0 +1,148 @@
+import type { HeaderList } from '../http/header-list.ts';
+import { fixedLength } from './platform.ts';
+import { toHeaders } from './header-values.ts';
+
+/** Who is told of a response on its way. */
+export interface EdgeResponseOwner {
+  /** A body of a response to HEAD is not sent, though its length is told. */
+  readonly isHead: boolean;
+  /** More may be written. */
+  drained(): void;
+  flushed(): void;
+  /** Nobody reads any more. */
+  gone(): void;
+}
+
+interface Head {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: HeaderList;
+}
+
+/** Bytes that wait for a slow client until whoever writes is held back. */
+const HIGH_WATER_BYTES = 64 * 1024;
+
+/** Statuses whose responses have no body; `Response` takes none for them. */
+const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** A response that is written in parts, and given as a `Response`: whole where it ends within the turn, or as a stream. */
+export class EdgeResponse {
+  readonly response: Promise<Response>;
+  private readonly resolve: (response: Response) => void;
+  private owner: EdgeResponseOwner | undefined = undefined;
+  private started: Head | undefined = undefined;
+  private chunks: Uint8Array[] = [];
+  private writer: WritableStreamDefaultWriter<Uint8Array> | undefined = undefined;
+  private waiting = 0;
+  private held = false;
+  private ended = false;
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    this.response = promise;
+    this.resolve = resolve;
+  }
+
+  attach(owner: EdgeResponseOwner): void {
+    this.owner = owner;
+  }
+
+  head(status: number, reason: string, headers: HeaderList): void {
+    if (this.started !== undefined || this.ended) return;
+    this.started = { status, reason, headers };
+    queueMicrotask(() => this.stream());
+  }
+
+  data(chunk: Uint8Array): boolean {
+    if (this.ended) return true;
+    if (this.writer === undefined) {
+      this.chunks.push(chunk);
+      return true;
+    }
+    this.write(this.writer, chunk);
+    this.held ||= this.waiting > HIGH_WATER_BYTES;
+    return !this.held;
+  }
+
+  end(): void {
+    if (this.ended) return;
+    this.ended = true;
+    const { writer, started } = this;
+    if (writer !== undefined) {
+      writer.close().then(
+        () => this.owner?.flushed(),
+        () => this.owner?.gone(),
+      );
+      return;
+    }
+    if (started === undefined) return;
+    this.resolve(this.responseOf(started, joined(this.chunks)));
+    queueMicrotask(() => this.owner?.flushed());
+  }
+
+  /** Breaks the connection in the body; before there is a head, all that can be said is a bare 500. */
+  breakOff(): void {
+    this.ended = true;
+    if (this.writer === undefined) this.resolve(new Response(null, { status: 500 }));
+    else this.writer.abort(new Error('the response of the service broke off')).catch(ignore);
+  }
+
+  /** The turn of the head is over: the rest takes its time. */
+  private stream(): void {
+    if (this.ended || this.started === undefined) return;
+    const { readable, writable } = this.pipe(this.started.headers);
+    const writer = writable.getWriter();
+    this.writer = writer;
+    writer.closed.catch(() => this.owner?.gone());
+    this.resolve(this.responseOf(this.started, readable));
+    for (const chunk of this.chunks.splice(0)) this.write(writer, chunk);
+  }
+
+  private pipe(headers: HeaderList): TransformStream<Uint8Array, Uint8Array> {
+    const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'content-length');
+    return at === -1 ? new TransformStream() : fixedLength(Number(headers[at + 1]));
+  }
+
+  private write(writer: WritableStreamDefaultWriter<Uint8Array>, chunk: Uint8Array): void {
+    this.waiting += chunk.length;
+    writer.write(chunk).then(
+      () => {
+        this.waiting -= chunk.length;
+        if (!this.held || this.waiting > HIGH_WATER_BYTES / 2) return;
+        this.held = false;
+        this.owner?.drained();
+      },
+      () => this.owner?.gone(),
+    );
+  }
+
+  private responseOf({ status, reason, headers }: Head, body: BodyInit | null): Response {
+    const isBare = this.owner?.isHead === true || BODILESS_STATUSES.has(status);
+    const init: ManualResponseInit = {
+      status,
+      ...(reason === '' ? {} : { statusText: reason }),
+      headers: toHeaders(headers),
+      // The bytes are what Content-Encoding says already.
+      encodeBody: 'manual',
+    };
+    return new Response(isBare ? null : body, init);
+  }
+}
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> | null {
+  if (chunks.length === 0) return null;
+  const whole = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+interface ManualResponseInit extends ResponseInit {
+  readonly encodeBody: 'manual';
+}
+
+/** Whoever was reading has heard of it. */
+function ignore(): void {}

@@ -1,0 +1,74 @@
+import type { Target } from '../../http/target.ts';
+import { addForwarded } from '../../http/forwarded.ts';
+import type { ReceivedRequest } from '../received-request.ts';
+import { DryRun } from './dry-run.ts';
+import type { Body } from '../exchange.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Origin } from '../origin.ts';
+import type { UpstreamReceiver } from '../upstream.ts';
+import { V1Exchange } from './v1-exchange.ts';
+import type { V1Routing } from './v1-routing.ts';
+
+/** A V1 request that goes to V1 untouched, while the log says what migrating it would have come to. */
+export class ObserveExchange extends V1Exchange {
+  constructor(gateway: Gateway, received: ReceivedRequest, target: Target, way: V1Routing, origin: Origin) {
+    super(gateway, received, target, way);
+    this.origin = origin;
+    this.facts.verdict = 'passed';
+    this.facts.origin = 'v1';
+  }
+
+  override start(): void {
+    const { exchange } = this.received;
+    if (exchange.hasBody) exchange.open();
+    else this.onBody(null);
+  }
+
+  override onBody(body: Body): void {
+    const run = new DryRun(this.received, this.rules, this.operation, this.bodyLimit, {
+      take: (bytes) => this.takeResponse(bytes),
+      decode: (coding, bytes, done) =>
+        this.gateway.parts.decode(coding, bytes, this.bodyLimit, (outcome) =>
+          this.guarded(() => done(outcome)),
+        ),
+      done: (outcome) => {
+        this.facts.would = outcome.would;
+        this.facts.edits = outcome.edits;
+        this.facts.note = outcome.note;
+        if (outcome.patch !== undefined) this.facts.patch = outcome.patch;
+        if (outcome.body === undefined || this.recorder === undefined) return;
+        this.recorder.clientBody({ body: outcome.body });
+        this.facts.attributes = this.gateway.attributeNames.of(outcome.body);
+      },
+    });
+    run.run(body, (seen) => this.forward(seen));
+  }
+
+  protected override receiver(): UpstreamReceiver {
+    return this;
+  }
+
+  /** The header fields for V1: those that cross, as they came. */
+  protected v1Headers(): string[] {
+    const { exchange, head } = this.received;
+    const headers = [...head.forwardedHeaders];
+    addForwarded(headers, this.gateway.options.forwarded, {
+      address: exchange.remote,
+      secure: exchange.secure,
+      host: head.host,
+    });
+    return headers;
+  }
+
+  private forward(body: Body): void {
+    const { exchange, head } = this.received;
+    this.upstreamTarget = exchange.target;
+    this.send({
+      method: exchange.method,
+      target: this.origin.path + exchange.target,
+      headers: this.v1Headers(),
+      body,
+      length: head.contentLength,
+    });
+  }
+}

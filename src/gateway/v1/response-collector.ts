@@ -1,0 +1,144 @@
+import type { Coding } from '../../http/content-coding.ts';
+import type { HeaderList } from '../../http/header-list.ts';
+import type { ResponseRewrite } from '../../rewrite/response-rewrite.ts';
+import { headersOfRewritten } from './rewritten-fields.ts';
+import type { Decoded } from '../gateway.ts';
+import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
+
+/** Why a response that a rule applies to is left as it is, as the log says it. */
+export type ResponseNote =
+  | 'response-too-large'
+  | 'response-undecodable'
+  | 'response-buffer-full'
+  | 'response-malformed'
+  | 'response-partial';
+
+/** The exchange that a response is collected for: it is told of the response as if it came from V2 in one piece. */
+export interface ResponseCollectorOwner extends UpstreamReceiver {
+  /** True once nobody waits for the response. */
+  readonly isOver: boolean;
+  /** Bytes of a response that are rewritten, at the most, decoded. */
+  readonly responseLimit: number;
+  /** How the respond with this head is to be rewritten; undefined leaves it to stream. */
+  planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined;
+  /** Takes bytes from the budget; false when they are not there. */
+  takeResponse(bytes: number): boolean;
+  decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: Decoded) => void): void;
+  rewriteResponse(status: number, body: Uint8Array): ResponseRewrite;
+  /** Says in the log why the response is left as it is. */
+  noteResponse(note: ResponseNote): void;
+  /** Shows V2's own body to whoever observes. */
+  observeResponse(body: Uint8Array): void;
+}
+
+interface Held {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: HeaderList;
+  readonly coding: Coding | undefined;
+  readonly chunks: Uint8Array[];
+  bytes: number;
+}
+
+/** Collects the responses that response rules apply to, and lets all others stream. */
+export class ResponseCollector implements UpstreamReceiver {
+  private readonly owner: ResponseCollectorOwner;
+  private held: Held | undefined;
+
+  constructor(owner: ResponseCollectorOwner) {
+    this.owner = owner;
+  }
+
+  information(status: number, headers: HeaderList): void {
+    this.owner.information(status, headers);
+  }
+
+  head(status: number, reason: string, headers: HeaderList): void {
+    const plan = this.owner.planResponse(status, headers);
+    if (plan === undefined) this.owner.head(status, reason, headers);
+    else this.held = { status, reason, headers, coding: plan.coding, chunks: [], bytes: 0 };
+  }
+
+  data(chunk: Uint8Array): void {
+    const held = this.held;
+    if (held === undefined) {
+      this.owner.data(chunk);
+      return;
+    }
+    // Copied, for it may be a view of a buffer that is used again.
+    held.chunks.push(chunk.slice());
+    held.bytes += chunk.length;
+    if (held.bytes > this.owner.responseLimit) this.stream(held, 'response-too-large');
+    else if (!this.owner.takeResponse(chunk.length)) this.stream(held, 'response-buffer-full');
+  }
+
+  end(trailers: HeaderList): void {
+    const held = this.held;
+    if (held === undefined) {
+      this.owner.end(trailers);
+      return;
+    }
+    this.held = undefined;
+    const { coding } = held;
+    const body = joined(held);
+    if (coding === undefined || body.length === 0) {
+      this.rewrite(held, body, body, trailers);
+      return;
+    }
+    this.owner.decodeResponse(coding, body, (decoded) => {
+      if (this.owner.isOver) return;
+      if (decoded instanceof Uint8Array && this.owner.takeResponse(decoded.length)) {
+        this.rewrite(held, body, decoded, trailers);
+        return;
+      }
+      this.owner.noteResponse(typeof decoded === 'string' ? NOTE_OF_FAULT[decoded] : 'response-buffer-full');
+      this.send(held, held.headers, body, trailers);
+    });
+  }
+
+  /** What came of the response goes out before the break, so that the client sees a broken one and not a failure. */
+  fail(fault: UpstreamFault): void {
+    const held = this.held;
+    if (held !== undefined) this.stream(held, undefined);
+    this.owner.fail(fault);
+  }
+
+  private rewrite(held: Held, original: Uint8Array, body: Uint8Array, trailers: HeaderList): void {
+    const outcome = this.owner.rewriteResponse(held.status, body);
+    if (outcome.verdict === 'unchanged') {
+      if (outcome.note === 'response-malformed') this.owner.noteResponse(outcome.note);
+      this.send(held, held.headers, original, trailers);
+      return;
+    }
+    this.owner.observeResponse(body);
+    this.send(held, headersOfRewritten(held.headers, outcome.body.length), outcome.body, []);
+  }
+
+  private send({ status, reason }: Held, headers: HeaderList, body: Uint8Array, trailers: HeaderList): void {
+    this.owner.head(status, reason, headers);
+    if (body.length > 0) this.owner.data(body);
+    this.owner.end(trailers);
+  }
+
+  /** From here on the response streams, as it came. */
+  private stream(held: Held, note: ResponseNote | undefined): void {
+    this.held = undefined;
+    if (note !== undefined) this.owner.noteResponse(note);
+    this.owner.head(held.status, held.reason, held.headers);
+    for (const chunk of held.chunks) this.owner.data(chunk);
+  }
+}
+
+const NOTE_OF_FAULT = { 'too-large': 'response-too-large', undecodable: 'response-undecodable' } as const;
+
+function joined({ chunks, bytes }: Held): Uint8Array {
+  const [first] = chunks;
+  if (chunks.length === 1 && first !== undefined) return first;
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}

@@ -1,0 +1,70 @@
+import type { HeaderList } from '../../http/header-list.ts';
+import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
+
+/** A response that nobody but the gateway reads. */
+export interface CollectedResponse {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Uint8Array;
+}
+
+/** Why a response was not collected. */
+export type CollectFault = UpstreamFault['kind'] | 'too-large';
+
+/** Collects one response, up to `limit` bytes of its body, and tells of it once. */
+export class ResponseCopy implements UpstreamReceiver {
+  private readonly limit: number;
+  private readonly take: (bytes: number) => boolean;
+  private readonly done: (outcome: CollectedResponse | CollectFault) => void;
+  private status = 0;
+  private headers: HeaderList = [];
+  private chunks: Uint8Array[] = [];
+  private bytes = 0;
+  private isOver = false;
+
+  /** `take` takes bytes from the budget; false when they are not there. */
+  constructor(
+    limit: number,
+    take: (bytes: number) => boolean,
+    done: (outcome: CollectedResponse | CollectFault) => void,
+  ) {
+    this.limit = limit;
+    this.take = take;
+    this.done = done;
+  }
+
+  information(): void {}
+
+  head(status: number, _reason: string, headers: HeaderList): void {
+    this.status = status;
+    this.headers = headers;
+  }
+
+  data(chunk: Uint8Array): void {
+    this.bytes += chunk.length;
+    if (this.isOver) return;
+    if (this.bytes <= this.limit && this.take(chunk.length)) this.chunks.push(chunk.slice());
+    else this.tell('too-large');
+  }
+
+  end(): void {
+    const body = new Uint8Array(this.bytes);
+    let at = 0;
+    for (const chunk of this.chunks) {
+      body.set(chunk, at);
+      at += chunk.length;
+    }
+    this.tell({ status: this.status, headers: this.headers, body });
+  }
+
+  fail(fault: UpstreamFault): void {
+    this.tell(fault.kind);
+  }
+
+  private tell(outcome: CollectedResponse | CollectFault): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.chunks = [];
+    this.done(outcome);
+  }
+}

@@ -1,0 +1,147 @@
+import { readCoding } from '../../http/content-coding.ts';
+import { type HeaderList, headerValues } from '../../http/header-list.ts';
+import type { Comparison } from '../../rewrite-log/comparison.ts';
+import { ResponseCopy, type CollectedResponse, type CollectFault } from './response-copy.ts';
+import { compareResponses } from './compare-responses.ts';
+import { ObserveExchange } from './observe-exchange.ts';
+import type { Origin } from '../origin.ts';
+import type { UpstreamCall, UpstreamFault, UpstreamReceiver } from '../upstream.ts';
+
+/**
+ * A read that both origins are asked: the client gets V1's response, and when it has it, V2 is asked the same and V1 once
+ * more, to learn what differs by itself. The entry waits for the comparison; the client does not.
+ */
+export class ShadowExchange extends ObserveExchange {
+  private copy: ResponseCopy | undefined = undefined;
+  private first: CollectedResponse | CollectFault | undefined = undefined;
+  private second: CollectedResponse | CollectFault | undefined = undefined;
+  private other: CollectedResponse | CollectFault | undefined = undefined;
+  private readonly calls: UpstreamCall[] = [];
+  private isComparing = false;
+
+  /** Methods that may be asked twice, of two origins: those that change nothing (RFC 9110 §9.2.1). */
+  static isFor(method: string, hasBody: boolean): boolean {
+    return (method === 'GET' || method === 'HEAD') && !hasBody;
+  }
+
+  protected override receiver(): UpstreamReceiver {
+    this.copy = this.newCopy((outcome) => {
+      this.first = outcome;
+    });
+    return this;
+  }
+
+  override head(status: number, reason: string, headers: HeaderList): void {
+    this.copy?.head(status, reason, headers);
+    super.head(status, reason, headers);
+  }
+
+  override data(chunk: Uint8Array): void {
+    this.copy?.data(chunk);
+    super.data(chunk);
+  }
+
+  override end(trailers: HeaderList): void {
+    this.copy?.end();
+    super.end(trailers);
+  }
+
+  override fail(fault: UpstreamFault): void {
+    this.copy?.fail(fault);
+    super.fail(fault);
+  }
+
+  override flushed(): void {
+    if (this.first === undefined || typeof this.first === 'string') {
+      super.flushed();
+      return;
+    }
+    this.isComparing = true;
+    this.guarded(() => this.askBoth());
+  }
+
+  override disconnected(): void {
+    for (const call of this.calls) call.abort();
+    super.disconnected();
+  }
+
+  private askBoth(): void {
+    const { v2 } = this.gateway;
+    this.ask(v2, `/api/v2${this.target.rest}${this.target.query}`, this.v2Headers(), (outcome) => {
+      this.other = outcome;
+    });
+    this.ask(this.origin, this.received.exchange.target, this.v1Headers(), (outcome) => {
+      this.second = outcome;
+    });
+  }
+
+  private ask(
+    origin: Origin,
+    target: string,
+    headers: HeaderList,
+    keep: (outcome: CollectedResponse | CollectFault) => void,
+  ): void {
+    const { method } = this.received.exchange;
+    const copy = this.newCopy((outcome) =>
+      this.guarded(() =>
+        this.decode(outcome, (read) => {
+          keep(read);
+          this.compare();
+        }),
+      ),
+    );
+    const request = { method, target: origin.path + target, headers, body: null, length: undefined };
+    this.calls.push(origin.upstream.send(request, copy));
+  }
+
+  private newCopy(done: (outcome: CollectedResponse | CollectFault) => void): ResponseCopy {
+    return new ResponseCopy(this.responseLimit, (bytes) => this.takeResponse(bytes), done);
+  }
+
+  private decode(
+    outcome: CollectedResponse | CollectFault,
+    done: (outcome: CollectedResponse | CollectFault) => void,
+  ): void {
+    if (typeof outcome === 'string' || outcome.body.length === 0) {
+      done(outcome);
+      return;
+    }
+    const coding = readCoding(headerValues(outcome.headers, 'content-encoding').join(','));
+    if (coding === undefined || coding === 'unsupported') {
+      done(outcome);
+      return;
+    }
+    this.decodeResponse(coding, outcome.body, (body) => {
+      done(typeof body === 'string' ? 'too-large' : { ...outcome, body });
+    });
+  }
+
+  private compare(): void {
+    const { first, second, other } = this;
+    if (!this.isComparing || first === undefined || second === undefined || other === undefined) return;
+    this.isComparing = false;
+    // What was too large is still on its way.
+    for (const call of this.calls) call.abort();
+    this.decode(first, (read) => {
+      this.facts.comparison = this.compared(read, second, other);
+      this.gateway.comparisons.add(this.operation?.id, this.facts.comparison);
+      super.flushed();
+    });
+  }
+
+  private compared(
+    v1: CollectedResponse | CollectFault,
+    again: CollectedResponse | CollectFault,
+    v2: CollectedResponse | CollectFault,
+  ): Comparison {
+    if (typeof v1 === 'string') return unknown(v1);
+    if (typeof again === 'string') return unknown(again);
+    if (typeof v2 === 'string') return unknown(v2);
+    const rewritten = this.v1Response(v2.status, v2.body);
+    return compareResponses(v1, again, { status: v2.status, body: rewritten.body });
+  }
+}
+
+function unknown(why: string): Comparison {
+  return { verdict: 'unknown', differences: [], noise: 0, extra: 0, why };
+}

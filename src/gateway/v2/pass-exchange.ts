@@ -1,0 +1,39 @@
+import { addForwarded } from '../../http/forwarded.ts';
+import type { ReceivedRequest } from '../received-request.ts';
+import { ProxiedExchange } from '../proxied-exchange.ts';
+import type { Body } from '../exchange.ts';
+import type { Gateway } from '../gateway.ts';
+
+/** A V2 request on its way: nothing of it is read, and nothing but hop-by-hop fields and `Host` changes. */
+export class PassExchange extends ProxiedExchange {
+  constructor(gateway: Gateway, received: ReceivedRequest) {
+    super(gateway, received, 'pass');
+  }
+
+  start(): void {
+    const { exchange } = this.received;
+    if (exchange.hasBody) {
+      exchange.open();
+      return;
+    }
+    this.onBody(null);
+  }
+
+  override onBody(body: Body): void {
+    const { exchange, head } = this.received;
+    const headers = head.forwardedHeaders;
+    addForwarded(headers, this.gateway.options.forwarded, {
+      address: exchange.remote,
+      secure: exchange.secure,
+      host: head.host,
+    });
+    this.upstreamTarget = exchange.target;
+    this.send({
+      method: exchange.method,
+      target: this.gateway.parts.originPath + exchange.target,
+      headers,
+      body,
+      length: head.contentLength,
+    });
+  }
+}

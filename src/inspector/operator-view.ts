@@ -1,0 +1,52 @@
+import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
+import { History } from '../rewrite-log/history.ts';
+import { Metrics } from '../rewrite-log/metrics.ts';
+import type { CapturedExchange, Observer, CaptureLevel } from '../rewrite-log/observer.ts';
+import { Ring } from '../rewrite-log/ring.ts';
+import { Tally } from '../report/tally.ts';
+
+/** What an operator view is made with. */
+export interface OperatorViewOptions {
+  /** Entries in the ring. */
+  readonly entries: number;
+  readonly capture: CaptureOptions;
+  /** Milliseconds since 1970. */
+  readonly time: () => number;
+  /** Told of each entry with its number, such as an exporter of traces. */
+  readonly also?: ((entry: Entry, seq: number) => void) | undefined;
+}
+
+/** Keeps what operators see: one call an exchange feeds the ring, the history, the metrics, the report and the capture. */
+export class OperatorView implements Observer {
+  readonly ring: Ring;
+  readonly history = new History();
+  readonly metrics = new Metrics();
+  readonly tally = new Tally();
+  readonly capture: Capture;
+  readonly bodyLimit: number;
+  private readonly options: OperatorViewOptions;
+
+  constructor(options: OperatorViewOptions) {
+    this.options = options;
+    this.ring = new Ring(options.entries);
+    this.capture = new Capture(options.capture);
+    this.bodyLimit = options.capture.bodyLimit;
+  }
+
+  begin(): CaptureLevel {
+    return this.capture.nextLevel();
+  }
+
+  observe(entry: Entry, material?: CapturedExchange): void {
+    const seq = this.ring.add(entry);
+    this.metrics.add(entry);
+    this.history.add(entry, this.options.time());
+    this.tally.add(entry);
+    if (material !== undefined) {
+      this.capture.keep(seq, material, entry.edits);
+      this.capture.forget(this.ring.oldest - 1);
+    }
+    this.options.also?.(entry, seq);
+  }
+}

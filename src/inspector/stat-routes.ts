@@ -1,0 +1,94 @@
+import type { Hono } from 'hono';
+import { statFamilies } from '../rewrite-log/stat-families.ts';
+import { Guide } from '../report/guide.ts';
+import { exchangeFamilies } from '../rewrite-log/metric-families.ts';
+import { METRICS_TYPE, printMetrics } from '../rewrite-log/metric-text.ts';
+import { rolloutFamilies } from '../rewrite-log/rollout-families.ts';
+import { makeReport } from '../report/report.ts';
+import { reportCsv, reportMarkdown } from '../report/report-text.ts';
+import type { HistoryView, State } from './api.ts';
+import { failureBody } from './failure-body.ts';
+import type { InspectorParts } from './inspector.ts';
+
+/** Adds `/state`, `/history`, `/metrics` and `/report`. */
+export function statRoutes(app: Hono, parts: InspectorParts): void {
+  const { view, time } = parts;
+  app.get('/state', (c) => c.json(stateOf(parts)));
+  app.get('/history', (c) => {
+    const history: HistoryView = { minutes: view.history.minutes(time()) };
+    return c.json(history);
+  });
+  app.get('/metrics', () => {
+    const { operations } = parts.rules().ruleBook;
+    const templates = new Map(operations.map(({ id, template }) => [id, template]));
+    const families = [
+      ...exchangeFamilies(view.metrics, (operation) => templates.get(operation)),
+      ...statFamilies(parts.stats(), view.capture.held),
+      ...(parts.rollout === undefined ? [] : rolloutFamilies(parts.rollout.view())),
+    ];
+    return new Response(printMetrics(families), { headers: { 'Content-Type': METRICS_TYPE } });
+  });
+  app.get('/report', (c) => {
+    const client = c.req.query('client');
+    if (client !== undefined) {
+      const text = guideOf(client, parts);
+      if (text === undefined)
+        return c.json(failureBody(404, 'no-client', 'No recent V1 request is of one such client.'), 404);
+      return c.body(text, 200, MARKDOWN);
+    }
+    const days = /^\d{1,4}$/.exec(c.req.query('gone-after') ?? '')?.[0];
+    const report = makeReport(view.tally, {
+      now: new Date(time()).toISOString(),
+      names: parts.names(),
+      goneAfterDays: days === undefined ? undefined : Number(days),
+    });
+    const format = c.req.query('format') ?? acceptedFormat(c.req.header('accept') ?? '');
+    if (format === 'csv') return c.body(reportCsv(report), 200, CSV);
+    if (format === 'md') return c.body(reportMarkdown(report), 200, MARKDOWN);
+    return c.json(report);
+  });
+}
+
+const MARKDOWN = { 'Content-Type': 'text/markdown; charset=utf-8' };
+const CSV = {
+  'Content-Type': 'text/csv; charset=utf-8',
+  'Content-Disposition': 'attachment; filename="v1-clients.csv"',
+};
+
+/** What the page's header shows. */
+export function stateOf({ view, run, startedAt, time, stats, origin }: InspectorParts): State {
+  const { version, ruleBook, inFlight, droppedLogLines } = stats();
+  const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
+  return {
+    run,
+    startedAt: new Date(startedAt).toISOString(),
+    now: new Date(time()).toISOString(),
+    version,
+    ruleBook: ruleBook.hash,
+    origin,
+    capture: { mode, masks, maxEntries, maxBytes, ...view.capture.held },
+    latest: view.ring.latest,
+    perSecond: view.history.perSecond(time()),
+    structurePerSecond,
+    inFlight,
+    droppedLogLines,
+  };
+}
+
+/** The guide of one client, from the entries that are still in the ring. */
+function guideOf(client: string, { view, rules, names }: InspectorParts): string | undefined {
+  const guide = new Guide(client.toLowerCase());
+  for (let seq = view.ring.oldest; seq > 0 && seq <= view.ring.latest; seq += 1) {
+    const entry = view.ring.at(seq);
+    if (entry !== undefined) guide.add(entry);
+  }
+  const [only] = guide.clients;
+  if (only === undefined || guide.clients.length > 1) return undefined;
+  const { changes, version } = rules().ruleBook;
+  return guide.markdown(changes, version, names().get(only));
+}
+
+function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {
+  if (accept.includes('text/csv')) return 'csv';
+  return accept.includes('text/markdown') ? 'md' : 'json';
+}

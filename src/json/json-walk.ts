@@ -1,0 +1,82 @@
+import { memberName } from './member-name.ts';
+import { Scanner } from './scanner.ts';
+import { ARRAY, OBJECT, STRING, type Tape } from './tape.ts';
+
+/** A value met on a walk through a JSON text. Offsets are bytes; for what is no member, `keyStart` is `keyEnd`. */
+export interface WalkedNode {
+  readonly kind: 'object' | 'array' | 'string' | 'scalar';
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly start: number;
+  readonly end: number;
+  /** Names and indexes from the root; the walk reuses the array. */
+  readonly path: readonly (string | number)[];
+  /** True for the first of its container. */
+  readonly first: boolean;
+}
+
+/** Who is told of the nodes, in document order; `leave` follows the last child of a container. */
+export interface WalkVisitor {
+  enter(node: WalkedNode): void;
+  leave?(node: WalkedNode): void;
+}
+
+/** Levels of nesting that are walked: as deep as the default limit of what the gateway rewrites. */
+const DEPTH = 512;
+
+/** Walks through whole JSON texts. The scanner's memory is reused, so one walker serves one walk at a time. */
+export class JsonWalker {
+  private readonly scanner = new Scanner({ depth: DEPTH, record: DEPTH });
+
+  /**
+   * Visits every value of `bytes`; returns false, having visited none, when they are not JSON or are too deep. Without `names`,
+   * which cost most of the walk, paths are empty.
+   */
+  walk(bytes: Uint8Array, visitor: WalkVisitor, names = true): boolean {
+    const from = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+    if (bytes.length === 0 || this.scanner.scan(bytes, from) !== undefined) return false;
+    visit(bytes, this.scanner.tape, 0, names ? [] : undefined, true, visitor);
+    return true;
+  }
+}
+
+const NO_PATH: readonly (string | number)[] = [];
+
+function visit(
+  bytes: Uint8Array,
+  tape: Tape,
+  at: number,
+  path: (string | number)[] | undefined,
+  first: boolean,
+  visitor: WalkVisitor,
+): void {
+  const kind = tape.kind(at);
+  const node: WalkedNode = {
+    kind: kind === OBJECT ? 'object' : kind === ARRAY ? 'array' : kind === STRING ? 'string' : 'scalar',
+    keyStart: tape.keyStart(at),
+    keyEnd: tape.keyEnd(at),
+    start: tape.start(at),
+    end: tape.end(at),
+    path: path ?? NO_PATH,
+    first,
+  };
+  visitor.enter(node);
+  if (kind !== OBJECT && kind !== ARRAY) return;
+  let child = tape.firstChild(at);
+  for (let index = 0; child !== 0; index += 1) {
+    path?.push(kind === OBJECT ? memberName(bytes, tape, child) : index);
+    visit(bytes, tape, child, path, index === 0, visitor);
+    path?.pop();
+    child = tape.next(child);
+  }
+  visitor.leave?.(node);
+}
+
+/** Prints a path as an RFC 6901 pointer. */
+export function pointerOf(path: readonly (string | number)[]): string {
+  let pointer = '';
+  for (const step of path) {
+    pointer += `/${typeof step === 'number' ? step : step.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  }
+  return pointer;
+}

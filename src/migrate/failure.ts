@@ -1,0 +1,122 @@
+import type { Refusal } from '../rewrite/rewrite.ts';
+
+/** Where in a body a failure is. */
+export interface FailurePosition {
+  readonly offset: number;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What a failure says. */
+export interface FailureFacts {
+  readonly code: string;
+  readonly status: number;
+  readonly title: string;
+  readonly detail: string;
+  readonly pointer?: string | undefined;
+  readonly position?: FailurePosition | undefined;
+  /** Fields beside those of every failure, such as `Retry-After`. */
+  readonly headers?: readonly string[];
+}
+
+/** A response that the gateway gives itself, in the envelope of the service. */
+export class Failure implements FailureFacts {
+  readonly code: string;
+  readonly status: number;
+  readonly title: string;
+  readonly detail: string;
+  readonly pointer: string | undefined;
+  readonly position: FailurePosition | undefined;
+  readonly headers: readonly string[];
+
+  constructor(facts: FailureFacts) {
+    this.code = facts.code;
+    this.status = facts.status;
+    this.title = facts.title;
+    this.detail = facts.detail;
+    this.pointer = facts.pointer;
+    this.position = facts.position;
+    this.headers = facts.headers ?? [];
+  }
+
+  /** The body of the response, as V2 would have written it, with `code` to tell the two apart. */
+  envelope(): string {
+    return JSON.stringify({
+      errors: [
+        {
+          status: String(this.status),
+          title: this.title,
+          detail: this.detail,
+          code: this.code,
+          ...(this.pointer === undefined ? {} : { source: { pointer: this.pointer } }),
+          ...(this.position === undefined ? {} : { meta: this.position }),
+        },
+      ],
+    });
+  }
+}
+
+/** The failure of a code; `detail` says more of this case than the table can. */
+export function failure(code: FailureCode, detail?: string, headers: readonly string[] = []): Failure {
+  const [status, title, sentence] = FAILURES[code];
+  return new Failure({ code, status, title, detail: detail ?? sentence, headers });
+}
+
+/** The failure that a refused body gets: code, status and words are the refusal's. */
+export function failureOf(refusal: Refusal): Failure {
+  return new Failure({ ...refusal, title: TITLES[refusal.status] ?? 'Request refused' });
+}
+
+/** A code of a failure that is not about the JSON of a body. */
+export type FailureCode = keyof typeof FAILURES;
+
+/** Code → status, title, and the sentence for when the place of the failure has none of its own. */
+const FAILURES = {
+  'bad-request': [400, 'Bad request', 'The request is not valid HTTP.'],
+  'bad-target': [400, 'Bad request', 'The request target is not valid.'],
+  'bad-framing': [400, 'Bad request', 'The body of the request is framed wrongly.'],
+  'undecodable-body': [400, 'Bad request', 'The body is not what its Content-Encoding says.'],
+  'not-found': [404, 'Not found', 'Only /api/v1 and /api/v2 are served here.'],
+  'client-timeout': [408, 'Request timeout', 'The request did not arrive in time.'],
+  'body-too-large': [413, 'Content too large', 'The body is larger than the gateway rewrites.'],
+  'unsupported-charset': [415, 'Unsupported media type', 'JSON is read in UTF-8 only.'],
+  'unsupported-coding': [
+    415,
+    'Unsupported media type',
+    'The Content-Encoding is not one of gzip, deflate and br.',
+  ],
+  'ambiguous-media-type': [415, 'Unsupported media type', 'The Content-Type is not a valid media type.'],
+  'expectation-failed': [417, 'Expectation failed', 'The only expectation that is met is 100-continue.'],
+  'headers-too-large': [
+    431,
+    'Request header fields too large',
+    'The header section of the request is too large.',
+  ],
+  internal: [500, 'Internal error', 'The gateway failed; the request may have been carried out or not.'],
+  'not-implemented': [501, 'Not implemented', 'The gateway does not do that.'],
+  'upgrade-refused': [501, 'Not implemented', 'The service has no upgrades and no tunnels.'],
+  'upstream-unreachable': [502, 'Bad gateway', 'The service cannot be reached; nothing was sent to it.'],
+  'upstream-closed': [502, 'Bad gateway', 'The service closed the connection before it answered.'],
+  'upstream-invalid': [502, 'Bad gateway', 'The service gave a response that is not valid HTTP.'],
+  overloaded: [503, 'Service unavailable', 'The gateway has as many requests in flight as it may.'],
+  'buffer-full': [503, 'Service unavailable', 'The gateway holds as many bytes for rewriting as it may.'],
+  'circuit-open': [
+    503,
+    'Service unavailable',
+    'The service failed again and again; it is left alone for a while.',
+  ],
+  'no-v1-origin': [503, 'Service unavailable', 'The request is for V1, and the gateway knows no V1 service.'],
+  'upstream-timeout': [504, 'Gateway timeout', 'The service did not response in time.'],
+  'unsupported-version': [
+    505,
+    'HTTP version not supported',
+    'HTTP/1.1, HTTP/1.0 and, over TLS, HTTP/2 are served.',
+  ],
+} as const satisfies Record<string, readonly [status: number, title: string, sentence: string]>;
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad request',
+  413: 'Content too large',
+  415: 'Unsupported media type',
+  422: 'Unprocessable content',
+};

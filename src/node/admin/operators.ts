@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import type { Hono } from 'hono';
+import { chooseApiVersion } from '../../migrate/api-version.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
+import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { Settings } from '../../settings/read-settings.ts';
+import { settings as table } from '../../settings/settings.ts';
+import type { PageFile } from '../../inspector/api.ts';
+import { createInspector } from '../../inspector/inspector.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { GatewayStats } from '../../rewrite-log/stat-families.ts';
+import type { Observer } from '../../rewrite-log/observer.ts';
+import { OperatorView } from '../../inspector/operator-view.ts';
+import { watchClientNames } from './client-names.ts';
+import type { LogSink } from '../log/log-sink.ts';
+import { watchProcess } from './process-stats.ts';
+import { createRolloutAdmin } from '../rollout/rollout-admin.ts';
+import type { RuleBooks } from '../rule-books.ts';
+
+/** What the operators' side of a gateway is made of. */
+export interface OperatorParts {
+  readonly settings: Settings;
+  readonly ruleBooks: RuleBooks;
+  readonly sink: LogSink;
+  /** Scheme, host and port of V2. */
+  readonly origin: string;
+  readonly gatewayOrigin: () => string;
+  readonly version: string;
+  readonly page: () => ReadonlyMap<string, PageFile>;
+  /** Where V1 is, where there is one beside V2. */
+  readonly v1Origin?: string | undefined;
+  /** What other processes stand at, put together with what this one does. */
+  readonly merge?: ((own: GatewayStats) => GatewayStats) | undefined;
+  /** Told of each entry, such as an exporter of traces. */
+  readonly also?: ((entry: Entry) => void) | undefined;
+}
+
+/** What a gateway is given so that operators see what it does. */
+export interface Operators {
+  readonly view: OperatorView;
+  readonly observer: Observer;
+  readonly admin: (gateway: Gateway) => Hono;
+}
+
+/** Rule books of which entries may still be looked at. */
+const BOOKS = 8;
+
+/** What the settings of the admin listener forbid: a sentence. Whoever can reach it sees traffic, so beyond loopback it wants a token. */
+export function adminFault(settings: Settings): string | undefined {
+  const { host } = settings.get(table.adminListen);
+  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.');
+  const token = settings.get(table.adminToken);
+  if (token !== undefined && token.length < 16)
+    return 'GATEWAY_ADMIN_TOKEN must have at least 16 characters.';
+  if (isLoopback || token !== undefined) return undefined;
+  return `--admin-listen ${host} can be reached from other machines; set GATEWAY_ADMIN_TOKEN, or listen on 127.0.0.1.`;
+}
+
+/** Makes what keeps recent exchanges, and the routes that show them. */
+export function createOperators(parts: OperatorParts): Operators {
+  const { settings, ruleBooks, sink, version } = parts;
+  const view = new OperatorView({
+    entries: settings.get(table.inspectorEntries),
+    time: Date.now,
+    also: parts.also,
+    capture: {
+      mode: settings.get(table.capture),
+      masks: settings.get(table.captureMask),
+      maxEntries: settings.get(table.captureEntries),
+      maxBytes: settings.get(table.captureBytes),
+      structurePerSecond: settings.get(table.structureRate),
+      bodyLimit: settings.get(table.captureBodyLimit),
+      now: () => performance.now(),
+    },
+  });
+  const books = new Books();
+  const processFigures = watchProcess();
+  const names = watchClientNames(settings.get(table.clientNames));
+  const run = randomBytes(4).toString('hex');
+  const startedAt = Date.now();
+  const observer: Observer = {
+    bodyLimit: view.bodyLimit,
+    begin: () => view.begin(),
+    observe: (entry, material) => {
+      books.see(ruleBooks.current);
+      view.observe(entry, material);
+    },
+  };
+  const figuresOf = (gateway: Gateway): GatewayStats => ({
+    version,
+    inFlight: gateway.inFlight,
+    bufferedBytes: gateway.budget.held,
+    droppedLogLines: sink.dropped,
+    breaker: gateway.breaker.state,
+    ruleBook: {
+      hash: ruleBooks.current.ruleBook.hash,
+      version: ruleBooks.current.ruleBook.version,
+      since: ruleBooks.since,
+      reloads: ruleBooks.reloads,
+      refusedReloads: ruleBooks.refused,
+      reloadSeconds: ruleBooks.reloadSeconds,
+    },
+    process: processFigures(),
+  });
+  const admin = (gateway: Gateway): Hono =>
+    createInspector({
+      view,
+      run,
+      startedAt,
+      time: Date.now,
+      stats: () => parts.merge?.(figuresOf(gateway)) ?? figuresOf(gateway),
+      rules: () => {
+        const { current, since, text } = ruleBooks;
+        return { ...inspectedRulesOf(current), since, text };
+      },
+      rulesOf: (hash) => books.of(hash),
+      versionOf: chooseApiVersion,
+      gatewayOrigin: parts.gatewayOrigin,
+      origin: parts.origin,
+      names,
+      token: settings.get(table.adminToken),
+      hosts: settings.get(table.adminHosts),
+      every: (milliseconds, work) => {
+        const timer = setInterval(work, milliseconds);
+        return () => clearInterval(timer);
+      },
+      page: parts.page,
+      rollout: createRolloutAdmin({
+        gateway,
+        names,
+        ruleBook: () => ruleBooks.current.ruleBook,
+        v1Origin: parts.v1Origin,
+        isSticky: settings.get(table.clientSecret) !== undefined,
+      }),
+    });
+  return { view, observer, admin };
+}
+
+/** Remembers the rule books that were in force lately. */
+class Books {
+  private readonly known = new Map<string, CompiledRuleBook>();
+  private last: CompiledRuleBook | undefined;
+
+  see(inForce: CompiledRuleBook): void {
+    if (inForce === this.last) return;
+    this.last = inForce;
+    this.known.set(inForce.ruleBook.hash, inForce);
+    const [oldest] = this.known.keys();
+    if (this.known.size > BOOKS && oldest !== undefined) this.known.delete(oldest);
+  }
+
+  of(hash: string): CompiledRuleBook | undefined {
+    return this.known.get(hash);
+  }
+}
+
+function inspectedRulesOf(inForce: CompiledRuleBook): Pick<CompiledRuleBook, 'ruleBook' | 'plans' | 'match'> {
+  return {
+    ruleBook: inForce.ruleBook,
+    plans: inForce.plans,
+    match: (method, path) => inForce.match(method, path),
+  };
+}

@@ -1,0 +1,223 @@
+import { fstatSync, openSync, write } from 'node:fs';
+import { Socket } from 'node:net';
+
+/** Where lines go. Writing never waits, never throws, and never holds more than `limit` bytes. */
+export interface LogSink {
+  write(line: string): void;
+  /** Lines that were lost, since the start. */
+  readonly dropped: number;
+  /** Waits until everything is written, or so many milliseconds; whatever is left then is lost. */
+  flush(milliseconds: number): Promise<void>;
+}
+
+/** What a sink hears of its own trouble. */
+export interface LogSinkOptions {
+  /** Bytes of lines that wait for a slow reader. */
+  readonly limit: number;
+  /** Told once when lines begin to be lost, and why. */
+  readonly onNotice: (trouble: string) => void;
+}
+
+/** Milliseconds for which lines are gathered into one write. */
+const GATHER_MS = 10;
+/** Bytes that are written at once without gathering more. */
+const BATCH_BYTES = 64 * 1024;
+/** Bytes of a page of lines: a batch, and room for the line that makes it one. */
+const pageSize = BATCH_BYTES + 32 * 1024;
+/** Milliseconds until a disk that was full is tried again. */
+const RETRY_MS = 1000;
+
+/** Opens a sink on a file that is appended to, or on a file descriptor such as 1. */
+export function openLogSink(target: string | number, options: LogSinkOptions): LogSink {
+  const descriptor = typeof target === 'string' ? openSync(target, 'a') : target;
+  return new QueueSink(writerOf(descriptor), options);
+}
+
+/** Writes bytes and calls back with an error, or with how many were written. */
+type Writer = (bytes: Buffer, done: (error: Error | null, written: number) => void) => void;
+
+/**
+ * A pipe is written without a thread: a write to one whose reader is stuck would hold a thread of the pool for ever, and
+ * with it the end of the process. Files and terminals have no other way.
+ */
+function writerOf(descriptor: number): Writer {
+  const kind = fstatSync(descriptor);
+  if (!kind.isFIFO() && !kind.isSocket()) {
+    return (bytes, done) => write(descriptor, bytes, 0, bytes.length, null, done);
+  }
+  const socket = new Socket({ fd: descriptor, readable: false, writable: true });
+  socket.on('error', () => {});
+  socket.unref();
+  return (bytes, done) => {
+    socket.write(bytes, (error) => done(error ?? null, bytes.length));
+  };
+}
+
+/** Pages that are written at once when the reader was slow. */
+const MOST_BUFFERS = 16;
+
+/** Lines as bytes, one behind the other. */
+class Page {
+  readonly bytes: Buffer;
+  used = 0;
+  lines = 0;
+
+  constructor(size: number) {
+    this.bytes = Buffer.allocUnsafeSlow(size);
+  }
+
+  /** True when a line fits in, whatever characters it is made of. */
+  hasRoom(line: string): boolean {
+    return this.used + line.length * 3 <= this.bytes.length;
+  }
+
+  add(line: string): void {
+    this.used += this.bytes.write(line, this.used);
+    this.lines += 1;
+  }
+
+  clear(): void {
+    this.used = 0;
+    this.lines = 0;
+  }
+}
+
+class QueueSink implements LogSink {
+  dropped = 0;
+  private readonly writer: Writer;
+  private readonly options: LogSinkOptions;
+  /** Full pages, the oldest first. */
+  private full: Page[] = [];
+  private page = new Page(pageSize);
+  /** A page that was written, and may be used again. */
+  private spare: Page | undefined = undefined;
+  /** Bytes that are not written yet. */
+  private size = 0;
+  private writing = false;
+  private troubled = false;
+  private ended = false;
+  private timer: NodeJS.Timeout | undefined = undefined;
+  private waiting: (() => void)[] = [];
+
+  constructor(writer: Writer, options: LogSinkOptions) {
+    this.writer = writer;
+    this.options = options;
+  }
+
+  write(line: string): void {
+    if (this.ended || this.size + line.length > this.options.limit) {
+      this.lose(1, 'the reader of the log is too slow');
+      return;
+    }
+    if (!this.page.hasRoom(line)) this.turn(line.length * 3);
+    const before = this.page.used;
+    this.page.add(line);
+    this.size += this.page.used - before;
+    if (!this.writing) this.gather();
+  }
+
+  flush(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const deadline = setTimeout(resolve, milliseconds);
+      this.waiting.push(() => {
+        clearTimeout(deadline);
+        resolve();
+      });
+      this.next();
+    });
+  }
+
+  /** Writes what there is. */
+  next(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.writing) return;
+    if (this.size === 0) {
+      for (const done of this.waiting.splice(0)) done();
+      return;
+    }
+    if (this.full.length < MOST_BUFFERS && this.page.lines > 0) this.turn(0);
+    const pages = this.full.splice(0, MOST_BUFFERS);
+    this.writing = true;
+    this.put(pages, bytesOf(pages));
+  }
+
+  /** Begins a new page, in which so many bytes fit. */
+  private turn(least: number): void {
+    if (this.page.lines > 0) this.full.push(this.page);
+    const { spare } = this;
+    if (spare !== undefined && least <= pageSize) {
+      this.spare = undefined;
+      this.page = spare;
+    } else {
+      this.page = new Page(Math.max(pageSize, least));
+    }
+  }
+
+  /** Waits for more lines, unless there is enough, or somebody waits for the end: a write costs more than many lines do. */
+  private gather(): void {
+    if (this.size >= BATCH_BYTES || this.waiting.length > 0) this.next();
+    else if (this.size > 0) this.timer ??= setTimeout(writeNext, GATHER_MS, this);
+  }
+
+  private put(pages: readonly Page[], bytes: Buffer): void {
+    this.writer(bytes, (error, written) => {
+      if (error === null && written < bytes.length) {
+        this.put(pages, bytes.subarray(written));
+        return;
+      }
+      const code = error !== null && 'code' in error ? String(error.code) : '';
+      if (code === 'EAGAIN' || code === 'EINTR') {
+        setTimeout(() => this.put(pages, bytes), GATHER_MS);
+        return;
+      }
+      this.writing = false;
+      for (const page of pages) this.size -= page.used;
+      if (error !== null) {
+        this.fail(code, linesOf(pages));
+        return;
+      }
+      this.spare = pages.find((page) => page.bytes.length === pageSize);
+      this.spare?.clear();
+      if (this.size < BATCH_BYTES) this.troubled = false;
+      this.gather();
+    });
+  }
+
+  private fail(code: string, count: number): void {
+    // Nobody will ever read a broken pipe again; a full disk may have room later.
+    this.ended =
+      code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED' || code === 'EBADF';
+    this.lose(count, this.ended ? 'the reader of the log is gone' : `the log cannot be written (${code})`);
+    if (this.ended) {
+      this.lose(this.page.lines + linesOf(this.full), '');
+      this.full = [];
+      this.page.clear();
+      this.size = 0;
+    }
+    for (const done of this.waiting.splice(0)) done();
+    if (this.size > 0) this.timer ??= setTimeout(writeNext, RETRY_MS, this);
+  }
+
+  private lose(count: number, why: string): void {
+    this.dropped += count;
+    if (this.troubled || count === 0) return;
+    this.troubled = true;
+    this.options.onNotice(`${why}; lines are dropped, and counted`);
+  }
+}
+
+/** What stands on pages, copied only when there are several: the reader of the log was slow then. */
+function bytesOf(pages: readonly Page[]): Buffer {
+  const [first = new Page(0)] = pages;
+  if (pages.length === 1) return first.bytes.subarray(0, first.used);
+  return Buffer.concat(pages.map(({ bytes, used }) => bytes.subarray(0, used)));
+}
+
+function linesOf(pages: readonly Page[]): number {
+  return pages.reduce((sum, { lines }) => sum + lines, 0);
+}
+
+function writeNext(sink: QueueSink): void {
+  sink.next();
+}

@@ -1,0 +1,100 @@
+import { createServer, type Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { refusalResponse, Refusal, toResponse } from '../../reference/envelope.ts';
+import { createReference, type ReferenceParts } from '../../reference/reference.ts';
+import type { Store } from '../../reference/store.ts';
+import { openReferenceStore } from './reference-store.ts';
+
+/** How the reference service runs. Without `listen` it takes a free port of the loopback interface. */
+export interface ReferenceOptions extends Omit<ReferenceParts, 'store' | 'now'> {
+  readonly listen?: { readonly host: string; readonly port: number } | undefined;
+  /** A file; without one, memory. */
+  readonly db?: string | undefined;
+}
+
+/** A reference service that responds. */
+export interface RunningReference {
+  /** Such as `http://127.0.0.1:8090`. */
+  readonly origin: string;
+  /** Stops accepting, finishes what is in flight (5 seconds at the most), closes the store. */
+  close(): Promise<void>;
+}
+
+/** A setting that the reference service cannot start with; the message names it, its value and the way out. */
+export class ReferenceFault extends Error {
+  override readonly name = 'ReferenceFault';
+}
+
+/** Starts the reference service; rejects with a {@link ReferenceFault} when the address or the file cannot be used. */
+export async function startReference(options: ReferenceOptions): Promise<RunningReference> {
+  const { listen: address = { host: '127.0.0.1', port: 0 }, db, ...parts } = options;
+  const store = openStore(db);
+  const app = createReference({ ...parts, store, now: () => performance.now() });
+  const respond = getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler });
+  const server = createServer(
+    { keepAliveTimeout: KEEP_ALIVE_MS },
+    (incoming, outgoing) => void respond(incoming, outgoing),
+  );
+  try {
+    const port = await listen(server, address.host, address.port);
+    const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+    return { origin: `http://${host}:${port}`, close: () => close(server, store) };
+  } catch (error) {
+    store.close();
+    const { message } = asError(error);
+    throw new ReferenceFault(
+      `--listen (GATEWAY_REFERENCE_LISTEN) ${address.host}:${address.port}: ${message}. Choose another address or port.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Longer than proxies keep idle connections, so that it is they who close. Milliseconds. */
+const KEEP_ALIVE_MS = 65_000;
+
+/** What the adapter cannot read, such as a bad Host, is answered in the envelope too, and never printed. */
+function errorHandler(): Response {
+  return toResponse(
+    refusalResponse(new Refusal(400, 'The request has a target or a Host that cannot be read.')),
+  );
+}
+
+function openStore(path: string | undefined): Store {
+  try {
+    return openReferenceStore(path);
+  } catch (error) {
+    const { message } = asError(error);
+    throw new ReferenceFault(
+      `--db (GATEWAY_REFERENCE_DB) ${path ?? 'in memory'}: ${message}. Choose a new file, or one that a reference service made.`,
+      { cause: error },
+    );
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}
+
+async function close(server: Server, store: Store): Promise<void> {
+  const closed = new Promise((resolve) => {
+    server.close(resolve);
+  });
+  // Connections that are busy now become idle when they have answered, and nothing else would end them.
+  const idle = setInterval(() => server.closeIdleConnections(), 20);
+  const deadline = setTimeout(() => server.closeAllConnections(), 5000);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(deadline);
+  store.close();
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

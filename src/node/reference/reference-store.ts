@@ -1,0 +1,153 @@
+import { DatabaseSync } from 'node:sqlite';
+import {
+  StoreBusy,
+  type Attributes,
+  type ResourceKind,
+  type Store,
+  type StoredResource,
+} from '../../reference/store.ts';
+
+/**
+ * Keeps the reference service's resources in SQLite: the file at `path`, made when absent, or memory without one.
+ * Any number of processes may write to one file. A writer waits `patience` milliseconds for
+ * another one. Throws an error that says why when the file cannot be one of ours.
+ */
+export function openReferenceStore(path: string | undefined, patience = 5000): Store {
+  const db = new DatabaseSync(path ?? ':memory:', { timeout: patience });
+  try {
+    prepareFile(db, patience);
+    return createStore(db);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Marks a file as ours, in SQLite's own header: `cgw2`. */
+const APPLICATION_ID = 0x63677732;
+
+function prepareFile(db: DatabaseSync, patience: number): void {
+  // Looked at before anything is written: a database of another program stays as it was.
+  isPrepared(db);
+  enterWal(db, patience);
+  // A power cut can cost the last writes, a killed process none.
+  db.exec('PRAGMA synchronous = NORMAL');
+  writing(db, () => {
+    if (isPrepared(db)) return;
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1; ${TABLE_OF_RESOURCES}`);
+  });
+}
+
+function isPrepared(db: DatabaseSync): boolean {
+  // In one transaction: another process may be preparing the same file just now.
+  const { owner, tables } = reading(db, () => ({
+    owner: row(db.prepare('PRAGMA application_id').get())['application_id'],
+    tables: row(db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get())['tables'],
+  }));
+  if (owner === APPLICATION_ID) return true;
+  if (owner !== 0 || tables !== 0) throw new Error('it is a database of another program');
+  return false;
+}
+
+const TABLE_OF_RESOURCES = `
+  CREATE TABLE resource (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, attributes TEXT NOT NULL) STRICT;
+  CREATE INDEX resource_by_kind ON resource (kind, id);
+`;
+
+/** SQLite does not always wait for the lock that entering WAL takes: 1 of 360 opens failed when six came at once. */
+function enterWal(db: DatabaseSync, patience: number): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let waited = 0; ; waited += 20) {
+    try {
+      db.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || waited >= patience) throw error;
+      Atomics.wait(pause, 0, 0, 20);
+    }
+  }
+}
+
+function createStore(db: DatabaseSync): Store {
+  const insert = db.prepare('INSERT INTO resource (kind, attributes) VALUES (?, ?)');
+  const select = db.prepare('SELECT id, attributes FROM resource WHERE kind = ? AND id = ?');
+  const page = db.prepare('SELECT id, attributes FROM resource WHERE kind = ? ORDER BY id LIMIT ? OFFSET ?');
+  const count = db.prepare('SELECT count(*) AS total FROM resource WHERE kind = ?');
+  const replace = db.prepare('UPDATE resource SET attributes = ? WHERE id = ?');
+  const remove = db.prepare('DELETE FROM resource WHERE kind = ? AND id = ?');
+
+  const read = (kind: ResourceKind, id: number): StoredResource | undefined => {
+    const found = select.get(kind, id);
+    return found === undefined ? undefined : toResource(found);
+  };
+  return {
+    read,
+    create: (kind, attributes) => {
+      const { lastInsertRowid } = writing(db, () => insert.run(kind, JSON.stringify(attributes)));
+      return { id: Number(lastInsertRowid), attributes };
+    },
+    list: (kind, offset, limit) => {
+      return reading(db, () => {
+        const { total } = row(count.get(kind));
+        return { items: page.all(kind, limit, offset).map(toResource), total: Number(total) };
+      });
+    },
+    update: (kind, id, change) => {
+      return writing(db, () => {
+        const before = read(kind, id);
+        if (before === undefined) return undefined;
+        const attributes = change(before.attributes);
+        replace.run(JSON.stringify(attributes), id);
+        return { id, attributes };
+      });
+    },
+    remove: (kind, id) => writing(db, () => remove.run(kind, id).changes > 0),
+    atomically: (work) => writing(db, work),
+    close: () => db.close(),
+  };
+}
+
+/** One moment of the database for all of `work`. */
+function reading<T>(db: DatabaseSync, work: () => T): T {
+  return db.isTransaction ? work() : transaction(db, 'BEGIN', work);
+}
+
+/** Takes the write lock first: a transaction that reads, then writes, would fail as soon as another one had written. */
+function writing<T>(db: DatabaseSync, work: () => T): T {
+  return db.isTransaction ? work() : transaction(db, 'BEGIN IMMEDIATE', work);
+}
+
+function transaction<T>(db: DatabaseSync, begin: string, work: () => T): T {
+  try {
+    db.exec(begin);
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw isBusy(error) ? new StoreBusy('another writer holds the database', { cause: error }) : error;
+  }
+}
+
+/** SQLITE_BUSY, whatever its extension. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5;
+}
+
+function toResource(found: Record<string, unknown>): StoredResource {
+  return { id: Number(found['id']), attributes: parseAttributes(String(found['attributes'])) };
+}
+
+function parseAttributes(text: string): Attributes {
+  const attributes: unknown = JSON.parse(text);
+  return isRow(attributes) ? attributes : {};
+}
+
+function row(found: unknown): Record<string, unknown> {
+  if (!isRow(found)) throw new Error('the database answered no row');
+  return found;
+}
+
+function isRow(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

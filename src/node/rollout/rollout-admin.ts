@@ -1,0 +1,145 @@
+import type { Gateway } from '../../gateway/gateway.ts';
+import type { RolloutState } from '../../rollout/rollout-state.ts';
+import type { RolloutAdmin } from '../../inspector/rollout-routes.ts';
+import type { ModeView, RolloutRequest, RolloutView } from '../../rollout/rollout-view.ts';
+import { didYouMean } from '../../rules/did-you-mean.ts';
+import type { Mode } from '../../rules/rollout.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
+
+/** What a desk is made of. */
+export interface RolloutAdminParts {
+  readonly gateway: Gateway;
+  readonly ruleBook: () => RuleBook;
+  /** Where V1 is; undefined when there is none. */
+  readonly v1Origin: string | undefined;
+  /** False while the secret is new at each start. */
+  readonly isSticky: boolean;
+  /** Names for people, by client hash. */
+  readonly names: () => ReadonlyMap<string, string>;
+}
+
+/** Makes the desk at which operators see where a migration stands, and move it. */
+export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
+  return {
+    view: () => viewOf(parts),
+    command: (request) => {
+      const command = commandOf(parts, request);
+      if ('fault' in command) return command;
+      parts.gateway.rollout.command(command);
+      return undefined;
+    },
+  };
+}
+
+type Command = Parameters<Gateway['rollout']['command']>[0];
+
+function commandOf(parts: RolloutAdminParts, request: RolloutRequest): Command | { readonly fault: string } {
+  const { mode, share, operation, client } = request;
+  if (operation !== undefined && client !== undefined)
+    return { fault: 'Name an operation or a client, not both.' };
+  if ((mode === 'canary') !== (share !== undefined))
+    return { fault: 'A canary needs a share of the clients in percent, and nothing else has one.' };
+  if (share !== undefined && !(share > 0 && share <= 100))
+    return { fault: `The share must be above 0 and at most 100 percent, not ${share}.` };
+  if (mode !== undefined && mode !== 'migrate' && parts.v1Origin === undefined) {
+    return { fault: `The mode ${mode} sends requests to V1; start the gateway with GATEWAY_V1_UPSTREAM.` };
+  }
+  if (operation !== undefined) {
+    const ids = parts.ruleBook().operations.map(({ id }) => id);
+    if (!ids.includes(operation))
+      return {
+        fault: `The rule book has no operation ${operation}${didYouMean(operation, ids) || `; there are ${ids.join(', ')}`}.`,
+      };
+  }
+  const hash = client === undefined ? undefined : hashOf(parts, client);
+  if (client !== undefined && hash === undefined)
+    return {
+      fault: `No client is called ${client}; give its hash of 16 hex digits, or name it in the rule book.`,
+    };
+  const chosen: Mode | undefined =
+    mode === undefined ? undefined : { mode, ...(share === undefined ? {} : { share }) };
+  return { mode: chosen, operation, client: hash };
+}
+
+function hashOf(parts: RolloutAdminParts, client: string): string | undefined {
+  if (/^[0-9a-f]{16}$/.test(client)) return client;
+  return [...namesOf(parts)].find(([, name]) => name === client)?.[0];
+}
+
+function namesOf({ ruleBook, names }: RolloutAdminParts): ReadonlyMap<string, string> {
+  return new Map([...names(), ...Object.entries(ruleBook().rollout?.clients ?? {})]);
+}
+
+function viewOf(parts: RolloutAdminParts): RolloutView {
+  const { gateway, v1Origin, isSticky } = parts;
+  const book = parts.ruleBook();
+  const { rollout, comparisons } = gateway;
+  const { state } = rollout;
+  const modes = rollout.modes(book);
+  const names = namesOf(parts);
+  const ofBook = book.rollout?.modes;
+  return {
+    ...(v1Origin === undefined ? {} : { v1Origin }),
+    revision: state.revision,
+    ...(state.revision === 0 ? {} : { changed: state.changed }),
+    isSticky,
+    default: {
+      ...modes.default,
+      from: sourceOf(state.default, ofBook?.default, isStanding(state, undefined)),
+    },
+    operations: Object.fromEntries(
+      Object.entries(modes.operations).map(([id, mode]) => [
+        id,
+        { ...mode, from: sourceOf(state.operations[id], mode, isStanding(state, id)) },
+      ]),
+    ),
+    clients: Object.fromEntries(
+      Object.entries(modes.clients).map(([hash, mode]) => {
+        const name = names.get(hash);
+        const from = sourceOf(state.clients[hash], mode, false);
+        return [hash, { ...mode, from, ...(name === undefined ? {} : { name }) }];
+      }),
+    ),
+    rollback: modes.rollback,
+    canaries: [...rollout.counts].map(([operation, count]) => ({
+      ...(operation === undefined ? {} : { operation }),
+      ...count,
+    })),
+    rollbacks: state.rollbacks,
+    shadows: comparisons.list,
+    requests: rollout.requests,
+    ...endOfV1(book),
+  };
+}
+
+function sourceOf(
+  chosen: Mode | undefined,
+  ofBook: Mode | undefined,
+  isRolledBack: boolean,
+): ModeView['from'] {
+  if (isRolledBack) return 'roll-back';
+  if (chosen !== undefined) return 'operator';
+  return ofBook === undefined ? 'default' : 'rule-book';
+}
+
+function isStanding({ rollbacks }: RolloutState, operation: string | undefined): boolean {
+  return rollbacks.some((rollback) => rollback.operation === operation && rollback.resolved === undefined);
+}
+
+function endOfV1({ rollout }: RuleBook): Pick<RolloutView, 'sunset' | 'deprecation' | 'brownouts'> {
+  const { since, sunset } = rollout?.signals ?? {};
+  const now = Date.now();
+  return {
+    ...(since === undefined ? {} : { deprecation: new Date(since).toISOString() }),
+    ...(sunset === undefined ? {} : { sunset: new Date(sunset).toISOString() }),
+    brownouts: (rollout?.brownouts ?? []).map(({ id, from, until, share, status }) => ({
+      id,
+      state:
+        until !== undefined && now >= until ? 'over' : from !== undefined && now < from ? 'to-come' : 'on',
+      ...(from === undefined ? {} : { from: new Date(from).toISOString() }),
+      ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+      share,
+      status,
+    })),
+  };
+}

@@ -1,0 +1,207 @@
+import { readFileSync, statSync, unlinkSync } from 'node:fs';
+import { open, rename, stat, unlink } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import * as z from 'zod';
+import type { RolloutControl } from '../../rollout/rollout-control.ts';
+import { initialRollout, type RolloutState } from '../../rollout/rollout-state.ts';
+
+const mode = z.union([
+  z.strictObject({ mode: z.enum(['migrate', 'observe', 'shadow']) }),
+  z.strictObject({ mode: z.literal('canary'), share: z.number().gt(0).max(100) }),
+]);
+const count = z.strictObject({ requests: z.int().nonnegative(), failures: z.int().nonnegative() });
+const rollback = z.strictObject({
+  at: z.iso.datetime(),
+  operation: z.exactOptional(z.string()),
+  share: z.number(),
+  migrated: count,
+  v1: count,
+  resolved: z.exactOptional(z.iso.datetime()),
+});
+const kept = z.strictObject({
+  /** The layout of the file. */
+  format: z.literal(1),
+  revision: z.int().positive(),
+  changed: z.iso.datetime(),
+  default: z.exactOptional(mode),
+  operations: z.record(z.string(), mode),
+  clients: z.record(z.string().regex(/^[0-9a-f]{16}$/), mode),
+  rollbacks: z.array(rollback).max(100),
+});
+
+/** What is in a file: a state, nothing yet, or why it cannot be used. */
+type Reading = { readonly state: RolloutState | undefined } | { readonly fault: string };
+
+/** Milliseconds between two looks for what another replica wrote. */
+const POLL_MS = 500;
+/** Milliseconds after which a lock is that of a process that died. */
+const STALE_LOCK_MS = 5000;
+
+/**
+ * Keeps the state of a rollout in a file that replicas may share. A change reads the file, and replaces it whole; a
+ * damaged file is refused, and the last good state holds: the one in memory, or at the start the copy beside it.
+ */
+export class RolloutFile {
+  private readonly path: string;
+  private readonly tell: (line: string) => void;
+  private control: RolloutControl | undefined;
+  private work: Promise<void> = Promise.resolve();
+  /** What the file had when it was good last. */
+  private good: RolloutState = initialRollout;
+  /** Changes that are in memory and not yet in the file. */
+  private readonly pending: ((state: RolloutState) => RolloutState)[] = [];
+  private timer: NodeJS.Timeout | undefined;
+  private seen = '';
+  private number = 0;
+
+  constructor(path: string, tell: (line: string) => void) {
+    this.path = path;
+    this.tell = tell;
+  }
+
+  /** Gives `control` the state that was kept, and follows the file from now on; a fault when neither file nor copy is good. */
+  open(control: RolloutControl): { readonly fault: string } | undefined {
+    this.control = control;
+    let reading = read(this.path);
+    if ('fault' in reading) {
+      const copy = read(this.copy);
+      if ('fault' in copy || copy.state === undefined) return reading;
+      this.tell(`rollout: ${reading.fault} The last good state is used.`);
+      reading = copy;
+    } else {
+      this.seen = signOf(this.path);
+    }
+    if (reading.state !== undefined) this.adopt(control, reading.state);
+    this.timer = setInterval(() => this.follow(), POLL_MS);
+    this.timer.unref();
+    return undefined;
+  }
+
+  /** Carries a change out on the file, after those before it. */
+  keep(change: (state: RolloutState) => RolloutState): void {
+    this.pending.push(change);
+    this.work = this.work
+      .then(() => this.replace())
+      .catch((error: unknown) => {
+        const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+        this.tell(
+          `rollout: the state cannot be kept in ${this.path} (${code}); it holds here, and is kept with the next change.`,
+        );
+      });
+  }
+
+  /** Waits for changes under way, and follows the file no longer. */
+  async close(): Promise<void> {
+    clearInterval(this.timer);
+    await this.work;
+  }
+
+  private get copy(): string {
+    return `${this.path}.last-good`;
+  }
+
+  private async replace(): Promise<void> {
+    const control = this.control;
+    if (control === undefined || this.pending.length === 0) return;
+    const release = await lock(`${this.path}.lock`);
+    try {
+      const reading = read(this.path);
+      // A file that was damaged in the meantime, or taken away, is made again of what it had.
+      const before = ('fault' in reading ? undefined : reading.state) ?? this.good;
+      const count = this.pending.length;
+      const next = this.pending.reduce((state, change) => change(state), before);
+      if (next !== before) {
+        const text = `${JSON.stringify({ format: 1, ...next }, undefined, 2)}\n`;
+        await this.write(this.path, text);
+        await this.write(this.copy, text);
+        this.seen = signOf(this.path);
+      }
+      this.pending.splice(0, count);
+      this.adopt(control, next);
+    } finally {
+      await release();
+    }
+  }
+
+  /** What was changed since is changed in the new state too, so that no change is ever undone for a moment. */
+  private adopt(control: RolloutControl, state: RolloutState): void {
+    this.good = state;
+    control.adopt(this.pending.reduce((so, change) => change(so), state));
+  }
+
+  /** A reader sees the old file or the new one, and after a crash there is one of them. */
+  private async write(path: string, text: string): Promise<void> {
+    this.number += 1;
+    const made = `${path}.${process.pid}.${this.number}.tmp`;
+    const file = await open(made, 'w', 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(made, path).catch((error: unknown) => {
+      unlinkSync(made);
+      throw error;
+    });
+  }
+
+  private follow(): void {
+    const sign = signOf(this.path);
+    if (sign === this.seen || this.control === undefined) return;
+    this.seen = sign;
+    const reading = read(this.path);
+    if ('fault' in reading) {
+      this.tell(`rollout: ${reading.fault} The state of revision ${this.control.state.revision} stays.`);
+      return;
+    }
+    if (reading.state === undefined || reading.state.revision === this.good.revision) return;
+    this.adopt(this.control, reading.state);
+    this.tell(`rollout: revision ${reading.state.revision} is in force, from ${this.path}.`);
+  }
+}
+
+function read(path: string): Reading {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return code === 'ENOENT' ? { state: undefined } : { fault: `${path} cannot be read (${code}).` };
+  }
+  const outcome = kept.safeParse(parsed(text));
+  if (!outcome.success) return { fault: `${path} is damaged; take it away to begin anew.` };
+  const { format: _, ...state } = outcome.data;
+  return { state };
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What changes when the file is replaced. */
+function signOf(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? '' : `${found.ino} ${found.mtimeMs} ${found.size}`;
+}
+
+/** Takes a lock that one process has at a time; resolves to what gives it back. */
+async function lock(path: string): Promise<() => Promise<void>> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      await (await open(path, 'wx', 0o600)).close();
+      return () => unlink(path).catch(() => {});
+    } catch (error) {
+      const isTaken = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+      if (!isTaken || tries > STALE_LOCK_MS / 10) throw error;
+    }
+    const taken = await stat(path).catch(() => undefined);
+    if (taken !== undefined && Date.now() - taken.mtimeMs > STALE_LOCK_MS) await unlink(path).catch(() => {});
+    await wait(20);
+  }
+}

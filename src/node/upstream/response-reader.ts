@@ -1,0 +1,304 @@
+import { readFieldLines } from '../../http/field-lines.ts';
+import type { HeaderList } from '../../http/header-list.ts';
+
+/** Who is told of the responses on a connection. */
+export interface ResponseEvents {
+  information(status: number, headers: HeaderList): void;
+  head(status: number, reason: string, headers: HeaderList): void;
+  data(chunk: Buffer): void;
+  /** `keptFor` tells for how many milliseconds another request may follow on the connection; 0 when none may. */
+  complete(trailers: HeaderList, keptFor: number): void;
+}
+
+/** What a head may measure. */
+export interface ResponseLimits {
+  readonly headerBytes: number;
+  readonly headerCount: number;
+}
+
+/** Why bytes are not a response. */
+export type ResponseFault =
+  | 'head too large'
+  | 'too many header fields'
+  | 'not HTTP'
+  | 'upgrade'
+  | 'framing'
+  | 'chunk'
+  | 'unasked';
+
+type State =
+  | 'idle'
+  | 'head'
+  | 'length'
+  | 'chunk-size'
+  | 'chunk'
+  | 'chunk-end'
+  | 'trailers'
+  | 'close'
+  | 'whole';
+
+const HTTP_1 = Buffer.from('HTTP/1.');
+const HEAD_END = Buffer.from('\r\n\r\n');
+const NO_HEADERS: HeaderList = [];
+const nothing = Buffer.alloc(0);
+/** RFC 9112 §4; reason phrases are what they are. */
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
+/** RFC 9112 §7.1.1, without the white space around extensions that only the lenient read. */
+const CHUNK_SIZE =
+  /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
+/** Milliseconds by which a connection is given up before the server says it will: a request may be on its way by then. */
+const KEEP_ALIVE_MARGIN_MS = 1000;
+/** Bytes of a line that gives the size of a chunk. */
+const CHUNK_LINE_BYTES = 4096;
+
+/**
+ * Reads the responses on one connection to a server, one request at a time (RFC 9112), as strictly as what they were asked by is
+ * checked: a length is given once and is a number, or there are chunks, never both.
+ */
+export class ResponseReader {
+  /** True when the response ends with the connection. */
+  get isUntilClose(): boolean {
+    return this.state === 'close';
+  }
+
+  private readonly limits: ResponseLimits;
+  private readonly events: ResponseEvents;
+  private state: State = 'idle';
+  private isForHead = false;
+  private keptFor = 0;
+  /** Bytes of the body or of a chunk that are still to come. */
+  private left = 0;
+  private trailerList: HeaderList = NO_HEADERS;
+  /** Bytes of interim responses before the response. */
+  private interim = 0;
+  /** Begins with `held` bytes of a head or of a line that is not whole yet; larger than that, for they may come one by one. */
+  private room = nothing;
+  private held = 0;
+  /** How many of the bytes held a section is known not to end in. */
+  private seen = 0;
+
+  constructor(limits: ResponseLimits, events: ResponseEvents) {
+    this.limits = limits;
+    this.events = events;
+  }
+
+  /** The next response is to a request with this method. */
+  expect(method: string): void {
+    this.state = 'head';
+    this.isForHead = method === 'HEAD';
+    this.interim = 0;
+  }
+
+  /**
+   * Takes in what came; returns what is wrong with it, if anything, and tells nothing more then. Parts of a body are views that are
+   * good until this returns.
+   */
+  read(chunk: Buffer): ResponseFault | undefined {
+    const bytes = this.held === 0 ? chunk : this.joined(chunk);
+    this.held = 0;
+    let at = 0;
+    while (at < bytes.length) {
+      const next = this.step(bytes, at);
+      if (typeof next === 'string') return next;
+      if (next < 0) {
+        this.held = bytes.length - at;
+        // The chunk is the caller's again when this returns.
+        if (bytes === chunk || at > 0) bytes.copy(this.roomFor(this.held), 0, at);
+        return undefined;
+      }
+      at = next;
+      if (this.state === 'whole') return this.complete(at === bytes.length);
+    }
+    return undefined;
+  }
+
+  private joined(chunk: Buffer): Buffer {
+    const length = this.held + chunk.length;
+    const room = this.roomFor(length);
+    chunk.copy(room, this.held);
+    return room.subarray(0, length);
+  }
+
+  private roomFor(length: number): Buffer {
+    if (this.room.length < length) {
+      const room = Buffer.allocUnsafe(length * 2);
+      this.room.copy(room);
+      this.room = room;
+    }
+    return this.room;
+  }
+
+  /** What stands behind a response must not become the response to the next request, which may be sent from within. */
+  private complete(isLast: boolean): ResponseFault | undefined {
+    const trailers = this.trailerList;
+    this.state = 'idle';
+    this.trailerList = NO_HEADERS;
+    this.room = nothing;
+    this.events.complete(trailers, isLast ? this.keptFor : 0);
+    return isLast || this.keptFor <= 0 ? undefined : 'unasked';
+  }
+
+  /** Reads one part from `at` on: returns where the next begins, or -1 when there is not enough of it. */
+  private step(bytes: Buffer, at: number): number | ResponseFault {
+    switch (this.state) {
+      case 'idle':
+      case 'whole':
+        // Bytes that nobody asked for must not be taken for the response to the next request.
+        return 'unasked';
+      case 'head':
+        return this.head(bytes, at);
+      case 'length':
+      case 'chunk':
+        return this.body(bytes, at);
+      case 'close':
+        this.events.data(at === 0 ? bytes : bytes.subarray(at));
+        return bytes.length;
+      case 'chunk-size':
+        return this.size(bytes, at);
+      case 'chunk-end':
+        if (bytes.length < at + 2) return -1;
+        if (bytes[at] !== 0x0d || bytes[at + 1] !== 0x0a) return 'chunk';
+        this.state = 'chunk-size';
+        return at + 2;
+      case 'trailers':
+        return this.trailers(bytes, at);
+    }
+  }
+
+  private head(bytes: Buffer, at: number): number | ResponseFault {
+    const end = this.sectionEnd(bytes, at);
+    if (typeof end === 'string') return end;
+    if (end < 0) return isBeginning(bytes, at) ? -1 : 'not HTTP';
+    const text = bytes.toString('latin1', at, end + 2);
+    const lineEnd = text.indexOf('\r\n');
+    const line = STATUS_LINE.exec(text.slice(0, lineEnd));
+    if (line === null) return 'not HTTP';
+    const headers = this.fields(text, lineEnd + 2);
+    if (typeof headers === 'string') return headers;
+    const status = Number(line[2]);
+    if (status === 101) return 'upgrade';
+    if (status < 200) {
+      this.interim += end + 4 - at;
+      if (this.interim > this.limits.headerBytes) return 'head too large';
+      this.events.information(status, headers);
+      return end + 4;
+    }
+    const fault = this.frame(status, line[1] === '1', headers);
+    if (fault !== undefined) return fault;
+    this.events.head(status, line[3] ?? '', headers);
+    return end + 4;
+  }
+
+  /** Finds the empty line behind a header or trailer section; -1 while it is not there. */
+  private sectionEnd(bytes: Buffer, at: number): number | ResponseFault {
+    const { seen } = this;
+    const end = bytes.indexOf(HEAD_END, at + Math.max(0, seen - 3));
+    if ((end < 0 ? bytes.length : end) - at > this.limits.headerBytes) return 'head too large';
+    this.seen = end < 0 ? bytes.length - at : 0;
+    // A server that ends lines with LF alone would be waited for until the time is over.
+    return end < 0 && hasBareLineFeed(bytes, at, at + seen) ? 'not HTTP' : end;
+  }
+
+  /** The fields of a head or of trailers, as they are written. */
+  private fields(text: string, from: number): string[] | ResponseFault {
+    const list = readFieldLines(text, from);
+    if (list === undefined) return 'not HTTP';
+    return list.length > this.limits.headerCount * 2 ? 'too many header fields' : list;
+  }
+
+  /** Finds where the body ends (RFC 9112 §6.3). */
+  private frame(status: number, isKept: boolean, headers: HeaderList): ResponseFault | undefined {
+    let length: string | undefined;
+    let coding: string | undefined;
+    this.keptFor = isKept ? Number.POSITIVE_INFINITY : 0;
+    for (let at = 0; at < headers.length; at += 2) {
+      const name = headers[at] ?? '';
+      // Most names can be told by their length.
+      if (name.length !== 10 && name.length !== 14 && name.length !== 17) continue;
+      const lower = name.toLowerCase();
+      const value = headers[at + 1] ?? '';
+      if (lower === 'connection') {
+        if (/(?:^|[,\t ])close(?:$|[,\t ])/i.test(value)) this.keptFor = 0;
+      } else if (lower === 'keep-alive') {
+        const seconds = /(?:^|[,\t ])timeout=(\d{1,6})(?:$|[,\t ])/i.exec(value)?.[1];
+        if (seconds !== undefined)
+          this.keptFor = Math.min(this.keptFor, Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS);
+      } else if (lower === 'content-length') {
+        if (length !== undefined || !/^\d{1,15}$/.test(value)) return 'framing';
+        length = value;
+      } else if (lower === 'transfer-encoding') {
+        if (coding !== undefined) return 'framing';
+        coding = value.toLowerCase();
+      }
+    }
+    if (coding !== undefined && (coding !== 'chunked' || length !== undefined || !isKept)) return 'framing';
+    if (this.isForHead || status === 204 || status === 304) {
+      this.state = 'whole';
+    } else if (coding !== undefined) {
+      this.state = 'chunk-size';
+    } else if (length === undefined) {
+      this.state = 'close';
+      this.keptFor = 0;
+    } else {
+      this.left = Number(length);
+      this.state = this.left === 0 ? 'whole' : 'length';
+    }
+    return undefined;
+  }
+
+  private body(bytes: Buffer, at: number): number {
+    const length = Math.min(bytes.length - at, this.left);
+    this.left -= length;
+    if (this.left === 0) this.state = this.state === 'chunk' ? 'chunk-end' : 'whole';
+    this.events.data(length === bytes.length ? bytes : bytes.subarray(at, at + length));
+    return at + length;
+  }
+
+  private size(bytes: Buffer, at: number): number | ResponseFault {
+    const end = bytes.indexOf('\r\n', at, 'latin1');
+    if ((end < 0 ? bytes.length : end) - at > CHUNK_LINE_BYTES) return 'chunk';
+    if (end < 0) return bytes.includes(0x0a, at) ? 'chunk' : -1;
+    const size = CHUNK_SIZE.exec(bytes.toString('latin1', at, end))?.[1];
+    if (size === undefined) return 'chunk';
+    this.left = Number.parseInt(size, 16);
+    this.state = this.left === 0 ? 'trailers' : 'chunk';
+    return end + 2;
+  }
+
+  private trailers(bytes: Buffer, at: number): number | ResponseFault {
+    if (bytes.length < at + 2) return -1;
+    if (bytes[at] === 0x0d && bytes[at + 1] === 0x0a) {
+      this.state = 'whole';
+      return at + 2;
+    }
+    const end = this.sectionEnd(bytes, at);
+    if (typeof end === 'string' || end < 0) return end;
+    const headers = this.fields(bytes.toString('latin1', at, end + 2), 0);
+    if (typeof headers === 'string') return headers;
+    if (hasFraming(headers)) return 'framing';
+    this.trailerList = headers;
+    this.state = 'whole';
+    return end + 4;
+  }
+}
+
+/** True for fields by which a reader further on could find another end of the body (RFC 9110 §6.5.1). */
+function hasFraming(trailers: HeaderList): boolean {
+  for (let at = 0; at < trailers.length; at += 2) {
+    if (/^(?:content-length|transfer-encoding)$/i.test(trailers[at] ?? '')) return true;
+  }
+  return false;
+}
+
+/** False when what came so far can be no response: it is refused now, not when the time for the response is over. */
+function isBeginning(bytes: Buffer, at: number): boolean {
+  const length = Math.min(bytes.length - at, HTTP_1.length);
+  return bytes.compare(HTTP_1, 0, length, at, at + length) === 0;
+}
+
+function hasBareLineFeed(bytes: Buffer, at: number, from: number): boolean {
+  for (let found = bytes.indexOf(0x0a, from); found >= 0; found = bytes.indexOf(0x0a, found + 1)) {
+    if (found === at || bytes[found - 1] !== 0x0d) return true;
+  }
+  return false;
+}

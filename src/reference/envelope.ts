@@ -1,0 +1,65 @@
+/** A response before it becomes bytes; without `body` none is sent. */
+export interface Reply {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One entry of the `errors` envelope without what its status already says. */
+export interface Fault {
+  readonly detail: string;
+  /** RFC 6901 pointer into the request body, or the name of a query parameter. */
+  readonly source?: { readonly pointer: string } | { readonly parameter: string };
+}
+
+/** Thrown wherever a request cannot be served; the app responses it with the `errors` envelope. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  readonly faults: readonly Fault[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly meta: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(
+    status: number,
+    faults: string | readonly Fault[],
+    more: { headers?: Readonly<Record<string, string>>; meta?: Readonly<Record<string, unknown>> } = {},
+  ) {
+    super(`${status} ${TITLES[status]}`);
+    this.status = status;
+    this.faults = typeof faults === 'string' ? [{ detail: faults }] : faults;
+    this.headers = more.headers ?? {};
+    this.meta = more.meta;
+  }
+}
+
+/** The response that a refusal becomes: `{"errors":[{"status","title","detail","source"}],"meta"}`. */
+export function refusalResponse({ status, faults, headers, meta }: Refusal): Reply {
+  const errors = faults.map((fault) => ({
+    status: String(status),
+    title: TITLES[status] ?? 'Error',
+    ...fault,
+  }));
+  return { status, headers, body: meta === undefined ? { errors } : { errors, meta } };
+}
+
+/** The web response of a response. */
+export function toResponse({ status, body, headers = {} }: Reply): Response {
+  return body === undefined
+    ? new Response(null, { status, headers })
+    : Response.json(body, { status, headers });
+}
+
+/** The title of each status the service refuses with. */
+export const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Content',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};

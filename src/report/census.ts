@@ -1,0 +1,145 @@
+import type { Entry } from '../rewrite-log/entry.ts';
+import { proposeStrips } from './strip-proposal.ts';
+
+/** One attribute name as the clients of an operation send it. */
+export interface CensusRow {
+  readonly operation: string;
+  /** Pointer below the wrapper, array elements as `*`, such as `/items/*`. */
+  readonly pointer: string;
+  /** Exchanges that carried it. */
+  readonly count: number;
+  /** Those that V2 answered 2xx. */
+  readonly accepted: number;
+  /** Those that V2 responded with 422. */
+  readonly unprocessable: number;
+  /** Clients that sent it, the first ten. */
+  readonly clients: readonly string[];
+  /** The change that took or moved it. */
+  readonly change?: string;
+}
+
+/** Every attribute name that V1 clients sent, by operation. */
+export interface Census {
+  /** V1 exchanges whose names were looked at, out of `exchanges`. */
+  readonly sampled: number;
+  readonly exchanges: number;
+  /** By operation, the least accepted first. */
+  readonly rows: readonly CensusRow[];
+  /** `strip` rules for names that V2 never accepted, as YAML to paste into the rule book; empty when there are none. */
+  readonly proposal: string;
+  /** Names beyond the bound, which are not listed. */
+  readonly omitted: number;
+}
+
+/** What the census reads of an entry. */
+interface CensusEntry {
+  readonly client?: string | undefined;
+  readonly verdict: Entry['verdict'];
+  readonly status: number;
+  readonly edits: Entry['edits'];
+  readonly attributes?: Entry['attributes'] | undefined;
+}
+
+interface Row {
+  count: number;
+  accepted: number;
+  unprocessable: number;
+  readonly clients: Set<string>;
+  change?: string;
+}
+
+/** Where the names of one list are counted, for one operation and one list of edits. */
+interface Place {
+  readonly operation: string;
+  readonly edits: CensusEntry['edits'];
+  readonly rows: Row[];
+  omitted: number;
+}
+
+/** Names of one operation that are counted: names that are data would have no end. */
+const NAMES = 1000;
+const CLIENTS = 10;
+
+/** Counts the names that V1 clients send, by operation, with what V2 said. */
+export class CensusTally {
+  private readonly operations = new Map<string, Map<string, Row>>();
+  private readonly places = new WeakMap<readonly string[], Place>();
+  private sampled = 0;
+  private exchanges = 0;
+  private omitted = 0;
+
+  add(operation: string, entry: CensusEntry): void {
+    this.exchanges += 1;
+    if (entry.attributes === undefined) return;
+    this.sampled += 1;
+    const place = this.placeOf(operation, entry.attributes, entry.edits);
+    for (const row of place.rows) count(row, entry);
+    this.omitted += place.omitted;
+  }
+
+  /** What was counted so far. */
+  result(): Census {
+    const rows = [...this.operations].flatMap(([operation, names]) =>
+      [...names].map(([pointer, row]) => shown(operation, pointer, row)),
+    );
+    rows.sort(
+      (one, other) =>
+        one.operation.localeCompare(other.operation) || share(one) - share(other) || other.count - one.count,
+    );
+    return {
+      sampled: this.sampled,
+      exchanges: this.exchanges,
+      rows,
+      proposal: proposeStrips(rows),
+      omitted: this.omitted,
+    };
+  }
+
+  /** Finds the rows of a list of names; lists that are shared between entries are looked up once. */
+  private placeOf(operation: string, attributes: readonly string[], edits: CensusEntry['edits']): Place {
+    const known = this.places.get(attributes);
+    if (known !== undefined && known.operation === operation && known.edits === edits) return known;
+    const rows = this.operations.get(operation) ?? new Map<string, Row>();
+    this.operations.set(operation, rows);
+    const place: Place = { operation, edits, rows: [], omitted: 0 };
+    const wrapper = edits.find((edit) => edit.rule === 'unwrap' && edit.note === undefined)?.from ?? '';
+    for (const attribute of attributes) {
+      if (!attribute.startsWith(`${wrapper}/`)) continue;
+      const row = rowOf(rows, attribute.slice(wrapper.length));
+      if (row === undefined) place.omitted += 1;
+      else place.rows.push(row);
+    }
+    for (const { from, change, rule } of edits) {
+      if (from === undefined || rule === 'unwrap') continue;
+      const row = rows.get(from.slice(wrapper.length).replaceAll(/\/\d+(?=\/|$)/g, '/*'));
+      if (row !== undefined) row.change = change;
+    }
+    this.places.set(attributes, place);
+    return place;
+  }
+}
+
+function rowOf(rows: Map<string, Row>, pointer: string): Row | undefined {
+  const known = rows.get(pointer);
+  if (known !== undefined || rows.size >= NAMES) return known;
+  const row: Row = { count: 0, accepted: 0, unprocessable: 0, clients: new Set() };
+  rows.set(pointer, row);
+  return row;
+}
+
+function count(row: Row, { client, status, verdict }: CensusEntry): void {
+  row.count += 1;
+  if (status >= 200 && status < 300) row.accepted += 1;
+  if (status === 422 && verdict !== 'refused') row.unprocessable += 1;
+  if (client !== undefined && row.clients.size < CLIENTS) row.clients.add(client);
+}
+
+function shown(operation: string, pointer: string, row: Row): CensusRow {
+  const { count, accepted, unprocessable, clients, change } = row;
+  const counted = { operation, pointer, count, accepted, unprocessable, clients: [...clients] };
+  return change === undefined ? counted : { ...counted, change };
+}
+
+function share(row: CensusRow): number {
+  return row.accepted / row.count;
+}

@@ -1,0 +1,28 @@
+import type { Entry } from '../rewrite-log/entry.ts';
+import { sketchJson } from './json-sketch.ts';
+
+/** A request like the one of an entry: the log has no values, so they are `…`, and no names beyond those it saw. */
+export interface LikeRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body?: string;
+}
+
+/** Draws a request like that of a V1 entry. Undefined where the body was not read, or has something that names do not show. */
+export function requestLike(entry: Entry): LikeRequest | undefined {
+  if (entry.route !== 'migrate' || entry.verdict === 'refused') return undefined;
+  if (entry.edits.some((edit) => edit.note === 'duplicate' || edit.note === 'byte-order-mark'))
+    return undefined;
+  const head = { method: entry.method, target: entry.path.replaceAll('=…', '=') };
+  const pointers = [...(entry.attributes ?? []), ...entry.edits.map((edit) => edit.from ?? '')].filter(
+    (pointer) => pointer !== '',
+  );
+  const wasRead = entry.attributes !== undefined || entry.edits.length > 0;
+  if (!wasRead || entry.bytesIn === 0) return { ...head, headers: [] };
+  return {
+    ...head,
+    headers: [['Content-Type', 'application/json']],
+    body: sketchJson([...new Set(pointers)]),
+  };
+}

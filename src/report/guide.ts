@@ -1,0 +1,141 @@
+import type { EditRecord } from '../rewrite/rewrite.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
+import { count, table } from './report-text.ts';
+import { generalPointer, sketchJson } from './json-sketch.ts';
+import { movedPointer } from '../rewrite-log/value-masks.ts';
+
+/** What the guide says of a change beside its id. */
+export interface GuideChange {
+  readonly id: string;
+  readonly summary: string;
+}
+
+interface Call {
+  readonly operation: string;
+  readonly method: string;
+  readonly path: string;
+  readonly edits: readonly EditRecord[];
+  readonly attributes: Set<string>;
+  count: number;
+  last: string;
+}
+
+/** Kinds of calls of one client that are shown; a guide is read by people. */
+const CALLS = 100;
+
+/** Gathers the V1 calls of one client, and writes down what it has to change. */
+export class Guide {
+  /** The client, as far as it is known: entries of others do not count. */
+  readonly client: string;
+  private readonly calls = new Map<string, Call>();
+  private callsByClient = new Set<string>();
+  private requests = 0;
+  private omitted = 0;
+
+  constructor(client: string) {
+    this.client = client;
+  }
+
+  /** The clients met whose hash begins with `client`; more than one is a prefix too short. */
+  get clients(): readonly string[] {
+    return [...this.callsByClient];
+  }
+
+  add(entry: Entry): void {
+    if (entry.route !== 'migrate' || entry.client?.startsWith(this.client) !== true) return;
+    this.callsByClient.add(entry.client);
+    this.requests += 1;
+    const operation = entry.operation ?? '';
+    const key = JSON.stringify([operation, entry.method, operation === '' ? entry.path : '', entry.edits]);
+    const known = this.calls.get(key);
+    if (known === undefined && this.calls.size >= CALLS) {
+      this.omitted += 1;
+      return;
+    }
+    const call = known ?? {
+      operation,
+      method: entry.method,
+      path: entry.path,
+      edits: entry.edits,
+      attributes: new Set(),
+      count: 0,
+      last: '',
+    };
+    this.calls.set(key, call);
+    call.count += 1;
+    if (entry.time > call.last) call.last = entry.time;
+    for (const attribute of entry.attributes ?? []) call.attributes.add(attribute);
+  }
+
+  /** The guide, in Markdown. Values are `…`: the log has none. */
+  markdown(changes: readonly GuideChange[], version: string, name?: string): string {
+    const calls = [...this.calls.values()].sort((one, other) => other.count - one.count);
+    const [client] = this.callsByClient;
+    const title = `# From V1 to V2: ${name ?? `client ${client ?? this.client}`}`;
+    if (calls.length === 0) return `${title}\n\nNo V1 request of this client was seen.\n`;
+    const used = changes.filter(({ id }) =>
+      calls.some((call) => call.edits.some((edit) => edit.change === id)),
+    );
+    const sections = [
+      title,
+      `${count(this.requests)} requests through V1 were looked at. Below is each kind of call that you make, as it is and as V2 wants it. Values are shown as \`…\`.`,
+      '## For every call',
+      `- The path begins with \`/api/v2\` instead of \`/api/v1\`.\n- Send \`x-api-version: ${version}\`, so that a later release of V2 does not reach you unasked.`,
+      ...(used.length === 0 ? [] : ['## What changed', used.map(({ summary }) => `- ${summary}`).join('\n')]),
+      ...calls.map((call) => callSection(call)),
+      ...(this.omitted > 0 ? [`${count(this.omitted)} requests of further kinds are not shown.`] : []),
+    ];
+    return `${sections.join('\n\n')}\n`;
+  }
+}
+
+function callSection(call: Call): string {
+  const path = call.path.replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
+  const heading = `## ${call.operation === '' ? `${call.method} ${call.path}` : call.operation}`;
+  const seen = `${count(call.count)} requests, the last at ${call.last}.`;
+  const edits = call.edits.filter((edit) => edit.note !== 'already-flat');
+  const heads = { before: `${call.method} ${call.path}`, after: `${call.method} ${path}` };
+  if (edits.length === 0) {
+    return `${heading}\n\n${seen} The body stays as it is: only the address changes.\n\n${fence('Before', heads.before)}\n\n${fence('After', heads.after)}`;
+  }
+  const before = sketchJson([...call.attributes, ...edits.map((edit) => edit.from ?? '')]);
+  const after = sketchJson(movedPointers([...call.attributes], edits));
+  const rows = edits.map((edit) => [
+    `\`${edit.from ?? ''}\``,
+    edit.path === undefined ? 'leave out' : `\`${edit.path === '' ? '/' : edit.path}\``,
+    edit.note ?? '',
+  ]);
+  return [
+    heading,
+    seen,
+    fence('Before', `${heads.before}\n\n${before}`),
+    fence('After', `${heads.after}\n\n${after}`),
+    table(['now', 'in V2', 'remark'], rows),
+  ].join('\n\n');
+}
+
+function fence(title: string, text: string): string {
+  return `**${title}**\n\n\`\`\`http\n${text.replaceAll('```', "'''")}\n\`\`\``;
+}
+
+/** Where each member ends up; what an edit takes away is left out. */
+function movedPointers(attributes: readonly string[], edits: readonly EditRecord[]): string[] {
+  const gone = edits.filter((edit) => edit.path === undefined).map((edit) => generalPointer(edit.from ?? ''));
+  const moves = edits.map((edit) => generalEdit(edit));
+  const all = [
+    ...attributes,
+    ...edits.filter((edit) => edit.path !== undefined).map((edit) => generalPointer(edit.from ?? '')),
+  ];
+  return all
+    .filter((pointer) => !gone.some((taken) => pointer === taken || pointer.startsWith(`${taken}/`)))
+    .map((pointer) => movedPointer(pointer, moves));
+}
+
+function generalEdit(edit: EditRecord): EditRecord {
+  return {
+    change: edit.change,
+    rule: edit.rule,
+    ...(edit.from === undefined ? {} : { from: generalPointer(edit.from) }),
+    ...(edit.path === undefined ? {} : { path: generalPointer(edit.path) }),
+  };
+}

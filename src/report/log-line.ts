@@ -1,0 +1,245 @@
+import type { EditRecord } from '../rewrite/rewrite.ts';
+import type { Route, Verdict } from '../rewrite-log/entry.ts';
+import { SpanCache } from './span-cache.ts';
+import type { TallyEntry } from './tally.ts';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+
+type Draft = { -readonly [Key in keyof TallyEntry]: TallyEntry[Key] };
+
+const ROUTES: ReadonlySet<unknown> = new Set<Route>(['migrate', 'pass', 'none']);
+const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>(['rewritten', 'unchanged', 'refused', 'passed']);
+
+/**
+ * Reads what a report needs from lines of the rewrite log, several times as fast as parsing them whole: one walk over the top
+ * level of a line, and every value that comes again (clients, lists of edits) is parsed once and shared.
+ */
+export class LogLineReader {
+  private readonly words = new SpanCache<string>(isText);
+  private readonly routes = new SpanCache<Route>(isRoute);
+  private readonly verdicts = new SpanCache<Verdict>(isVerdict);
+  private readonly edits = new SpanCache<readonly EditRecord[]>(isEdits);
+  private readonly attributes = new SpanCache<readonly string[]>(isNames);
+  private readonly patches = new SpanCache<readonly unknown[]>(isList);
+  private readonly versions = new SpanCache<NonNullable<TallyEntry['apiVersion']>>(isVersion);
+
+  /** Reads the line from `start` up to `end`; undefined when it is no entry. What stands before its first brace is skipped. */
+  read(bytes: Uint8Array, start: number, end: number): TallyEntry | undefined {
+    let at = start;
+    while (at < end && bytes[at] !== OPEN) at += 1;
+    const entry: Draft = { time: '', route: 'none', verdict: 'passed', status: -1, edits: NO_EDITS };
+    let found = 0;
+    at += 1;
+    while (at < end) {
+      const byte = bytes[at] ?? 0;
+      if (byte === COMMA || byte <= 0x20) {
+        at += 1;
+        continue;
+      }
+      if (byte !== QUOTE) break;
+      const key = at + 1;
+      at = stringEnd(bytes, at, end);
+      const length = at - 1 - key;
+      while (at < end && (bytes[at] === COLON || (bytes[at] ?? 0) <= 0x20)) at += 1;
+      const list = bytes[at] === OPEN_LIST ? this.takeList(entry, bytes, key, length, at, end) : 0;
+      if (list < 0) return undefined;
+      if (list > 0) {
+        if (bytes[key] === EDITS[0]) found |= 16;
+        at = list;
+        continue;
+      }
+      const stop = valueStop(bytes, at, end);
+      if (stop < 0) return undefined;
+      found |= this.take(entry, bytes, key, length, at, stop);
+      at = stop;
+    }
+    return found === NEEDED && bytes[at] === CLOSE ? entry : undefined;
+  }
+
+  /** Keeps a list that a report needs; returns the offset behind it, 0 when it is another, -1 when the line ends in it. */
+  private takeList(
+    entry: Draft,
+    bytes: Uint8Array,
+    key: number,
+    length: number,
+    at: number,
+    end: number,
+  ): number {
+    if (length === 5 && isWord(bytes, key, EDITS)) {
+      const known = this.edits.begunAt(bytes, at, end);
+      const stop = known === undefined ? valueStop(bytes, at, end) : at + known.bytes.length;
+      if (stop > 0) entry.edits = (known ?? this.edits.remember(bytes, at, stop)).value ?? NO_EDITS;
+      return stop;
+    }
+    if (length === 5 && isWord(bytes, key, PATCH)) {
+      const known = this.patches.begunAt(bytes, at, end);
+      if (known !== undefined) return at + known.bytes.length;
+      const stop = valueStop(bytes, at, end);
+      if (stop > 0) this.patches.remember(bytes, at, stop);
+      return stop;
+    }
+    if (length !== 10 || !isWord(bytes, key, ATTRIBUTES)) return 0;
+    const known = this.attributes.begunAt(bytes, at, end);
+    const stop = known === undefined ? valueStop(bytes, at, end) : at + known.bytes.length;
+    const names = stop > 0 ? (known ?? this.attributes.remember(bytes, at, stop)).value : undefined;
+    if (names !== undefined) entry.attributes = names;
+    return stop;
+  }
+
+  /** Keeps the value of another member that a report needs; returns its bit of `NEEDED`, if it is needed. */
+  private take(
+    entry: Draft,
+    bytes: Uint8Array,
+    key: number,
+    length: number,
+    start: number,
+    end: number,
+  ): number {
+    if (length === 4 && isWord(bytes, key, TIME) && end - start === 26) {
+      entry.time = timeAt(bytes, start + 1);
+      return 1;
+    }
+    if (length === 5 && isWord(bytes, key, ROUTE)) {
+      const route = this.routes.of(bytes, start, end);
+      if (route === undefined) return 0;
+      entry.route = route;
+      return 2;
+    }
+    if (length === 6 && isWord(bytes, key, STATUS)) {
+      entry.status = digits(bytes, start, end);
+      return 4;
+    }
+    if (length === 7 && isWord(bytes, key, VERDICT)) {
+      const verdict = this.verdicts.of(bytes, start, end);
+      if (verdict === undefined) return 0;
+      entry.verdict = verdict;
+      return 8;
+    }
+    if (length === 6 && isWord(bytes, key, CLIENT)) entry.client = this.words.of(bytes, start, end);
+    else if (length === 9 && isWord(bytes, key, OPERATION))
+      entry.operation = this.words.of(bytes, start, end);
+    else if (length === 10 && isWord(bytes, key, VERSION))
+      entry.apiVersion = this.versions.of(bytes, start, end);
+    return 0;
+  }
+}
+
+const NEEDED = 1 | 2 | 4 | 8 | 16;
+const NO_EDITS: readonly EditRecord[] = [];
+
+const TIME = ascii('time');
+const ROUTE = ascii('route');
+const STATUS = ascii('status');
+const VERDICT = ascii('verdict');
+const CLIENT = ascii('client');
+const OPERATION = ascii('operation');
+const VERSION = ascii('apiVersion');
+const EDITS = ascii('edits');
+const PATCH = ascii('patch');
+const ATTRIBUTES = ascii('attributes');
+
+function ascii(word: string): Uint8Array {
+  return new TextEncoder().encode(word);
+}
+
+function isWord(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
+  for (let k = 0; k < word.length; k += 1) {
+    if (bytes[at + k] !== word[k]) return false;
+  }
+  return true;
+}
+
+/** Returns the offset behind the closing quote of the string at `at`. */
+function stringEnd(bytes: Uint8Array, at: number, end: number): number {
+  let i = at + 1;
+  while (i < end) {
+    const byte = bytes[i];
+    if (byte === QUOTE) return i + 1;
+    i += byte === BACKSLASH ? 2 : 1;
+  }
+  return end;
+}
+
+/** Returns the offset behind the value at `at`; -1 when the line ends in it. */
+function valueStop(bytes: Uint8Array, at: number, end: number): number {
+  if (bytes[at] === QUOTE) return stringEnd(bytes, at, end);
+  let depth = 0;
+  let i = at;
+  while (i < end) {
+    const byte = bytes[i];
+    if (byte === QUOTE) {
+      i = stringEnd(bytes, i, end);
+      continue;
+    }
+    if (byte === OPEN || byte === OPEN_LIST) depth += 1;
+    else if (byte === CLOSE || byte === CLOSE_LIST) {
+      if (depth === 0) return i;
+      depth -= 1;
+      if (depth === 0) return i + 1;
+    } else if (byte === COMMA && depth === 0) return i;
+    i += 1;
+  }
+  return -1;
+}
+
+function timeAt(bytes: Uint8Array, at: number): string {
+  let time = '';
+  for (let i = at; i < at + 24; i += 6) {
+    time += String.fromCharCode(
+      bytes[i] ?? 0,
+      bytes[i + 1] ?? 0,
+      bytes[i + 2] ?? 0,
+      bytes[i + 3] ?? 0,
+      bytes[i + 4] ?? 0,
+      bytes[i + 5] ?? 0,
+    );
+  }
+  return time;
+}
+
+function digits(bytes: Uint8Array, start: number, end: number): number {
+  let value = 0;
+  for (let i = start; i < end; i += 1) value = value * 10 + ((bytes[i] ?? 0x30) - 0x30);
+  return value;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isRoute(value: unknown): value is Route {
+  return ROUTES.has(value);
+}
+
+function isVerdict(value: unknown): value is Verdict {
+  return VERDICTS.has(value);
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function isNames(value: unknown): value is readonly string[] {
+  return isList(value) && value.every((name) => typeof name === 'string');
+}
+
+function isEdits(value: unknown): value is readonly EditRecord[] {
+  return (
+    isList(value) && value.every((edit) => isObject(edit) && isText(edit['change']) && isText(edit['rule']))
+  );
+}
+
+function isVersion(value: unknown): value is NonNullable<TallyEntry['apiVersion']> {
+  return isObject(value) && isText(value['sent']) && isText(value['why']);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,55 @@
+import type { Brownout, Rollout } from '../rules/rollout.ts';
+import { Failure } from '../migrate/failure.ts';
+import { isInScope, type Sender } from './scope.ts';
+
+/** A V1 request that is refused because V1 comes to its end, with what the log says of it. */
+export interface Retired {
+  readonly failure: Failure;
+  /** The id of the brownout, or `sunset`. */
+  readonly note: string;
+}
+
+/** Tells whether a request is refused because of the sunset or a brownout; `random` is a number from 0 up to 1. */
+export function retired(rollout: Rollout, sender: Sender, time: number, random: number): Retired | undefined {
+  const { gone, signals, brownouts } = rollout;
+  if (
+    gone !== undefined &&
+    signals?.sunset !== undefined &&
+    time >= signals.sunset &&
+    isInScope(gone, sender)
+  ) {
+    const detail = `V1 ended on ${dayOf(signals.sunset)}; use V2 under /api/v2.${hint(rollout)}`;
+    return { failure: new Failure({ code: 'sunset', status: 410, title: 'Gone', detail }), note: 'sunset' };
+  }
+  for (const brownout of brownouts) {
+    if (!isOn(brownout, time) || !isInScope(brownout, sender) || random * 100 >= brownout.share) continue;
+    return { failure: brownoutFailure(brownout, rollout, time), note: brownout.id };
+  }
+  return undefined;
+}
+
+function isOn({ from, until }: Brownout, time: number): boolean {
+  return (from === undefined || time >= from) && (until === undefined || time < until);
+}
+
+function brownoutFailure(brownout: Brownout, rollout: Rollout, time: number): Failure {
+  const { status, message, until } = brownout;
+  const end = rollout.signals?.sunset;
+  const when = end === undefined ? 'V1 comes to its end' : `V1 ends on ${dayOf(end)}`;
+  const detail =
+    message ??
+    `${when}, and is switched off for a while to remind of it; use V2 under /api/v2.${hint(rollout)}`;
+  const isTimed = status === 503 && until !== undefined;
+  const headers = isTimed ? ['Retry-After', String(Math.max(1, Math.ceil((until - time) / 1000)))] : [];
+  const title = status === 410 ? 'Gone' : 'Service unavailable';
+  return new Failure({ code: 'brownout', status, title, detail, headers });
+}
+
+function hint({ signals }: Rollout): string {
+  const page = signals?.links.find(([relation]) => relation !== 'successor-version')?.[1];
+  return page === undefined ? '' : ` See ${page}`;
+}
+
+function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}

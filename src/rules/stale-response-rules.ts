@@ -1,0 +1,64 @@
+import type { DeclaredResponseRule, DeclaredChange } from './declared-change.ts';
+import { printPath } from './path-text.ts';
+import type { Operation } from './rule-book.ts';
+import type { SourceFault } from './rule-book-fault.ts';
+import type { ResponseRule, StatusPattern } from './rule.ts';
+import { operationContexts } from './operation-context.ts';
+
+/** Finds response rules that can never take effect, because an earlier one does the same to the same responses. */
+export function staleResponseRules(
+  changes: readonly DeclaredChange[],
+  operations: readonly Operation[],
+): readonly SourceFault[] {
+  const faults = new Map<DeclaredResponseRule, SourceFault>();
+  for (const situation of operationContexts(changes, operations)) {
+    const done = new Map<string, { readonly change: string; readonly status: readonly StatusPattern[] }[]>();
+    for (const { change, response } of situation.changes) {
+      for (const declared of response) {
+        const key = effectOf(declared.rule);
+        const earlier = done.get(key) ?? [];
+        done.set(key, earlier);
+        const covering = earlier.find(({ status }) =>
+          declared.rule.status.every((one) => covers(status, one)),
+        );
+        earlier.push({ change: change.id, status: declared.rule.status });
+        // A change on every is stale only where nothing but such changes apply.
+        if (covering === undefined || (change.on === 'every' && situation.operations.length > 0)) continue;
+        const message = `change "${change.id}": this ${declared.rule.rule} can do nothing: change "${covering.change}" ${what(declared.rule)} already; take one of the two away`;
+        faults.set(declared, { path: declared.path, blame: 'value', message });
+      }
+    }
+  }
+  return [...faults.values()];
+}
+
+/** What the rule makes: of two rules that make the same, the second finds it made. */
+function effectOf(rule: ResponseRule): string {
+  switch (rule.rule) {
+    case 'alias':
+      return JSON.stringify([rule.rule, rule.path, rule.as]);
+    case 'flatten':
+      return JSON.stringify([rule.rule, rule.path, rule.members?.toSorted()]);
+    case 'deprecations':
+      return JSON.stringify([rule.rule, rule.path]);
+    case 'alias-errors':
+      return rule.rule;
+  }
+}
+
+function what(rule: ResponseRule): string {
+  switch (rule.rule) {
+    case 'alias':
+      return `adds ${printPath([...rule.path.slice(0, -1), rule.as])}`;
+    case 'flatten':
+      return `flattens ${printPath(rule.path)}`;
+    case 'deprecations':
+      return `lists them at ${printPath(rule.path)}`;
+    case 'alias-errors':
+      return 'turns errors back';
+  }
+}
+
+function covers(patterns: readonly StatusPattern[], one: StatusPattern): boolean {
+  return patterns.some((pattern) => pattern === one || pattern === `${String(one).slice(0, 1)}xx`);
+}

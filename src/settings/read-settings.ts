@@ -1,0 +1,89 @@
+import { didYouMean } from '../rules/did-you-mean.ts';
+import { allSettings, environmentName, type Setting } from './settings.ts';
+
+/** Where settings come from: a flag stands above the environment, which stands above the default. */
+export interface SettingSources {
+  /** By setting name. */
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Reads a file of the file system, for secrets; throws when it cannot. */
+  readonly readFile: (path: string) => string;
+}
+
+/** Settings that have been checked: asking for one never fails. */
+export interface Settings {
+  get<Value>(setting: Setting<Value>): Value;
+  /** The default was not replaced. */
+  isInitial(setting: Setting<unknown>): boolean;
+}
+
+/** Reads every setting, and finds every fault at once; each is a sentence that names setting, value and way out. */
+export function readSettings(
+  sources: SettingSources,
+): { readonly settings: Settings } | { readonly faults: readonly string[] } {
+  const texts = new Map<string, string | undefined>();
+  const faults: string[] = [];
+  for (const setting of allSettings) {
+    const found = find(setting, sources);
+    if ('fault' in found) {
+      faults.push(found.fault);
+      continue;
+    }
+    texts.set(setting.name, found.text);
+    if (found.text === undefined) continue;
+    const outcome = setting.kind.read(found.text);
+    if ('fault' in outcome)
+      faults.push(`${found.from} ${outcome.fault}${setting.secret ? '' : `, not "${found.text}"`}.`);
+  }
+  faults.push(...unknownNames(sources.environment));
+  if (faults.length > 0) return { faults };
+  return { settings: { get: (setting) => valueOf(setting, texts.get(setting.name)), isInitial } };
+
+  function isInitial(setting: Setting<unknown>): boolean {
+    return texts.get(setting.name) === setting.initial;
+  }
+}
+
+type Found = { readonly text: string | undefined; readonly from: string } | { readonly fault: string };
+
+function find(setting: Setting<unknown>, { flags, environment, readFile }: SettingSources): Found {
+  const name = environmentName(setting);
+  const flag = flags[setting.name];
+  if (flag !== undefined) return { text: flag, from: `--${setting.name}` };
+  const value = environment[name];
+  const path = setting.secret ? environment[`${name}_FILE`] : undefined;
+  if (value !== undefined && path !== undefined) {
+    return { fault: `${name} and ${name}_FILE are both set; leave one of them out.` };
+  }
+  // An empty variable is how compose files and shells say "not set".
+  if (value !== undefined && value !== '') return { text: value, from: name };
+  if (path === undefined || path === '') return { text: setting.initial, from: name };
+  try {
+    return { text: readFile(path).replace(/\r?\n$/, ''), from: `${name}_FILE` };
+  } catch {
+    return { fault: `${name}_FILE names a file that cannot be read: ${path}.` };
+  }
+}
+
+function valueOf<Value>(setting: Setting<Value>, text: string | undefined): Value {
+  const outcome = text === undefined ? undefined : setting.kind.read(text);
+  if (outcome !== undefined && 'value' in outcome) return outcome.value;
+  return setting.value;
+}
+
+/** What Kubernetes puts into every container beside a Service that is called `gateway`. */
+const SERVICE_LINK = /^GATEWAY_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/;
+
+function unknownNames(environment: SettingSources['environment']): string[] {
+  const known = new Set(allSettings.flatMap((setting) => namesOf(setting)));
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('GATEWAY_') && !known.has(name) && !SERVICE_LINK.test(name))
+    .map(
+      (name) => `${name} is not a setting${didYouMean(name, known) || '; see --help for those there are.'}`,
+    );
+}
+
+function namesOf(setting: Setting<unknown>): string[] {
+  const name = environmentName(setting);
+  return setting.secret ? [name, `${name}_FILE`] : [name];
+}

@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest';
+import { gatewayFor } from '../support/gateway.ts';
+import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+import { until } from '../support/until.ts';
+
+const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
+const JSON_FIELDS = 'POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n';
+
+test('beyond the requests in flight: 503 at once with Retry-After, and service again when one is over', async () => {
+  const release: (() => void)[] = [];
+  const v2 = await rawServer((socket) => void release.push(() => socket.write(ok())));
+  const gateway = await gatewayFor(v2.origin, { flags: { 'max-in-flight': '2' } });
+  const waiting = [exchange(gateway.port, GET), exchange(gateway.port, GET)];
+  await until(() => release.length === 2);
+  const full = await exchange(gateway.port, GET);
+  expect(full.text).toMatch(/^HTTP\/1\.1 503 [^]*x-gateway-error: overloaded\r\n[^]*Retry-After: 1\r\n/);
+  for (const go of release) go();
+  expect((await Promise.all(waiting)).map(statusOf)).toEqual([200, 200]);
+  await until(() => gateway.gateway.inFlight === 0);
+  const after = exchange(gateway.port, GET);
+  await until(() => release.length === 3);
+  release[2]?.();
+  expect(statusOf(await after)).toBe(200);
+});
+
+test('bytes held for rewriting are counted over all requests: beyond them 503, and slow senders take no more than they send', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, { flags: { 'buffer-bytes': '10000' } });
+  const slow = rawClient(gateway.port);
+  slow.write(`${JSON_FIELDS}Content-Length: 9000\r\n\r\n${' '.repeat(6000)}`);
+  await until(() => gateway.gateway.budget.held === 6000);
+  const second = await exchange(
+    gateway.port,
+    `${JSON_FIELDS}Content-Length: 5000\r\n\r\n${' '.repeat(5000)}`,
+  );
+  expect(second.text).toMatch(/^HTTP\/1\.1 503 [^]*x-gateway-error: buffer-full\r\n[^]*Retry-After: 1\r\n/);
+  slow.socket.destroy();
+  await until(() => gateway.gateway.budget.held === 0);
+  const third = await exchange(gateway.port, `${JSON_FIELDS}Content-Length: 11\r\n\r\n{"data":{}}`);
+  expect(statusOf(third)).toBe(200);
+  await until(() => gateway.gateway.budget.held === 0);
+});
+
+describe('slow clients cost nothing but their own connection', () => {
+  test('a head that does not end (Slowloris): 408, closed', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'client-headers-timeout': '300' } });
+    const client = rawClient(gateway.port);
+    client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n');
+    const response = await client.end();
+    expect(statusOf(response)).toBe(408);
+    expect(response.closed).toBe(true);
+    expect((await gateway.entry()).failure).toBe('client-timeout');
+  });
+
+  test.each([
+    [JSON_FIELDS, 'a body to rewrite'],
+    ['POST /api/v2/x HTTP/1.1\r\nHost: g\r\n', 'a body that streams'],
+  ])('%j a body that stops: 408, closed, and V2 gets no whole request (%s)', async (head) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'client-body-timeout': '200' } });
+    const client = rawClient(gateway.port);
+    client.write(`${head}Content-Length: 100\r\n\r\n{`);
+    const response = await client.end();
+    expect(statusOf(response)).toBe(408);
+    expect(response.text).toMatch(/connection: close/i);
+    expect(response.closed).toBe(true);
+    await until(() => v2.sockets.every((socket) => socket.destroyed));
+  });
+
+  test('a body that drips, within the time for each part, is served', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'client-body-timeout': '200' } });
+    const client = rawClient(gateway.port);
+    client.write(`${JSON_FIELDS}Content-Length: 11\r\n\r\n`);
+    for (const byte of '{"data":{}}') {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 40);
+      });
+      client.write(byte);
+    }
+    expect(statusOf(await client.until(/200 OK[^]*\}$/))).toBe(200);
+  });
+
+  test('a reader that stops: its connection is cut, and that to V2', async () => {
+    const block = Buffer.alloc(65_536);
+    const v2 = await rawServer((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n');
+      const more = (): void => {
+        while (socket.writable && socket.write(block));
+        socket.once('drain', more);
+      };
+      more();
+    });
+    const gateway = await gatewayFor(v2.origin, { flags: { 'client-body-timeout': '300' } });
+    const client = rawClient(gateway.port);
+    client.write(GET);
+    await client.until(/200 OK/);
+    client.socket.pause();
+    await until(() => v2.sockets[0]?.destroyed === true);
+    expect((await gateway.entry()).status).toBe(200);
+    expect(gateway.gateway.inFlight).toBe(0);
+  });
+
+  test('a kept connection without a request is closed after the idle time', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'idle-timeout': '300' } });
+    const client = rawClient(gateway.port);
+    client.write(GET);
+    expect(statusOf(await client.until(/200 OK[^]*\}$/))).toBe(200);
+    expect((await client.end(4000)).closed).toBe(true);
+  });
+});
+
+test('a time of 0 is no limit, not none at all', async () => {
+  const block = Buffer.alloc(65_536);
+  const v2 = await rawServer((socket) => {
+    setTimeout(() => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${block.length * 200}\r\n\r\n`);
+      for (let count = 0; count < 200; count += 1) socket.write(block);
+    }, 50);
+  });
+  const names = [
+    'client-headers',
+    'client-body',
+    'client-request',
+    'upstream-connect',
+    'upstream-headers',
+    'upstream-body',
+  ];
+  const flags = Object.fromEntries(names.map((name) => [`${name}-timeout`, '0']));
+  const gateway = await gatewayFor(v2.origin, { flags });
+  const client = rawClient(gateway.port);
+  client.write(`${JSON_FIELDS}Content-Length: 11\r\n\r\n`);
+  await new Promise((resolve) => {
+    setTimeout(resolve, 50);
+  });
+  client.write('{"data":{}}');
+  await client.until(/200 OK/);
+  client.socket.pause();
+  await new Promise((resolve) => {
+    setTimeout(resolve, 100);
+  });
+  client.socket.resume();
+  await until(() => client.text().length > block.length * 200);
+  client.socket.destroy();
+  expect((await gateway.entry()).failure).toBeUndefined();
+});
+
+test('a response to a body that nobody reads on is followed by a bounded amount of reading, then the cut', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': '1000' } });
+  const client = rawClient(gateway.port);
+  client.write(`${JSON_FIELDS}Content-Length: 1000000000\r\n\r\n`);
+  expect(statusOf(await client.until(/body-too-large"/))).toBe(413);
+  const block = Buffer.alloc(65_536);
+  let written = 0;
+  while (!client.socket.destroyed && written < 100 * 1024 * 1024) {
+    written += block.length;
+    if (!client.socket.write(block)) {
+      await new Promise((resolve) => {
+        client.socket.once('drain', resolve);
+        client.socket.once('close', resolve);
+      });
+    }
+  }
+  expect(client.socket.destroyed).toBe(true);
+});

@@ -1,0 +1,344 @@
+import { createServer, type Server } from 'node:net';
+import { once } from 'node:events';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { gatewayFor } from '../support/gateway.ts';
+import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+import { until } from '../support/until.ts';
+
+const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
+const ORDER = '{"data":{"a":1}}';
+const post = `POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`;
+
+/** A port on which nobody listens. */
+async function deadPort(): Promise<number> {
+  const server = createServer();
+  const port = await listening(server);
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  return typeof bound === 'object' && bound !== null ? bound.port : 0;
+}
+
+describe('V2 cannot be reached', () => {
+  test('refused: 502, tried three times since nothing was sent, and the client is not told where V2 is', async () => {
+    const port = await deadPort();
+    const gateway = await gatewayFor(`http://127.0.0.1:${port}`);
+    const response = await exchange(gateway.port, post);
+    expect(statusOf(response)).toBe(502);
+    expect(response.text).toContain('x-gateway-error: upstream-unreachable');
+    expect(response.text).not.toContain(String(port));
+    expect(await gateway.entry()).toMatchObject({
+      failure: 'upstream-unreachable',
+      cause: 'ECONNREFUSED',
+      attempts: 3,
+    });
+  });
+
+  test('refused, then there: an order that was not sent is sent', async () => {
+    const port = await deadPort();
+    const gateway = await gatewayFor(`http://127.0.0.1:${port}`);
+    const response = exchange(gateway.port, post);
+    const server = createServer((socket) => {
+      socket.on('data', () => socket.write(ok('"late"')));
+      socket.on('error', () => {});
+    });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
+    server.listen(port, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    expect((await response).text).toContain('"late"');
+  });
+
+  test('its name does not resolve: 502', async () => {
+    const gateway = await gatewayFor('http://does-not-exist.invalid:81');
+    expect(statusOf(await exchange(gateway.port, GET))).toBe(502);
+    expect((await gateway.entry()).cause).toMatch(/^E/);
+  });
+
+  test('connecting takes too long: 504', async () => {
+    // An address for documentation (RFC 5737) swallows packets, or is refused at once where there is no route.
+    const gateway = await gatewayFor('http://192.0.2.1:81', { flags: { 'upstream-connect-timeout': '100' } });
+    const response = await exchange(gateway.port, GET);
+    const entry = await gateway.entry();
+    expect(statusOf(response)).toBe(entry.cause === 'UND_ERR_CONNECT_TIMEOUT' ? 504 : 502);
+  });
+});
+
+/** Bytes that V2 responds before it closes, and what the client gets. */
+const broken: readonly (readonly [bytes: string, status: number, code: string, what: string])[] = [
+  ['', 502, 'upstream-closed', 'closed without a word'],
+  ['HTTP/1.1 200 OK\r\nContent-Le', 502, 'upstream-closed', 'closed in the head'],
+  ['HELLO\r\n\r\n', 502, 'upstream-invalid', 'no HTTP'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n', 502, 'upstream-invalid', 'a length that is none'],
+  [
+    'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+    502,
+    'upstream-invalid',
+    'two lengths',
+  ],
+  [
+    'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    502,
+    'upstream-invalid',
+    'length and chunks',
+  ],
+  [`HTTP/1.1 200 OK\r\nX: ${'y'.repeat(40_000)}\r\n\r\n`, 502, 'upstream-invalid', 'a head beyond the limit'],
+  [`HTTP/1.1 200 OK\r\n${'x: 1\r\n'.repeat(101)}\r\n`, 502, 'upstream-invalid', 'more fields than the limit'],
+  [
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
+    502,
+    'upstream-closed',
+    'an upgrade nobody asked for',
+  ],
+];
+
+describe('V2 responds something else', () => {
+  test.each(broken)('%j: %i %s, %s', async (bytes, status, code) => {
+    const v2 = await rawServer((socket) => socket.end(bytes));
+    const gateway = await gatewayFor(v2.origin);
+    const response = await exchange(gateway.port, post);
+    expect(statusOf(response)).toBe(status);
+    expect(response.text).toContain(`x-gateway-error: ${code}\r\n`);
+    expect(v2.received.filter((text) => text.includes('POST'))).toHaveLength(1);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('reset before a response: 502', async () => {
+    const v2 = await rawServer((socket) => socket.resetAndDestroy());
+    const gateway = await gatewayFor(v2.origin);
+    expect(statusOf(await exchange(gateway.port, post))).toBe(502);
+    expect(v2.received).toHaveLength(1);
+  });
+
+  test.each(['request', 'accept'])(
+    'half-open: V2 closes its side on %s and goes on reading: 502, an order is sent once',
+    async (when) => {
+      let bytes = '';
+      let connections = 0;
+      const server = createServer({ allowHalfOpen: true }, (socket) => {
+        connections += 1;
+        socket.on('error', () => {});
+        socket.on('data', (chunk) => {
+          bytes += chunk.toString('latin1');
+          if (when === 'request') socket.end();
+        });
+        if (when === 'accept') socket.end();
+        onTestFinished(() => void socket.destroy());
+      });
+      const port = await listening(server);
+      onTestFinished(() => void server.close());
+      const gateway = await gatewayFor(`http://127.0.0.1:${port}`);
+      const response = await exchange(gateway.port, post);
+      expect(statusOf(response)).toBe(502);
+      expect(bytes.match(/POST /g)?.length ?? 0).toBeLessThanOrEqual(1);
+      if (when === 'request') expect(connections).toBe(1);
+      expect((await gateway.entry()).status).toBe(502);
+    },
+  );
+
+  test('no first byte in time: 504, not sent again', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-headers-timeout': '150' } });
+    const response = await exchange(gateway.port, GET);
+    expect(statusOf(response)).toBe(504);
+    expect(v2.received).toHaveLength(1);
+    expect(await gateway.entry()).toMatchObject({ failure: 'upstream-timeout' });
+    await until(() => v2.sockets[0]?.destroyed === true);
+  });
+
+  test('a head that drips: 504 when its time is over, however often a byte comes', async () => {
+    const v2 = await rawServer((socket) => {
+      const head = 'HTTP/1.1 200 OK\r\nX: ';
+      socket.write(head);
+      const drip = setInterval(() => socket.write('y'), 20);
+      socket.on('close', () => clearInterval(drip));
+    });
+    const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-headers-timeout': '200' } });
+    expect(statusOf(await exchange(gateway.port, GET))).toBe(504);
+  });
+
+  test('a request that waits for a connection waits no longer than for a first byte', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await gatewayFor(v2.origin, {
+      flags: { 'upstream-headers-timeout': '300', 'upstream-connections': '1' },
+    });
+    const responses = await Promise.all([exchange(gateway.port, GET), exchange(gateway.port, GET)]);
+    expect(responses.map(statusOf)).toEqual([504, 504]);
+    expect(v2.received.filter((text) => text !== '').length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('V2 breaks in the body of its response: so does the connection of the client', () => {
+  test.each([
+    ['HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc', 'short of its length'],
+    ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n', 'without its last chunk'],
+    ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n', 'with a chunk that is none'],
+  ])('%j: %s', async (bytes) => {
+    const v2 = await rawServer((socket) => {
+      socket.write(bytes);
+      setTimeout(() => socket.destroy(), 50);
+    });
+    const gateway = await gatewayFor(v2.origin);
+    for (const version of ['1.1', '1.0']) {
+      const client = rawClient(gateway.port);
+      client.write(GET.replace('1.1', version));
+      const { text, closed, reset } = await client.end();
+      expect(closed).toBe(true);
+      expect(text).not.toMatch(/\r\n0\r\n\r\n$/);
+      // Without length and chunks only a reset tells a broken response from a whole one.
+      if (!/content-length|chunked/i.test(text)) expect(reset).toBe(true);
+    }
+    expect(await gateway.entry()).toMatchObject({ failure: 'upstream-broken', status: 200, level: 'error' });
+  });
+
+  test('no next byte in time', async () => {
+    const v2 = await rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-body-timeout': '200' } });
+    const client = rawClient(gateway.port);
+    client.write(GET);
+    const { closed, text } = await client.end();
+    expect(closed).toBe(true);
+    expect(text).toMatch(/abc$/);
+    expect(await gateway.entry()).toMatchObject({
+      failure: 'upstream-broken',
+      cause: 'UND_ERR_BODY_TIMEOUT',
+    });
+  });
+
+  test('longer than its length: the client gets what was promised, and nobody gets the rest', async () => {
+    const v2 = await rawServer((socket, _request, number) => {
+      socket.write(
+        number === 1 ? `${ok('"one"')}HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n"poison"` : ok('"two"'),
+      );
+    });
+    const gateway = await gatewayFor(v2.origin);
+    expect((await exchange(gateway.port, GET)).text).toMatch(/"one"$/);
+    expect((await exchange(gateway.port, GET)).text).toMatch(/"two"$/);
+  });
+
+  test('unasked bytes on an idle connection are nobody’s response (response-queue poisoning)', async () => {
+    const v2 = await rawServer((socket, _request, number) => socket.write(ok(`"${number}"`)));
+    const gateway = await gatewayFor(v2.origin);
+    expect((await exchange(gateway.port, GET)).text).toMatch(/"1"$/);
+    v2.sockets[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n"poison"');
+    await until(() => v2.sockets[0]?.destroyed === true);
+    expect((await exchange(gateway.port, GET)).text).toMatch(/"2"$/);
+  });
+});
+
+describe('a kept connection that V2 closes as a request arrives', () => {
+  test.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])('%s is sent again, once', async (method) => {
+    const v2 = await rawServer((socket, _request, number) => {
+      if (number === 2) socket.destroy();
+      else socket.write(ok(method === 'HEAD' ? '' : `"${number}"`));
+    });
+    const gateway = await gatewayFor(v2.origin);
+    await exchange(gateway.port, GET);
+    const response = await exchange(gateway.port, GET.replace('GET', method));
+    expect(statusOf(response)).toBe(200);
+    expect(await gateway.entry(2)).toMatchObject({ attempts: 2, status: 200 });
+  });
+
+  test.each([
+    ['POST', '/api/v1/x'],
+    ['PATCH', '/api/v1/x'],
+    ['POST', '/api/v2/x'],
+    ['PATCH', '/api/v2/x'],
+  ])('%s %s is never sent again: an order must not be placed twice', async (method, path) => {
+    const v2 = await rawServer((socket, _request, number) => {
+      if (number >= 2) socket.destroy();
+      else socket.write(ok());
+    });
+    const gateway = await gatewayFor(v2.origin);
+    await exchange(gateway.port, GET);
+    const response = await exchange(gateway.port, post.replace('POST', method).replace('/api/v1/x', path));
+    expect(statusOf(response)).toBe(502);
+    expect(v2.received.join('').match(new RegExp(`${method} /`, 'g'))).toHaveLength(1);
+  });
+});
+
+test('a server that dies at each byte of its response never gets a POST twice', async () => {
+  const whole = ok('{"data":{"id":1}}');
+  let posts = 0;
+  let cut = 0;
+  const v2 = await rawServer((socket, request) => {
+    if (request.startsWith('POST')) posts += 1;
+    socket.end(whole.slice(0, cut));
+  });
+  const gateway = await gatewayFor(v2.origin, { flags: { breaker: 'off' } });
+  for (cut = 0; cut <= whole.length; cut += 1) {
+    const client = rawClient(gateway.port);
+    client.write(post);
+    const { text } = await client.until(/\}\]?\}$/, 2000);
+    const head = whole.indexOf('\r\n\r\n') + 4;
+    if (cut < head) expect(statusOf({ text })).toBe(502);
+    else expect(statusOf({ text })).toBe(200);
+    if (cut >= head && cut < whole.length) expect(text).not.toMatch(/\}\}$/);
+    client.socket.destroy();
+  }
+  expect(posts).toBe(whole.length + 1);
+});
+
+test('a server that dies at each byte of the request never gets a POST twice, nor a part of one again', async () => {
+  const gatewayOf = async (after: number) => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      let seen = 0;
+      socket.on('error', () => {});
+      socket.on('data', (chunk) => {
+        seen += chunk.length;
+        if (seen >= after) socket.resetAndDestroy();
+      });
+    });
+    const port = await listening(server);
+    onTestFinished(() => void server.close());
+    const gateway = await gatewayFor(`http://127.0.0.1:${port}`, { flags: { breaker: 'off' } });
+    expect(statusOf(await exchange(gateway.port, post))).toBe(502);
+    expect(connections).toBe(1);
+  };
+  for (let after = 1; after < 200; after += 13) await gatewayOf(after);
+});
+
+test('the statuses of V2 pass on with their bodies, 429 and its Retry-After too', async () => {
+  for (const status of ['400 Bad Request', '429 Too Many Requests', '500 Oops', '503 Service Unavailable']) {
+    const v2 = await rawServer((socket) =>
+      socket.write(ok('{"errors":[]}', 'Retry-After: 7\r\n').replace('200 OK', status)),
+    );
+    const gateway = await gatewayFor(v2.origin);
+    const response = await exchange(gateway.port, post);
+    expect(response.text).toMatch(
+      new RegExp(`^HTTP/1.1 ${status}\r\n[^]*Retry-After: 7\r\n[^]*\\{"errors":\\[\\]\\}$`),
+    );
+    expect(response.text).not.toContain('x-gateway-error');
+    expect(v2.received).toHaveLength(1);
+  }
+});
+
+test('a circuit opens when V2 fails again and again, responses at once, and closes when it is back', async () => {
+  let sick = true;
+  const v2 = await rawServer((socket) => {
+    if (sick) socket.destroy();
+    else socket.write(ok());
+  });
+  const gateway = await gatewayFor(v2.origin, { flags: { 'breaker-failures': '3', 'breaker-open': '300' } });
+  for (let count = 0; count < 3; count += 1) expect(statusOf(await exchange(gateway.port, post))).toBe(502);
+  const asked = v2.received.length;
+  const open = await exchange(gateway.port, post);
+  expect(open.text).toMatch(/^HTTP\/1\.1 503 [^]*x-gateway-error: circuit-open\r\n[^]*Retry-After: 1\r\n/);
+  expect(v2.received).toHaveLength(asked);
+  sick = false;
+  await new Promise((resolve) => {
+    setTimeout(resolve, 320);
+  });
+  expect(statusOf(await exchange(gateway.port, post))).toBe(200);
+  expect(statusOf(await exchange(gateway.port, post))).toBe(200);
+});

@@ -1,0 +1,371 @@
+import { createHash } from 'node:crypto';
+import { createServer, request } from 'node:http';
+import { once } from 'node:events';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { gatewayFor } from '../../support/gateway.ts';
+import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+
+const WRAPPED = '{"data":{"name":"A"}}';
+
+function post(path: string, headers: string, body: string | Buffer): string {
+  const bytes = Buffer.from(body);
+  return `POST ${path} HTTP/1.1\r\nHost: g\r\n${headers}Content-Length: ${bytes.length}\r\n\r\n${bytes.toString('latin1')}`;
+}
+
+const JSON_FIELDS = 'Content-Type: application/json\r\n';
+
+describe('a coded body is decoded, rewritten, and sent as it is', () => {
+  test.each([
+    ['gzip', gzipSync(WRAPPED)],
+    ['x-gzip', gzipSync(WRAPPED)],
+    ['deflate', deflateSync(WRAPPED)],
+    ['deflate', deflateRawSync(WRAPPED)],
+    ['br', brotliCompressSync(WRAPPED)],
+  ])('%s', async (coding, body) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const response = await exchange(
+      gateway.port,
+      post('/api/v1/clients', `${JSON_FIELDS}Content-Encoding: ${coding}\r\nContent-MD5: x\r\n`, body),
+    );
+    expect(statusOf(response)).toBe(200);
+    expect(v2.received[0]).toMatch(/\r\ncontent-length: 12\r\n\r\n\{"name":"A"\}$/);
+    expect(v2.received[0]).not.toMatch(/content-encoding|content-md5/i);
+  });
+
+  // Attack: bytes behind the end of the stream, which another reader might take for part of the body.
+  test.each([
+    ['gzip', gzipSync(WRAPPED)],
+    ['deflate', deflateSync(WRAPPED)],
+    ['deflate', deflateRawSync(WRAPPED)],
+    ['br', brotliCompressSync(WRAPPED)],
+  ])('%s with bytes behind its end is refused', async (coding, body) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const response = await exchange(
+      gateway.port,
+      post(
+        '/api/v1/clients',
+        `${JSON_FIELDS}Content-Encoding: ${coding}\r\n`,
+        Buffer.concat([body, Buffer.from('tail')]),
+      ),
+    );
+    expect(statusOf(response)).toBe(400);
+    expect(response.text).toContain('x-gateway-error: undecodable-body');
+    expect(v2.received).toEqual([]);
+  });
+
+  test('a body in which no rule applies keeps its coding and its bytes', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const body = gzipSync('[1]');
+    await exchange(gateway.port, post('/api/v1/clients', `${JSON_FIELDS}Content-Encoding: gzip\r\n`, body));
+    expect(v2.received[0]).toMatch(/Content-Encoding: gzip\r\n/);
+    expect(v2.received[0]?.endsWith(body.toString('latin1'))).toBe(true);
+  });
+
+  test.each([
+    ['gzip', gzipSync(Buffer.alloc(3_000_000)), 413, 'a bomb: a thousandfold inside'],
+    ['br', brotliCompressSync(Buffer.alloc(3_000_000)), 413, 'a bomb of brotli'],
+    ['gzip', Buffer.from('not gzip'), 400, 'a coding that it does not have'],
+    ['gzip', gzipSync(WRAPPED).subarray(0, 20), 400, 'cut short'],
+    ['zstd', Buffer.from(WRAPPED), 415, 'a coding that nobody here reads'],
+    ['gzip, gzip', gzipSync(gzipSync(WRAPPED)), 415, 'a chain of codings (CVE-2026-22036)'],
+  ])('%s is refused: %s', async (coding, body, status) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': '1000000' } });
+    const response = await exchange(
+      gateway.port,
+      post('/api/v1/clients', `${JSON_FIELDS}Content-Encoding: ${coding}\r\n`, body),
+    );
+    expect(statusOf(response)).toBe(status);
+    if (status === 415) expect(response.text).toContain('Accept-Encoding: gzip, deflate, br\r\n');
+    expect(v2.received).toEqual([]);
+  });
+});
+
+describe('what is not rewritten crosses byte for byte', () => {
+  test.each([
+    ['POST', '', WRAPPED, 'no media type'],
+    ['POST', 'Content-Type: text/plain\r\n', WRAPPED, 'another media type'],
+    ['PUT', JSON_FIELDS, WRAPPED, 'PUT'],
+    ['DELETE', JSON_FIELDS, WRAPPED, 'DELETE'],
+    ['GET', JSON_FIELDS, WRAPPED, 'GET with a body'],
+    ['POST', JSON_FIELDS, '', 'an empty body'],
+    ['POST', JSON_FIELDS, ' [{"data":1}] ', 'an array'],
+  ])('%s %j %j: %s', async (method, headers, body) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const response = await exchange(
+      gateway.port,
+      post('/api/v1/clients', headers, body).replace(/^POST/, method),
+    );
+    expect(statusOf(response)).toBe(200);
+    expect(v2.received[0]?.split('\r\n\r\n').slice(1).join('\r\n\r\n')).toBe(body);
+  });
+
+  test('JSON in another charset is refused, and crosses where the policy says so', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const refusing = await gatewayFor(v2.origin);
+    const latin = post('/api/v1/clients', 'Content-Type: application/json; charset=latin1\r\n', WRAPPED);
+    expect(statusOf(await exchange(refusing.port, latin))).toBe(415);
+    const { policies } = (await import('../../support/rule-book.ts')).testRuleBook();
+    const forwarding = await gatewayFor(v2.origin, {
+      ruleBook: { policies: { ...policies, unsupported: 'forward' } },
+    });
+    expect(statusOf(await exchange(forwarding.port, latin))).toBe(200);
+    expect(v2.received[0]).toContain(WRAPPED);
+  });
+});
+
+test('a body beyond the limit is refused as soon as it is known: by its length, and by its bytes', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': '1000' } });
+  const byLength = rawClient(gateway.port);
+  byLength.write(`POST /api/v1/x HTTP/1.1\r\nHost: g\r\n${JSON_FIELDS}Content-Length: 1001\r\n\r\n`);
+  expect(statusOf(await byLength.until(/errors/))).toBe(413);
+  const byBytes = rawClient(gateway.port);
+  byBytes.write(
+    `POST /api/v1/x HTTP/1.1\r\nHost: g\r\n${JSON_FIELDS}Transfer-Encoding: chunked\r\n\r\n400\r\n${'x'.repeat(1024)}\r\n`,
+  );
+  expect(statusOf(await byBytes.until(/errors/))).toBe(413);
+  expect(v2.received).toEqual([]);
+});
+
+test('a refused body says where it is wrong, in the envelope of the service', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  const malformed = await exchange(gateway.port, post('/api/v1/clients', JSON_FIELDS, '{"data":\n{,}}'));
+  expect(statusOf(malformed)).toBe(400);
+  const [error] = (
+    JSON.parse(malformed.text.split('\r\n\r\n')[1] ?? '') as { errors: Record<string, unknown>[] }
+  ).errors;
+  expect(error).toMatchObject({
+    status: '400',
+    code: 'malformed-json',
+    meta: { offset: 10, line: 2, column: 2 },
+  });
+  const scalar = await exchange(gateway.port, post('/api/v1/clients', JSON_FIELDS, '{"data":1}'));
+  expect(scalar.text).toMatch(
+    /^HTTP\/1\.1 422 [^]*x-gateway-error: wrapper-not-object[^]*"source":\{"pointer":"\/data"\}/,
+  );
+  expect(await gateway.entry(2)).toMatchObject({
+    verdict: 'refused',
+    failure: 'wrapper-not-object',
+    pointer: '/data',
+    status: 422,
+  });
+});
+
+/** A V2 that reads and writes any amount: it responds with the SHA-256 of what it got, or with so many bytes. */
+async function bulkServer(): Promise<string> {
+  const server = createServer((incoming, outgoing) => {
+    const wanted = Number(new URL(incoming.url ?? '', 'http://x').searchParams.get('bytes') ?? 0);
+    const hash = createHash('sha256');
+    incoming.on('data', (chunk: Buffer) => hash.update(chunk));
+    incoming.on('end', () => {
+      if (wanted === 0) {
+        outgoing.end(hash.digest('hex'));
+        return;
+      }
+      outgoing.writeHead(200, { 'content-length': wanted });
+      let left = wanted;
+      const write = (): void => {
+        while (left > 0) {
+          const size = Math.min(left, block.length);
+          left -= size;
+          if (!outgoing.write(block.subarray(0, size))) break;
+        }
+        if (left === 0) outgoing.end();
+        else outgoing.once('drain', write);
+      };
+      write();
+    });
+    incoming.on('error', () => {});
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const bound = server.address();
+  return `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`;
+}
+
+const block = Buffer.alloc(65_536, 'abcdefghijklmnop');
+
+test('bodies far beyond any buffer stream through both ways, and memory stays flat', async () => {
+  const gateway = await gatewayFor(await bulkServer());
+  const blocks = 6400;
+  const before = process.memoryUsage().rss;
+  let peak = before;
+  const watch = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage().rss);
+  }, 20);
+  const expected = createHash('sha256');
+  const up = request({
+    port: gateway.port,
+    host: '127.0.0.1',
+    method: 'POST',
+    path: '/api/v2/up',
+    headers: { 'transfer-encoding': 'chunked' },
+  });
+  for (let sent = 0; sent < blocks; sent += 1) {
+    expected.update(block);
+    if (!up.write(block)) await once(up, 'drain');
+  }
+  up.end();
+  const [response] = (await once(up, 'response')) as [AsyncIterable<Buffer>];
+  let text = '';
+  for await (const chunk of response) text += chunk.toString();
+  expect(text).toBe(expected.digest('hex'));
+  const down = request({
+    port: gateway.port,
+    host: '127.0.0.1',
+    path: `/api/v2/down?bytes=${blocks * block.length}`,
+  });
+  down.end();
+  const [long] = (await once(down, 'response')) as [AsyncIterable<Buffer>];
+  const got = createHash('sha256');
+  for await (const chunk of long) got.update(chunk);
+  clearInterval(watch);
+  expect(got.digest('hex')).toBe(text);
+  // 400 MiB went through each way, in this very process beside client and origin, all of whose garbage counts.
+  expect(peak - before).toBeLessThan(200 * 1024 * 1024);
+});
+
+test('a client that stops reading holds back V2, not memory', async () => {
+  let written = 0;
+  const v2 = await rawServer((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n');
+    const more = (): void => {
+      while (written < 400 * 1024 * 1024) {
+        written += block.length;
+        if (!socket.write(block)) {
+          socket.once('drain', more);
+          return;
+        }
+      }
+    };
+    more();
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+  await client.until(/200 OK/);
+  client.socket.pause();
+  let last = -1;
+  while (written !== last) {
+    last = written;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 200);
+    });
+  }
+  expect(written).toBeLessThan(32 * 1024 * 1024);
+  client.socket.destroy();
+});
+
+test('an origin that stops reading holds back the client, not memory', async () => {
+  const v2 = await rawServer(() => {});
+  v2.server.on('connection', (socket) => {
+    setTimeout(() => socket.pause(), 10);
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: 1000000000\r\n\r\n');
+  let written = 0;
+  while (written < 200 * 1024 * 1024 && client.socket.write(block)) written += block.length;
+  for (let quiet = 0; quiet < 10 && written < 200 * 1024 * 1024;) {
+    if (client.socket.writableNeedDrain) {
+      quiet += 1;
+      await new Promise((resolve) => {
+        setTimeout(resolve, 50);
+      });
+      continue;
+    }
+    quiet = 0;
+    client.socket.write(block);
+    written += block.length;
+  }
+  expect(written).toBeLessThan(64 * 1024 * 1024);
+  client.socket.destroy();
+});
+
+test('an event stream is flushed as it comes, its head before its first event', async () => {
+  const v2 = await rawServer((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n');
+    setTimeout(() => socket.write('9\r\ndata: 1\n\n\r\n'), 150);
+    setTimeout(() => socket.write('9\r\ndata: 2\n\n\r\n0\r\n\r\n'), 300);
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+  expect((await client.until(/\r\n\r\n/)).text).not.toContain('data');
+  expect((await client.until(/data: 1/)).text).not.toContain('data: 2');
+  expect((await client.until(/0\r\n\r\n$/)).text).toContain('data: 2');
+});
+
+test('a client that goes away while it sends aborts the request to V2, which never looks whole', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  for (const [index, framing] of ['Content-Length: 100000', 'Transfer-Encoding: chunked'].entries()) {
+    const client = rawClient(gateway.port);
+    client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\n${framing}\r\n\r\n10\r\n0123456789abcdef\r\n`);
+    await until(() => v2.received[index]?.includes('0123456789abcdef') === true);
+    client.socket.destroy();
+    await until(() => v2.sockets[index]?.destroyed === true);
+    expect(v2.received[index]).not.toMatch(/\r\n0\r\n\r\n$/);
+  }
+  expect(await gateway.entry(2)).toMatchObject({ status: 0, verdict: 'passed' });
+  expect((await gateway.entry(2)).failure).toBeUndefined();
+});
+
+test('a client that goes away in the middle of its body is one entry of the log, and no refusal', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  for (const path of ['/api/v1/clients', '/api/v2/clients']) {
+    for (const leave of ['end', 'destroy'] as const) {
+      const before = gateway.entries().length;
+      const client = rawClient(gateway.port);
+      client.write(`POST ${path} HTTP/1.1\r\nHost: g\r\n${JSON_FIELDS}Content-Length: 100\r\n\r\n{"da`);
+      await until(() => gateway.gateway.inFlight === 1);
+      client.socket[leave]();
+      await gateway.entry(before + 1);
+      await client.end(200);
+      client.socket.destroy();
+      await until(() => gateway.gateway.inFlight === 0);
+      const entries = gateway.entries().slice(before);
+      expect(entries.map(({ status, path: logged }) => [status, logged])).toEqual([[0, path]]);
+    }
+  }
+});
+
+test('a client that goes away while it waits aborts the request to V2', async () => {
+  const v2 = await rawServer(() => {});
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write(post('/api/v1/clients', JSON_FIELDS, WRAPPED));
+  await until(() => v2.received.length > 0);
+  client.socket.destroy();
+  await until(() => v2.sockets[0]?.destroyed === true);
+  expect(await gateway.entry()).toMatchObject({ status: 0, verdict: 'rewritten' });
+  expect(gateway.gateway.inFlight).toBe(0);
+});
+
+test('malformed chunks in the middle of a body: 400 for the client, and no whole request for V2', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n');
+  await until(() => v2.received[0]?.includes('abc') === true);
+  client.write('zz\r\n');
+  const response = await client.end();
+  expect(statusOf(response)).toBe(400);
+  expect(response.closed).toBe(true);
+  await until(() => v2.sockets[0]?.destroyed === true);
+  expect(v2.received[0]).not.toMatch(/\r\n0\r\n/);
+});

@@ -1,0 +1,454 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { shareOf } from '../../../src/rollout/modes.ts';
+import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
+import { createClientHash } from '../../../src/node/client-hash.ts';
+import { DEFAULT_ROLLBACK } from '../../../src/rules/declared-rollout.ts';
+import type { Mode, Modes, Rollout } from '../../../src/rules/rollout.ts';
+import { gatewayFor, type TestGateway, type TestGatewayOptions } from '../../support/gateway.ts';
+import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
+import { ok, type RawResponse, rawServer, type RawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+
+const clientOf = createClientHash('a secret of the tests');
+const modesOf = (over: Partial<Modes>): Modes => ({
+  default: { mode: 'migrate' },
+  operations: {},
+  clients: {},
+  rollback: DEFAULT_ROLLBACK,
+  ...over,
+});
+const rolloutOf = (modes: Partial<Modes>, over: Partial<Rollout> = {}): Rollout => ({
+  clients: {},
+  brownouts: [],
+  pins: [],
+  modes: modesOf(modes),
+  ...over,
+});
+
+interface Run {
+  readonly v1: RawServer;
+  readonly v2: RawServer;
+  readonly gateway: TestGateway;
+}
+
+async function serve(
+  modes: Partial<Modes>,
+  responses: { readonly v1?: RawResponse; readonly v2?: RawResponse } = {},
+  options: TestGatewayOptions = {},
+): Promise<Run> {
+  const v1 = await rawServer(responses.v1 ?? ((socket) => socket.write(ok('{"from":"v1"}'))));
+  const v2 = await rawServer(responses.v2 ?? ((socket) => socket.write(ok('{"from":"v2"}'))));
+  const gateway = await gatewayFor(v2.origin, {
+    ...options,
+    ruleBook: { rollout: rolloutOf(modes), ...options.ruleBook },
+    parts: { v1Origin: { origin: v1.origin, path: '' }, ...options.parts },
+  });
+  return { v1, v2, gateway };
+}
+
+const ORDER = '{"data":{"property":{"suburb":"Enmore"}}}';
+const post = (body = ORDER, more = '', path = '/api/v1/orders/floor_plans'): string =>
+  `POST ${path} HTTP/1.1\r\nHost: g\r\n${more}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body, 'latin1')}\r\n\r\n${body}`;
+const get = (path = '/api/v1/clients?page=1', more = ''): string =>
+  `GET ${path} HTTP/1.1\r\nHost: g\r\n${more}\r\n`;
+const as = (key: string): string => `Authorization: Bearer ${key}\r\n`;
+const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n') + 4);
+
+describe('observe', () => {
+  const observe = { default: { mode: 'observe' } } as const;
+
+  test('V1 gets the request untouched and responses; the log says what migrating would have done', async () => {
+    const { v1, v2, gateway } = await serve(observe);
+    const response = await exchange(gateway.port, post(ORDER, 'X-Own: a\r\nx-own: b\r\n'));
+    expect(bodyOf(response.text)).toBe('{"from":"v1"}');
+    expect(v1.received[0]).toBe(
+      `POST /api/v1/orders/floor_plans HTTP/1.1\r\nhost: 127.0.0.1:${v1.port}\r\nconnection: keep-alive\r\nX-Own: a\r\nx-own: b\r\nContent-Type: application/json\r\ncontent-length: ${ORDER.length}\r\n\r\n${ORDER}`,
+    );
+    expect(v2.received).toEqual([]);
+    expect(await gateway.entry()).toMatchObject({
+      mode: 'observe',
+      origin: 'v1',
+      verdict: 'passed',
+      upstreamPath: '/api/v1/orders/floor_plans',
+      would: { verdict: 'rewritten' },
+      edits: [
+        { change: 'body-wrapper', rule: 'unwrap' },
+        { change: 'property-address', rule: 'nest', from: '/data/property/suburb' },
+      ],
+      bytesOut: ORDER.length,
+    });
+  });
+
+  test.each([
+    ['not JSON', '{', 'malformed-json'],
+    ['a wrapper that is no object', '{"data":1}', 'wrapper-not-object'],
+  ])('what would have been refused is forwarded and said: %s', async (_, body, failure) => {
+    const { v1, gateway } = await serve(observe);
+    expect(statusOf(await exchange(gateway.port, post(body)))).toBe(200);
+    expect(v1.received[0]).toMatch(new RegExp(`${body.replaceAll(/[{}]/g, String.raw`\$&`)}$`));
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({ verdict: 'passed', would: { verdict: 'refused', failure } });
+    expect(entry).not.toHaveProperty('failure');
+  });
+
+  test('an encoded body is looked into and sent as it came', async () => {
+    const body = gzipSync(ORDER).toString('latin1');
+    const { v1, gateway } = await serve(observe);
+    await exchange(gateway.port, post(body, 'Content-Encoding: gzip\r\n'));
+    expect(v1.received[0]?.endsWith(body)).toBe(true);
+    expect(await gateway.entry()).toMatchObject({ would: { verdict: 'rewritten' } });
+  });
+
+  test('a body that comes in parts streams, and is looked at when its last part has gone', async () => {
+    const { v1, gateway } = await serve(observe);
+    const client = rawClient(gateway.port);
+    client.write(
+      'POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+    );
+    client.write(`5\r\n${ORDER.slice(0, 5)}\r\n`);
+    await until(() => v1.received.join('').includes(ORDER.slice(0, 5)));
+    client.write(`${(ORDER.length - 5).toString(16)}\r\n${ORDER.slice(5)}\r\n0\r\n\r\n`);
+    expect(statusOf(await client.until(/"v1"/))).toBe(200);
+    expect(await gateway.entry()).toMatchObject({ would: { verdict: 'rewritten' }, edits: [{}, {}] });
+  });
+
+  test('a body beyond the limit crosses, and would have been refused', async () => {
+    const { v1, gateway } = await serve(observe, {}, { flags: { 'body-limit': '10' } });
+    expect(statusOf(await exchange(gateway.port, post()))).toBe(200);
+    expect(v1.received[0]).toContain(ORDER);
+    expect(await gateway.entry()).toMatchObject({ would: { verdict: 'refused', failure: 'body-too-large' } });
+  });
+
+  test('addresses of V1 lead back to the gateway, and the end of V1 is announced', async () => {
+    let origin = '';
+    const { v1, gateway } = await serve(
+      observe,
+      { v1: (socket) => socket.write(ok('{}', `Location: ${origin}/api/v1/x\r\n`)) },
+      {
+        ruleBook: {
+          rollout: rolloutOf(observe, { signals: { attributes: true, since: 1_796_083_200_000, links: [] } }),
+        },
+      },
+    );
+    origin = v1.origin;
+    const { text } = await exchange(gateway.port, post());
+    expect(text).toContain('Location: http://g/api/v1/x\r\n');
+    expect(text).toContain('Deprecation: @1796083200\r\n');
+    expect(text).toContain('x-deprecated-attributes: property.suburb\r\n');
+  });
+
+  test('V2 requests go to V2', async () => {
+    const { gateway } = await serve(observe);
+    expect(bodyOf((await exchange(gateway.port, get('/api/v2/x'))).text)).toBe('{"from":"v2"}');
+  });
+
+  test('without a V1 origin the request is refused, and never migrated by surprise', async () => {
+    const { v2, gateway } = await serve(observe, {}, { parts: { v1Origin: undefined } });
+    const response = await exchange(gateway.port, post());
+    expect(statusOf(response)).toBe(503);
+    expect(response.text).toContain('x-gateway-error: no-v1-origin');
+    expect(v2.received).toEqual([]);
+  });
+
+  test('a V1 that is down does not open the circuit of V2', async () => {
+    const { v1, gateway } = await serve(
+      { operations: { order_floor_plan: { mode: 'observe' } } },
+      {},
+      { flags: { 'breaker-failures': '2' } },
+    );
+    v1.server.close();
+    for (const socket of v1.sockets) socket.destroy();
+    for (let n = 0; n < 4; n += 1)
+      expect(statusOf(await exchange(gateway.port, post()))).toBeGreaterThan(501);
+    expect(statusOf(await exchange(gateway.port, post(ORDER, '', '/api/v1/clients')))).toBe(200);
+  });
+});
+
+describe('who goes where', () => {
+  const keys = Array.from({ length: 40 }, (_, n) => `key-${n}`);
+  const originOf = async ({ gateway }: Run, key: string): Promise<string> =>
+    bodyOf((await exchange(gateway.port, post(ORDER, as(key)))).text).slice(9, 11);
+
+  test('a canary moves its share of the clients, by their hash alone; the larger share holds the smaller', async () => {
+    const small = await serve({ default: { mode: 'canary', share: 25 } });
+    const large = await serve({ default: { mode: 'canary', share: 60 } });
+    for (const key of keys) {
+      const place = shareOf(clientOf(key));
+      expect(await originOf(small, key)).toBe(place < 25 ? 'v2' : 'v1');
+      expect(await originOf(large, key)).toBe(place < 60 ? 'v2' : 'v1');
+    }
+    expect(keys.filter((key) => shareOf(clientOf(key)) < 25).length).toBeGreaterThan(2);
+  });
+
+  test('hashes spread evenly over the shares', () => {
+    const places = Array.from({ length: 4000 }, (_, n) => shareOf(clientOf(`spread-${n}`)));
+    for (const share of [10, 50, 90]) {
+      const moved = places.filter((place) => place < share).length / 40;
+      expect(Math.abs(moved - share)).toBeLessThan(3);
+    }
+  });
+
+  test('a request without a key is in no share but the whole', async () => {
+    expect(
+      bodyOf(
+        (await exchange((await serve({ default: { mode: 'canary', share: 99 } })).gateway.port, post())).text,
+      ),
+    ).toContain('v1');
+    expect(
+      bodyOf(
+        (await exchange((await serve({ default: { mode: 'canary', share: 100 } })).gateway.port, post()))
+          .text,
+      ),
+    ).toContain('v2');
+  });
+
+  test('client before operation before default', async () => {
+    const run = await serve({
+      default: { mode: 'observe' },
+      operations: { order_floor_plan: { mode: 'migrate' } },
+      clients: { [clientOf('out')]: { mode: 'observe' }, [clientOf('in')]: { mode: 'migrate' } },
+    });
+    const origin = async (key: string, path: string): Promise<string> =>
+      bodyOf((await exchange(run.gateway.port, post(ORDER, as(key), path))).text).slice(9, 11);
+    expect(await origin('other', '/api/v1/orders/floor_plans')).toBe('v2');
+    expect(await origin('other', '/api/v1/clients')).toBe('v1');
+    expect(await origin('out', '/api/v1/orders/floor_plans')).toBe('v1');
+    expect(await origin('in', '/api/v1/clients')).toBe('v2');
+  });
+
+  test('what is chosen at run time stands above the rule book, for requests from then on', async () => {
+    const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+    const run = await serve({ default: { mode: 'observe' } }, {}, { parts: { rollout: control } });
+    expect(await originOf(run, 'a')).toBe('v1');
+    control.command({ mode: { mode: 'migrate' } });
+    expect(await originOf(run, 'a')).toBe('v2');
+    control.command({ mode: { mode: 'observe' }, client: clientOf('a') });
+    expect(await originOf(run, 'a')).toBe('v1');
+    expect(await originOf(run, 'b')).toBe('v2');
+    control.command({});
+    control.command({ client: clientOf('a') });
+    expect(await originOf(run, 'b')).toBe('v1');
+  });
+
+  test('operations called like what every object has choose nothing', async () => {
+    const { gateway } = await serve(
+      { default: { mode: 'observe' } },
+      {},
+      {
+        ruleBook: {
+          operations: [{ id: 'constructor', method: 'POST', template: '/clients', assumed: false }],
+          rollout: rolloutOf({ default: { mode: 'observe' } }),
+        },
+      },
+    );
+    expect(bodyOf((await exchange(gateway.port, post(ORDER, '', '/api/v1/clients'))).text)).toContain('v1');
+  });
+});
+
+describe('shadow', () => {
+  const shadow = { default: { mode: 'shadow' } } as const;
+  const answering =
+    (...bodies: readonly string[]): RawResponse =>
+    (socket, _, number) =>
+      socket.write(ok(bodies[Math.min(number, bodies.length) - 1] ?? ''));
+
+  test('the client has the response of V1, both are compared, and V1 is asked again to learn the noise', async () => {
+    const { v1, v2, gateway } = await serve(shadow, {
+      v1: answering('{"data":[{"id":1,"age":1,"name":"a"}]}', '{"data":[{"id":1,"age":2,"name":"a"}]}'),
+      v2: answering('{"data":[{"id":1.0,"age":3,"name":"b","extra":true}]}'),
+    });
+    expect(bodyOf((await exchange(gateway.port, get())).text)).toBe('{"data":[{"id":1,"age":1,"name":"a"}]}');
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({
+      mode: 'shadow',
+      origin: 'v1',
+      comparison: {
+        verdict: 'different',
+        differences: [{ path: '/data/*/name', kind: 'value' }],
+        noise: 1,
+        extra: 1,
+      },
+    });
+    expect(v1.received.join('').match(/GET \/api\/v1\/clients\?page=1 /g)).toHaveLength(2);
+    expect(v2.received.join('').match(/GET \/api\/v2\/clients\?page=1 /g)).toHaveLength(1);
+    expect(v2.received[0]).toContain('x-api-version: 2025-01-01');
+    expect(gateway.gateway.comparisons.list).toEqual([
+      { same: 0, different: 1, unknown: 0, fields: [{ path: '/data/*/name', kind: 'value', count: 1 }] },
+    ]);
+  });
+
+  test('what is compared is what a V1 client would get: after response rules', async () => {
+    const operations = [{ id: 'read', method: 'GET', template: '/clients', assumed: false }];
+    const change = { id: 'c', summary: 's', on: ['read'], request: [], policies: {}, assumed: false };
+    const { gateway } = await serve(
+      shadow,
+      { v1: answering('{"data":{"old":1}}'), v2: answering('{"data":{"new":1}}') },
+      {
+        ruleBook: {
+          operations,
+          changes: [
+            { ...change, response: [{ rule: 'alias', path: ['data', 'new'], as: 'old', status: ['2xx'] }] },
+          ],
+          rollout: rolloutOf(shadow),
+        },
+      },
+    );
+    await exchange(gateway.port, get('/api/v1/clients'));
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({ operation: 'read', comparison: { verdict: 'same', extra: 1 } });
+    expect(entry).not.toHaveProperty('responseEdits');
+  });
+
+  test('statuses are compared too, and encoded responses are decoded', async () => {
+    const packed = gzipSync('{"a":1}');
+    const { gateway } = await serve(shadow, {
+      v1: answering('{"a":1}'),
+      v2: (socket) => {
+        socket.write(
+          `HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`,
+        );
+        socket.write(packed);
+      },
+    });
+    await exchange(gateway.port, get());
+    expect(await gateway.entry()).toMatchObject({
+      status: 200,
+      comparison: { verdict: 'different', status: { v1: 200, v2: 404 }, differences: [] },
+    });
+  });
+
+  // Attack: nobody's, but the worst mistake a shadow can make: an order that is placed twice.
+  test.each(['POST', 'PATCH', 'PUT', 'DELETE'])('a %s goes to V1 alone', async (method) => {
+    const { v1, v2, gateway } = await serve(shadow);
+    await exchange(gateway.port, post().replace('POST', method));
+    expect((await gateway.entry()).mode).toBe('shadow');
+    expect(v1.received.join('').match(/HTTP\/1\.1\r\n/g)).toHaveLength(1);
+    expect(v2.received).toEqual([]);
+  });
+
+  test('a GET with a body is not sent twice', async () => {
+    const { v1, v2, gateway } = await serve(shadow);
+    await exchange(gateway.port, post().replace('POST', 'GET'));
+    await gateway.entry();
+    expect(v1.received.join('').match(/GET/g)).toHaveLength(1);
+    expect(v2.received).toEqual([]);
+  });
+
+  test('a V2 that breaks or is silent harms nobody', async () => {
+    const { gateway } = await serve(
+      shadow,
+      { v2: (socket) => socket.destroy() },
+      { flags: { 'upstream-headers-timeout': '300' } },
+    );
+    expect(statusOf(await exchange(gateway.port, get()))).toBe(200);
+    expect(await gateway.entry()).toMatchObject({
+      status: 200,
+      comparison: { verdict: 'unknown', why: 'closed' },
+    });
+    expect(gateway.gateway.inFlight).toBe(0);
+    expect(gateway.gateway.budget.held).toBe(0);
+  });
+
+  test('responses beyond limits.response are not compared', async () => {
+    const large = `{"a":"${'x'.repeat(500)}"}`;
+    const { gateway } = await serve(
+      shadow,
+      { v2: answering(large) },
+      {
+        ruleBook: { limits: { depth: 9, body: 99, response: 100 }, rollout: rolloutOf(shadow) },
+      },
+    );
+    await exchange(gateway.port, get());
+    expect(await gateway.entry()).toMatchObject({ comparison: { verdict: 'unknown', why: 'too-large' } });
+  });
+});
+
+describe('roll-back', () => {
+  const rollback = { window: 60_000, margin: 10, requests: 10 };
+  const keys = Array.from({ length: 30 }, (_, n) => `k${n}`);
+  const canary: Mode = { mode: 'canary', share: 50 };
+  const failing: RawResponse = (socket) => socket.write('HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\n{}');
+
+  const runAll = async ({ gateway }: Run): Promise<void> => {
+    for (const key of keys) await exchange(gateway.port, post(ORDER, as(key)));
+  };
+
+  test('a canary that fails more often than V1 goes back by itself, says so, and stays', async () => {
+    const told: string[] = [];
+    const control = new RolloutControl({ time: Date.now, onNotice: (sentence) => told.push(sentence) });
+    const run = await serve({ default: canary, rollback }, { v2: failing }, { parts: { rollout: control } });
+    await runAll(run);
+    await runAll(run);
+    const sent = run.v2.received.join('').match(/POST /g)?.length;
+    expect(sent).toBe(rollback.requests);
+    expect(control.state).toMatchObject({
+      default: { mode: 'observe' },
+      rollbacks: [{ share: 50, migrated: { requests: 10, failures: 10 }, v1: { failures: 0 } }],
+    });
+    expect(told).toEqual([expect.stringMatching(/^canary of 50 % rolled back to observe: 10 of 10/)]);
+    control.command({ mode: canary });
+    expect(control.state.rollbacks[0]).toHaveProperty('resolved');
+    await runAll(run);
+    expect(control.state.default).toEqual({ mode: 'observe' });
+    expect(run.v2.received.join('').match(/POST /g)).toHaveLength(2 * rollback.requests);
+  });
+
+  test('failures that V1 has too are no reason', async () => {
+    const run = await serve({ default: canary, rollback }, { v1: failing, v2: failing });
+    await runAll(run);
+    expect(run.gateway.gateway.rollout.state.rollbacks).toEqual([]);
+  });
+
+  test('what is about the key or the rate of a client is no failure', async () => {
+    const limited: RawResponse = (socket) => socket.write('HTTP/1.1 429 Slow\r\nContent-Length: 2\r\n\r\n{}');
+    const run = await serve({ default: canary, rollback }, { v2: limited });
+    await runAll(run);
+    expect(run.gateway.gateway.rollout.state.rollbacks).toEqual([]);
+  });
+
+  test('a request that V2 refuses where V1 does not has failed', async () => {
+    const refusing: RawResponse = (socket) => socket.write('HTTP/1.1 422 No\r\nContent-Length: 2\r\n\r\n{}');
+    const run = await serve({ operations: { order_floor_plan: canary }, rollback }, { v2: refusing });
+    await runAll(run);
+    expect(run.gateway.gateway.rollout.state).toMatchObject({
+      operations: { order_floor_plan: { mode: 'observe' } },
+      rollbacks: [{ operation: 'order_floor_plan' }],
+    });
+    expect(run.gateway.gateway.rollout.state).not.toHaveProperty('default');
+  });
+
+  test('failures that are older than the window are forgotten', () => {
+    let time = 1_000_000;
+    const control = new RolloutControl({ time: () => time, onNotice: () => {} });
+    const modes = control.modes({ rollout: rolloutOf({ default: canary, rollback }) } as never);
+    const choice = {
+      mode: canary,
+      origin: 'v2',
+      canary: { operation: undefined, share: 50 },
+      modes,
+    } as const;
+    for (let n = 0; n < 9; n += 1) control.count(choice, true);
+    time += 70_000;
+    for (let n = 0; n < 9; n += 1) control.count(choice, true);
+    expect(control.state.rollbacks).toEqual([]);
+    control.count(choice, true);
+    expect(control.state.rollbacks).toHaveLength(1);
+  });
+
+  test('requests that began before a change say nothing of what stands now', () => {
+    const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+    const book = { rollout: rolloutOf({ default: canary, rollback }) } as never;
+    const modes = control.modes(book);
+    control.command({ mode: { mode: 'canary', share: 60 } });
+    control.modes(book);
+    const choice = {
+      mode: canary,
+      origin: 'v2',
+      canary: { operation: undefined, share: 50 },
+      modes,
+    } as const;
+    for (let n = 0; n < 50; n += 1) control.count(choice, true);
+    expect(control.state.rollbacks).toEqual([]);
+  });
+});

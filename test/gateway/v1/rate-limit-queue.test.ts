@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import type { Rollout } from '../../../src/rules/rollout.ts';
+import { gatewayFor } from '../../support/gateway.ts';
+import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { service } from '../../reference/service.ts';
+import { until } from '../../support/until.ts';
+
+const rollout = (shield: Rollout['shield']): Rollout => ({
+  clients: {},
+  brownouts: [],
+  pins: [],
+  ...(shield === undefined ? {} : { shield }),
+});
+const get = (key = 'k', prefix = '/api/v1'): string =>
+  `GET ${prefix}/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+const SHIELD = { requests: 3, per: 300, wait: 2000, queue: 10 };
+
+test('requests beyond the limit wait instead of failing, and the log says for how long', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, { ruleBook: { rollout: rollout(SHIELD) } });
+  const responses = await Promise.all(Array.from({ length: 7 }, () => exchange(gateway.port, get())));
+  expect(responses.map(statusOf)).toEqual(Array.from({ length: 7 }, () => 200));
+  await gateway.entry(7);
+  const held = gateway.entries().map(({ heldMs }) => heldMs ?? 0);
+  expect(held.filter((ms) => ms === 0)).toHaveLength(3);
+  expect(held.filter((ms) => ms > 0)).toHaveLength(4);
+});
+
+test('the reference service never responds with 429 to a client that is held back', async () => {
+  const { origin } = await service({ rate: 60 });
+  const gateway = await gatewayFor(origin, {
+    ruleBook: { rollout: rollout({ requests: 60, per: 60_000, wait: 100, queue: 100 }) },
+  });
+  const responses = await Promise.all(Array.from({ length: 60 }, () => exchange(gateway.port, get())));
+  expect(new Set(responses.map(statusOf))).toEqual(new Set([200]));
+  expect(statusOf(await exchange(gateway.port, get()))).toBe(429);
+});
+
+test.each([
+  ['Retry-After', 'Retry-After: 1\r\n', '{}'],
+  ['meta.reset', '', '{"errors":[],"meta":{"reset":1}}'],
+])('a 429 with %s passes, and holds the next ones of the client back', async (_, header, body) => {
+  const v2 = await rawServer((socket, __, number) =>
+    socket.write(number === 1 ? ok(body, header).replace('200 OK', '429 Too Many') : ok()),
+  );
+  const gateway = await gatewayFor(v2.origin, {
+    ruleBook: { rollout: rollout({ requests: 100, per: 1000, wait: 3000, queue: 10 }) },
+  });
+  expect(statusOf(await exchange(gateway.port, get()))).toBe(429);
+  const [own, other] = await Promise.all([
+    exchange(gateway.port, get()),
+    exchange(gateway.port, get('other')),
+  ]);
+  expect([statusOf(own), statusOf(other)]).toEqual([200, 200]);
+  await gateway.entry(3);
+  const held = gateway.entries().map(({ heldMs }) => heldMs ?? 0);
+  expect(held.filter((ms) => ms > 0)).toHaveLength(1);
+  expect(held.filter((ms) => ms === 0)).toHaveLength(2);
+});
+
+test('a client that goes away while it is held sends nothing, and V2 traffic is not held', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, {
+    ruleBook: { rollout: rollout({ requests: 1, per: 400, wait: 5000, queue: 10 }) },
+  });
+  await exchange(gateway.port, get());
+  const leaving = rawClient(gateway.port);
+  leaving.write(get());
+  await until(() => gateway.gateway.rateLimitQueue.held === 1);
+  leaving.socket.resetAndDestroy();
+  expect(statusOf(await exchange(gateway.port, get('k', '/api/v2')))).toBe(200);
+  expect(statusOf(await exchange(gateway.port, get()))).toBe(200);
+  expect(v2.received.join('').match(/GET \/api\/v2\/clients/g)).toHaveLength(3);
+  expect(gateway.gateway.inFlight).toBe(0);
+});
+
+test('it is off by default', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  for (let n = 0; n < 100; n += 1) await exchange(gateway.port, get());
+  expect(gateway.entries().every((entry) => entry.heldMs === undefined)).toBe(true);
+});

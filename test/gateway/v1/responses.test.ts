@@ -1,0 +1,235 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import type { ResponseRule } from '../../../src/rules/rule.ts';
+import { gatewayFor, type TestGatewayOptions } from '../../support/gateway.ts';
+import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { testRuleBook } from '../../support/rule-book.ts';
+
+const ALIAS: ResponseRule = { rule: 'alias', path: ['data', 'new'], as: 'old', status: ['2xx'] };
+const withRules = (response: readonly ResponseRule[], over: TestGatewayOptions = {}): TestGatewayOptions => {
+  const changes = testRuleBook().changes.map((change) =>
+    change.on === 'every' ? { ...change, response } : change,
+  );
+  return { ...over, ruleBook: { changes, ...over.ruleBook } };
+};
+const post = (body = '{"data":{}}', more = ''): string =>
+  `POST /api/v1/things HTTP/1.1\r\nHost: gw.test:81\r\n${more}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n') + 4);
+const encoded = (body: Buffer, coding: string): Buffer =>
+  Buffer.concat([
+    Buffer.from(
+      `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: ${coding}\r\nContent-Length: ${body.length}\r\n\r\n`,
+    ),
+    body,
+  ]);
+
+describe('content codings', () => {
+  const text = Buffer.from('{"data":{"new":1.0}}');
+  test.each([
+    ['gzip', gzipSync(text)],
+    ['x-gzip', gzipSync(text)],
+    ['deflate', deflateSync(text)],
+    ['deflate', deflateRawSync(text)],
+    ['br', brotliCompressSync(text)],
+  ])('%s is decoded for the rule, and sent as it is then', async (coding, body) => {
+    const v2 = await rawServer((socket) => socket.write(encoded(body, coding)));
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const response = await exchange(gateway.port, post());
+    expect(bodyOf(response.text)).toBe('{"data":{"new":1.0,"old":1.0}}');
+    expect(response.text).not.toMatch(/content-encoding/i);
+    expect(await gateway.entry()).toMatchObject({
+      responseEdits: [{ change: 'body-wrapper', rule: 'alias', from: '/data/new', path: '/data/old' }],
+    });
+  });
+
+  test('a response in which no rule finds anything stays encoded, byte for byte', async () => {
+    const body = gzipSync('{"data":{"other":1}}');
+    const v2 = await rawServer((socket) => socket.write(encoded(body, 'gzip')));
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const response = await exchange(gateway.port, post());
+    expect(response.text).toMatch(/content-encoding: gzip/i);
+    expect(gunzipSync(Buffer.from(bodyOf(response.text), 'latin1')).toString()).toBe('{"data":{"other":1}}');
+    expect(await gateway.entry()).not.toHaveProperty('responseEdits');
+  });
+
+  // Attack: a service that was taken over responds with a bomb, which the gateway would blow up in its memory.
+  test.each([
+    [
+      'a response that grows beyond the limit',
+      gzipSync(Buffer.alloc(200_000, 32)),
+      'gzip',
+      'response-too-large',
+    ],
+    ['bytes that are not what they say', Buffer.from('not gzip'), 'gzip', 'response-undecodable'],
+    ['a coding that is not known', Buffer.from('zzz'), 'zstd', 'response-undecodable'],
+    ['a chain of codings', gzipSync(gzipSync('{}')), 'gzip, gzip', 'response-undecodable'],
+  ])('%s passes untouched, and the log says so', async (_, body, coding, note) => {
+    const v2 = await rawServer((socket) => socket.write(encoded(body, coding)));
+    const limits = { depth: 512, body: 1000, response: 100_000 };
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { ruleBook: { limits } }));
+    const response = await exchange(gateway.port, post());
+    expect(statusOf(response)).toBe(200);
+    expect(Buffer.from(bodyOf(response.text), 'latin1')).toEqual(body);
+    expect(await gateway.entry()).toMatchObject({ responseNote: note, status: 200 });
+  });
+});
+
+describe('what is left alone', () => {
+  const limits = { depth: 512, body: 1000, response: 50 };
+  const large = `{"data":{"new":"${'x'.repeat(100)}"}}`;
+  const chunked = (...parts: readonly string[]): string =>
+    `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${[...parts, '']
+      .map((part) => `${part.length.toString(16)}\r\n${part}\r\n`)
+      .join('')}`;
+
+  test('a response beyond limits.response by its length', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok(large)));
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { ruleBook: { limits } }));
+    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe(large);
+    expect(await gateway.entry()).toMatchObject({ responseNote: 'response-too-large' });
+  });
+
+  test('a response that turns out to be beyond it on the way', async () => {
+    const v2 = await rawServer((socket) => socket.write(chunked(large.slice(0, 30), large.slice(30))));
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { ruleBook: { limits } }));
+    const { text } = await exchange(gateway.port, post());
+    expect(text).toMatch(/transfer-encoding: chunked/i);
+    expect(bodyOf(text).replaceAll(/\r\n[0-9a-f]*\r\n|^[0-9a-f]+\r\n/g, '')).toContain('x'.repeat(20));
+    expect(await gateway.entry()).toMatchObject({
+      responseNote: 'response-too-large',
+      responseBytes: large.length,
+    });
+  });
+
+  test('a response for which there is no room', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok(large)));
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { flags: { 'buffer-bytes': '64' } }));
+    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe(large);
+    expect(await gateway.entry()).toMatchObject({ responseNote: 'response-buffer-full' });
+    expect(gateway.gateway.budget.held).toBe(0);
+  });
+
+  test('a response that is not JSON although it says so', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('{"data":{"new":1}')));
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe('{"data":{"new":1}');
+    expect(await gateway.entry()).toMatchObject({ responseNote: 'response-malformed' });
+  });
+
+  test.each(['204 No Content', '304 Not Modified'])('%s', async (line) => {
+    const v2 = await rawServer((socket) =>
+      socket.write(`HTTP/1.1 ${line}\r\nContent-Type: application/json\r\nETag: "x"\r\n\r\n`),
+    );
+    const gateway = await gatewayFor(v2.origin, withRules([{ ...ALIAS, status: [204, 304] }]));
+    const { text } = await exchange(gateway.port, post());
+    expect(text).toContain('ETag: "x"\r\n');
+    expect(bodyOf(text)).toBe('');
+  });
+
+  test('a part of a response', async () => {
+    const v2 = await rawServer((socket) =>
+      socket.write(ok('{"data":{"new":1}}', 'Content-Range: bytes 0-17/18\r\n')),
+    );
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe('{"data":{"new":1}}');
+    expect(await gateway.entry()).toMatchObject({ responseNote: 'response-partial' });
+  });
+});
+
+describe('deprecated attributes and errors', () => {
+  const order = '{"data":{"transition_type":"x","property":{"suburb":"Enmore","postcode":"2042"}}}';
+  const request = `POST /api/v1/orders/post_productions HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${order.length}\r\n\r\n${order}`;
+
+  test('those that this very request used are listed in the body when a rule says so', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
+    const rule: ResponseRule = { rule: 'deprecations', path: ['data', 'deprecations'], status: ['2xx'] };
+    const gateway = await gatewayFor(v2.origin, withRules([rule]));
+    const response = JSON.parse(bodyOf((await exchange(gateway.port, request)).text));
+    expect(response.data.deprecations).toEqual([
+      {
+        attribute: 'property.suburb',
+        message: 'property.suburb is deprecated: it belongs in the address object in V2.',
+      },
+      {
+        attribute: 'property.postcode',
+        message: 'property.postcode is deprecated: it belongs in the address object in V2.',
+      },
+      {
+        attribute: 'transition_type',
+        message: 'transition_type is deprecated: it is called highlight_type in V2.',
+      },
+    ]);
+    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe('{"data":{}}');
+  });
+
+  test('errors of V2 speak of what the client sent', async () => {
+    const body =
+      '{"errors":[{"status":"422","detail":"highlight_type is not one of ours","source":{"pointer":"/highlight_type"}}]}';
+    const v2 = await rawServer((socket) => socket.write(ok(body).replace('200 OK', '422 Unprocessable')));
+    const gateway = await gatewayFor(v2.origin, withRules([{ rule: 'alias-errors', status: ['4xx'] }]));
+    const response = await exchange(gateway.port, request);
+    // The change with the rule is `on: every`, and knows the rules of every change that concerns the operation.
+    expect(statusOf(response)).toBe(422);
+    expect(bodyOf(response.text)).toBe(
+      body
+        .replace('highlight_type is', 'transition_type is')
+        .replace('/highlight_type', '/data/transition_type'),
+    );
+  });
+});
+
+describe('a response that breaks while it is collected', () => {
+  test('breaks the connection of the client, and is not asked for again', async () => {
+    const v2 = await rawServer((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"data"');
+      setTimeout(() => socket.destroy(), 20);
+    });
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const client = rawClient(gateway.port);
+    client.write(post());
+    const response = await client.end();
+    expect(response.closed).toBe(true);
+    expect(v2.received).toHaveLength(1);
+    expect(await gateway.entry()).toMatchObject({ failure: 'upstream-broken' });
+  });
+
+  test('a client that goes away while it is decoded hears nothing, and nothing is held', async () => {
+    const v2 = await rawServer((socket) =>
+      socket.write(encoded(gzipSync(Buffer.alloc(5_000_000, 32)), 'gzip')),
+    );
+    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const client = rawClient(gateway.port);
+    client.write(post());
+    setTimeout(() => client.socket.resetAndDestroy(), 15);
+    await gateway.entry();
+    expect(gateway.gateway.budget.held).toBe(0);
+    expect(gateway.gateway.inFlight).toBe(0);
+    expect(gateway.surprises).toEqual([]);
+  });
+});
+
+test('addresses lead back to the gateway as the client addressed it', async () => {
+  let origin = '';
+  const v2 = await rawServer((socket) =>
+    socket.write(
+      ok('{}', `Location: ${origin}/api/v2/things/1\r\nLink: <${origin}/api/v2/things>; rel=up\r\n`),
+    ),
+  );
+  origin = v2.origin;
+  const gateway = await gatewayFor(v2.origin);
+  const response = await exchange(gateway.port, post());
+  expect(response.text).toContain('Location: http://gw.test:81/api/v1/things/1\r\n');
+  expect(response.text).toContain('Link: <http://gw.test:81/api/v1/things>; rel=up\r\n');
+  const forged = await exchange(
+    gateway.port,
+    post('{"data":{}}', 'X-Forwarded-Host: evil.test\r\nX-Forwarded-Proto: https\r\n'),
+  );
+  expect(forged.text).toContain('Location: http://gw.test:81/api/v1/things/1\r\n');
+  const trusting = await gatewayFor(v2.origin, { flags: { 'trusted-proxies': '127.0.0.1' } });
+  const told = await exchange(
+    trusting.port,
+    post('{"data":{}}', 'X-Forwarded-Host: api.test\r\nX-Forwarded-Proto: https\r\n'),
+  );
+  expect(told.text).toContain('Location: https://api.test/api/v1/things/1\r\n');
+});

@@ -1,0 +1,126 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, test, onTestFinished } from 'vitest';
+import { openTraces } from '../../../src/node/log/open-traces.ts';
+import type { OtlpSpan } from '../../../src/rewrite-log/spans.ts';
+import { command } from '../../support/command.ts';
+import { sampleEntry } from '../../support/sample-entries.ts';
+import { until } from '../../support/until.ts';
+
+interface Posted {
+  readonly path: string | undefined;
+  readonly key: string | undefined;
+  readonly spans: readonly OtlpSpan[];
+  readonly resource: unknown;
+}
+
+async function collector(status: number): Promise<{ readonly url: string; readonly posted: Posted[] }> {
+  const posted: Posted[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    request.on('end', () => {
+      const { resourceSpans } = JSON.parse(text) as {
+        resourceSpans: { resource: unknown; scopeSpans: { spans: OtlpSpan[] }[] }[];
+      };
+      const spans = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans));
+      posted.push({
+        path: request.url,
+        key: String(request.headers['x-key']),
+        spans,
+        resource: resourceSpans[0]?.resource,
+      });
+      response.writeHead(status).end('{}');
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, posted };
+}
+
+describe('traces', () => {
+  test('go to the collector: a server span, and below it a client span that V2 hangs below', async () => {
+    const { url, posted } = await collector(200);
+    const traces = await openTraces(
+      { OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/`, OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20b' },
+      '1.2.3',
+      () => {},
+    );
+    const made = { ...sampleEntry(1, 1_700_000_000_123), spanId: '00f067aa0ba902b7' };
+    traces?.observe(made);
+    traces?.observe({ ...made, spanOfClient: true, status: 503, failure: 'circuit-open' });
+    const { traceId: _traceId, ...untraced } = made;
+    traces?.observe(untraced);
+    await traces?.close(1000);
+    expect(posted).toHaveLength(1);
+    expect(posted[0]).toMatchObject({ path: '/v1/traces', key: 'a b' });
+    expect(JSON.stringify(posted[0]?.resource)).toContain(
+      '"service.name","value":{"stringValue":"capture-gateway"}',
+    );
+    const [server, client, second] = posted[0]?.spans ?? [];
+    expect(server).toMatchObject({
+      name: 'POST /api/v1 order_floor_plan',
+      kind: 2,
+      startTimeUnixNano: '1700000000123000000',
+      status: { code: 0 },
+    });
+    expect(server).not.toHaveProperty('parentSpanId');
+    expect(BigInt(server?.endTimeUnixNano ?? 0) - BigInt(server?.startTimeUnixNano ?? 0)).toBe(13_579_000n);
+    expect(client).toMatchObject({ kind: 3, spanId: '00f067aa0ba902b7', parentSpanId: server?.spanId });
+    expect(second).toMatchObject({ parentSpanId: '00f067aa0ba902b7', status: { code: 2 } });
+    expect(JSON.stringify(second?.attributes)).toContain('circuit-open');
+  });
+
+  test('cost nothing when no collector is named: not even their code is loaded', async () => {
+    expect(await openTraces({}, '1', () => {})).toBeUndefined();
+    expect(await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: '' }, '1', () => {})).toBeUndefined();
+    expect(
+      await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x', OTEL_SDK_DISABLED: 'true' }, '1', () => {}),
+    ).toBeUndefined();
+  });
+
+  test('of a served request reach the collector before the process ends', async () => {
+    const { url, posted } = await collector(200);
+    const served = command(
+      ['serve', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--log-level', 'silent'],
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_SERVICE_NAME: 'orders',
+      },
+    );
+    const [, origin = ''] = await served.until(/clients +(http\S+)/);
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const response = await fetch(`${origin}/api/v1/heartbeat`, {
+      headers: { traceparent, authorization: 'Bearer k' },
+    });
+    await response.arrayBuffer();
+    expect(await served.stop()).toBe(0);
+    const spans = posted.flatMap((post) => post.spans);
+    expect(spans).toHaveLength(2);
+    expect(spans[0]).toMatchObject({
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      parentSpanId: '00f067aa0ba902b7',
+    });
+    expect(JSON.stringify(posted[0]?.resource)).toContain('orders');
+  });
+
+  test('are lost, counted and told of once when the collector fails, and hold up nobody', async () => {
+    const { url } = await collector(503);
+    const told: string[] = [];
+    for (const endpoint of [url, 'http://127.0.0.1:1']) {
+      const traces = await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, '1', (trouble) =>
+        told.push(trouble),
+      );
+      for (let n = 0; n < 2000; n += 1) traces?.observe(sampleEntry(n, 0));
+      await traces?.close(5000);
+    }
+    await until(() => told.length === 2);
+    expect(told).toEqual([
+      'the collector responded with 503; spans are dropped',
+      'the collector cannot be reached; spans are dropped',
+    ]);
+  });
+});

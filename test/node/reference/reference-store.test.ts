@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openReferenceStore } from '../../../src/node/reference/reference-store.ts';
+import { StoreBusy } from '../../../src/reference/store.ts';
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'reference-'));
+  file = join(folder, 'v2.db');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Runs `script` in a process of its own, with `store` open on the file; returns what it printed, and its exit. */
+async function elsewhere(
+  script: string,
+): Promise<{ printed: string; code: number | null; signal: string | null }> {
+  const module = new URL('../../../src/node/reference/reference-store.ts', import.meta.url).href;
+  const whole = `import { openReferenceStore } from ${JSON.stringify(module)};
+    const store = openReferenceStore(${JSON.stringify(file)});
+    ${script}`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', whole], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  child.stdout.on('data', (chunk) => (printed += chunk));
+  const [code, signal] = await once(child, 'close');
+  return { printed, code, signal };
+}
+
+test('two processes that write at once lose nothing, and no id is given twice', async () => {
+  const store = openReferenceStore(file);
+  const counter = store.create('property', { count: 0 });
+  const script = `
+    for (let index = 0; index < 400; index++) {
+      console.log(store.create('client', { name: String(index) }).id);
+      store.update('property', ${counter.id}, ({ count }) => ({ count: count + 1 }));
+    }`;
+  const outcomes = await Promise.all([elsewhere(script), elsewhere(script)]);
+  expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
+  const ids = outcomes.flatMap(({ printed }) => printed.trim().split('\n'));
+  expect(new Set(ids).size).toBe(800);
+  expect(store.list('client', 0, 1).total).toBe(800);
+  expect(store.read('property', counter.id)?.attributes).toEqual({ count: 800 });
+  store.close();
+});
+
+test('four processes that start together on a new file all get it', async () => {
+  const outcomes = await Promise.all(
+    Array.from({ length: 4 }, () => elsewhere(`store.create('client', {}); store.close();`)),
+  );
+  expect(outcomes.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  const store = openReferenceStore(file);
+  expect(store.list('client', 0, 9).total).toBe(4);
+  store.close();
+});
+
+test('what was answered before a process was killed is there afterwards', async () => {
+  const { signal, printed } = await elsewhere(`
+    const { id } = store.create('client', { name: 'kept' });
+    process.stdout.write(String(id), () => process.kill(process.pid, 'SIGKILL'));`);
+  expect(signal).toBe('SIGKILL');
+  const store = openReferenceStore(file);
+  expect(store.read('client', Number(printed))?.attributes).toEqual({ name: 'kept' });
+  store.close();
+});
+
+test('work that throws leaves nothing behind', () => {
+  const store = openReferenceStore(undefined);
+  const work = (): void => {
+    store.create('property', {});
+    throw new Error('the work failed');
+  };
+  expect(() => store.atomically(work)).toThrow('the work failed');
+  expect(store.list('property', 0, 9).total).toBe(0);
+  store.create('property', {});
+  expect(store.list('property', 0, 9).total).toBe(1);
+  store.close();
+});
+
+test('a writer that waits in vain says that the store is busy, and works again later', () => {
+  const store = openReferenceStore(file, 50);
+  const other = new DatabaseSync(file);
+  other.exec('BEGIN IMMEDIATE');
+  expect(() => store.create('client', {})).toThrow(StoreBusy);
+  expect(store.list('client', 0, 1).total).toBe(0);
+  other.exec('COMMIT');
+  other.close();
+  expect(store.create('client', {}).id).toBe(1);
+  store.close();
+});
+
+test('a database of another program is refused, and stays as it was', () => {
+  const other = new DatabaseSync(file);
+  other.exec('CREATE TABLE theirs (x)');
+  other.close();
+  const before = readFileSync(file);
+  expect(() => openReferenceStore(file)).toThrow('another program');
+  expect(readFileSync(file).equals(before)).toBe(true);
+});
+
+test('a file that is no database is refused, and stays as it was', () => {
+  writeFileSync(file, 'dear diary');
+  expect(() => openReferenceStore(file)).toThrow('not a database');
+  expect(readFileSync(file, 'utf8')).toBe('dear diary');
+});

@@ -1,0 +1,127 @@
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
+import { RolloutFile } from '../../../src/node/rollout/rollout-file.ts';
+import { until } from '../../support/until.ts';
+
+interface Replica {
+  readonly control: RolloutControl;
+  readonly file: RolloutFile;
+  readonly told: string[];
+  readonly fault: string | undefined;
+}
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'rollout-'));
+  onTestFinished(() => rmSync(made, { recursive: true }));
+  return made;
+}
+
+function replica(path: string): Replica {
+  const told: string[] = [];
+  const tell = (line: string): void => void told.push(line);
+  const file = new RolloutFile(path, tell);
+  const control = new RolloutControl({ time: Date.now, onNotice: tell, save: (change) => file.keep(change) });
+  const fault = file.open(control)?.fault;
+  onTestFinished(() => file.close());
+  return { control, file, told, fault };
+}
+
+test('what was chosen is there after a restart', async () => {
+  const path = join(folder(), 'rollout.json');
+  const first = replica(path);
+  expect(existsSync(path)).toBe(false);
+  first.control.command({ mode: { mode: 'canary', share: 12.5 } });
+  first.control.command({ mode: { mode: 'observe' }, operation: 'create_client' });
+  first.control.command({ mode: { mode: 'migrate' }, client: '0123456789abcdef' });
+  await first.file.close();
+  const second = replica(path);
+  expect(second.control.state).toEqual(first.control.state);
+  expect(second.control.state).toMatchObject({ revision: 3, default: { mode: 'canary', share: 12.5 } });
+});
+
+test('replicas that share the file follow each other, and lose none of their changes', async () => {
+  const path = join(folder(), 'rollout.json');
+  const replicas = [replica(path), replica(path), replica(path)];
+  for (const [number, { control }] of replicas.entries()) {
+    for (let n = 0; n < 5; n += 1)
+      control.command({ mode: { mode: 'observe' }, operation: `r${number}_${n}` });
+  }
+  await until(() => replicas.every(({ control }) => Object.keys(control.state.operations).length === 15));
+  expect(new Set(replicas.map(({ control }) => control.state.revision))).toEqual(new Set([15]));
+  expect(readdirSync(join(path, '..')).toSorted()).toEqual(['rollout.json', 'rollout.json.last-good']);
+});
+
+test('a file that is damaged while the gateway runs is refused, and the state stays', async () => {
+  const path = join(folder(), 'rollout.json');
+  const { control, told } = replica(path);
+  control.command({ mode: { mode: 'observe' } });
+  await until(() => existsSync(`${path}.last-good`));
+  writeFileSync(path, '{"format":1,"revision":');
+  await until(() => told.some((line) => line.includes('damaged')));
+  expect(control.state.default).toEqual({ mode: 'observe' });
+  control.command({ mode: { mode: 'migrate' } });
+  await until(() => readFileSync(path, 'utf8').includes('"migrate"'));
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ revision: 2, default: { mode: 'migrate' } });
+});
+
+test.each([
+  ['nothing', ''],
+  ['half of it', '{"format":1,"revis'],
+  [
+    'an unknown mode',
+    '{"format":1,"revision":1,"changed":"2026-01-01T00:00:00Z","default":{"mode":"all"},"operations":{},"clients":{},"rollbacks":[]}',
+  ],
+  [
+    'a share that is none',
+    '{"format":1,"revision":1,"changed":"2026-01-01T00:00:00Z","default":{"mode":"canary","share":0},"operations":{},"clients":{},"rollbacks":[]}',
+  ],
+  ['another layout', '{"format":2}'],
+])('a file that holds %s at the start: the last good state is used', async (_, text) => {
+  const path = join(folder(), 'rollout.json');
+  const first = replica(path);
+  first.control.command({ mode: { mode: 'observe' } });
+  await first.file.close();
+  writeFileSync(path, text);
+  const second = replica(path);
+  expect(second.fault).toBeUndefined();
+  expect(second.told).toEqual([
+    expect.stringMatching(/rollout\.json is damaged.*The last good state is used/),
+  ]);
+  expect(second.control.state).toEqual(first.control.state);
+});
+
+test('a damaged file without a good copy stops the start', () => {
+  const path = join(folder(), 'rollout.json');
+  writeFileSync(path, 'x');
+  expect(replica(path).fault).toBe(`${path} is damaged; take it away to begin anew.`);
+});
+
+test('a folder that cannot be written is told, and the change holds in memory', async () => {
+  const { control, told } = replica(join(folder(), 'nowhere', 'rollout.json'));
+  control.command({ mode: { mode: 'observe' } });
+  await until(() => told.length > 0);
+  expect(told[0]).toMatch(/cannot be kept .*ENOENT/);
+  expect(control.state.default).toEqual({ mode: 'observe' });
+});
+
+test('the lock of a process that died is taken over', async () => {
+  const path = join(folder(), 'rollout.json');
+  const { control } = replica(path);
+  writeFileSync(`${path}.lock`, '');
+  utimesSync(`${path}.lock`, new Date(0), new Date(0));
+  control.command({ mode: { mode: 'observe' } });
+  await until(() => existsSync(path));
+  await until(() => !existsSync(`${path}.lock`));
+  expect(readFileSync(path, 'utf8')).toContain('"observe"');
+});

@@ -1,0 +1,233 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ok, type RawResponse, type RawServer, rawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+import { Call, inParts, upstreamTo } from './upstream-calls.ts';
+
+/** A V2 that counts the connections that are open at once. */
+interface CountingV2 extends RawServer {
+  readonly most: () => number;
+}
+
+/**
+ * Starts one. A connection counts from when it is accepted until its end is read. Who closes one and opens another has both in the
+ * system's queues at once, in this order, so the count is taken when what was there is read: two turns later.
+ */
+async function countingV2(response: RawResponse): Promise<CountingV2> {
+  const v2 = await rawServer(response);
+  const open = new Set<object>();
+  let most = 0;
+  const count = (): void => {
+    most = Math.max(most, open.size);
+  };
+  v2.server.on('connection', (socket) => {
+    open.add(socket);
+    for (const event of ['end', 'close']) socket.on(event, () => open.delete(socket));
+    setImmediate(() => setImmediate(count));
+  });
+  return { ...v2, most: () => most };
+}
+
+/** A body in parts of its own for each call, framed by its length or by chunks. */
+function streamed(number: number): { method: string; body: AsyncIterable<Buffer>; length?: number } {
+  const body = inParts('he', 'l', 'lo');
+  return { method: 'POST', body, ...(number % 2 === 0 && { length: 5 }) };
+}
+
+function targetOf(request: string): string {
+  return request.split(' ')[1] ?? '';
+}
+
+describe('bodies that come in parts and those that are whole have one budget of connections', () => {
+  test.each([1, 3])('of %i: V2 never sees more, and everything is answered', async (connections) => {
+    const v2 = await countingV2((socket, request, number) => {
+      setTimeout(() => socket.write(ok(targetOf(request))), number % 4);
+    });
+    const upstream = upstreamTo(v2.origin, { connections });
+    const calls = Array.from({ length: 120 }, (_, number) => {
+      const target = `/${number}`;
+      return new Call(upstream, number % 3 === 0 ? { ...streamed(number), target } : { target });
+    });
+    await Promise.all(calls.map(({ over }) => over));
+    expect(calls.map(({ body }) => body)).toEqual(calls.map((_, number) => `/${number}`));
+    expect(v2.most()).toBe(connections);
+  });
+
+  test('whoever waits is served in order, whatever the body is', async () => {
+    const v2 = await countingV2((socket, request) => socket.write(ok(targetOf(request))));
+    const upstream = upstreamTo(v2.origin, { connections: 1 });
+    const order: number[] = [];
+    const calls = Array.from({ length: 20 }, (_, number) => {
+      const body = number % 3 === 0 ? streamed(number) : {};
+      return new Call(upstream, { ...body, target: `/${number}` }, (event) => {
+        if (event === 'end') order.push(number);
+      });
+    });
+    await Promise.all(calls.map(({ over }) => over));
+    expect(order).toEqual(calls.map((_, number) => number));
+    expect(v2.most()).toBe(1);
+  });
+
+  test('a connection that is kept closes for a body in parts, the oldest first, and no more of them than are needed', async () => {
+    const responses: (() => void)[] = [];
+    const v2 = await countingV2((socket, request) => {
+      const response = (): void => void socket.write(ok(targetOf(request)));
+      if (responses.push(response) > 3) response();
+      if (responses.length === 3) for (const one of responses) one();
+    });
+    const upstream = upstreamTo(v2.origin, { connections: 3 });
+    const whole = ['/a', '/b', '/c'].map((target) => new Call(upstream, { target }));
+    await Promise.all(whole.map(({ over }) => over));
+    const parts = new Call(upstream, { ...streamed(0), target: '/d' });
+    await parts.over;
+    expect(parts.body).toBe('/d');
+    await until(() => v2.sockets.filter(({ destroyed }) => destroyed).length === 2);
+    expect(v2.sockets.map(({ destroyed }) => destroyed)).toEqual([true, false, false, true]);
+    // A V2 that is asked to close may do so with some of the body unread, and its response would be lost.
+    expect(v2.received[3]).not.toMatch(/\r\nconnection: close\r\n/i);
+    expect(v2.most()).toBe(3);
+  });
+
+  test('one that waits for a connection waits no longer than for a first byte, and none of its body is read', async () => {
+    const v2 = await countingV2(() => {});
+    const upstream = upstreamTo(v2.origin, { connections: 1, headersTimeout: 150 });
+    let read = 0;
+    const body = (async function* parts() {
+      read += 1;
+      yield* inParts('x');
+    })();
+    const calls = [new Call(upstream), new Call(upstream, { method: 'POST', body }), new Call(upstream)];
+    await Promise.all(calls.map(({ over }) => over));
+    expect(calls.map(({ fault }) => fault)).toEqual([
+      { kind: 'timeout', sent: true, cause: 'first byte' },
+      { kind: 'timeout', sent: false, cause: 'no connection free' },
+      { kind: 'timeout', sent: false, cause: 'no connection free' },
+    ]);
+    expect(read).toBe(0);
+    expect(v2.most()).toBe(1);
+  });
+
+  test('what waits behind bodies in parts is late, too, though no other connection keeps time', async () => {
+    const v2 = await countingV2(() => {});
+    const upstream = upstreamTo(v2.origin, { connections: 1, headersTimeout: 150 });
+    const calls = [new Call(upstream, streamed(0)), new Call(upstream), new Call(upstream, streamed(1))];
+    await Promise.all(calls.map(({ over }) => over));
+    expect(calls.map(({ outcome }) => outcome)).toEqual(calls.map(() => 'fail timeout'));
+    expect(calls.map(({ fault }) => fault?.sent)).toEqual([true, false, false]);
+  });
+});
+
+describe('a body in parts gives its place back, once', () => {
+  test('when it is given up while it waits, while it connects, while it is written, and while it is answered', async () => {
+    const v2 = await countingV2((socket, request) => {
+      if (targetOf(request) !== '/silent') socket.write(ok().slice(0, -1));
+    });
+    const resolved: (() => void)[] = [];
+    let isSlow = true;
+    const upstream = upstreamTo(`http://v2.example:${v2.port}`, {
+      connections: 1,
+      lookup: (_name, _options, done) => {
+        const response = (): void => done(null, [{ address: '127.0.0.1', family: 4 }]);
+        if (isSlow) resolved.push(response);
+        else response();
+      },
+    });
+    const connecting = new Call(upstream, streamed(0));
+    const waiting = new Call(upstream, streamed(1));
+    await until(() => resolved.length === 1);
+    waiting.abort();
+    connecting.abort();
+    isSlow = false;
+    const stalled = Promise.withResolvers<void>();
+    onTestFinished(() => stalled.resolve());
+    const body = (async function* parts() {
+      yield Buffer.from('x');
+      await stalled.promise;
+    })();
+    const written = new Call(upstream, { method: 'POST', body });
+    await until(() => v2.received.some((text) => text.includes('\r\nx')));
+    for (const response of resolved) response();
+    written.abort();
+    const silent = new Call(upstream, { ...streamed(2), target: '/silent' });
+    await until(() => v2.received.some((text) => text.startsWith('POST /silent ') && text.endsWith('hello')));
+    silent.abort();
+    const answered = new Call(upstream, streamed(3));
+    await until(() => answered.body !== '');
+    answered.abort();
+    const last = new Call(upstream, streamed(4));
+    await until(() => last.body !== '');
+    for (const call of [connecting, waiting, written, silent]) expect(call.events).toEqual([]);
+    expect(v2.most()).toBe(1);
+  });
+
+  test('when V2 cannot be reached, dies, talks nonsense or responses before it has the body', async () => {
+    const responses = ['', 'nonsense', ok()];
+    const v2 = await countingV2(() => {});
+    v2.server.on('connection', (socket) => {
+      const response = responses.shift() ?? '';
+      socket.on('data', () => socket.end(response));
+    });
+    const upstream = upstreamTo(v2.origin, { connections: 1 });
+    const outcomes: string[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      const call = new Call(upstream, streamed(count));
+      await call.over;
+      outcomes.push(call.outcome);
+    }
+    expect(outcomes).toEqual(['fail closed', 'fail invalid', 'end']);
+    await new Promise((resolve) => {
+      v2.server.close(resolve);
+    });
+    const calls = Array.from({ length: 5 }, (_, number) => new Call(upstream, streamed(number)));
+    await Promise.all(calls.map(({ over }) => over));
+    expect(calls.map(({ outcome }) => outcome)).toEqual(calls.map(() => 'fail unreachable'));
+    expect(v2.most()).toBe(1);
+  });
+
+  test('when connecting takes too long', async () => {
+    const upstream = upstreamTo('http://v2.example:81', {
+      connections: 1,
+      connectTimeout: 60,
+      lookup: () => {},
+    });
+    const calls = Array.from({ length: 3 }, (_, number) => new Call(upstream, streamed(number)));
+    await Promise.all(calls.map(({ over }) => over));
+    expect(calls.map(({ fault }) => fault)).toEqual(
+      calls.map(() => ({ kind: 'timeout', sent: false, cause: 'UND_ERR_CONNECT_TIMEOUT' })),
+    );
+  });
+
+  test('when the upstream closes, which tells each of them and waits for their sockets', async () => {
+    const v2 = await countingV2((socket) => socket.write(ok().slice(0, -1)));
+    const upstream = upstreamTo(v2.origin, { connections: 2 });
+    const calls = Array.from({ length: 4 }, (_, number) => new Call(upstream, streamed(number)));
+    await until(() => calls[0]?.body !== '' && calls[1]?.body !== '');
+    await upstream.close();
+    expect(calls.map(({ outcome }) => outcome)).toEqual([
+      'fail closed',
+      'fail closed',
+      'fail unreachable',
+      'fail unreachable',
+    ]);
+    await until(() => v2.sockets.every(({ destroyed }) => destroyed));
+    expect(new Call(upstream, streamed(0)).fault).toEqual({
+      kind: 'unreachable',
+      sent: false,
+      cause: 'closed',
+    });
+  });
+});
+
+test('the response to a body in parts that is held back before it is sent comes when it may', async () => {
+  const v2 = await countingV2((socket) => socket.write(ok('abc')));
+  const upstream = upstreamTo(v2.origin);
+  const call = new Call(upstream, streamed(0));
+  call.pause();
+  await until(() => call.events.length > 0);
+  await new Promise((resolve) => {
+    setTimeout(resolve, 50);
+  });
+  expect(call.events).toEqual(['200']);
+  call.resume();
+  await call.over;
+  expect(call.body).toBe('abc');
+});

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { gatewayFor } from '../../support/gateway.ts';
+import { rawClient } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+
+const ORDER = '{"data":{"a":1}}';
+const fields = `Host: g\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n`;
+
+test.each([
+  ['a GET that passes', 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n'],
+  ['a GET that is migrated', 'GET /api/v1/x HTTP/1.1\r\nHost: g\r\n\r\n'],
+  ['a POST that is migrated', `POST /api/v1/x HTTP/1.1\r\n${fields}\r\n${ORDER}`],
+  ['a POST that passes', `POST /api/v2/x HTTP/1.1\r\n${fields}\r\n${ORDER}`],
+])('a 100 that nobody asked V2 for goes before the response: %s', async (_what, request) => {
+  const v2 = await rawServer((socket) => {
+    socket.write('HTTP/1.1 100 Continue\r\n\r\n');
+    setTimeout(() => socket.write(`HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${ok('"done"')}`), 5);
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write(request);
+  const { text } = await client.until(/"done"$/);
+  client.socket.destroy();
+  expect(text.match(/^HTTP\/1\.1 \d{3}/gm)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 103', 'HTTP/1.1 200']);
+  expect(await gateway.entry()).toMatchObject({ status: 200 });
+  expect(v2.received.join('').match(/ HTTP\/1\.1\r\n/g)).toHaveLength(1);
+  expect(gateway.surprises).toEqual([]);
+});
+
+test('before the response to a body that streams it is a fault: undici takes it for one', async () => {
+  const v2 = await rawServer((socket) => void socket.write(`HTTP/1.1 100 Continue\r\n\r\n${ok('"done"')}`));
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n');
+  setTimeout(() => client.write('0\r\n\r\n'), 100);
+  const { text } = await client.until(/^HTTP\/1\.1 502 [^]*\}$/);
+  client.socket.destroy();
+  expect(text).toMatch(/^HTTP\/1\.1 502 /);
+});

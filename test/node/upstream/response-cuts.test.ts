@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { Call, upstreamTo } from './upstream-calls.ts';
+
+const INTERIM = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
+const CHUNKS =
+  'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a="b"\r\nabc\r\n02\r\nde\r\n0\r\nX-Sum: 7\r\n\r\n';
+
+const responses: readonly (readonly [what: string, bytes: string, events: string, body: string])[] = [
+  ['a length', ok('abcde'), '200 data end', 'abcde'],
+  ['chunks', CHUNKS, '200 data end', 'abcde'],
+  ['an interim response and a length', INTERIM + ok('abcde'), '103 200 data end', 'abcde'],
+  ['an interim response and chunks', INTERIM + CHUNKS, '103 200 data end', 'abcde'],
+  ['no body', 'HTTP/1.1 204 No Content\r\nX: 1\r\n\r\n', '204 end', ''],
+];
+
+/** What was told, with the parts of a body as one. */
+function eventsOf({ events }: Call): string {
+  return events.filter((event, index) => event !== 'data' || events[index - 1] !== 'data').join(' ');
+}
+
+test.each(responses)(
+  '%s: cut off after each byte, a response fails once and never ends',
+  async (_what, bytes, events, body) => {
+    let cut = 0;
+    const v2 = await rawServer((socket) => socket.end(bytes.slice(0, cut)));
+    const upstream = upstreamTo(v2.origin);
+    for (; cut < bytes.length; cut += 1) {
+      const call = new Call(upstream, { method: 'POST', body: Buffer.from('x') });
+      await call.over;
+      expect(`${cut}: ${call.outcome}`).toBe(`${cut}: fail closed`);
+      expect(body.startsWith(call.body)).toBe(true);
+      expect(call.fault?.sent).toBe(true);
+    }
+    const whole = new Call(upstream);
+    await whole.over;
+    expect(eventsOf(whole)).toBe(events);
+    expect(v2.received.filter((text) => text.startsWith('POST '))).toHaveLength(bytes.length);
+  },
+);
+
+test.each(responses)(
+  '%s: written in two parts at each byte, it is told as one',
+  async (_what, bytes, events, body) => {
+    let cut = 0;
+    const v2 = await rawServer((socket) => {
+      socket.setNoDelay(true);
+      socket.write(bytes.slice(0, cut));
+      setTimeout(() => socket.write(bytes.slice(cut)), 2);
+    });
+    const upstream = upstreamTo(v2.origin, { connections: 1 });
+    for (cut = 1; cut < bytes.length; cut += 1) {
+      const call = new Call(upstream);
+      await call.over;
+      expect(`${cut}: ${eventsOf(call)}`).toBe(`${cut}: ${events}`);
+      expect(call.body).toBe(body);
+    }
+    // All of them on the one connection, which was never in doubt.
+    expect(v2.received).toHaveLength(1);
+  },
+);
+
+test.each(['GET', 'HEAD'])(
+  'a response to %s that ends with its connection is whole then, and broken by a reset',
+  async (method) => {
+    let isReset = false;
+    const v2 = await rawServer((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\nabc', () => {
+        if (isReset) setTimeout(() => socket.resetAndDestroy(), 20);
+        else socket.end();
+      });
+    });
+    const upstream = upstreamTo(v2.origin);
+    for (isReset of [false, true]) {
+      const call = new Call(upstream, { method });
+      await call.over;
+      expect(call.outcome).toBe(isReset && method === 'GET' ? 'fail closed' : 'end');
+      expect(call.body).toBe(method === 'GET' ? 'abc' : '');
+    }
+  },
+);

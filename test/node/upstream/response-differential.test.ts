@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { createServer, type Socket } from 'node:net';
+import * as fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { ResponseReader } from '../../../src/node/upstream/response-reader.ts';
+import { responses, whyStricter, type WrittenResponse } from './response-bytes.ts';
+
+/** What a reader makes of a response until it is whole, or refused, or the connection closes. */
+interface Reading {
+  readonly interims: readonly string[];
+  readonly head: string;
+  readonly body: string;
+  readonly trailers: readonly string[];
+  readonly isWhole: boolean;
+}
+
+test(
+  'responses are read as by the parser of Node, or refused by a rule that is stricter',
+  { timeout: 60_000 },
+  async () => {
+    const v2 = await responseingServer();
+    let whole = 0;
+    await fc.assert(
+      fc.asyncProperty(responses(), async (response) => {
+        v2.next = response;
+        const mine = readByGateway(response);
+        const other = await readByNode(response, v2.port);
+        if (mine.isWhole) {
+          whole += 1;
+          expect(mine).toEqual(other);
+          return;
+        }
+        // A body that breaks off has told nothing that Node would not have told.
+        const [shorter, longer] = [mine.body, other.body].sort((one, two) => one.length - two.length);
+        expect(longer?.startsWith(shorter ?? '')).toBe(true);
+        expect(other.isWhole ? whyStricter(response.text) : '').toBeDefined();
+      }),
+      { numRuns: 2500 },
+    );
+    expect(whole).toBeGreaterThan(500);
+  },
+);
+
+function readByGateway(response: WrittenResponse): Reading {
+  const interims: string[] = [];
+  let head = '';
+  let body = '';
+  let whole: readonly string[] | undefined;
+  const reader = new ResponseReader(
+    { headerBytes: 16_384, headerCount: 100 },
+    {
+      information: (status, headers) => interims.push([status, ...headers].join('|')),
+      head: (status, reason, headers) => {
+        head = [status, reason, ...headers].join('|');
+      },
+      data: (chunk) => {
+        body += chunk.toString('latin1');
+      },
+      complete: (trailers) => {
+        whole = trailers;
+      },
+    },
+  );
+  reader.expect(response.method);
+  const isOver = pieces(response).some((piece) => {
+    const fault = reader.read(piece);
+    // What was read from is written over, as the buffer of a socket is.
+    piece.fill(0x21);
+    return fault !== undefined || whole !== undefined;
+  });
+  if (!isOver && reader.isUntilClose) whole = [];
+  return { interims, head, body, trailers: whole ?? [], isWhole: whole !== undefined };
+}
+
+function readByNode({ method }: WrittenResponse, port: number): Promise<Reading> {
+  return new Promise((resolve) => {
+    const interims: string[] = [];
+    let head = '';
+    let body = '';
+    let trailers: readonly string[] = [];
+    let isWhole = false;
+    const outgoing = request({ host: '127.0.0.1', port, method, agent: false });
+    outgoing.on('information', ({ statusCode, rawHeaders }) =>
+      interims.push([statusCode, ...rawHeaders].join('|')),
+    );
+    outgoing.on('response', (response) => {
+      head = [response.statusCode, response.statusMessage, ...response.rawHeaders].join('|');
+      response.setEncoding('latin1');
+      response.on('data', (chunk: string) => {
+        body += chunk;
+      });
+      response.on('error', () => {});
+      response.on('end', () => {
+        isWhole = response.complete;
+        trailers = response.rawTrailers;
+      });
+    });
+    outgoing.on('error', () => {});
+    outgoing.on('close', () => resolve({ interims, head, body, trailers, isWhole }));
+    outgoing.end();
+  });
+}
+
+/** A V2 that writes a response to whatever comes, and closes. */
+interface ResponseingServer {
+  readonly port: number;
+  next: WrittenResponse;
+}
+
+async function responseingServer(): Promise<ResponseingServer> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.setNoDelay(true);
+    socket.once('data', () => void write(socket, pieces(v2.next)));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const bound = server.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+  const v2: ResponseingServer = { port, next: { method: 'GET', text: '', cuts: [] } };
+  return v2;
+}
+
+async function write(socket: Socket, parts: readonly Buffer[]): Promise<void> {
+  for (const part of parts) {
+    socket.write(part);
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+  socket.end();
+}
+
+function pieces({ text, cuts }: WrittenResponse): Buffer[] {
+  const ends = [...cuts.filter((cut) => cut < text.length), text.length].sort((one, two) => one - two);
+  return ends.map((end, index) => Buffer.from(text.slice(ends[index - 1] ?? 0, end), 'latin1'));
+}

@@ -1,0 +1,157 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ResponseReader } from '../../../src/node/upstream/response-reader.ts';
+
+const LIMITS = { headerBytes: 1000, headerCount: 10 };
+
+/** What is told of `text`, which comes in pieces that end at `cuts`: one line an event, data joined. */
+function told(text: string, cuts: readonly number[] = [], method = 'GET'): string {
+  const lines: string[] = [];
+  let body = '';
+  const reader = new ResponseReader(LIMITS, {
+    information: (status, headers) => lines.push(`${status} ${headers.join('|')}`),
+    head: (status, reason, headers) => lines.push(`${status} ${reason} ${headers.join('|')}`),
+    data: (chunk) => {
+      body += chunk.toString('latin1');
+    },
+    complete: (trailers, keptFor) => lines.push(`end ${trailers.join('|')} ${keptFor}`),
+  });
+  reader.expect(method);
+  const bytes = Buffer.from(text, 'latin1');
+  let at = 0;
+  for (const cut of [...cuts].sort((a, b) => a - b).concat(bytes.length)) {
+    const piece = Buffer.from(bytes.subarray(at, Math.max(at, Math.min(cut, bytes.length))));
+    at = Math.max(at, Math.min(cut, bytes.length));
+    const fault = reader.read(piece);
+    // What was read from is written over, as the buffer of a socket is.
+    piece.fill(0x21);
+    if (fault !== undefined) return [...lines, body, fault].join('\n');
+  }
+  return [...lines, body, ...(reader.isUntilClose ? ['until close'] : [])].join('\n');
+}
+
+const RESPONSES: readonly (readonly [text: string, lines: string])[] = [
+  ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi', '200 OK Content-Length|2\nend  Infinity\nhi'],
+  ['HTTP/1.1 204\r\n\r\n', '204  \nend  Infinity\n'],
+  [
+    'HTTP/1.1 200 \r\nX:\t\u00e9 \r\ncontent-length:0\r\n\r\n',
+    '200  X|\u00e9|content-length|0\nend  Infinity\n',
+  ],
+  ['HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n', '200 OK Content-Length|0\nend  0\n'],
+  [
+    'HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n',
+    '200 OK Connection|x, Close|Content-Length|0\nend  0\n',
+  ],
+  [
+    'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=3, max=9\r\nContent-Length: 0\r\n\r\n',
+    '200 OK Keep-Alive|timeout=3, max=9|Content-Length|0\nend  2000\n',
+  ],
+  [
+    'HTTP/1.1 103 Early\r\nLink: a\r\n\r\nHTTP/1.1 304 No\r\nContent-Length: 9\r\n\r\n',
+    '103 Link|a\n304 No Content-Length|9\nend  Infinity\n',
+  ],
+  [
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2;a="b"\r\nhi\r\n001\r\n!\r\n0\r\nX-T: 1\r\n\r\n',
+    '200 OK Transfer-Encoding|Chunked\nend X-T|1 Infinity\nhi!',
+  ],
+  ['HTTP/1.1 200 OK\r\n\r\nall that comes', '200 OK \nall that comes\nuntil close'],
+];
+
+describe('responses', () => {
+  test.each(RESPONSES)('%j', (text, lines) => {
+    expect(told(text)).toBe(lines);
+  });
+
+  test('however the bytes are cut, the same is told', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...RESPONSES),
+        fc.array(fc.nat(120), { maxLength: 12 }),
+        ([text, lines], cuts) => {
+          expect(told(text, cuts)).toBe(lines);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('a response to HEAD has no body, whatever it says', () => {
+    expect(told('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n', [], 'HEAD')).toContain('end  Infinity');
+  });
+});
+
+test('what stands behind a response is not the response to a request that is sent when it ends', () => {
+  const statuses: number[] = [];
+  const keptFor: number[] = [];
+  const reader: ResponseReader = new ResponseReader(LIMITS, {
+    information: () => {},
+    head: (status) => statuses.push(status),
+    data: () => {},
+    complete: (_trailers, time) => {
+      keptFor.push(time);
+      reader.expect('GET');
+    },
+  });
+  reader.expect('GET');
+  const one = 'HTTP/1.1 201 One\r\nContent-Length: 1\r\n\r\na';
+  const two = 'HTTP/1.1 202 Poison\r\nContent-Length: 0\r\n\r\n';
+  expect(reader.read(Buffer.from(one + two))).toBe('unasked');
+  expect(statuses).toEqual([201]);
+  expect(keptFor).toEqual([0]);
+});
+
+// Refused when they come: nobody waits out the time for the response.
+test.each([
+  ['HELLO', 'not HTTP'],
+  ['HTTP/1.1 200 OK\nContent-Length: 0\n\n', 'not HTTP'],
+  ['HTTP/1.1 200 OK\r\nX: 1\nY', 'not HTTP'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\nhi', 'chunk'],
+  [`HTTP/1.1 200 OK\r\nX: ${'y'.repeat(1000)}`, 'head too large'],
+  [`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(5000)}`, 'chunk'],
+  [`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ${'y'.repeat(1000)}`, 'head too large'],
+])('%j is refused before it ends: %s', (text, fault) => {
+  expect(told(text).split('\n').at(-1)).toBe(fault);
+  const everyByte = Array.from({ length: text.length }, (_, at) => at);
+  expect(told(text, everyByte).split('\n').at(-1)).toBe(fault);
+});
+
+test('interim responses are told up to the size of a head, together', () => {
+  const interim = 'HTTP/1.1 102 Processing\r\n\r\n';
+  const most = Math.floor(LIMITS.headerBytes / interim.length);
+  const response = 'HTTP/1.1 204 No\r\n\r\n';
+  expect(told(interim.repeat(most) + response)).toMatch(/end {2}Infinity\n$/);
+  expect(told(interim.repeat(most + 1) + response)).toMatch(/head too large$/);
+});
+
+// Each of these is read in two ways by two readers: what comes behind would be the response to somebody else's request.
+test.each([
+  ['HTTP/2 200 OK\r\n\r\n', 'not HTTP'],
+  ['HTTP/1.1 99 x\r\n\r\n', 'not HTTP'],
+  ['HTTP/1.1 200 OK\nX: 1\r\n\r\n', 'not HTTP'],
+  ['HTTP/1.1 200 OK\r\nX : 1\r\n\r\n', 'not HTTP'],
+  ['HTTP/1.1 200 OK\r\nX: 1\r\n folded\r\n\r\n', 'not HTTP'],
+  ['HTTP/1.1 200 OK\r\nX: 1\rY: 2\r\n\r\n', 'not HTTP'],
+  ['HTTP/1.1 200 OK\r\nX: \0\r\n\r\n', 'not HTTP'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\na', 'framing'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\na', 'framing'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na', 'framing'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n0\r\n\r\n', 'framing'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n', 'framing'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 'framing'],
+  ['HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 'framing'],
+  ['HTTP/1.1 204 No\r\nTransfer-Encoding: gzip, chunked\r\n\r\n', 'framing'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\ncontent-length: 1\r\n\r\n', 'framing'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nTransfer-Encoding: x\r\n\r\n', 'framing'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1 \r\na\r\n0\r\n\r\n', 'chunk'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1; a\r\na\r\n0\r\n\r\n', 'chunk'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;a="\r\na\r\n0\r\n\r\n', 'chunk'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n', 'chunk'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n', 'chunk'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\n a\r\n', 'chunk'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab', 'unasked'],
+  [`HTTP/1.1 200 OK\r\nX: ${'y'.repeat(1000)}\r\n\r\n`, 'head too large'],
+  [`HTTP/1.1 200 OK\r\n${'x: 1\r\n'.repeat(11)}\r\n`, 'too many header fields'],
+  ['HTTP/1.1 101 Switching Protocols\r\n\r\n', 'upgrade'],
+])('%j is refused: %s', (text, fault) => {
+  expect(told(text).split('\n').at(-1)).toBe(fault);
+});

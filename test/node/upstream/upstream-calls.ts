@@ -1,0 +1,115 @@
+import { onTestFinished } from 'vitest';
+import type {
+  Upstream,
+  UpstreamCall,
+  UpstreamFault,
+  UpstreamReceiver,
+  UpstreamRequest,
+} from '../../../src/gateway/upstream.ts';
+import type { HeaderList } from '../../../src/http/header-list.ts';
+import type { NodeUpstream, UpstreamOptions } from '../../../src/node/upstream/node-upstream.ts';
+import { createSocketUpstream } from '../../../src/node/upstream/socket-upstream.ts';
+
+/** An upstream on sockets that ends with the test. */
+export function upstreamTo(origin: string, over: Partial<UpstreamOptions> = {}): NodeUpstream {
+  const upstream = createSocketUpstream({
+    origin,
+    connections: 4,
+    connectTimeout: 2000,
+    headersTimeout: 4000,
+    bodyTimeout: 4000,
+    headerBytes: 16_384,
+    headerCount: 100,
+    tls: undefined,
+    ...over,
+  });
+  onTestFinished(() => upstream.close());
+  return upstream;
+}
+
+/** A body that comes in parts, each in a turn of its own. */
+export async function* inParts(...parts: readonly string[]): AsyncGenerator<Buffer, void> {
+  for (const part of parts) {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    yield Buffer.from(part);
+  }
+}
+
+/** One request, and everything that is told of it, in order. */
+export class Call implements UpstreamReceiver {
+  /** Such as `103`, `200`, `data`, `end` and `fail closed`. */
+  readonly events: string[] = [];
+  readonly interim: number[] = [];
+  body = '';
+  headers: HeaderList = [];
+  fault: UpstreamFault | undefined = undefined;
+  /** Resolves at the end, and at a fault. */
+  readonly over: Promise<void>;
+  /** Called for each event, from within it. */
+  heard: ((event: string) => void) | undefined = undefined;
+  private readonly call: UpstreamCall;
+  private readonly settle: () => void;
+
+  constructor(
+    upstream: Upstream,
+    over: Partial<UpstreamRequest> = {},
+    heard?: (event: string, call: Call) => void,
+  ) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.over = promise;
+    this.settle = resolve;
+    if (heard !== undefined) this.heard = (event) => heard(event, this);
+    const request = { method: 'GET', target: '/', headers: [], body: null, length: undefined, ...over };
+    this.call = upstream.send(request, this);
+  }
+
+  abort(): void {
+    this.call.abort();
+  }
+
+  pause(): void {
+    this.call.pause();
+  }
+
+  resume(): void {
+    this.call.resume();
+  }
+
+  information(status: number): void {
+    this.interim.push(status);
+    this.tell(String(status));
+  }
+
+  head(status: number, _reason: string, headers: HeaderList): void {
+    this.headers = headers;
+    this.tell(String(status));
+  }
+
+  data(chunk: Uint8Array): void {
+    this.body += Buffer.from(chunk).toString('latin1');
+    this.tell('data');
+  }
+
+  end(): void {
+    this.tell('end');
+    this.settle();
+  }
+
+  fail(fault: UpstreamFault): void {
+    this.fault = fault;
+    this.tell(`fail ${fault.kind}`);
+    this.settle();
+  }
+
+  /** The outcome: `end`, or a fault such as `fail closed`; all of them, if there were more. */
+  get outcome(): string {
+    return this.events.filter((event) => event === 'end' || event.startsWith('fail')).join(', ');
+  }
+
+  private tell(event: string): void {
+    this.events.push(event);
+    this.heard?.(event);
+  }
+}

@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { RateLimitQueue, type QueuedRequest } from '../../src/rollout/rate-limit-queue.ts';
+import type { Shield } from '../../src/rules/rollout.ts';
+
+/** A clock that tests wind: what is to be done later is done when its time has come. */
+class Clock {
+  now = 1000;
+  private readonly later: { readonly at: number; readonly run: () => void }[] = [];
+
+  after = (milliseconds: number, run: () => void): void => {
+    this.later.push({ at: this.now + milliseconds, run });
+  };
+
+  to(time: number): void {
+    for (;;) {
+      const next = this.later.filter(({ at }) => at <= time).sort((one, other) => one.at - other.at)[0];
+      if (next === undefined) break;
+      this.later.splice(this.later.indexOf(next), 1);
+      this.now = Math.max(this.now, next.at);
+      next.run();
+    }
+    this.now = time;
+  }
+}
+
+class Request implements QueuedRequest {
+  isOver = false;
+  releasedAt: number | undefined;
+  heldMs: number | undefined;
+  private readonly clock: Clock;
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+  release(heldMs: number): void {
+    if (this.releasedAt !== undefined) throw new Error('released twice');
+    this.releasedAt = this.clock.now;
+    this.heldMs = heldMs;
+  }
+}
+
+const SHIELD: Shield = { requests: 2, per: 100, wait: 250, queue: 10 };
+
+function setUp(): {
+  clock: Clock;
+  shielded: RateLimitQueue;
+  send: (name?: string, over?: Partial<Shield>) => Request;
+} {
+  const clock = new Clock();
+  const shielded = new RateLimitQueue({ now: () => clock.now, after: clock.after });
+  const send = (name = 'a', over: Partial<Shield> = {}): Request => {
+    const request = new Request(clock);
+    shielded.admit({ ...SHIELD, ...over }, name, request);
+    return request;
+  };
+  return { clock, shielded, send };
+}
+
+const times = (requests: readonly Request[]): readonly (number | undefined)[] =>
+  requests.map(({ releasedAt }) => (releasedAt === undefined ? undefined : releasedAt - 1000));
+
+test('requests beyond the limit wait for their turn, in order', () => {
+  const { clock, send } = setUp();
+  const requests = Array.from({ length: 6 }, () => send());
+  expect(times(requests)).toEqual([0, 0, undefined, undefined, undefined, undefined]);
+  clock.to(1300);
+  expect(times(requests)).toEqual([0, 0, 100, 100, 200, 200]);
+  expect(requests.map(({ heldMs }) => heldMs)).toEqual([0, 0, 100, 100, 200, 200]);
+});
+
+test('a client that keeps to the limit never waits', () => {
+  const { clock, send } = setUp();
+  const requests: Request[] = [];
+  for (let n = 0; n < 20; n += 1) {
+    requests.push(send());
+    clock.to(clock.now + 51);
+  }
+  expect(requests.every(({ heldMs }) => heldMs === 0)).toBe(true);
+});
+
+test('one client does not hold another back', () => {
+  const { send } = setUp();
+  for (let n = 0; n < 5; n += 1) send('greedy');
+  expect(send('modest').heldMs).toBe(0);
+});
+
+test('who could not be served in time goes at once', () => {
+  const { send } = setUp();
+  const requests = Array.from({ length: 8 }, () => send());
+  expect(times(requests).slice(6)).toEqual([0, 0]);
+  expect(times(requests).slice(2, 6)).toEqual([undefined, undefined, undefined, undefined]);
+});
+
+test('more than the queue holds go at once', () => {
+  const { send } = setUp();
+  const requests = Array.from({ length: 4 }, () => send('a', { queue: 1 }));
+  expect(times(requests)).toEqual([0, 0, undefined, 0]);
+});
+
+test('a client that is gone gives its turn to the next', () => {
+  const { clock, shielded, send } = setUp();
+  const requests = Array.from({ length: 5 }, () => send());
+  const [, , third, fourth, fifth] = requests;
+  if (third !== undefined) third.isOver = true;
+  clock.to(1100);
+  expect(times([fourth, fifth].filter((request) => request !== undefined))).toEqual([100, 100]);
+  expect(third?.releasedAt).toBeUndefined();
+  expect(shielded.held).toBe(0);
+});
+
+test('what the service says holds the next ones back, and no longer than they wait', () => {
+  const { clock, shielded, send } = setUp();
+  send();
+  shielded.block('a', 0.2);
+  const next = send();
+  expect(next.releasedAt).toBeUndefined();
+  clock.to(1200);
+  expect(times([next])).toEqual([200]);
+  shielded.block('a', 3600);
+  expect(send().heldMs).toBe(0);
+  expect(send('b').heldMs).toBe(0);
+});
+
+test('a block that comes while requests are held: they go when they have waited enough', () => {
+  const { clock, shielded, send } = setUp();
+  const requests = Array.from({ length: 3 }, () => send());
+  shielded.block('a', 60);
+  clock.to(2000);
+  expect(times(requests)).toEqual([0, 0, 250]);
+});
+
+describe('whatever comes', () => {
+  test('the limit is kept by all that were not let go early, order is kept, and nobody waits longer than the limit', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(80), fc.constantFrom('a', 'b'), fc.boolean()), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 4 }),
+        (steps, limit) => {
+          const { clock, shielded, send } = setUp();
+          const all: { name: string; request: Request }[] = [];
+          for (const [pause, name, leaves] of steps) {
+            clock.to(clock.now + pause);
+            const request = send(name, { requests: limit });
+            all.push({ name, request });
+            if (leaves && request.releasedAt === undefined) request.isOver = true;
+          }
+          clock.to(clock.now + 1000);
+          expect(shielded.held).toBe(0);
+          for (const client of ['a', 'b']) {
+            const held = all.filter(({ name, request }) => name === client && (request.heldMs ?? 0) > 0);
+            const released = held.map(({ request }) => request.releasedAt ?? 0);
+            expect(released).toEqual(released.toSorted((one, other) => one - other));
+          }
+          for (const { request } of all) {
+            expect(request.isOver || request.releasedAt !== undefined).toBe(true);
+            expect(request.heldMs ?? 0).toBeLessThanOrEqual(SHIELD.wait + 1);
+          }
+        },
+      ),
+    );
+  });
+
+  // Attack: ever new keys, so that what is remembered of clients fills the memory.
+  test('ever new keys are forgotten', () => {
+    const { clock, shielded, send } = setUp();
+    for (let n = 0; n < 25_000; n += 1) send(`key ${n}`);
+    clock.to(5000);
+    send('last');
+    expect(shielded.held).toBe(0);
+    expect(send('key 1').heldMs).toBe(0);
+  });
+});

@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest';
+import { createClientHash } from '../../src/node/client-hash.ts';
+import type { Rollout } from '../../src/rules/rollout.ts';
+import { gatewayFor, type TestGateway } from '../support/gateway.ts';
+import { exchange, statusOf } from '../support/raw-client.ts';
+import { ok, rawServer, type RawServer } from '../support/raw-server.ts';
+
+const none: Rollout = { clients: {}, brownouts: [], pins: [] };
+const clientOf = createClientHash('a secret of the tests');
+const acme = clientOf('Bearer acme');
+const DAY = 86_400_000;
+
+async function serve(
+  rollout: Partial<Rollout>,
+  response = ok(),
+): Promise<{ gateway: TestGateway; v2: RawServer }> {
+  const v2 = await rawServer((socket) => socket.write(response));
+  return { v2, gateway: await gatewayFor(v2.origin, { ruleBook: { rollout: { ...none, ...rollout } } }) };
+}
+
+const ORDER = '{"data":{"property":{"suburb":"Enmore"},"transition_type":"x"}}';
+const request = (path = '/api/v1/orders/post_productions', more = '', body = ORDER): string =>
+  `POST ${path} HTTP/1.1\r\nHost: g\r\n${more}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+const as = (key: string): string => `Authorization: Bearer ${key}\r\n`;
+const field = (text: string, name: string): string | undefined =>
+  new RegExp(`\r\n${name}: ([^\r]*)\r\n`, 'i').exec(text)?.[1];
+
+describe('what V1 responses say', () => {
+  const signals = {
+    since: Date.UTC(2026, 11, 1),
+    attributes: true,
+    sunset: Date.UTC(2027, 5, 30),
+    links: [
+      ['deprecation', 'https://x.test/d'],
+      ['successor-version', 'https://x.test/api/v2'],
+    ],
+  } as const;
+
+  test('Deprecation, Sunset, Link and the deprecated attributes of this very request', async () => {
+    const { gateway } = await serve({ signals }, ok('{}', 'Link: </a>; rel="next"\r\nSunset: never\r\n'));
+    const { text } = await exchange(gateway.port, request());
+    expect(field(text, 'deprecation')).toBe('@1796083200');
+    expect(field(text, 'sunset')).toBe('Wed, 30 Jun 2027 00:00:00 GMT');
+    expect(text.match(/\r\nLink: .*/g)).toEqual([
+      '\r\nLink: </a>; rel="next"',
+      '\r\nLink: <https://x.test/d>; rel="deprecation"',
+      '\r\nLink: <https://x.test/api/v2>; rel="successor-version"',
+    ]);
+    expect(field(text, 'x-deprecated-attributes')).toBe('property.suburb, transition_type');
+    const plain = await exchange(gateway.port, request(undefined, '', '{"data":{}}'));
+    expect(field(plain.text, 'deprecation')).toBe('@1796083200');
+    expect(field(plain.text, 'x-deprecated-attributes')).toBeUndefined();
+  });
+
+  test('V2 responses say nothing of it, refusals of V1 requests do', async () => {
+    const { gateway } = await serve({ signals });
+    const v2 = await exchange(gateway.port, request('/api/v2/x'));
+    expect(v2.text).not.toMatch(/deprecat|sunset/i);
+    const refused = await exchange(gateway.port, request(undefined, '', '{'));
+    expect(statusOf(refused)).toBe(400);
+    expect(field(refused.text, 'sunset')).toBe('Wed, 30 Jun 2027 00:00:00 GMT');
+  });
+
+  test('V2 responses of its own are left alone where the rule book says nothing', async () => {
+    const { gateway } = await serve({}, ok('{}', 'Sunset: Wed, 30 Jun 2027 00:00:00 GMT\r\n'));
+    const { text } = await exchange(gateway.port, request());
+    expect(field(text, 'sunset')).toBe('Wed, 30 Jun 2027 00:00:00 GMT');
+  });
+
+  // Attack: a member whose name ends the header field and begins another one, or fills the client's buffer.
+  test('names of attributes cannot break out of the field, nor make it endless', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const members = ['a\r\nX-Evil: 1', 'é', ...Array.from({ length: 200 }, (_, n) => `long_name_${n}`)];
+    const change = {
+      id: 'c',
+      summary: 's',
+      on: 'every',
+      response: [],
+      policies: {},
+      assumed: false,
+    } as const;
+    const gateway = await gatewayFor(v2.origin, {
+      ruleBook: {
+        rollout: { ...none, signals },
+        changes: [{ ...change, request: [{ rule: 'strip', members, in: [] }] }],
+      },
+    });
+    const body = JSON.stringify(Object.fromEntries(members.map((name) => [name, 1])));
+    const bytes = Buffer.from(body, 'utf8').toString('latin1');
+    const { text } = await exchange(gateway.port, request(undefined, '', bytes));
+    const value = field(text, 'x-deprecated-attributes') ?? '';
+    expect(text).not.toMatch(/\r\nX-Evil/);
+    expect(value).toMatch(/^a%0D%0AX-Evil:%201, %C3%A9, long_name_0/);
+    expect(value.length).toBeLessThan(1100);
+  });
+});
+
+describe('brownouts', () => {
+  test.each([
+    ['now, for everybody', {}, [410, 410]],
+    ['for one client', { clients: [acme] }, [410, 200]],
+    ['for all but one', { except: [acme] }, [200, 410]],
+    ['of an operation', { operations: ['order_post_production'] }, [410, 410]],
+    ['of another operation', { operations: ['create_client'] }, [200, 200]],
+    ['that has begun', { from: Date.now() - DAY, until: Date.now() + DAY }, [410, 410]],
+    ['that is over', { until: Date.now() - DAY }, [200, 200]],
+    ['that is to come', { from: Date.now() + DAY }, [200, 200]],
+  ])('%s', async (_, over, statuses) => {
+    const { gateway, v2 } = await serve({ brownouts: [{ id: 'one', share: 100, status: 410, ...over }] });
+    const responses = [
+      await exchange(gateway.port, request(undefined, as('acme'))),
+      await exchange(gateway.port, request(undefined, as('other'))),
+    ];
+    expect(responses.map(statusOf)).toEqual(statuses);
+    expect(v2.received.join('').match(/POST /g) ?? []).toHaveLength(statuses.filter((s) => s === 200).length);
+  });
+
+  test('say what is going on, when to come back, and stand in the log', async () => {
+    const signals = {
+      attributes: false,
+      sunset: Date.UTC(2027, 5, 30),
+      links: [['sunset', 'https://x.test/s']],
+    } as const;
+    const brownouts = [{ id: 'hour', share: 100, status: 503, until: Date.now() + 60_000 }] as const;
+    const { gateway } = await serve({ signals, brownouts });
+    const { text } = await exchange(gateway.port, request());
+    expect(text).toMatch(/^HTTP\/1.1 503/);
+    expect(Number(field(text, 'retry-after'))).toBeGreaterThan(50);
+    expect(field(text, 'x-gateway-error')).toBe('brownout');
+    expect(text).toContain(
+      'V1 ends on 2027-06-30, and is switched off for a while to remind of it; use V2 under /api/v2. See https://x.test/s',
+    );
+    expect(await gateway.entry()).toMatchObject({
+      verdict: 'refused',
+      failure: 'brownout',
+      note: 'hour',
+      status: 503,
+    });
+  });
+
+  test('a share of the requests', async () => {
+    const { gateway } = await serve({ brownouts: [{ id: 'some', share: 50, status: 410 }] });
+    const statuses: number[] = [];
+    for (let n = 0; n < 60; n += 1) statuses.push(statusOf(await exchange(gateway.port, request())));
+    expect(new Set(statuses)).toEqual(new Set([200, 410]));
+  });
+
+  test('V2 requests are not concerned', async () => {
+    const { gateway } = await serve({ brownouts: [{ id: 'one', share: 100, status: 410 }] });
+    expect(statusOf(await exchange(gateway.port, request('/api/v2/x')))).toBe(200);
+  });
+});
+
+describe('after the sunset', () => {
+  const past = { attributes: false, sunset: Date.UTC(2026, 0, 1), links: [] } as const;
+
+  test('V1 goes on where the rule book does not say that it is gone', async () => {
+    const { gateway } = await serve({ signals: past });
+    expect(statusOf(await exchange(gateway.port, request()))).toBe(200);
+  });
+
+  test('V1 is gone, but for those that are excepted', async () => {
+    const { gateway } = await serve({ signals: past, gone: { except: [acme] } });
+    const gone = await exchange(gateway.port, request());
+    expect(statusOf(gone)).toBe(410);
+    expect(gone.text).toContain('V1 ended on 2026-01-01');
+    expect(statusOf(await exchange(gateway.port, request(undefined, as('acme'))))).toBe(200);
+    expect(await gateway.entry()).toMatchObject({ failure: 'sunset', status: 410 });
+  });
+});
+
+describe('version pins', () => {
+  const pins = [
+    { version: '2025-03-03', clients: [acme] },
+    { version: '2025-04-04', operations: ['order_post_production'] },
+  ];
+  test.each([
+    ['by client', '/api/v1/clients', as('acme'), '2025-03-03', 'pin'],
+    ['by operation', undefined, as('other'), '2025-04-04', 'pin'],
+    ['the first that fits', undefined, as('acme'), '2025-03-03', 'pin'],
+    ['none that fits', '/api/v1/clients', as('other'), '2025-01-01', 'absent'],
+    [
+      'a valid one is the choice of the client',
+      undefined,
+      `${as('acme')}X-Api-Version: 2025-09-09\r\n`,
+      '2025-09-09',
+      'client',
+    ],
+    [
+      'an invalid one is told apart',
+      undefined,
+      `${as('acme')}X-Api-Version: soon\r\n`,
+      '2025-03-03',
+      'invalid',
+    ],
+  ])('%s', async (_, path, more, sent, why) => {
+    const { gateway, v2 } = await serve({ pins });
+    await exchange(gateway.port, request(path, more));
+    expect(v2.received.join('').match(/x-api-version: .*/gi)).toEqual([
+      expect.stringMatching(new RegExp(`^x-api-version: ${sent}\r?$`, 'i')),
+    ]);
+    expect(await gateway.entry()).toMatchObject({ apiVersion: { sent, why } });
+  });
+});

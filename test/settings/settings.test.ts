@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { readSettings, type Settings, type SettingSources } from '../../src/settings/read-settings.ts';
+import { settings as table } from '../../src/settings/settings.ts';
+
+function read(sources: Partial<SettingSources>): ReturnType<typeof readSettings> {
+  return readSettings({ flags: {}, environment: {}, readFile: () => '', ...sources });
+}
+
+function sound(sources: Partial<SettingSources>): Settings {
+  const outcome = read(sources);
+  if ('faults' in outcome) throw new Error(outcome.faults.join('\n'));
+  return outcome.settings;
+}
+
+test('a flag stands above the environment, which stands above the default; an empty variable is not set', () => {
+  const environment = { GATEWAY_MAX_IN_FLIGHT: '7', GATEWAY_DRAIN: '' };
+  expect(sound({}).get(table.maxInFlight)).toBe(1000);
+  expect(sound({ environment }).get(table.maxInFlight)).toBe(7);
+  expect(sound({ environment }).get(table.drain)).toBe(25_000);
+  expect(sound({ environment, flags: { 'max-in-flight': '8' } }).get(table.maxInFlight)).toBe(8);
+});
+
+test('a secret may stand in a file, without the line break that editors add, but not in both', () => {
+  const readFile = (path: string): string => (path === '/s' ? 'key\n' : raise());
+  expect(sound({ environment: { GATEWAY_CLIENT_SECRET_FILE: '/s' }, readFile }).get(table.clientSecret)).toBe(
+    'key',
+  );
+  expect(read({ environment: { GATEWAY_CLIENT_SECRET_FILE: '/none' }, readFile })).toEqual({
+    faults: ['GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: /none.'],
+  });
+  expect(
+    read({ environment: { GATEWAY_CLIENT_SECRET_FILE: '/s', GATEWAY_CLIENT_SECRET: 'x' }, readFile }),
+  ).toHaveProperty('faults');
+});
+
+test('every fault is found at once, and names setting, value and way out', () => {
+  const outcome = read({
+    flags: { listen: 'nowhere', 'buffer-bytes': '5 apples' },
+    environment: {
+      GATEWAY_UPSTREAM: 'https://u:p@h',
+      GATEWAY_TRUSTED_PROXIES: '10.0.0.0/99',
+      GATEWAY_MAX_INFLIGHT: '1',
+    },
+  });
+  expect('faults' in outcome && outcome.faults.toSorted()).toEqual([
+    '--buffer-bytes must be a number of bytes, such as 1048576 or 1MiB, not "5 apples".',
+    '--listen must be a host and a port, such as 127.0.0.1:8080 or [::1]:8080, not "nowhere".',
+    'GATEWAY_MAX_INFLIGHT is not a setting; did you mean "GATEWAY_MAX_IN_FLIGHT"?',
+    'GATEWAY_TRUSTED_PROXIES must be addresses or CIDR blocks, such as 10.0.0.0/8,::1, not "10.0.0.0/99".',
+    expect.stringMatching(/^GATEWAY_UPSTREAM must not hold a user or a password/),
+  ]);
+});
+
+test('what Kubernetes sets beside a Service called gateway is no fault', () => {
+  const environment = {
+    GATEWAY_SERVICE_HOST: '10.0.0.1',
+    GATEWAY_SERVICE_PORT: '80',
+    GATEWAY_SERVICE_PORT_HTTP: '80',
+    GATEWAY_PORT: 'tcp://10.0.0.1:80',
+    GATEWAY_PORT_80_TCP: 'tcp://10.0.0.1:80',
+    GATEWAY_PORT_80_TCP_ADDR: '10.0.0.1',
+  };
+  expect(read({ environment })).toHaveProperty('settings');
+});
+
+describe('values', () => {
+  test.each([
+    ['127.0.0.1:80', { host: '127.0.0.1', port: 80 }],
+    ['[::1]:0', { host: '::1', port: 0 }],
+    [':8080', { host: '0.0.0.0', port: 8080 }],
+    ['8080', { host: '127.0.0.1', port: 8080 }],
+    ['localhost:1', { host: 'localhost', port: 1 }],
+  ])('address %s', (text, value) => {
+    expect(sound({ flags: { listen: text } }).get(table.listen)).toEqual(value);
+  });
+
+  test.each(['host', 'host:', 'host:99999', '::1:80', 'http://h:1', ''])('address %j is none', (text) => {
+    expect(read({ flags: { listen: text } })).toHaveProperty('faults');
+  });
+
+  test.each([
+    ['https://h', { origin: 'https://h', path: '' }],
+    ['http://h:81/', { origin: 'http://h:81', path: '' }],
+    ['https://h/a/b//', { origin: 'https://h', path: '/a/b' }],
+  ])('origin %s', (text, value) => {
+    expect(sound({ flags: { upstream: text } }).get(table.upstream)).toEqual(value);
+  });
+
+  test.each(['h:81', 'ftp://h', 'https://h?x', 'https://h#x', 'https://'])('origin %j is none', (text) => {
+    expect(read({ flags: { upstream: text } })).toHaveProperty('faults');
+  });
+
+  test.each([
+    ['0', 0],
+    ['1KiB', 1024],
+    ['3MiB', 3 * 1024 * 1024],
+    ['1GiB', 1024 ** 3],
+  ])('bytes %s', (text, value) => {
+    expect(sound({ flags: { 'buffer-bytes': text } }).get(table.bufferBytes)).toBe(value);
+  });
+});
+
+function raise(): never {
+  throw new Error('ENOENT');
+}
