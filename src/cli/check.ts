@@ -21,12 +21,12 @@ export function check(program: Command): void {
       process.exitCode = 2;
       return;
     }
-    process.stdout.write(`${sound.rulesPath} is sound.\n\n${describe(sound.ruleBook.inForce.ruleBook)}`);
+    process.stdout.write(`${sound.rulesPath} is sound.\n\n${describe(sound.ruleBook.rules.ruleBook)}`);
   });
 }
 
 function rolloutFaults({ settings, ruleBook }: Preflight): readonly string[] {
-  const rollout = openRollout(settings, ruleBook.inForce.ruleBook, () => {});
+  const rollout = openRollout(settings, ruleBook.rules.ruleBook, () => {});
   return 'fault' in rollout ? [rollout.fault] : [];
 }
 

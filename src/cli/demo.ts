@@ -44,7 +44,7 @@ function definedOnly(flags: Readonly<Record<string, string | undefined>>): Recor
   );
 }
 
-async function play(origin: string, inForce: CompiledRuleBook): Promise<void> {
+async function play(origin: string, rules: CompiledRuleBook): Promise<void> {
   let property = '1';
   for (const request of DEMO_REQUESTS) {
     const path = request.path.replace('{property}', property);
@@ -55,14 +55,14 @@ async function play(origin: string, inForce: CompiledRuleBook): Promise<void> {
     });
     const text = await response.text();
     property = /"property_id":(\d+)/.exec(text)?.[1] ?? property;
-    process.stdout.write(`${describe(request, path, inForce)}${describeResponse(response.status, text)}\n`);
+    process.stdout.write(`${describe(request, path, rules)}${describeResponse(response.status, text)}\n`);
   }
 }
 
-function describe(request: DemoRequest, path: string, inForce: CompiledRuleBook): string {
-  const { ruleBook, plans } = inForce;
-  const rewrite = plans
-    .of(inForce.match(request.method, path))
+function describe(request: DemoRequest, path: string, rules: CompiledRuleBook): string {
+  const { ruleBook } = rules;
+  const rewrite = rules
+    .requestPlan(rules.match(request.method, path))
     .rewrite(new TextEncoder().encode(request.body));
   const lines = [
     styleText('bold', request.operation),

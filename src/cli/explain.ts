@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import { text as textOf } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
-import { chooseApiVersion } from '../migrate/api-version.ts';
 import type { Explanation } from '../inspector/api.ts';
-import { explain as explainRequest } from '../inspector/explain.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { readCurl, type RequestFault } from './curl-request.ts';
 import { explainText } from './explain-text.ts';
 import { readLogRequests } from './log-requests.ts';
+import { offlineExplainer } from './offline-explainer.ts';
 import { type NamedRequest, readHar, readPostman } from './request-files.ts';
+import { requestTarget } from './request-target.ts';
 
 interface ExplainOptions {
   readonly operation?: string;
@@ -35,7 +35,7 @@ export function explain(program: Command): void {
     .argument('[file]', 'the body of a request')
     .option('--operation <id>', 'the operation of the request in the file')
     .option('--method <method>', 'its method, where no operation names it')
-    .option('--target <target>', 'its path and query, with or without /api/v1')
+    .option('--target <target>', 'its path and query as the client sends them, such as /api/v1/clients')
     .option('--curl <command>', 'a curl command')
     .option('--har <file>', 'every request of a HAR file')
     .option('--postman <file>', 'every request of a Postman collection')
@@ -60,14 +60,10 @@ async function run(file: string | undefined, options: ExplainOptions): Promise<s
   if ('faults' in book) return book.faults.join('\n');
   const requests = await requestsOf(file, options);
   if ('fault' in requests) return requests.fault;
+  const explainRequest = offlineExplainer(book.rules);
   const explanations: { readonly name: string; readonly explanation: Explanation }[] = [];
   for (const { name, request } of requests) {
-    const explanation = explainRequest(request, {
-      rules: book.inForce,
-      versionOf: chooseApiVersion,
-      gatewayOrigin: 'http://127.0.0.1:8080',
-      origin: 'https://captur3d.io',
-    });
+    const explanation = await explainRequest(request);
     if ('fault' in explanation) return explanation.fault;
     explanations.push({ name, explanation });
   }
@@ -106,7 +102,7 @@ async function requestsOf(
     const request = {
       ...(operation === undefined ? {} : { operation }),
       ...(method === undefined ? {} : { method }),
-      ...(target === undefined ? {} : { target }),
+      ...(target === undefined ? {} : { target: requestTarget(target) }),
       ...(body === undefined ? {} : { body }),
     };
     return [{ name: file ?? operation ?? target ?? 'request', request }];

@@ -1,16 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import type { Command } from 'commander';
-import { chooseApiVersion } from '../migrate/api-version.ts';
-import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { explain } from '../inspector/explain.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { count } from '../report/report-text.ts';
 import { readAdminRequests } from './admin-source.ts';
 import type { RequestFault } from './curl-request.ts';
 import { readLogRequests } from './log-requests.ts';
 import { printFixture, readFixture } from './replay-fixture.ts';
-import { differences, type Outcome, outcomeOf } from './replay-outcome.ts';
+import { differences, type Outcome, outcomeOf, type Recording } from './replay-outcome.ts';
+import { offlineExplainer } from './offline-explainer.ts';
 import { type NamedRequest, readHar, readPostman } from './request-files.ts';
 
 interface RecordOptions {
@@ -67,10 +65,11 @@ async function record(options: RecordOptions): Promise<string | undefined> {
     string,
     { name: string; count: number; request: NamedRequest['request']; outcome: Outcome }
   >();
+  const explainRequest = offlineExplainer(book.rules);
   let all = 0;
   for (const { name, request, count: times = 1 } of requests) {
     all += times;
-    const outcome = outcomeNow(request, book.inForce);
+    const outcome = await outcomeNow(request, explainRequest);
     if (outcome === undefined) continue;
     const key = JSON.stringify(request);
     const known = recordings.get(key);
@@ -106,11 +105,13 @@ async function check(fixture: string, { rules, update }: CheckOptions): Promise<
   if ('faults' in book) return book.faults.join('\n');
   const recordings = readFixture(fixture);
   if (typeof recordings === 'string') return recordings;
+  const explainRequest = offlineExplainer(book.rules);
   const places = new Map<string, { requests: number; readonly example: string }>();
   let [all, changed] = [0, 0];
-  const updated = recordings.map((recording) => {
+  const updated: Recording[] = [];
+  for (const recording of recordings) {
     all += recording.count;
-    const outcome = outcomeNow(recording.request, book.inForce) ?? recording.outcome;
+    const outcome = (await outcomeNow(recording.request, explainRequest)) ?? recording.outcome;
     const found = differences(recording.outcome, outcome);
     if (found.length > 0) changed += recording.count;
     for (const place of found) {
@@ -119,8 +120,8 @@ async function check(fixture: string, { rules, update }: CheckOptions): Promise<
       places.set(place, known);
     }
     const { name, count: times, request } = recording;
-    return { name, count: times, request, outcome };
-  });
+    updated.push({ name, count: times, request, outcome });
+  }
   stdout.write(`${summary(all, changed, places)}\n`);
   if (update === true) writeFileSync(fixture, printFixture(updated));
   else if (changed > 0) process.exitCode = 1;
@@ -143,12 +144,10 @@ function summary(
   return [`${count(changed)} of ${count(all)} requests change.`, ...lines].join('\n');
 }
 
-function outcomeNow(request: NamedRequest['request'], rules: CompiledRuleBook): Outcome | undefined {
-  const explanation = explain(request, {
-    rules,
-    versionOf: chooseApiVersion,
-    gatewayOrigin: 'http://127.0.0.1:8080',
-    origin: 'https://captur3d.io',
-  });
+async function outcomeNow(
+  request: NamedRequest['request'],
+  explainRequest: ReturnType<typeof offlineExplainer>,
+): Promise<Outcome | undefined> {
+  const explanation = await explainRequest(request);
   return 'fault' in explanation ? undefined : outcomeOf(explanation);
 }

@@ -111,7 +111,7 @@ async function printGuide(
   const [only, second] = guide.clients;
   if (second !== undefined)
     return `${client} is the beginning of ${guide.clients.join(' and ')}; give more digits.`;
-  const { changes, version } = book.inForce.ruleBook;
+  const { changes, version } = book.rules.ruleBook;
   await write(guide.markdown(changes, version, only === undefined ? undefined : names.get(only)));
   return undefined;
 }

@@ -44,7 +44,7 @@ export async function startServing(
   const sound = await preflight(flags, environment);
   if ('faults' in sound) return sound;
   const { settings, rulesPath: path, ruleBook: first } = sound;
-  const rollout = openRollout(settings, first.inForce.ruleBook, tell);
+  const rollout = openRollout(settings, first.rules.ruleBook, tell);
   if ('fault' in rollout) return { faults: [rollout.fault] };
   const sink = worker?.link ?? openSink(settings, tell);
   if ('fault' in sink) return { faults: [sink.fault] };
@@ -52,7 +52,7 @@ export async function startServing(
     first,
     async () => {
       const next = await loadRuleBook(path);
-      const fault = 'faults' in next ? undefined : rollout.faultOf(next.inForce.ruleBook);
+      const fault = 'faults' in next ? undefined : rollout.faultOf(next.rules.ruleBook);
       return fault === undefined ? next : { faults: [fault] };
     },
     () => Date.now(),

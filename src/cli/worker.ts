@@ -39,11 +39,11 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   const { running, settings, life } = started;
   const figuresOfProcess = watchProcess();
   const report = (done?: () => void): void => {
-    const { inFlight, budget, breaker } = running.gateway;
+    const { inFlight, budget, v2 } = running.gateway;
     const figures = {
       inFlight,
       bufferedBytes: budget.held,
-      breaker: breaker.state,
+      breaker: v2.breaker.state,
       process: figuresOfProcess(),
       dropped: link.dropped,
     };

@@ -6,8 +6,7 @@ import { environmentName, settings as table } from '../settings/settings.ts';
 import type { Upstream } from '../gateway/upstream.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
-import { compilePlans } from '../rewrite/plan.ts';
-import { OperationTable } from '../rules/operation-table.ts';
+import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { createClientHash } from './client-hash.ts';
 import { decodeBody } from './decode-body.ts';
@@ -57,19 +56,14 @@ function gatewayOf(
   settings: Settings,
   origin: OriginSetting,
 ): Gateway {
-  const operations = new OperationTable(ruleBook.operations);
-  const inForce = {
-    ruleBook,
-    plans: compilePlans(ruleBook),
-    match: (method: string, path: string) => operations.match(method, path),
-  };
+  const rules = new CompiledRuleBook(ruleBook);
   const secret = settings.get(table.clientSecret) ?? randomHex(32);
   const v1 = settings.get(table.v1Upstream);
   const nameClient = createClientHash(secret);
   const from = SEVERITIES[settings.get(table.logLevel)];
   return new Gateway(
     {
-      rules: () => inForce,
+      rules: () => rules,
       upstream: upstreamOf(settings, origin),
       originPath: origin.path,
       originHost: new URL(origin.origin).host,

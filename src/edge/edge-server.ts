@@ -23,12 +23,10 @@ export class EdgeServer {
     // A client that goes away ends the worker, and with it the entry, unless something is still to be done.
     parts.later(exchange.finished);
     const received = edge.gateway.receive(exchange);
-    if (received !== undefined) {
-      try {
-        await app.fetch(request, { received });
-      } catch (error) {
-        await edge.gateway.failInternally(received, error);
-      }
+    try {
+      await app.fetch(request, { received });
+    } catch (error) {
+      await edge.gateway.failInternally(received, error);
     }
     return exchange.handled;
   }

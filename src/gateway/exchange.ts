@@ -1,4 +1,5 @@
 import type { HeaderList } from '../http/header-list.ts';
+import type { HttpVersion } from '../migrate/head-failure.ts';
 
 /** A body on its way to V2: whole, in parts as they come, or none. It can be read once; only a whole one can be sent again. */
 export type Body = Uint8Array | AsyncIterable<Uint8Array> | null;
@@ -14,8 +15,7 @@ export interface Exchange {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
-  /** `other` for a version that is not served. */
-  readonly version: '1.0' | '1.1' | '2' | 'other';
+  readonly version: HttpVersion;
   /** The peer's address; empty where the platform does not tell. */
   readonly remote: string;
   readonly secure: boolean;

@@ -6,7 +6,7 @@ import type { Entry, Route } from '../rewrite-log/entry.ts';
 import type { ReceivedRequest } from './received-request.ts';
 import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
-import type { Gateway } from './gateway.ts';
+import type { GatewayContext } from './gateway-context.ts';
 import { GuardedOwner, GuardedReceiver } from './guard.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { ExchangeRecorder } from './exchange-recorder.ts';
@@ -23,7 +23,7 @@ const ascii = new TextEncoder();
  * One object with methods instead of closures, for this is the hot path.
  */
 export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
-  protected readonly gateway: Gateway;
+  protected readonly gateway: GatewayContext;
   protected readonly received: ReceivedRequest;
   protected readonly rules: CompiledRuleBook;
   /** What the log will say. */
@@ -45,10 +45,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
   private settled = false;
   private finished = false;
 
-  constructor(gateway: Gateway, received: ReceivedRequest, route: Route) {
+  constructor(gateway: GatewayContext, received: ReceivedRequest, route: Route) {
     this.gateway = gateway;
     this.received = received;
-    this.rules = gateway.parts.rules();
+    this.rules = received.rules;
     this.origin = gateway.v2;
     const { exchange, head } = received;
     this.facts = {

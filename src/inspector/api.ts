@@ -224,6 +224,8 @@ export interface ExplainRequest {
   readonly target?: string;
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: string;
+  /** The body, where it is no text; instead of `body`. */
+  readonly bodyBase64?: string;
 }
 
 /** What the gateway would do with a request, by the same compiled plan as live; nobody is called. */

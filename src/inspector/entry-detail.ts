@@ -6,7 +6,7 @@ import { curlCommand } from './curl.ts';
 import { makeDiff } from './diff.ts';
 import { compareHeaders } from './header-views.ts';
 import { layOutJson } from './json-layout.ts';
-import type { InspectedRules } from './inspected-rules.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 
 /** What the detail of an entry is made of. */
 export interface DetailParts {
@@ -15,7 +15,7 @@ export interface DetailParts {
   readonly entry: Entry;
   readonly kept: KeptExchange | undefined;
   /** The rule book of the entry, unless it is no longer known. */
-  readonly rules: InspectedRules | undefined;
+  readonly rules: CompiledRuleBook | undefined;
   /** Where V2 is. */
   readonly origin: string;
 }
@@ -72,7 +72,7 @@ function rewriteAgain({ entry, rules }: DetailParts, kept: KeptExchange): Rewrit
   if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
   if (entry.note === 'media-type' || entry.note === 'unsupported: forward') return undefined;
   const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
-  return rules.plans.of(operation).rewrite(bytes);
+  return rules.requestPlan(operation).rewrite(bytes);
 }
 
 function sentBody(kept: KeptBody, outcome: Rewrite | undefined, entry: Entry): BodyView {

@@ -9,7 +9,7 @@ import { type GuardOptions, sameSite, secureHeaders, tokenGate } from './guard.t
 import { loginRoute, pageRoutes } from './page-routes.ts';
 import { ruleRoutes } from './rule-routes.ts';
 import { type RolloutAdmin, rolloutRoutes } from './rollout-routes.ts';
-import type { InspectedRules } from './inspected-rules.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 
 /** What the inspector reads. It writes nothing, anywhere; what it changes is done by the desk of the rollout. */
 export interface InspectorParts extends GuardOptions {
@@ -20,10 +20,16 @@ export interface InspectorParts extends GuardOptions {
   readonly startedAt: number;
   readonly time: () => number;
   readonly stats: () => GatewayStats;
-  readonly rules: () => InspectedRules & { readonly since: number; readonly text: string };
+  /** The rule book in force; `since` is milliseconds since 1970, `text` the file as it was read. */
+  readonly rules: () => {
+    readonly current: CompiledRuleBook;
+    readonly since: number;
+    readonly text: string;
+  };
   /** A rule book that was in force when an entry was written, as long as it is known. */
-  readonly rulesOf: (hash: string) => InspectedRules | undefined;
-  readonly versionOf: ExplainParts['versionOf'];
+  readonly rulesOf: (hash: string) => CompiledRuleBook | undefined;
+  readonly limits: ExplainParts['limits'];
+  readonly decode: ExplainParts['decode'];
   /** Scheme, host and port of the gateway and of V2. */
   readonly gatewayOrigin: () => string;
   readonly origin: string;

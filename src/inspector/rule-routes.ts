@@ -11,8 +11,8 @@ const LIMIT = 16 * 1024 * 1024;
 /** Adds `/rules` and `/explain`. */
 export function ruleRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/rules', (c) => {
-    const { ruleBook, since, text } = parts.rules();
-    return c.json(rulesView({ ruleBook, since, text, tally: parts.view.tally }));
+    const { current, since, text } = parts.rules();
+    return c.json(rulesView({ ruleBook: current.ruleBook, since, text, tally: parts.view.tally }));
   });
   app.post('/explain', async (c) => {
     const length = Number(c.req.header('content-length') ?? Number.NaN);
@@ -24,10 +24,11 @@ export function ruleRoutes(app: Hono, parts: InspectorParts): void {
       const detail = 'Send {"operation" or "method" and "target", "headers": [[name, value]], "body": text}.';
       return c.json(failureBody(400, 'bad-request', detail), 400);
     }
-    const { versionOf, gatewayOrigin, origin, rules } = parts;
-    const explanation = explain(request, {
-      rules: rules(),
-      versionOf,
+    const { limits, decode, gatewayOrigin, origin, rules } = parts;
+    const explanation = await explain(request, {
+      rules: rules().current,
+      limits,
+      decode,
       gatewayOrigin: gatewayOrigin(),
       origin,
     });

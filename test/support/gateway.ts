@@ -6,7 +6,7 @@ import { RuleBooks } from '../../src/node/rule-books.ts';
 import { type NodeGatewayParts, type RunningGateway, startGateway } from '../../src/node/start-gateway.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import type { RuleBook } from '../../src/rules/rule-book.ts';
-import { testInForce } from './rule-book.ts';
+import { compiledTestRuleBook } from './rule-book.ts';
 
 /** A gateway under test: the real one on real sockets, with its log at hand. */
 export interface TestGateway extends RunningGateway {
@@ -26,7 +26,7 @@ export interface TestGatewayOptions {
   readonly flags?: Readonly<Record<string, string>>;
   readonly ruleBook?: Partial<RuleBook>;
   /** A rule book in force, instead of the one of tests. */
-  readonly inForce?: CompiledRuleBook;
+  readonly rules?: CompiledRuleBook;
   readonly parts?: Partial<NodeGatewayParts>;
 }
 
@@ -45,11 +45,11 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     dropped: 0,
     flush: () => Promise.resolve(),
   };
-  const inForce = options.inForce ?? testInForce(options.ruleBook);
+  const rules = options.rules ?? compiledTestRuleBook(options.ruleBook);
   const url = new URL(upstream);
   const running = await startGateway({
     settings: outcome.settings,
-    ruleBooks: new RuleBooks({ inForce, text: '' }, () => Promise.resolve({ inForce, text: '' }), Date.now),
+    ruleBooks: new RuleBooks({ rules, text: '' }, () => Promise.resolve({ rules, text: '' }), Date.now),
     origin: { origin: url.origin, path: url.pathname.replace(/\/+$/, '') },
     clientSecret: 'a secret of the tests',
     sink,

@@ -1,5 +1,6 @@
 import { readCoding } from '../../http/content-coding.ts';
 import { type HeaderList, headerValues } from '../../http/header-list.ts';
+import { migratedTarget } from '../../migrate/decision.ts';
 import type { Comparison } from '../../rewrite-log/comparison.ts';
 import { ResponseCopy, type CollectedResponse, type CollectFault } from './response-copy.ts';
 import { compareResponses } from './compare-responses.ts';
@@ -67,7 +68,7 @@ export class ShadowExchange extends ObserveExchange {
 
   private askBoth(): void {
     const { v2 } = this.gateway;
-    this.ask(v2, `/api/v2${this.target.rest}${this.target.query}`, this.v2Headers(), (outcome) => {
+    this.ask(v2, migratedTarget(this.decision.target), this.v2Headers(), (outcome) => {
       this.other = outcome;
     });
     this.ask(this.origin, this.received.exchange.target, this.v1Headers(), (outcome) => {
@@ -124,7 +125,7 @@ export class ShadowExchange extends ObserveExchange {
     for (const call of this.calls) call.abort();
     this.decode(first, (read) => {
       this.facts.comparison = this.compared(read, second, other);
-      this.gateway.comparisons.add(this.operation?.id, this.facts.comparison);
+      this.gateway.comparisons.add(this.decision.operation?.id, this.facts.comparison);
       super.flushed();
     });
   }

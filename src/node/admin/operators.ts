@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { Hono } from 'hono';
-import { chooseApiVersion } from '../../migrate/api-version.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Settings } from '../../settings/read-settings.ts';
@@ -91,7 +90,7 @@ export function createOperators(parts: OperatorParts): Operators {
     inFlight: gateway.inFlight,
     bufferedBytes: gateway.budget.held,
     droppedLogLines: sink.dropped,
-    breaker: gateway.breaker.state,
+    breaker: gateway.v2.breaker.state,
     ruleBook: {
       hash: ruleBooks.current.ruleBook.hash,
       version: ruleBooks.current.ruleBook.version,
@@ -109,12 +108,10 @@ export function createOperators(parts: OperatorParts): Operators {
       startedAt,
       time: Date.now,
       stats: () => parts.merge?.(figuresOf(gateway)) ?? figuresOf(gateway),
-      rules: () => {
-        const { current, since, text } = ruleBooks;
-        return { ...inspectedRulesOf(current), since, text };
-      },
+      rules: () => ruleBooks,
       rulesOf: (hash) => books.of(hash),
-      versionOf: chooseApiVersion,
+      limits: gateway.options,
+      decode: gateway.parts.decode,
       gatewayOrigin: parts.gatewayOrigin,
       origin: parts.origin,
       names,
@@ -141,10 +138,10 @@ class Books {
   private readonly known = new Map<string, CompiledRuleBook>();
   private last: CompiledRuleBook | undefined;
 
-  see(inForce: CompiledRuleBook): void {
-    if (inForce === this.last) return;
-    this.last = inForce;
-    this.known.set(inForce.ruleBook.hash, inForce);
+  see(rules: CompiledRuleBook): void {
+    if (rules === this.last) return;
+    this.last = rules;
+    this.known.set(rules.ruleBook.hash, rules);
     const [oldest] = this.known.keys();
     if (this.known.size > BOOKS && oldest !== undefined) this.known.delete(oldest);
   }
@@ -152,12 +149,4 @@ class Books {
   of(hash: string): CompiledRuleBook | undefined {
     return this.known.get(hash);
   }
-}
-
-function inspectedRulesOf(inForce: CompiledRuleBook): Pick<CompiledRuleBook, 'ruleBook' | 'plans' | 'match'> {
-  return {
-    ruleBook: inForce.ruleBook,
-    plans: inForce.plans,
-    match: (method, path) => inForce.match(method, path),
-  };
 }

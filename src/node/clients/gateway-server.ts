@@ -234,7 +234,6 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
 
   take(exchange: Exchange): void {
     const received = this.gateway.receive(exchange);
-    if (received === undefined) return;
     const answered = this.app.fetch(anyRequest, { received });
     if (answered instanceof Promise)
       answered.catch((error: unknown) => this.gateway.failInternally(received, error));
