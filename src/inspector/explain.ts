@@ -1,5 +1,6 @@
 import { readJsonType } from '../http/media-type.ts';
-import type { ApiVersionReason, Verdict } from '../rewrite-log/entry.ts';
+import type { ApiVersionReason } from '../migrate/api-version.ts';
+import type { Verdict } from '../rewrite-log/entry.ts';
 import { maskHeaders, type ShownHeader } from '../rewrite-log/mask-headers.ts';
 import type { Refusal, Rewrite } from '../rewrite/rewrite.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from './api.ts';

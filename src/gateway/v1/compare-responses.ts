@@ -1,4 +1,4 @@
-import type { Comparison, FieldDifference } from '../../rewrite-log/comparison.ts';
+import type { Comparison, FieldDifference } from '../../rollout/comparison.ts';
 import { JsonWalker, pointerOf, type WalkedNode } from '../../json/json-walk.ts';
 
 /** A response as it is compared: its body decoded. */
