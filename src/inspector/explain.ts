@@ -26,7 +26,7 @@ export interface ExplainParts {
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * Says what the gateway would do with a request, by the plan that live requests go through; nobody is called. Without

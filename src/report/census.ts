@@ -1,3 +1,4 @@
+import { generalPointer } from '../json/json-pointer.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { CensusRow } from './census-row.ts';
 import { proposeStrips } from './strip-proposal.ts';
@@ -95,7 +96,7 @@ export class CensusTally {
     }
     for (const { from, change, rule } of edits) {
       if (from === undefined || rule === 'unwrap') continue;
-      const row = rows.get(from.slice(wrapper.length).replaceAll(/\/\d+(?=\/|$)/g, '/*'));
+      const row = rows.get(generalPointer(from.slice(wrapper.length)));
       if (row !== undefined) row.change = change;
     }
     this.places.set(attributes, place);
