@@ -1,4 +1,5 @@
 import type { ExplainRequest, Explanation } from '../inspector/api.ts';
+import { generalPointer } from '../json/json-pointer.ts';
 import { layOutJson } from '../inspector/json-layout.ts';
 
 /** What became of a recorded request: the parts that a change of rules can change. */
@@ -64,7 +65,7 @@ function bodyDifferences(before: string, now: string): string[] {
   for (const [pointer, value] of young) if (old.get(pointer) !== value) changed.add(topmost(pointer, old));
   return changed.size === 0
     ? ['the spelling of the body']
-    : [...changed].map((pointer) => pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*'));
+    : [...changed].map((pointer) => generalPointer(pointer));
 }
 
 /** The texts of all values by pointer; containers say only what they are. */

@@ -4,7 +4,7 @@ import type { Diff, DiffMark, TextSpan } from './api.ts';
 import { type JsonLayout, layOutJson, type Place } from './json-layout.ts';
 import { editReason } from './rule-words.ts';
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * Puts a V1 body and what became of it side by side. Both texts are laid out alike, and each edit record becomes a mark

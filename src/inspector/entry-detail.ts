@@ -20,7 +20,7 @@ export interface DetailParts {
   readonly origin: string;
 }
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Shows one exchange from its four perspectives, with what was changed in it and why. */
 export function entryDetail(parts: DetailParts): EntryDetail {

@@ -5,7 +5,7 @@ import { entryDetail } from './entry-detail.ts';
 import { entryStream } from './entry-stream.ts';
 import { failureBody } from './failure-body.ts';
 import { stateOf } from './stat-routes.ts';
-import type { InspectorParts } from './inspector.ts';
+import type { InspectorParts } from './inspector-parts.ts';
 
 /** Entries on one page of the API, at most. */
 const PAGE = 500;

@@ -1,4 +1,5 @@
-import { JsonWalker, pointerOf } from '../json/json-walk.ts';
+import { pointerOf } from '../json/json-pointer.ts';
+import { JsonWalker } from '../json/json-walk.ts';
 import type { TextSpan } from './api.ts';
 
 /** Where a value stands in a laid out text. `key` is empty for what is no member. */
@@ -14,7 +15,7 @@ export interface JsonLayout {
   readonly places: ReadonlyMap<string, readonly Place[]>;
 }
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * Prints a JSON text with two spaces a level and one member a line. Only white space changes: numbers, escapes, order and

@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import { isExplainRequest } from './explain-request.ts';
 import { explain } from './explain.ts';
 import { failureBody } from './failure-body.ts';
-import type { InspectorParts } from './inspector.ts';
+import type { InspectorParts } from './inspector-parts.ts';
 import { rulesView } from './rules-view.ts';
 
 /** Bytes of a request to explain: what is explained has been through somebody's hands. */

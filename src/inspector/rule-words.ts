@@ -1,3 +1,4 @@
+import { tokenName } from '../json/json-pointer.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Change } from '../rules/rule-book.ts';
 import type { Path, RequestRule, ResponseRule } from '../rules/rule.ts';
@@ -67,7 +68,7 @@ function doneBy({ rule, from, path, note }: EditRecord): string {
 /** The last name of a pointer, for people. */
 export function nameOf(pointer: string | undefined): string {
   const last = pointer?.slice(pointer.lastIndexOf('/') + 1) ?? '';
-  return last === '' ? 'the body' : last.replaceAll('~1', '/').replaceAll('~0', '~');
+  return last === '' ? 'the body' : tokenName(last);
 }
 
 function parentOf(pointer: string | undefined): string | undefined {

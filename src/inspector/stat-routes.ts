@@ -8,7 +8,7 @@ import { makeReport } from '../report/report.ts';
 import { reportCsv, reportMarkdown } from '../report/report-text.ts';
 import type { HistoryView, State } from './api.ts';
 import { failureBody } from './failure-body.ts';
-import type { InspectorParts } from './inspector.ts';
+import type { InspectorParts } from './inspector-parts.ts';
 
 /** Adds `/state`, `/history`, `/metrics` and `/report`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {

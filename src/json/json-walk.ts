@@ -1,3 +1,4 @@
+import { hasByteOrderMark } from './byte-order-mark.ts';
 import { memberName } from './member-name.ts';
 import { Scanner } from './scanner.ts';
 import { ARRAY, OBJECT, STRING, type Tape } from './tape.ts';
@@ -33,7 +34,7 @@ export class JsonWalker {
    * which cost most of the walk, paths are empty.
    */
   walk(bytes: Uint8Array, visitor: WalkVisitor, names = true): boolean {
-    const from = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+    const from = hasByteOrderMark(bytes) ? 3 : 0;
     if (bytes.length === 0 || this.scanner.scan(bytes, from) !== undefined) return false;
     visit(bytes, this.scanner.tape, 0, names ? [] : undefined, true, visitor);
     return true;
@@ -70,13 +71,4 @@ function visit(
     child = tape.next(child);
   }
   visitor.leave?.(node);
-}
-
-/** Prints a path as an RFC 6901 pointer. */
-export function pointerOf(path: readonly (string | number)[]): string {
-  let pointer = '';
-  for (const step of path) {
-    pointer += `/${typeof step === 'number' ? step : step.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-  }
-  return pointer;
 }

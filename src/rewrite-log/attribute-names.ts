@@ -1,4 +1,5 @@
-import { JsonWalker, pointerOf } from '../json/json-walk.ts';
+import { pointerOf } from '../json/json-pointer.ts';
+import { JsonWalker } from '../json/json-walk.ts';
 
 /** Names kept of one body, and characters of one pointer: a body whose names are data cannot flood the log. */
 const NAMES = 64;

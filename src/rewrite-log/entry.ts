@@ -1,5 +1,6 @@
+import type { ApiVersionReason } from '../migrate/api-version.ts';
 import type { ResponseRecord } from '../rewrite/response-rewrite.ts';
-import type { Comparison } from './comparison.ts';
+import type { Comparison } from '../rollout/comparison.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 
 /** How a request crossed: V1 migrated, V2 passed unread, or neither prefix. */
@@ -14,9 +15,6 @@ export interface Would {
   /** The failure code that the client would have got. */
   readonly failure?: string;
 }
-
-/** Why the `x-api-version` that was sent is what it is. */
-export type ApiVersionReason = 'absent' | 'invalid' | 'client' | 'pin';
 
 /**
  * One entry of the rewrite log: one exchange, one JSON line (rewriting contract §5).

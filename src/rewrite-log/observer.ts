@@ -1,7 +1,5 @@
+import type { HeaderList } from '../http/header-list.ts';
 import type { Entry } from './entry.ts';
-
-/** A raw header list: name, value, name, value, … in the order of the wire. */
-export type HeaderList = readonly string[];
 
 /** The head of a request as one side saw it. What is handed in is borrowed: an observer copies what it keeps. */
 export interface ObservedHead {

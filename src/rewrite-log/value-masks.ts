@@ -1,6 +1,7 @@
 import { applyEdits, type Edit } from '../json/edit.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
-import { type JsonWalker, pointerOf } from '../json/json-walk.ts';
+import { pointerOf, pointerSteps } from '../json/json-pointer.ts';
+import type { JsonWalker } from '../json/json-walk.ts';
 
 const MASK = new TextEncoder().encode('"…"');
 
@@ -17,7 +18,7 @@ export class ValueMasks {
 
   constructor(masks: readonly string[]) {
     this.masks = masks;
-    this.pointers = masks.filter((mask) => mask.startsWith('/')).map(steps);
+    this.pointers = masks.filter((mask) => mask.startsWith('/')).map(pointerSteps);
     this.names = new Set(masks.filter((mask) => !mask.startsWith('/')));
     const last = this.pointers.map((pointer) => pointer.findLast((step) => step !== '*') ?? '*');
     this.lastNames = new Set([...this.names, ...last]);
@@ -34,7 +35,7 @@ export class ValueMasks {
       return (
         this.names.has(here.at(-1) ?? '') ||
         this.holds(here) ||
-        this.holds(steps(movedPointer(pointerOf(path), records)))
+        this.holds(pointerSteps(movedPointer(pointerOf(path), records)))
       );
     });
   }
@@ -85,11 +86,4 @@ export function movedPointer(pointer: string, records: readonly EditRecord[]): s
     if (longest?.from === undefined || from.length >= longest.from.length) longest = record;
   }
   return longest?.from === undefined ? pointer : `${longest.path ?? ''}${pointer.slice(longest.from.length)}`;
-}
-
-function steps(pointer: string): readonly string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }

@@ -1,5 +1,6 @@
-import type { Comparison, FieldDifference } from '../../rewrite-log/comparison.ts';
-import { JsonWalker, pointerOf, type WalkedNode } from '../../json/json-walk.ts';
+import type { Comparison, FieldDifference } from '../../rollout/comparison.ts';
+import { pointerOf } from '../../json/json-pointer.ts';
+import { JsonWalker, type WalkedNode } from '../../json/json-walk.ts';
 
 /** A response as it is compared: its body decoded. */
 export interface ComparedResponse {
@@ -72,7 +73,7 @@ function isSameNumber(one: string, other: string): boolean {
   return Number(one) === Number(other);
 }
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Every value of a body by its pointer; undefined when it is not JSON. A body without anything has no fields. */
 function fieldsOf(body: Uint8Array): Map<string, Field> | undefined {

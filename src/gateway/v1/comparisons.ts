@@ -1,4 +1,4 @@
-import type { Comparison, FieldDifference } from '../../rewrite-log/comparison.ts';
+import type { Comparison, FieldDifference } from '../../rollout/comparison.ts';
 
 /** What shadowing found of one operation. */
 export interface OperationComparisons {

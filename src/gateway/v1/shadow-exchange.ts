@@ -1,7 +1,7 @@
 import { readCoding } from '../../http/content-coding.ts';
 import { type HeaderList, headerValues } from '../../http/header-list.ts';
 import { migratedTarget } from '../../migrate/decision.ts';
-import type { Comparison } from '../../rewrite-log/comparison.ts';
+import type { Comparison } from '../../rollout/comparison.ts';
 import { ResponseCopy, type CollectedResponse, type CollectFault } from './response-copy.ts';
 import { compareResponses } from './compare-responses.ts';
 import { ObserveExchange } from './observe-exchange.ts';
