@@ -1,5 +1,6 @@
 import { settings as table } from '../settings/settings.ts';
 import { watchProcess } from '../node/admin/process-stats.ts';
+import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
 import { startServing } from './serving.ts';
@@ -30,13 +31,15 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
       return begun.count <= structures ? 'structure' : 'nothing';
     },
   });
-  const tell = (line: string): void => say({ kind: 'told', line });
-  const started = await startServing(flags, process.env, { link, tell });
+  const write: WriteProcessLine = (line) => say({ kind: 'told', line });
+  const log = { write, flush: () => Promise.resolve() };
+  const started = await startServing(flags, process.env, log, link);
   if ('faults' in started) {
     say({ kind: 'faults', faults: started.faults }, () => process.exit(2));
     return;
   }
   const { running, settings, life } = started;
+  process.on('uncaughtException', life.surprised);
   const figuresOfProcess = watchProcess();
   const report = (done?: () => void): void => {
     const { inFlight, budget, breaker } = running.gateway;

@@ -14,6 +14,7 @@ import {
 } from './received-request.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
+import { circuitNotice, type GatewayNotice } from './notice.ts';
 import { Comparisons } from './v1/comparisons.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
 import type { Exchange } from './exchange.ts';
@@ -68,6 +69,8 @@ export interface GatewayParts {
   readonly after: (milliseconds: number, run: () => void) => void;
   /** A number from 0 up to 1. */
   readonly random: () => number;
+  /** Told of the circuits and of upstream faults, for the operator. */
+  readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
   /** Told of a bug: an error that no failure describes. */
   readonly onUnexpectedError: (error: unknown) => void;
 }
@@ -109,9 +112,16 @@ export class Gateway {
     this.budget = new BufferBudget(options.bufferBytes);
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;
     const { upstream, originPath: path, originHost: host, v1, now } = parts;
-    this.breaker = new CircuitBreaker({ failures, openMs, now });
+    const breakerOf = (origin: 'v1' | 'v2'): CircuitBreaker =>
+      new CircuitBreaker({
+        failures,
+        openMs,
+        now,
+        onChange: (before, after) => this.notify(circuitNotice(origin, before, after)),
+      });
+    this.breaker = breakerOf('v2');
     this.v2 = { version: 'v2', upstream, breaker: this.breaker, path, host };
-    this.v1 = v1 && { version: 'v1', breaker: new CircuitBreaker({ failures, openMs, now }), ...v1 };
+    this.v1 = v1 && { version: 'v1', breaker: breakerOf('v1'), ...v1 };
     this.rateLimitQueue = new RateLimitQueue(parts);
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
   }
@@ -132,6 +142,11 @@ export class Gateway {
       return undefined;
     }
     return received;
+  }
+
+  /** Tells the operator, where there is something to tell. */
+  notify(notice: GatewayNotice | undefined): void {
+    if (notice !== undefined) this.parts.onNotice?.(notice);
   }
 
   /** Responds to a V1 request by asking V2 for the same. */

@@ -44,6 +44,7 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     write: (line) => void lines.push(line),
     dropped: 0,
     flush: () => Promise.resolve(),
+    reopen: () => false,
   };
   const inForce = options.inForce ?? testInForce(options.ruleBook);
   const url = new URL(upstream);
