@@ -1,6 +1,7 @@
 import { Gateway } from '../gateway/gateway.ts';
 import { noticeLine } from '../gateway/notice.ts';
 import { modesInForce, needsV1 } from '../rollout/modes.ts';
+import { gatewayOptions } from '../settings/gateway-options.ts';
 import { readSettings, type Settings } from '../settings/read-settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import { environmentName, settings as table } from '../settings/settings.ts';
@@ -109,17 +110,7 @@ function gatewayOf(
         print(edgeProcessLine('error', 'unexpected-error', `bug: ${message}`, { stack }));
       },
     },
-    {
-      count: settings.get(table.headerCount),
-      bytes: settings.get(table.headerBytes),
-      trustedProxies: settings.get(table.trustedProxies),
-      maxInFlight: settings.get(table.maxInFlight),
-      bufferBytes: Math.min(settings.get(table.bufferBytes), ISOLATE_BYTES),
-      bodyLimit: settings.get(table.bodyLimit),
-      forwarded: settings.get(table.forwarded),
-      breakerFailures: settings.get(table.breaker) ? settings.get(table.breakerFailures) : 0,
-      breakerOpenMs: settings.get(table.breakerOpen),
-    },
+    { ...gatewayOptions(settings), bufferBytes: Math.min(settings.get(table.bufferBytes), ISOLATE_BYTES) },
   );
 }
 

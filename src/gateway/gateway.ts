@@ -1,17 +1,12 @@
 import type { Coding } from '../http/content-coding.ts';
-import type { ForwardedMode } from '../http/forwarded.ts';
 import { readTarget } from '../http/target.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import { AttributeNames } from '../rewrite-log/attribute-names.ts';
 import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
 import { ResponseRulesInForce } from './v1/response-rules.ts';
-import {
-  type ReceivedRequest,
-  type ReceivedRequestLimits,
-  requestFailure,
-  receiveRequest,
-} from './received-request.ts';
+import type { GatewayOptions } from '../settings/gateway-options.ts';
+import { type ReceivedRequest, requestFailure, receiveRequest } from './received-request.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { circuitNotice, type GatewayNotice } from './notice.ts';
@@ -73,19 +68,6 @@ export interface GatewayParts {
   readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
   /** Told of a bug: an error that no failure describes. */
   readonly onUnexpectedError: (error: unknown) => void;
-}
-
-/** The limits and choices of the operator. */
-export interface GatewayOptions extends ReceivedRequestLimits {
-  readonly maxInFlight: number;
-  /** Bytes held for rewriting, all requests together. */
-  readonly bufferBytes: number;
-  /** Bytes of a body to rewrite; undefined leaves it to the rule book. */
-  readonly bodyLimit: number | undefined;
-  readonly forwarded: ForwardedMode;
-  /** Upstream failures in a row that open the circuit; 0 never opens it. */
-  readonly breakerFailures: number;
-  readonly breakerOpenMs: number;
 }
 
 /** The gateway: what comes in is migrated, passed or refused, and told to the log. */

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import { Gateway } from '../gateway/gateway.ts';
 import type { GatewayNotice } from '../gateway/notice.ts';
+import { gatewayOptions } from '../settings/gateway-options.ts';
 import type { Settings } from '../settings/read-settings.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { settings as table } from '../settings/settings.ts';
@@ -165,17 +166,7 @@ function gatewayOf(
       onNotice: parts.onNotice,
       onUnexpectedError: parts.surprised,
     },
-    {
-      count: settings.get(table.headerCount),
-      bytes: settings.get(table.headerBytes),
-      trustedProxies: settings.get(table.trustedProxies),
-      maxInFlight: settings.get(table.maxInFlight),
-      bufferBytes: settings.get(table.bufferBytes),
-      bodyLimit: settings.get(table.bodyLimit),
-      forwarded: settings.get(table.forwarded),
-      breakerFailures: settings.get(table.breaker) ? settings.get(table.breakerFailures) : 0,
-      breakerOpenMs: settings.get(table.breakerOpen),
-    },
+    gatewayOptions(settings),
   );
 }
 
