@@ -6,6 +6,7 @@ import { allSettings } from '../settings/settings.ts';
 import { liveUntilSignal } from './life-cycle.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import { DEMO_REQUESTS, type DemoRequest } from './demo-requests.ts';
+import { refuseStart, stderrLog } from './process-log.ts';
 import { startServing } from './serving.ts';
 import { addSettings, flagsOf } from './setting-options.ts';
 
@@ -24,10 +25,10 @@ export function demo(program: Command): void {
   addSettings(command, settings).action(async (options: Record<string, string | undefined>) => {
     const flags = { 'log-file': devNull, ...definedOnly(flagsOf(settings, options)) };
     const { GATEWAY_UPSTREAM: _, ...environment } = process.env;
-    const started = await startServing(flags, environment);
+    const log = stderrLog({ flags, environment });
+    const started = await startServing(flags, environment, log);
     if ('faults' in started) {
-      process.stderr.write(started.faults.map((fault) => `${fault}\n`).join(''));
-      process.exitCode = 2;
+      await refuseStart(log, started.faults);
       return;
     }
     await play(started.running.origin, started.ruleBooks.current);

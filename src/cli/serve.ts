@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { allSettings } from '../settings/settings.ts';
 import { liveUntilSignal } from './life-cycle.ts';
+import { refuseStart, stderrLog } from './process-log.ts';
 import { startServing } from './serving.ts';
 import { addSettings, flagsOf } from './setting-options.ts';
 
@@ -14,13 +15,14 @@ export function serve(program: Command): void {
     .command('serve')
     .summary('run the gateway')
     .description(
-      'Runs the gateway. SIGTERM and SIGINT finish what is in flight and stop; SIGHUP reads rule book and certificates again.',
+      'Runs the gateway. SIGTERM and SIGINT finish what is in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file.',
     );
   addSettings(command, settings).action(async (options: Record<string, string | undefined>) => {
-    const started = await startServing(flagsOf(settings, options), process.env);
+    const flags = flagsOf(settings, options);
+    const log = stderrLog({ flags, environment: process.env });
+    const started = await startServing(flags, process.env, log);
     if ('faults' in started) {
-      process.stderr.write(started.faults.map((fault) => `${fault}\n`).join(''));
-      process.exitCode = 2;
+      await refuseStart(log, started.faults);
       return;
     }
     process.exit(await liveUntilSignal(started.life));

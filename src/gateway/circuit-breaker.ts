@@ -9,6 +9,8 @@ export interface BreakerOptions {
   readonly openMs: number;
   /** Milliseconds since some fixed point. */
   readonly now: () => number;
+  /** Told of each change of state. */
+  readonly onChange?: ((before: BreakerState, after: BreakerState) => void) | undefined;
 }
 
 /**
@@ -29,7 +31,7 @@ export class CircuitBreaker {
   admit(): boolean {
     if (this.state === 'closed') return true;
     if (this.options.now() < this.until) return false;
-    this.state = 'probing';
+    this.turn('probing');
     // A probe that never comes to an end must not keep the circuit open for ever.
     this.until = this.options.now() + this.options.openMs;
     return true;
@@ -42,14 +44,20 @@ export class CircuitBreaker {
 
   succeeded(): void {
     this.row = 0;
-    this.state = 'closed';
+    if (this.state !== 'closed') this.turn('closed');
   }
 
   failed(): void {
     this.row += 1;
     if (this.options.failures === 0) return;
     if (this.state === 'closed' && this.row < this.options.failures) return;
-    this.state = 'open';
     this.until = this.options.now() + this.options.openMs;
+    this.turn('open');
+  }
+
+  private turn(state: BreakerState): void {
+    const before = this.state;
+    this.state = state;
+    if (before !== state) this.options.onChange?.(before, state);
   }
 }

@@ -1,5 +1,5 @@
 import type { Coding } from '../http/content-coding.ts';
-import type { ForwardedMode } from '../http/forwarded.ts';
+import type { DecisionLimits } from '../migrate/decision.ts';
 import type { DecodeBody } from '../migrate/decoded-body.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { AttributeNames } from '../rewrite-log/attribute-names.ts';
@@ -9,10 +9,11 @@ import { RateLimitQueue } from '../rollout/rate-limit-queue.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
 import { SignalHeaders } from '../rollout/signal-headers.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
+import type { GatewayOptions } from '../settings/gateway-options.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
+import { circuitNotice, type GatewayNotice } from './notice.ts';
 import type { Origin } from './origin.ts';
-import type { ReceivedRequestLimits } from './received-request.ts';
 import type { Upstream } from './upstream.ts';
 import { Comparisons } from './v1/comparisons.ts';
 
@@ -49,25 +50,16 @@ export interface GatewayParts {
   readonly after: (milliseconds: number, run: () => void) => void;
   /** A number from 0 up to 1. */
   readonly random: () => number;
+  /** Called when a circuit opens or closes, and on upstream faults, for the operator. */
+  readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
   /** Called with an error that no failure describes: a bug. */
   readonly onUnexpectedError: (error: unknown) => void;
-}
-
-/** The limits and choices of the operator. */
-export interface GatewayOptions extends ReceivedRequestLimits {
-  readonly maxInFlight: number;
-  /** Bytes held for rewriting, all requests together. */
-  readonly bufferBytes: number;
-  readonly forwarded: ForwardedMode;
-  /** Upstream failures in a row that open the circuit; 0 never opens it. */
-  readonly breakerFailures: number;
-  readonly breakerOpenMs: number;
 }
 
 /** What all exchanges of a gateway share: its parts and options, and the state that outlives an exchange. */
 export class GatewayContext {
   readonly parts: GatewayParts;
-  readonly options: GatewayOptions;
+  readonly options: GatewayOptions & DecisionLimits;
   readonly budget: BufferBudget;
   readonly v2: Origin;
   readonly v1: Origin | undefined;
@@ -88,11 +80,22 @@ export class GatewayContext {
     this.budget = new BufferBudget(options.bufferBytes);
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;
     const { upstream, originPath: path, originHost: host, v1, now } = parts;
-    const breaker = (): CircuitBreaker => new CircuitBreaker({ failures, openMs, now });
-    this.v2 = { version: 'v2', upstream, breaker: breaker(), path, host };
-    this.v1 = v1 && { version: 'v1', breaker: breaker(), ...v1 };
+    const breakerOf = (origin: 'v1' | 'v2'): CircuitBreaker =>
+      new CircuitBreaker({
+        failures,
+        openMs,
+        now,
+        onChange: (before, after) => this.notify(circuitNotice(origin, before, after)),
+      });
+    this.v2 = { version: 'v2', upstream, breaker: breakerOf('v2'), path, host };
+    this.v1 = v1 && { version: 'v1', breaker: breakerOf('v1'), ...v1 };
     this.rateLimitQueue = new RateLimitQueue(parts);
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
+  }
+
+  /** Tells the operator, where there is something to tell. */
+  notify(notice: GatewayNotice | undefined): void {
+    if (notice !== undefined) this.parts.onNotice?.(notice);
   }
 
   /** The header fields about the end of V1; undefined when the rule book gives no dates and links. */

@@ -219,7 +219,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
 
   fail(fault: UpstreamFault): void {
     if (this.finished) return;
-    if (isCounted(fault)) this.origin.breaker.failed();
+    if (isCounted(fault)) {
+      this.gateway.notify({ event: 'upstream-fault', origin: this.origin.version, fault });
+      this.origin.breaker.failed();
+    }
     if (this.settled) {
       this.facts.failure = 'upstream-broken';
       this.facts.cause = fault.cause;

@@ -11,6 +11,7 @@ import type {
   CaptureLevel,
 } from './observer.ts';
 import { redactTarget } from './redact-target.ts';
+import { SecondLimiter } from './second-limiter.ts';
 import { ValueMasks } from './value-masks.ts';
 
 /** How much is kept of exchanges beside their entries. */
@@ -35,12 +36,12 @@ export class Capture {
   private readonly walker = new JsonWalker();
   private readonly kept = new Map<number, { readonly exchange: KeptExchange; readonly bytes: number }>();
   private bytes = 0;
-  private second = -1;
-  private begun = 0;
+  private readonly structures: SecondLimiter;
 
   constructor(options: CaptureOptions) {
     this.options = options;
     this.masks = new ValueMasks(options.masks);
+    this.structures = new SecondLimiter(options.structurePerSecond, options.now);
   }
 
   /** Exchanges held and their bytes, about. */
@@ -51,13 +52,7 @@ export class Capture {
   /** Says how much of the exchange that begins now is wanted. */
   nextLevel(): CaptureLevel {
     if (this.options.mode === 'bodies') return 'bodies';
-    const second = Math.floor(this.options.now() / 1000);
-    if (second !== this.second) {
-      this.second = second;
-      this.begun = 0;
-    }
-    this.begun += 1;
-    return this.begun <= this.options.structurePerSecond ? 'structure' : 'nothing';
+    return this.structures.take() ? 'structure' : 'nothing';
   }
 
   /** Keeps what may be kept of an exchange; its material is not referred to afterwards. */

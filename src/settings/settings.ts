@@ -49,7 +49,19 @@ export const settings = {
     'log-level',
     choice('info', 'warn', 'error', 'silent'),
     'info',
-    'The lowest level that is logged.',
+    'The lowest level of the process log, on stderr.',
+  ),
+  logFormat: given(
+    'log-format',
+    choice('auto', 'json', 'text'),
+    'auto',
+    'How the process log is written; auto is text on a terminal and JSON elsewhere.',
+  ),
+  rewriteLogLevel: given(
+    'rewrite-log-level',
+    choice('info', 'warn', 'error', 'silent'),
+    'info',
+    'The lowest level of the rewrite log.',
   ),
   logFile: optional('log-file', file, 'Where the rewrite log goes; without one, to stdout.'),
   clientSecret: secret(

@@ -44,6 +44,7 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     write: (line) => void lines.push(line),
     dropped: 0,
     flush: () => Promise.resolve(),
+    reopen: () => false,
   };
   const rules = options.rules ?? compiledTestRuleBook(options.ruleBook);
   const url = new URL(upstream);

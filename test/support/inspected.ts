@@ -36,7 +36,7 @@ export async function inspected(
   const operators = createOperators({
     settings: read.settings,
     ruleBooks,
-    sink: { write: () => {}, dropped: 3, flush: () => Promise.resolve() },
+    sink: { write: () => {}, dropped: 3, reopen: () => false, flush: () => Promise.resolve() },
     origin: server.origin,
     gatewayOrigin: () => gateway.origin,
     version: '0.0.0-test',

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Hono } from 'hono';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { captureOptions } from '../../settings/capture-options.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import type { PageFile } from '../../inspector/api.ts';
@@ -62,15 +63,7 @@ export function createOperators(parts: OperatorParts): Operators {
     entries: settings.get(table.inspectorEntries),
     time: Date.now,
     also: parts.also,
-    capture: {
-      mode: settings.get(table.capture),
-      masks: settings.get(table.captureMask),
-      maxEntries: settings.get(table.captureEntries),
-      maxBytes: settings.get(table.captureBytes),
-      structurePerSecond: settings.get(table.structureRate),
-      bodyLimit: settings.get(table.captureBodyLimit),
-      now: () => performance.now(),
-    },
+    capture: { ...captureOptions(settings), now: () => performance.now() },
   });
   const books = new Books();
   const processFigures = watchProcess();

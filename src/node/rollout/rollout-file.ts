@@ -2,6 +2,7 @@ import { readFileSync, statSync, unlinkSync } from 'node:fs';
 import { open, rename, stat, unlink } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
+import type { WriteProcessLine } from '../log/process-log.ts';
 import type { RolloutControl } from '../../rollout/rollout-control.ts';
 import { initialRollout, type RolloutState } from '../../rollout/rollout-state.ts';
 
@@ -43,7 +44,7 @@ const STALE_LOCK_MS = 5000;
  */
 export class RolloutFile {
   private readonly path: string;
-  private readonly tell: (line: string) => void;
+  private readonly log: WriteProcessLine;
   private control: RolloutControl | undefined;
   private work: Promise<void> = Promise.resolve();
   /** What the file had when it was good last. */
@@ -54,9 +55,9 @@ export class RolloutFile {
   private seen = '';
   private number = 0;
 
-  constructor(path: string, tell: (line: string) => void) {
+  constructor(path: string, log: WriteProcessLine) {
     this.path = path;
-    this.tell = tell;
+    this.log = log;
   }
 
   /** Gives `control` the state that was kept, and follows the file from now on; a fault when neither file nor copy is good. */
@@ -66,7 +67,7 @@ export class RolloutFile {
     if ('fault' in reading) {
       const copy = read(this.copy);
       if ('fault' in copy || copy.state === undefined) return reading;
-      this.tell(`rollout: ${reading.fault} The last good state is used.`);
+      this.complain(`rollout: ${reading.fault} The last good state is used.`);
       reading = copy;
     } else {
       this.seen = signOf(this.path);
@@ -84,7 +85,7 @@ export class RolloutFile {
       .then(() => this.replace())
       .catch((error: unknown) => {
         const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-        this.tell(
+        this.complain(
           `rollout: the state cannot be kept in ${this.path} (${code}); it holds here, and is kept with the next change.`,
         );
       });
@@ -152,12 +153,20 @@ export class RolloutFile {
     this.seen = sign;
     const reading = read(this.path);
     if ('fault' in reading) {
-      this.tell(`rollout: ${reading.fault} The state of revision ${this.control.state.revision} stays.`);
+      this.complain(`rollout: ${reading.fault} The state of revision ${this.control.state.revision} stays.`);
       return;
     }
     if (reading.state === undefined || reading.state.revision === this.good.revision) return;
     this.adopt(this.control, reading.state);
-    this.tell(`rollout: revision ${reading.state.revision} is in force, from ${this.path}.`);
+    this.log({
+      level: 'info',
+      event: 'rollout-changed',
+      message: `rollout: revision ${reading.state.revision} is in force, from ${this.path}.`,
+    });
+  }
+
+  private complain(message: string): void {
+    this.log({ level: 'error', event: 'rollout-file', message });
   }
 }
 

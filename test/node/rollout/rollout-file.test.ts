@@ -29,9 +29,12 @@ function folder(): string {
 
 function replica(path: string): Replica {
   const told: string[] = [];
-  const tell = (line: string): void => void told.push(line);
-  const file = new RolloutFile(path, tell);
-  const control = new RolloutControl({ time: Date.now, onNotice: tell, save: (change) => file.keep(change) });
+  const file = new RolloutFile(path, ({ message }) => void told.push(message));
+  const control = new RolloutControl({
+    time: Date.now,
+    onNotice: () => {},
+    save: (change) => file.keep(change),
+  });
   const fault = file.open(control)?.fault;
   onTestFinished(() => file.close());
   return { control, file, told, fault };
