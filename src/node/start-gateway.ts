@@ -105,6 +105,8 @@ function serverOf({ settings, clientTls, isWorker }: NodeGatewayParts, gateway: 
     headersTimeout: settings.get(table.clientHeadersTimeout),
     bodyTimeout: settings.get(table.clientBodyTimeout),
     idleTimeout: settings.get(table.idleTimeout),
+    minDataRate: settings.get(table.minDataRate),
+    minDataRateGrace: settings.get(table.minDataRateGrace),
     requestTimeout: settings.get(table.clientRequestTimeout),
     tls: clientTls,
     reusePort: isWorker,

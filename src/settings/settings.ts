@@ -79,6 +79,18 @@ export const settings = {
     '0',
     'For a whole request; 0 is no limit.',
   ),
+  minDataRate: given(
+    'min-data-rate',
+    bytes,
+    '240',
+    'Slowest rate a second at which a client may send a body or take a response; 0 is no limit.',
+  ),
+  minDataRateGrace: given(
+    'min-data-rate-grace',
+    milliseconds,
+    '5000',
+    'Time for which a client may be slower than that.',
+  ),
   idleTimeout: given('idle-timeout', milliseconds, '65000', 'For a kept connection without a request.'),
 
   upstreamConnections: given(

@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
+import type { RateLimits } from './minimum-rate.ts';
 
 /** How long clients may take, in milliseconds, and how much they may say; 0 is no limit of time. */
-export interface ClientLimits {
+export interface ClientLimits extends RateLimits {
   /** Bytes of a request's head. */
   readonly headerBytes: number;
   readonly headersTimeout: number;

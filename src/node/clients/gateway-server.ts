@@ -19,11 +19,12 @@ import { ConnectionFaults } from './connection-faults.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import { LingeringConnections } from './lingering-connections.ts';
+import type { RateLimits } from './minimum-rate.ts';
 import { listen } from '../listen.ts';
 import type { TlsTexts } from '../tls-files.ts';
 
 /** How clients are served. Times are milliseconds; 0 is no limit. */
-export interface GatewayServerOptions {
+export interface GatewayServerOptions extends RateLimits {
   /** Bytes of a request's head. */
   readonly headerBytes: number;
   /** Fields of a request's head. */
@@ -248,6 +249,14 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
 
   get bodyTimeout(): number {
     return this.options.bodyTimeout;
+  }
+
+  get minDataRate(): number {
+    return this.options.minDataRate;
+  }
+
+  get minDataRateGrace(): number {
+    return this.options.minDataRateGrace;
   }
 }
 

@@ -4,9 +4,10 @@ import type { HeaderList } from '../../http/header-list.ts';
 import type { Body, ClientFault, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { IncomingBody, type IncomingBodyOwner } from './incoming-body.ts';
 import { ALREADY_SENT } from './already-sent.ts';
+import type { RateLimits } from './minimum-rate.ts';
 
 /** What every exchange of a server shares. Times are milliseconds. */
-export interface H1ExchangeOptions {
+export interface H1ExchangeOptions extends RateLimits {
   /** Between two parts of the request's body, and for which a client may stop reading its response. */
   readonly bodyTimeout: number;
   /** True while the server drains: every response then closes its connection. */
