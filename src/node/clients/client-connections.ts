@@ -18,8 +18,10 @@ export interface ClientConnectionsOwner {
   take(exchange: Exchange): void;
   /** Serves a connection on Node's own server from here on; what was read of it stands in front of it again. */
   serveByNode(socket: Socket): void;
-  /** A client connected, and sent nothing in time. */
-  refuseSilent(socket: Socket): void;
+  /** Responds where there is no request to speak of, and closes. */
+  refuse(socket: Socket, code: 'client-timeout' | 'bad-request'): void;
+  /** Closes a connection when its client has read what was written. */
+  linger(socket: Socket): void;
 }
 
 /** Milliseconds between two looks for connections that have been idle too long. */
@@ -73,6 +75,14 @@ export class ClientConnections implements ClientConnectionOwner {
     this.owner.take(exchange);
   }
 
+  refuse(connection: ClientConnection, code: 'client-timeout' | 'bad-request'): void {
+    this.owner.refuse(connection.socket, code);
+  }
+
+  linger(connection: ClientConnection): void {
+    this.owner.linger(connection.socket);
+  }
+
   handOver(connection: ClientConnection, bytes: Buffer): void {
     this.all.delete(connection);
     const { socket } = connection;
@@ -108,13 +118,14 @@ export class ClientConnections implements ClientConnectionOwner {
     const now = performance.now();
     const { idleTimeout, headersTimeout } = this.limits;
     for (const connection of this.all) {
+      const headSince = connection.partialHeadSince ?? now;
+      if (headersTimeout > 0 && now - headSince > headersTimeout) connection.refuse('client-timeout');
       if (!connection.isIdle) continue;
       const idle = now - connection.idleSince;
       if (connection.isUsed) {
         if (idleTimeout > 0 && idle > idleTimeout + KEEP_ALIVE_GRACE_MS) connection.socket.destroy();
       } else if (headersTimeout > 0 && idle > headersTimeout) {
-        connection.stopReading();
-        this.owner.refuseSilent(connection.socket);
+        connection.refuse('client-timeout');
       }
     }
     if (this.all.size > 0) return;

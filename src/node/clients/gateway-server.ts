@@ -18,6 +18,7 @@ import type { ClientListener } from './client-listener.ts';
 import { ConnectionFaults } from './connection-faults.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
+import { LingeringConnections } from './lingering-connections.ts';
 import type { RateLimits } from './minimum-rate.ts';
 import { listen } from '../listen.ts';
 import type { TlsTexts } from '../tls-files.ts';
@@ -59,6 +60,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
   private readonly options: GatewayServerOptions;
   private readonly server: Server | Http2SecureServer;
   private readonly app: ReturnType<typeof createApp>;
+  private readonly lingering = new LingeringConnections();
   private readonly faults: ConnectionFaults;
   private readonly connections: ClientConnections;
   /** What Node's own server does with a new connection. */
@@ -70,7 +72,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     this.gateway = gateway;
     this.options = options;
     this.app = createApp(gateway);
-    this.faults = new ConnectionFaults((refused) => gateway.logRefused(refused));
+    this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));
     this.connections = new ClientConnections(options, this);
     this.server = options.tls === undefined ? this.plain() : this.secure(options.tls);
     // The system may be out of descriptors for the moment: that is no reason to end what is served.
@@ -217,8 +219,12 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     this.nodesOwn(socket);
   }
 
-  refuseSilent(socket: Socket): void {
-    this.faults.refuse(socket, failure('client-timeout'));
+  refuse(socket: Socket, code: 'client-timeout' | 'bad-request'): void {
+    this.faults.refuse(socket, failure(code));
+  }
+
+  linger(socket: Socket): void {
+    this.lingering.close(socket);
   }
 
   private keep(socket: Socket): void {

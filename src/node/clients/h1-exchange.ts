@@ -17,6 +17,8 @@ export interface H1ExchangeOptions extends RateLimits {
 const nothing = Buffer.alloc(0);
 /** Bytes that a client takes within its time at the least: as many as wait of a response that streams. */
 const SLOW_READ_CHECK_MS = 64 * 1024;
+/** Bytes of a request's rest that is waited for behind an early response, so that the connection can be kept. */
+const SMALL_REST_BYTES = 1024 * 1024;
 /** Milliseconds of the longest timer. */
 const MOST_TIMER_MS = 2 ** 31 - 1;
 
@@ -102,7 +104,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
   head(status: number, reason: string | undefined, headers: HeaderList): void {
     const { outgoing } = this;
     if (outgoing.headersSent || outgoing.destroyed) return;
-    if (this.options.draining) outgoing.shouldKeepAlive = false;
+    if (this.options.draining || this.isMuchToCome) outgoing.shouldKeepAlive = false;
     outgoing.sendDate = false;
     const fields = this.framed(status, headers);
     if (reason === undefined) outgoing.writeHead(status, fields);
@@ -164,6 +166,13 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
   /** True when the request is in, so that a fault of the parser is about a later one. */
   get taken(): boolean {
     return this.incoming.complete;
+  }
+
+  /** True when much of the request is not in, or nobody knows how much: its client goes on sending, and the next request is far. */
+  private get isMuchToCome(): boolean {
+    if (!this.hasBody || this.taken) return false;
+    const length = Number(this.incoming.headers['content-length'] ?? Infinity);
+    return this.expectsContinue || length - this.bytesIn > SMALL_REST_BYTES;
   }
 
   // What the body tells.
@@ -233,7 +242,8 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
     this.closed = true;
     clearTimeout(this.stalledReader);
     if (!this.incoming.complete && !this.outgoing.writableFinished) this.body.stop(new Error('client gone'));
-    if (this.body.complete || this.incoming.destroyed) this.body.rest();
+    // Behind the last response the connection lingers by itself.
+    if (this.body.complete || this.incoming.destroyed || !this.outgoing.shouldKeepAlive) this.body.rest();
     if (this.outgoing.writableFinished) this.owner?.flushed();
     else this.owner?.disconnected();
   }

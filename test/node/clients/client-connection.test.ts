@@ -420,6 +420,8 @@ async function heldConnection(): Promise<{
     keepAliveLines: '',
     draining: false,
     take: (exchange) => void taken.push(exchange),
+    refuse: () => {},
+    linger: () => {},
     handOver: () => {},
     awaitBody: () => {},
     closed: () => {
