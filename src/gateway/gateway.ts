@@ -14,6 +14,7 @@ import {
 } from './received-request.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
+import { ResendBudget } from './resend-budget.ts';
 import { Comparisons } from './v1/comparisons.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
 import type { Exchange } from './exchange.ts';
@@ -110,8 +111,13 @@ export class Gateway {
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;
     const { upstream, originPath: path, originHost: host, v1, now } = parts;
     this.breaker = new CircuitBreaker({ failures, openMs, now });
-    this.v2 = { version: 'v2', upstream, breaker: this.breaker, path, host };
-    this.v1 = v1 && { version: 'v1', breaker: new CircuitBreaker({ failures, openMs, now }), ...v1 };
+    this.v2 = { version: 'v2', upstream, breaker: this.breaker, resends: new ResendBudget(now), path, host };
+    this.v1 = v1 && {
+      version: 'v1',
+      breaker: new CircuitBreaker({ failures, openMs, now }),
+      resends: new ResendBudget(now),
+      ...v1,
+    };
     this.rateLimitQueue = new RateLimitQueue(parts);
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
   }
