@@ -13,6 +13,7 @@ import type { GatewayOptions } from '../settings/gateway-options.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { circuitNotice, type GatewayNotice } from './notice.ts';
+import { ResendBudget } from './resend-budget.ts';
 import type { Origin } from './origin.ts';
 import type { Upstream } from './upstream.ts';
 import { Comparisons } from './v1/comparisons.ts';
@@ -87,8 +88,15 @@ export class GatewayContext {
         now,
         onChange: (before, after) => this.notify(circuitNotice(origin, before, after)),
       });
-    this.v2 = { version: 'v2', upstream, breaker: breakerOf('v2'), path, host };
-    this.v1 = v1 && { version: 'v1', breaker: breakerOf('v1'), ...v1 };
+    this.v2 = {
+      version: 'v2',
+      upstream,
+      breaker: breakerOf('v2'),
+      resends: new ResendBudget(now),
+      path,
+      host,
+    };
+    this.v1 = v1 && { version: 'v1', breaker: breakerOf('v1'), resends: new ResendBudget(now), ...v1 };
     this.rateLimitQueue = new RateLimitQueue(parts);
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
   }

@@ -132,14 +132,16 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
   protected send(request: UpstreamRequest): void {
     if (this.settled) return;
     const { parts } = this.gateway;
-    const { breaker, upstream, version } = this.origin;
-    if (!breaker.admit()) {
+    const { breaker, resends, upstream, version } = this.origin;
+    const isFirst = this.facts.attempts === 0;
+    if (isFirst && !breaker.admit(upstream.recoveries)) {
       this.refuse(failure('circuit-open', undefined, ['Retry-After', String(breaker.retryAfter())]));
       return;
     }
     this.request = request;
     this.facts.attempts += 1;
     this.sentAt = parts.now();
+    if (isFirst) resends.count(this.sentAt);
     if (request.body instanceof Uint8Array) this.facts.bytesOut = request.body.length;
     if (version === 'v2') this.recorder?.upstreamRequest(request);
     this.call = upstream.send(request, new GuardedReceiver(this.receiver(), this.failInternally));
@@ -219,25 +221,41 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
 
   fail(fault: UpstreamFault): void {
     if (this.finished) return;
-    if (isCounted(fault)) {
-      this.gateway.notify({ event: 'upstream-fault', origin: this.origin.version, fault });
-      this.origin.breaker.failed();
-    }
+    const { request } = this;
+    const isCountedFault = isCounted(fault, request?.body ?? null);
     if (this.settled) {
+      if (isCountedFault) this.countFault(fault);
       this.facts.failure = 'upstream-broken';
       this.facts.cause = fault.cause;
       this.received.exchange.reset();
       return;
     }
-    const { request } = this;
-    if (request !== undefined && mayResend(request, fault, this.facts.attempts)) {
-      this.gateway.parts.after(resendDelay(this.facts.attempts, this.gateway.parts.random()), () =>
-        this.guarded(() => this.send(request)),
-      );
+    const { attempts } = this.facts;
+    if (request !== undefined && mayResend(request, fault, attempts) && this.origin.resends.take()) {
+      this.resend(request);
       return;
     }
+    if (isCountedFault) this.countFault(fault);
     this.facts.cause = fault.cause;
+    this.facts.sent = fault.sent || attempts > 1;
     this.refuse(failureForFault(fault));
+  }
+
+  /** All attempts together have the time of one. */
+  private resend(request: UpstreamRequest): void {
+    const { after, now, random } = this.gateway.parts;
+    const { sentAt } = this;
+    after(resendDelay(this.facts.attempts, random()), () =>
+      this.guarded(() => this.send({ ...request, spentMs: now() - sentAt })),
+    );
+  }
+
+  /** A connection that closes ends all that were sent on others like it; a time that is over was waited for by each request. */
+  private countFault(fault: UpstreamFault): void {
+    const { kind } = fault;
+    const { breaker, upstream, version } = this.origin;
+    this.gateway.notify({ event: 'upstream-fault', origin: version, fault });
+    breaker.failed(kind === 'closed' ? this.sentAt : undefined, upstream.recoveries);
   }
 
   /** The head of the response is here, whether it goes out now or later. */

@@ -19,7 +19,7 @@ import type { LogSink } from './log/log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
 import { createSocketUpstream } from './upstream/socket-upstream.ts';
-import type { NodeUpstream } from './upstream/node-upstream.ts';
+import type { NodeUpstream, UpstreamOptions } from './upstream/node-upstream.ts';
 
 /** What a gateway on Node is made of. */
 export interface NodeGatewayParts {
@@ -123,10 +123,12 @@ function v1Tls({ upstreamTls }: NodeGatewayParts): TlsTexts | undefined {
 }
 
 function upstreamOf(
-  { settings }: NodeGatewayParts,
+  parts: NodeGatewayParts,
   origin: OriginSetting,
   upstreamTls: TlsTexts | undefined,
 ): NodeUpstream {
+  const { settings } = parts;
+  const isV2 = origin === parts.origin;
   return createSocketUpstream({
     origin: origin.origin,
     connections: settings.get(table.upstreamConnections),
@@ -135,8 +137,24 @@ function upstreamOf(
     bodyTimeout: settings.get(table.upstreamBodyTimeout),
     headerBytes: settings.get(table.headerBytes),
     headerCount: settings.get(table.headerCount),
+    idleTimeout: settings.get(table.upstreamIdleTimeout),
+    maxAge: settings.get(table.upstreamMaxAge),
+    maxRequests: settings.get(table.upstreamMaxRequests),
+    waiting: waitingLimits(parts),
+    socketPath: origin.socketPath,
+    host: isV2 ? settings.get(table.upstreamHost) : undefined,
+    sni: isV2 ? settings.get(table.upstreamSni) : undefined,
     tls: upstreamTls,
   });
+}
+
+/** How many may wait for a service that cannot be reached: where there are two, one leaves places in flight to the other. */
+function waitingLimits({ settings, v1Origin }: NodeGatewayParts): UpstreamOptions['waiting'] {
+  const share = v1Origin === undefined ? 1 : 0.5;
+  return {
+    count: Math.ceil(settings.get(table.maxInFlight) * share),
+    bytes: Math.ceil(settings.get(table.bufferBytes) * share),
+  };
 }
 
 function gatewayOf(
@@ -150,7 +168,7 @@ function gatewayOf(
       rules: () => ruleBooks.current,
       upstream,
       originPath: parts.origin.path,
-      originHost: new URL(parts.origin.origin).host,
+      originHost: settings.get(table.upstreamHost) ?? new URL(parts.origin.origin).host,
       v1: v1 && { upstream: v1.upstream, path: v1.origin.path, host: new URL(v1.origin.origin).host },
       rollout: parts.rollout,
       record: logWriter(settings.get(table.rewriteLogLevel), (line) => sink.write(line)),

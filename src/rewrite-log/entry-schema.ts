@@ -99,6 +99,9 @@ export const entrySchema = z
     note: z.exactOptional(z.string()).describe('Which policy, limit or media type decided.'),
     failure: z.exactOptional(z.string()).describe('The code when the gateway answered itself.'),
     cause: z.exactOptional(z.string()).describe("The system's name for what went wrong upstream."),
+    sent: z
+      .exactOptional(z.boolean())
+      .describe('Where V2 gave no response: false when nothing of the request reached it.'),
     pointer: z.exactOptional(pointer).describe('What in the V1 body a refusal is about.'),
     position: z.exactOptional(z.strictObject({ offset: count, line: count, column: count })),
     bytesIn: count.describe('Bytes of the request body as received.'),

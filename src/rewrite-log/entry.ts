@@ -66,6 +66,8 @@ export interface Entry {
   readonly failure?: string | undefined;
   /** The system's name for what went wrong upstream, such as `ECONNREFUSED`. */
   readonly cause?: string | undefined;
+  /** Where V2 gave no response: false when nothing of the request reached it, true when it may have been carried out. */
+  readonly sent?: boolean | undefined;
   /** Pointer and position of a refusal. */
   readonly pointer?: string | undefined;
   readonly position?: { readonly offset: number; readonly line: number; readonly column: number } | undefined;

@@ -33,6 +33,7 @@ export interface EntryFacts {
   failure?: string | undefined;
   /** The system's name for what went wrong upstream. */
   cause?: string | undefined;
+  sent?: boolean;
   pointer?: string | undefined;
   position?: Entry['position'] | undefined;
   upstreamTarget?: string | undefined;
@@ -79,6 +80,7 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
     note: facts.note,
     failure: facts.failure,
     cause: facts.cause,
+    sent: facts.sent,
     pointer: facts.pointer,
     position: facts.position,
     bytesIn: facts.bytesIn ?? 0,

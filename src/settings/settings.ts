@@ -5,6 +5,7 @@ import {
   choice,
   count,
   file,
+  host,
   milliseconds,
   names,
   onOff,
@@ -33,7 +34,11 @@ export interface Setting<Value> {
 export const settings = {
   listen: given('listen', address, '127.0.0.1:8080', 'Where clients connect.'),
   adminListen: given('admin-listen', address, '127.0.0.1:8081', 'Where health, inspector and metrics are.'),
-  upstream: optional('upstream', origin, 'The V2 service; without one the embedded reference V2 is started.'),
+  upstream: optional(
+    'upstream',
+    origin,
+    'The V2 service, as a URL or as unix: and the path of a socket; without one the embedded reference V2 is started.',
+  ),
   v1Upstream: optional(
     'v1-upstream',
     origin,
@@ -111,7 +116,12 @@ export const settings = {
     '128',
     'Connections to V2; beyond it requests wait.',
   ),
-  upstreamConnectTimeout: given('upstream-connect-timeout', milliseconds, '5000', 'For connecting to V2.'),
+  upstreamConnectTimeout: given(
+    'upstream-connect-timeout',
+    milliseconds,
+    '5000',
+    'Maximum time to connect to V2, all attempts together: requests wait so long for a V2 that restarts.',
+  ),
   upstreamHeadersTimeout: given(
     'upstream-headers-timeout',
     milliseconds,
@@ -123,6 +133,30 @@ export const settings = {
     milliseconds,
     '60000',
     'Between two parts of a response.',
+  ),
+  upstreamIdleTimeout: given(
+    'upstream-idle-timeout',
+    milliseconds,
+    '55000',
+    'Maximum time that an idle connection to V2 is kept; less where V2 says so or is seen to close sooner.',
+  ),
+  upstreamMaxAge: given(
+    'upstream-max-age',
+    milliseconds,
+    '300000',
+    'Age at which a connection to V2 is replaced, and its name resolved anew; 0 is no limit.',
+  ),
+  upstreamMaxRequests: given(
+    'upstream-max-requests',
+    count,
+    '0',
+    'Requests after which a connection to V2 is replaced; 0 is no limit.',
+  ),
+  upstreamHost: optional('upstream-host', host, 'Host sent to V2; without one, the host of its address.'),
+  upstreamSni: optional(
+    'upstream-sni',
+    host,
+    'Name that the certificate of V2 must have; without one, the host of its address.',
   ),
   upstreamCa: optional(
     'upstream-ca',
@@ -136,9 +170,14 @@ export const settings = {
     'breaker-failures',
     count,
     '20',
-    'Upstream failures in a row that open the circuit.',
+    'Requests failed by V2 in a row that open the circuit.',
   ),
-  breakerOpen: given('breaker-open', milliseconds, '5000', 'Until an open circuit is probed.'),
+  breakerOpen: given(
+    'breaker-open',
+    milliseconds,
+    '5000',
+    'Longest time between two probes of an open circuit; the first ones follow at once and after 100 ms.',
+  ),
 
   workers: given(
     'workers',

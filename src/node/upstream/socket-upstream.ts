@@ -1,8 +1,16 @@
-import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
+import type {
+  UpstreamCall,
+  UpstreamFault,
+  UpstreamReceiver,
+  UpstreamRequest,
+} from '../../gateway/upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
-import { StreamCall } from './stream-call.ts';
+import { StreamCall, type StreamQueue } from './stream-call.ts';
 import { UndiciUpstream } from './undici-upstream.ts';
-import { type ConnectionOwner, Destination, UpstreamConnection } from './upstream-connection.ts';
+import { Destination } from './destination.ts';
+import { IdleConnections } from './idle-connections.ts';
+import { isLasting, Outage } from './outage.ts';
+import { type ConnectionOwner, UpstreamConnection } from './upstream-connection.ts';
 import { headOf, WholeCall } from './whole-call.ts';
 
 /**
@@ -20,57 +28,98 @@ export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
  */
 const QUARANTINE_MS = 60_000;
 
+/** Milliseconds after which the next address is tried beside one that did not take the connection yet (RFC 8305 §5). */
+const NEXT_ADDRESS_MS = 250;
+/** Milliseconds for which V2 is still looked for when nobody waits for it any more: who was refused comes again. */
+const SEARCH_MS = 30_000;
+const GOLDEN_RATIO = 0.618_034;
+
 /** What waits for a connection. */
 type WaitingCall = WholeCall | StreamCall;
 
-class SocketPool implements ConnectionOwner, NodeUpstream {
+class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   /** When somebody last looked. */
   now = 0;
+  recoveries = 0;
   private readonly options: UpstreamOptions;
-  private readonly host: string;
   private readonly destination: Destination;
   private readonly all = new Set<UpstreamConnection>();
-  private readonly idle: UpstreamConnection[] = [];
+  /** Connections that are being made. Requests wait for any connection, not for one of their own. */
+  private readonly connecting = new Set<UpstreamConnection>();
+  private readonly idle: IdleConnections;
   /** Connections whose response came in this turn of the event loop. */
   private readonly cooling: UpstreamConnection[] = [];
   /** In order of time, since all may wait equally long. */
   private readonly waiting: WaitingCall[] = [];
+  /** How many requests that no client waits for were given a connection, since they were last ended for others. */
+  private background = 0;
   /** Connections of bodies that come in parts. */
   private readonly streams: UndiciUpstream;
-  /** Idle connections that were closed for such bodies, and are not gone yet. */
+  /** Idle connections that were closed for others, and are not gone yet. */
   private readonly evicting = new Set<UpstreamConnection>();
+  /** Set while V2 cannot be reached. */
+  private outage: Outage | undefined = undefined;
+  /** When the first attempt to connect began that failed since one succeeded. */
+  private failingSince: number | undefined = undefined;
+  private lastWaited = 0;
+  private reconnectTimer: NodeJS.Timeout | undefined = undefined;
   /** True when calls are served at the end of this turn. */
   private isDispatchScheduled = false;
   /** Until then every request has a connection to itself. */
   private quarantinedUntil = 0;
   /** What all connections read into, one after the other. */
   private readonly buffer = Buffer.allocUnsafeSlow(64 * 1024);
+  private opens = 0;
   private timer: NodeJS.Timeout | undefined = undefined;
   private isClosed = false;
   private readonly emptied = Promise.withResolvers<void>();
 
   constructor(options: UpstreamOptions) {
     this.options = options;
-    this.host = new URL(options.origin).host;
     this.destination = new Destination(options);
+    this.idle = new IdleConnections(this.destination.addresses);
     this.streams = new UndiciUpstream(options, this.destination, () => this.onRoom());
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
     this.now = performance.now();
     const { headersTimeout } = this.options;
-    const due = headersTimeout > 0 ? this.now + headersTimeout : Number.POSITIVE_INFINITY;
-    const { body } = request;
+    const { body, spentMs = 0 } = request;
+    const times = {
+      since: this.now,
+      due: headersTimeout > 0 ? this.now + headersTimeout - spentMs : Number.POSITIVE_INFINITY,
+    };
     if (body !== null && !(body instanceof Uint8Array))
-      return this.enqueue(new StreamCall(this, request, receiver, due));
-    const call = new WholeCall(this, request.method, receiver, due);
-    const head = headOf(request, this.host, body);
+      return this.enqueue(new StreamCall(this, request, receiver, times));
+    const call = new WholeCall(this, request, receiver, times);
+    const head = headOf(request, this.destination.host, body);
     if (head === undefined) {
       receiver.fail({ kind: 'rejected', sent: false, cause: 'not a request' });
       return call;
     }
     call.write(head, body);
     return this.enqueue(call);
+  }
+
+  opened(connection: UpstreamConnection): void {
+    this.connecting.delete(connection);
+    if (connection.address !== undefined) connection.address.failedUntil = 0;
+    this.reached();
+    this.idle.add(connection);
+    // Now, and not in another turn: a V2 that closes at once is told from one that takes no connection.
+    this.dispatch();
+  }
+
+  failed(connection: UpstreamConnection, fault: UpstreamFault): void {
+    this.connecting.delete(connection);
+    this.all.delete(connection);
+    if (this.isClosed) {
+      this.endIfEmpty();
+      return;
+    }
+    this.destination.addresses.failed(connection.address, performance.now());
+    this.notReached(connection.began, fault);
+    this.onRoom();
   }
 
   released(connection: UpstreamConnection): void {
@@ -85,7 +134,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   quarantine(): void {
     this.quarantinedUntil = performance.now() + QUARANTINE_MS;
     for (const connection of this.cooling) connection.destroy();
-    for (const connection of this.idle) connection.destroy();
+    this.idle.destroyAll();
   }
 
   /**
@@ -96,35 +145,28 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   dispatch(): void {
     this.isDispatchScheduled = false;
     const { waiting, idle, cooling } = this;
-    if (waiting.length > 0) this.now = performance.now();
-    for (let call = waiting[0]; call !== undefined; call = waiting[0]) {
-      if (call instanceof StreamCall) {
-        if (!this.hasRoom()) break;
-        waiting.shift();
-        this.open(call);
-        continue;
-      }
-      const connection = this.take();
-      if (connection === undefined) break;
-      waiting.shift();
-      call.connection = connection;
-      connection.send(call);
-      if (call.isPaused) connection.pause();
+    if (waiting.length > 0) {
+      this.now = performance.now();
+      this.serveWaiting();
     }
-    for (const connection of cooling) idle.push(connection);
+    const fresh = cooling.length;
+    for (const connection of cooling) idle.add(connection);
     cooling.length = 0;
     if (waiting.length === 0) return;
-    this.openConnections();
-    this.evictIdle();
-    if (idle.length > 0 && waiting.length > 0) this.scheduleDispatch();
+    this.openConnections(fresh);
+    this.makeRoom();
+    if (fresh > 0 && waiting.length > 0) this.scheduleDispatch();
+  }
+
+  closedIdle(age: number): void {
+    this.idle.life.closed(age, performance.now());
   }
 
   closed(connection: UpstreamConnection): void {
     this.all.delete(connection);
     this.evicting.delete(connection);
-    const at = this.idle.indexOf(connection);
-    if (at >= 0) this.idle.splice(at, 1);
-    if (this.isClosed && this.all.size === 0) this.emptied.resolve();
+    this.idle.remove(connection);
+    this.endIfEmpty();
     this.onRoom();
   }
 
@@ -134,25 +176,54 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     if (at >= 0) this.waiting.splice(at, 1);
   }
 
+  /** The connection for a body in parts could not be made, so none of it was read: the call waits again. */
+  streamUnsent(call: StreamCall, began: number, fault: UpstreamFault): void {
+    this.waiting.unshift(call);
+    this.notReached(began, fault);
+    if (!this.isClosed) this.onRoom();
+  }
+
   /** Resolves when the last socket is gone, and every request was told of it. */
   async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.timer);
+    clearTimeout(this.reconnectTimer);
     for (let call = this.waiting.shift(); call !== undefined; call = this.waiting.shift())
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
     for (const connection of this.all) connection.close();
-    if (this.all.size === 0) this.emptied.resolve();
+    this.endIfEmpty();
     await Promise.all([this.emptied.promise, this.streams.close()]);
   }
 
   private enqueue(call: WaitingCall): UpstreamCall {
+    const { waiting } = this;
     if (this.isClosed) {
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
       return call;
     }
-    this.waiting.push(call);
+    if (call.isBackground ? !this.hasSpareConnection() : this.outage !== undefined && this.isCrowded(call)) {
+      call.receiver.fail({ kind: 'crowded', sent: false, cause: 'too many requests wait' });
+      return call;
+    }
+    waiting.push(call);
     this.scheduleDispatch();
     return call;
+  }
+
+  /** True when as many wait for V2 to come back as may, or too many bytes would. */
+  private isCrowded(next: WaitingCall): boolean {
+    const { count, bytes } = this.options.waiting;
+    if (this.waiting.length >= count) return true;
+    let held = next.heldBytes;
+    for (const call of this.waiting) held += call.heldBytes;
+    return held > bytes;
+  }
+
+  /** True when a request that nobody waits for takes nothing from others: V2 is there, and half of the connections are free. */
+  private hasSpareConnection(): boolean {
+    if (this.outage !== undefined || this.waiting.length > 0) return false;
+    const used = this.all.size - this.idle.count - this.cooling.length + this.streams.connections;
+    return used < this.options.connections / 2;
   }
 
   private hasRoom(): boolean {
@@ -163,27 +234,82 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     if (this.waiting.length > 0) this.scheduleDispatch();
   }
 
-  /** Opens connections while there is room, but for those who are served by what is idle: connecting takes longer than their turn. */
-  private openConnections(): void {
-    const { waiting } = this;
-    let served = this.idle.length;
-    for (let at = 0; at < waiting.length && this.hasRoom();) {
+  private endIfEmpty(): void {
+    if (this.isClosed && this.all.size === 0) this.emptied.resolve();
+  }
+
+  private serveWaiting(): void {
+    const { waiting, idle } = this;
+    for (let at = 0; at < waiting.length;) {
       const call = waiting[at];
-      if (call instanceof WholeCall && served > 0) {
-        served -= 1;
+      if (call instanceof StreamCall) {
+        if (this.outage !== undefined || !this.hasRoom()) return;
+        waiting.splice(at, 1);
+        this.startTimer();
+        call.start(this.streams, this.now);
+        continue;
+      }
+      if (call === undefined || idle.count === 0) return;
+      const connection = idle.take(call.method, this.now);
+      if (connection === undefined) {
         at += 1;
         continue;
       }
-      waiting.splice(at, 1);
-      if (call !== undefined) this.open(call);
+      if (at === 0) waiting.shift();
+      else waiting.splice(at, 1);
+      this.put(call, connection);
     }
   }
 
-  /** Closes idle connections, the oldest first, for the bodies in parts that are next: they take no connection that was used. */
-  private evictIdle(): void {
+  private put(call: WholeCall, connection: UpstreamConnection): void {
+    call.connection = connection;
+    if (call.isBackground) this.background += 1;
+    connection.send(call);
+    if (call.isPaused) connection.pause();
+    if (this.destination.addresses.count > 1) this.openToOthers();
+  }
+
+  /** Opens connections while there is room, but for those who are served by `fresh` ones: connecting takes longer than their turn. */
+  private openConnections(fresh: number): void {
+    if (this.outage !== undefined) {
+      this.lastWaited = this.now;
+      this.reconnect();
+      return;
+    }
+    if (!this.hasRoom()) return;
+    let wanted = -fresh - this.promisingConnections();
+    for (const call of this.waiting) if (call instanceof WholeCall) wanted += 1;
+    for (; wanted > 0 && this.hasRoom(); wanted -= 1) this.open();
+  }
+
+  /** How many connections are being made that may well come to be: of those that take long another address may be faster. */
+  private promisingConnections(): number {
+    if (this.destination.addresses.count === 1) return this.connecting.size;
+    let count = 0;
+    for (const { began } of this.connecting) if (this.now - began < NEXT_ADDRESS_MS) count += 1;
+    return count;
+  }
+
+  /** Opens one connection more while some address has none: all of them take their turns. */
+  private openToOthers(): void {
+    const { addresses } = this.destination;
+    if (this.connecting.size > 0 || !this.hasRoom() || this.waiting.length > 0) return;
+    const used = new Set<unknown>();
+    for (const { address } of this.all) used.add(address);
+    if (used.size < addresses.aliveCount(this.now)) this.open();
+  }
+
+  /** Makes room for those who need a connection that is new: idle ones close, the oldest first, and background requests end. */
+  private makeRoom(): void {
     const { waiting, idle, evicting } = this;
-    while (waiting[evicting.size] instanceof StreamCall) {
-      const connection = idle.shift();
+    if (this.outage !== undefined || this.hasRoom()) return;
+    if (this.background > 0) {
+      this.background = 0;
+      for (const connection of this.all) connection.endBackground();
+    }
+    for (let next = waiting[evicting.size]; next !== undefined; next = waiting[evicting.size]) {
+      if (next instanceof WholeCall && idle.serves(next.method, this.now)) return;
+      const connection = idle.takeOldest();
       if (connection === undefined) return;
       // One that was gone before it was idle makes no room.
       if (!this.all.has(connection)) continue;
@@ -192,34 +318,66 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     }
   }
 
-  /** The connection that was used last, of those that are free: the others grow old, and close. */
-  private take(): UpstreamConnection | undefined {
-    for (let last = this.idle.pop(); last !== undefined; last = this.idle.pop()) {
-      if (last.isFree(this.now)) return last;
-      last.destroy();
-    }
-    return undefined;
-  }
-
   private scheduleDispatch(): void {
     if (this.isDispatchScheduled) return;
     this.isDispatchScheduled = true;
     setImmediate(dispatch, this);
   }
 
-  private open(call: WaitingCall): void {
+  private open(): void {
     this.startTimer();
-    if (call instanceof StreamCall) {
-      call.start(this.streams, this.now);
-      return;
-    }
-    const connection = new UpstreamConnection(this, this.destination, this.buffer, call);
-    call.connection = connection;
-    if (call.isPaused) connection.pause();
+    this.opens += 1;
+    const spread = (this.opens * GOLDEN_RATIO) % 1;
+    const connection = new UpstreamConnection(this, this.destination, this.buffer, spread);
+    this.connecting.add(connection);
     this.all.add(connection);
   }
 
-  /** Keeps time while there are connections: where there is none, nobody waits for one. */
+  private reached(): void {
+    this.failingSince = undefined;
+    if (this.outage === undefined) return;
+    this.outage = undefined;
+    this.recoveries += 1;
+    clearTimeout(this.reconnectTimer);
+  }
+
+  /** An attempt to connect failed: it is an outage once no address is left. */
+  private notReached(began: number, fault: UpstreamFault): void {
+    this.now = performance.now();
+    this.failingSince ??= began;
+    if (isLasting(fault)) {
+      for (let call = this.waiting.shift(); call !== undefined; call = this.waiting.shift())
+        call.receiver.fail(fault);
+      return;
+    }
+    if (this.destination.addresses.hasHope(this.now)) return;
+    if (this.outage === undefined) this.outage = new Outage(this.failingSince, fault, this.now);
+    else this.outage.failed(fault, this.now);
+    this.expireWaiting();
+    this.reconnect();
+  }
+
+  /** In an outage one attempt is made at a time, now or when it is due. */
+  private reconnect(): void {
+    const { outage } = this;
+    if (outage === undefined || this.connecting.size > 0 || this.isClosed) return;
+    if (this.waiting.length === 0 && this.now - this.lastWaited > SEARCH_MS) return;
+    clearTimeout(this.reconnectTimer);
+    if (outage.retryAt <= this.now) {
+      if (this.hasRoom()) this.open();
+      return;
+    }
+    this.reconnectTimer = setTimeout(reconnect, Math.ceil(outage.retryAt - this.now), this);
+    this.reconnectTimer.unref();
+  }
+
+  /** Connects again when that is due. */
+  tryAgain(): void {
+    this.now = performance.now();
+    this.reconnect();
+  }
+
+  /** Keeps time while there are connections, and while somebody waits for one. */
   private startTimer(): void {
     if (this.timer !== undefined) return;
     const { connectTimeout, headersTimeout, bodyTimeout } = this.options;
@@ -232,14 +390,37 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   checkTimeouts(): void {
     const now = performance.now();
     this.now = now;
+    this.idle.life.update(now);
     for (const connection of this.all) connection.check(now);
-    for (let call = this.waiting[0]; call !== undefined && call.due <= now; call = this.waiting[0]) {
-      this.waiting.shift();
-      call.receiver.fail({ kind: 'timeout', sent: false, cause: 'no connection free' });
-    }
-    if (this.all.size + this.streams.connections > 0) return;
+    this.expireWaiting();
+    if (this.waiting.length > 0 && this.destination.addresses.count > 1) this.scheduleDispatch();
+    if (this.all.size + this.streams.connections + this.waiting.length > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
+  }
+
+  /** Ends the waiting of those who wait too long: for V2 to be reached, or for a connection that is free. */
+  private expireWaiting(): void {
+    const { waiting } = this;
+    const isLate = (call: WaitingCall): boolean => this.lateFault(call) !== undefined;
+    // From within what is told another call may leave the queue.
+    for (let at = waiting.findIndex(isLate); at >= 0; at = waiting.findIndex(isLate)) {
+      const [call] = waiting.splice(at, 1);
+      const fault = call && this.lateFault(call);
+      if (fault !== undefined) call?.receiver.fail(fault);
+    }
+  }
+
+  private lateFault(call: WaitingCall): UpstreamFault | undefined {
+    const { outage, now } = this;
+    const { connectTimeout } = this.options;
+    if (
+      outage !== undefined &&
+      connectTimeout > 0 &&
+      now >= Math.max(call.since, outage.since) + connectTimeout
+    )
+      return outage.fault;
+    return now < call.due ? undefined : { kind: 'timeout', sent: false, cause: 'no connection free' };
   }
 }
 
@@ -249,4 +430,8 @@ function dispatch(pool: SocketPool): void {
 
 function checkTimeouts(pool: SocketPool): void {
   pool.checkTimeouts();
+}
+
+function reconnect(pool: SocketPool): void {
+  pool.tryAgain();
 }

@@ -9,7 +9,7 @@ import type {
   UpstreamRequest,
 } from '../../gateway/upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
-import { Destination } from './upstream-connection.ts';
+import { Destination } from './destination.ts';
 
 /**
  * An upstream on undici's `dispatch`: raw header lists both ways, and nothing sent twice. Each request has a connection that is new,
@@ -105,7 +105,7 @@ class Attempt implements Dispatcher.DispatchHandler, UpstreamCall {
     const time = Math.min(connecting, waiting);
     if (time < Infinity) this.deadline = setTimeout(() => this.expire(cause), time);
     // undici frames by Content-Length where it is told one, and by chunks where it is not.
-    const fields = headers.slice();
+    const fields = ['host', this.destination.host, ...headers];
     if (body !== null && !(body instanceof Uint8Array) && length !== undefined)
       fields.push('content-length', String(length));
     try {

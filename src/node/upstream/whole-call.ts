@@ -1,6 +1,6 @@
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
 import { writeFieldLines } from '../../http/field-lines.ts';
-import type { CallQueue } from './stream-call.ts';
+import type { CallQueue, CallTimes } from './stream-call.ts';
 import type { PendingRequest, UpstreamConnection } from './upstream-connection.ts';
 
 const nothing = Buffer.alloc(0);
@@ -14,6 +14,8 @@ export class WholeCall implements UpstreamCall, PendingRequest {
   readonly method: string;
   readonly receiver: UpstreamReceiver;
   readonly due: number;
+  readonly since: number;
+  readonly isBackground: boolean;
   bytes: Buffer = nothing;
   body: Uint8Array | undefined = undefined;
   connection: UpstreamConnection | undefined = undefined;
@@ -21,11 +23,23 @@ export class WholeCall implements UpstreamCall, PendingRequest {
   isPaused = false;
   private readonly queue: CallQueue<WholeCall>;
 
-  constructor(queue: CallQueue<WholeCall>, method: string, receiver: UpstreamReceiver, due: number) {
+  constructor(
+    queue: CallQueue<WholeCall>,
+    { method, isBackground = false }: UpstreamRequest,
+    receiver: UpstreamReceiver,
+    times: CallTimes,
+  ) {
     this.queue = queue;
     this.method = method;
     this.receiver = receiver;
-    this.due = due;
+    this.since = times.since;
+    this.due = times.due;
+    this.isBackground = isBackground;
+  }
+
+  /** Bytes that are held while it waits. */
+  get heldBytes(): number {
+    return this.bytes.length + (this.body?.length ?? 0);
   }
 
   /** Puts a request on the wire as one write: a small body is copied, for that costs less than a second buffer. */

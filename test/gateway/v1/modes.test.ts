@@ -155,7 +155,7 @@ describe('observe', () => {
     const { v1, gateway } = await serve(
       { operations: { order_floor_plan: { mode: 'observe' } } },
       {},
-      { flags: { 'breaker-failures': '2' } },
+      { flags: { 'breaker-failures': '2', 'upstream-connect-timeout': '100' } },
     );
     v1.server.close();
     for (const socket of v1.sockets) socket.destroy();

@@ -137,6 +137,7 @@ describe('a body in parts gives its place back, once', () => {
     waiting.abort();
     connecting.abort();
     isSlow = false;
+    for (const response of resolved) response();
     const stalled = Promise.withResolvers<void>();
     onTestFinished(() => stalled.resolve());
     const body = (async function* parts() {
@@ -145,7 +146,6 @@ describe('a body in parts gives its place back, once', () => {
     })();
     const written = new Call(upstream, { method: 'POST', body });
     await until(() => v2.received.some((text) => text.includes('\r\nx')));
-    for (const response of resolved) response();
     written.abort();
     const silent = new Call(upstream, { ...streamed(2), target: '/silent' });
     await until(() => v2.received.some((text) => text.startsWith('POST /silent ') && text.endsWith('hello')));
