@@ -2,14 +2,14 @@ import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { linger } from './linger.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
+import type { ReaderLimits } from './slow-reader-guard.ts';
 import { readFastPathRequest, type FastPathRequest } from './fast-path-request.ts';
 
 /** What every connection of a server shares, and who is told of them. Times are milliseconds; 0 is no limit. */
 export interface ClientConnectionOwner {
   /** Bytes of a request's head. */
   readonly headerBytes: number;
-  /** For which a client may stop reading its response. */
-  readonly bodyTimeout: number;
+  readonly readerLimits: ReaderLimits;
   readonly keepAliveLines: string;
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
@@ -60,8 +60,8 @@ export class ClientConnection implements ExchangeConnection {
     socket.on('error', ignore);
   }
 
-  get bodyTimeout(): number {
-    return this.owner.bodyTimeout;
+  get readerLimits(): ReaderLimits {
+    return this.owner.readerLimits;
   }
 
   get keptLines(): string {
