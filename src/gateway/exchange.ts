@@ -35,7 +35,7 @@ export interface Exchange {
 
   /** Sends an interim response (1xx), where the client can read one. */
   information(status: number, headers: HeaderList): void;
-  /** Sends the head of the response; without a reason the usual words. Headers are end-to-end ones; framing is the adapter's. */
+  /** Sends the head of the response; without a reason the usual words. Headers are end-to-end ones; framing is the adapter's. Throws `UnwritableHead`. */
   head(status: number, reason: string | undefined, headers: HeaderList): void;
   /** Sends a part of the response's body; false asks to hold back until `owner.drained`. */
   data(chunk: Uint8Array): boolean;

@@ -13,6 +13,7 @@ import { ExchangeRecorder } from './exchange-recorder.ts';
 import type { Origin } from './origin.ts';
 import { isRequestId, readTraceparent } from '../http/trace-context.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from './upstream.ts';
+import { UnwritableHead } from './unwritable-head.ts';
 import { failureForFault, isCounted, mayResend, resendDelay } from './upstream-failure.ts';
 
 const NO_HEADERS: HeaderList = [];
@@ -79,6 +80,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
 
   /** Ends the exchange at a bug: the operator is told what, the client only that there was one. */
   readonly failInternally = (error: unknown): void => {
+    if (error instanceof UnwritableHead) {
+      this.refuseUnwritable(error);
+      return;
+    }
     this.gateway.parts.onUnexpectedError(error);
     this.call?.abort();
     if (this.settled) this.received.exchange.reset();
@@ -92,6 +97,14 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     } catch (error) {
       this.failInternally(error);
     }
+  }
+
+  /** V2 gave a head that HTTP has no room for: nothing of it went out. */
+  private refuseUnwritable(error: UnwritableHead): void {
+    this.call?.abort();
+    this.settled = false;
+    this.facts.cause = error.message;
+    this.refuse(failure('upstream-invalid'));
   }
 
   /** Responds to in the gateway's own name, unless a response is on its way already. */

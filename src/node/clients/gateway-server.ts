@@ -19,18 +19,17 @@ import { ConnectionFaults } from './connection-faults.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import { LingeringConnections } from './lingering-connections.ts';
-import type { RateLimits } from './minimum-rate.ts';
+import type { ReaderLimits } from './slow-reader-guard.ts';
 import { listen } from '../listen.ts';
 import type { TlsTexts } from '../tls-files.ts';
 
 /** How clients are served. Times are milliseconds; 0 is no limit. */
-export interface GatewayServerOptions extends RateLimits {
+export interface GatewayServerOptions extends ReaderLimits {
   /** Bytes of a request's head. */
   readonly headerBytes: number;
   /** Fields of a request's head. */
   readonly headerCount: number;
   readonly headersTimeout: number;
-  readonly bodyTimeout: number;
   readonly idleTimeout: number;
   readonly requestTimeout: number;
   /** With it clients speak TLS, and HTTP/2 if they like. */
@@ -43,6 +42,10 @@ export interface GatewayServerOptions extends RateLimits {
 const TIMEOUT_CHECK_MS = 250;
 /** Milliseconds in which a kept connection may bring one more request, whose response says that it was the last. */
 const DRAIN_GRACE_MS = 500;
+/** Fields of a request's head beyond the limit that Node takes in, so that the gateway can respond with 431 to them. */
+const SPARE_HEADER_FIELDS = 1000;
+/** Bytes of them; what is beyond is a reset of the stream. */
+const SPARE_HEADER_BYTES = 48 * 1024;
 /** Milliseconds between two looks for connections that have become idle. */
 const IDLE_LOOK_MS = 50;
 
@@ -167,8 +170,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
       // Room for the pseudo-header fields, and so that it is the gateway that responds when there are too many.
-      maxHeaderListPairs: headerCount + 16,
-      settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes },
+      maxHeaderListPairs: headerCount + SPARE_HEADER_FIELDS,
+      settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes + SPARE_HEADER_BYTES },
+      // HTTP/1.1 passes a second ETag of V2 on; Node would throw for it.
+      strictSingleValueFields: false,
     });
     Object.assign(server, { maxHeadersCount: 0 });
     server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -252,6 +257,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
 
   get minDataRate(): number {
     return this.options.minDataRate;
+  }
+
+  onUnexpectedError(error: unknown): void {
+    this.gateway.parts.onUnexpectedError(error);
   }
 
   get minDataRateGrace(): number {
