@@ -1,14 +1,11 @@
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
-import { StreamCall } from './stream-call.ts';
-import { UndiciUpstream } from './undici-upstream.ts';
+import { headOf, PooledCall } from './pooled-call.ts';
 import { type ConnectionOwner, Destination, UpstreamConnection } from './upstream-connection.ts';
-import { headOf, WholeCall } from './whole-call.ts';
 
 /**
- * An upstream on sockets of its own, for requests whose body is there: a request is one write, and timers are one look at all
- * connections now and then. A body that comes in parts is left to undici, on a
- * connection of its own: both draw on the one budget of `connections`, and wait in one queue.
+ * An upstream on sockets of its own: a request whose body is there is one write, and timers are one look at all connections now
+ * and then. A body that comes in parts waits in the same queue, and goes on the same connections.
  */
 export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
   return new SocketPool(options);
@@ -19,9 +16,6 @@ export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
  * been the response to somebody else's request, which nothing in HTTP/1.1 can tell from the right one.
  */
 const QUARANTINE_MS = 60_000;
-
-/** What waits for a connection. */
-type WaitingCall = WholeCall | StreamCall;
 
 class SocketPool implements ConnectionOwner, NodeUpstream {
   /** When somebody last looked. */
@@ -34,11 +28,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   /** Connections whose response came in this turn of the event loop. */
   private readonly cooling: UpstreamConnection[] = [];
   /** In order of time, since all may wait equally long. */
-  private readonly waiting: WaitingCall[] = [];
-  /** Connections of bodies that come in parts. */
-  private readonly streams: UndiciUpstream;
-  /** Idle connections that were closed for such bodies, and are not gone yet. */
-  private readonly evicting = new Set<UpstreamConnection>();
+  private readonly waiting: PooledCall[] = [];
   /** True when calls are served at the end of this turn. */
   private isDispatchScheduled = false;
   /** Until then every request has a connection to itself. */
@@ -53,23 +43,19 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     this.options = options;
     this.host = new URL(options.origin).host;
     this.destination = new Destination(options);
-    this.streams = new UndiciUpstream(options, this.destination, () => this.onRoom());
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
     this.now = performance.now();
     const { headersTimeout } = this.options;
     const due = headersTimeout > 0 ? this.now + headersTimeout : Number.POSITIVE_INFINITY;
-    const { body } = request;
-    if (body !== null && !(body instanceof Uint8Array))
-      return this.enqueue(new StreamCall(this, request, receiver, due));
-    const call = new WholeCall(this, request.method, receiver, due);
-    const head = headOf(request, this.host, body);
+    const call = new PooledCall(this, request.method, receiver, due);
+    const head = headOf(request, this.host);
     if (head === undefined) {
       receiver.fail({ kind: 'rejected', sent: false, cause: 'not a request' });
       return call;
     }
-    call.write(head, body);
+    call.write(head, request);
     return this.enqueue(call);
   }
 
@@ -98,12 +84,6 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     const { waiting, idle, cooling } = this;
     if (waiting.length > 0) this.now = performance.now();
     for (let call = waiting[0]; call !== undefined; call = waiting[0]) {
-      if (call instanceof StreamCall) {
-        if (!this.hasRoom()) break;
-        waiting.shift();
-        this.open(call);
-        continue;
-      }
       const connection = this.take();
       if (connection === undefined) break;
       waiting.shift();
@@ -115,13 +95,11 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     cooling.length = 0;
     if (waiting.length === 0) return;
     this.openConnections();
-    this.evictIdle();
     if (idle.length > 0 && waiting.length > 0) this.scheduleDispatch();
   }
 
   closed(connection: UpstreamConnection): void {
     this.all.delete(connection);
-    this.evicting.delete(connection);
     const at = this.idle.indexOf(connection);
     if (at >= 0) this.idle.splice(at, 1);
     if (this.isClosed && this.all.size === 0) this.emptied.resolve();
@@ -129,7 +107,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   }
 
   /** A call that waits for a connection waits no longer. */
-  leave(call: WaitingCall): void {
+  leave(call: PooledCall): void {
     const at = this.waiting.indexOf(call);
     if (at >= 0) this.waiting.splice(at, 1);
   }
@@ -142,10 +120,10 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
     for (const connection of this.all) connection.close();
     if (this.all.size === 0) this.emptied.resolve();
-    await Promise.all([this.emptied.promise, this.streams.close()]);
+    await this.emptied.promise;
   }
 
-  private enqueue(call: WaitingCall): UpstreamCall {
+  private enqueue(call: PooledCall): UpstreamCall {
     if (this.isClosed) {
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
       return call;
@@ -156,7 +134,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   }
 
   private hasRoom(): boolean {
-    return this.all.size + this.streams.connections < this.options.connections;
+    return this.all.size < this.options.connections;
   }
 
   private onRoom(): void {
@@ -166,29 +144,10 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   /** Opens connections while there is room, but for those who are served by what is idle: connecting takes longer than their turn. */
   private openConnections(): void {
     const { waiting } = this;
-    let served = this.idle.length;
-    for (let at = 0; at < waiting.length && this.hasRoom();) {
-      const call = waiting[at];
-      if (call instanceof WholeCall && served > 0) {
-        served -= 1;
-        at += 1;
-        continue;
-      }
-      waiting.splice(at, 1);
+    const served = this.idle.length;
+    while (waiting.length > served && this.hasRoom()) {
+      const [call] = waiting.splice(served, 1);
       if (call !== undefined) this.open(call);
-    }
-  }
-
-  /** Closes idle connections, the oldest first, for the bodies in parts that are next: they take no connection that was used. */
-  private evictIdle(): void {
-    const { waiting, idle, evicting } = this;
-    while (waiting[evicting.size] instanceof StreamCall) {
-      const connection = idle.shift();
-      if (connection === undefined) return;
-      // One that was gone before it was idle makes no room.
-      if (!this.all.has(connection)) continue;
-      evicting.add(connection);
-      connection.destroy();
     }
   }
 
@@ -207,12 +166,8 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     setImmediate(dispatch, this);
   }
 
-  private open(call: WaitingCall): void {
+  private open(call: PooledCall): void {
     this.startTimer();
-    if (call instanceof StreamCall) {
-      call.start(this.streams, this.now);
-      return;
-    }
     const connection = new UpstreamConnection(this, this.destination, this.buffer, call);
     call.connection = connection;
     if (call.isPaused) connection.pause();
@@ -237,7 +192,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
       this.waiting.shift();
       call.receiver.fail({ kind: 'timeout', sent: false, cause: 'no connection free' });
     }
-    if (this.all.size + this.streams.connections > 0) return;
+    if (this.all.size > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }

@@ -1,9 +1,11 @@
-import { connect, isIP, type OnReadOpts, type Socket, type TcpSocketConnectOpts } from 'node:net';
+import { isIP, type OnReadOpts, type Socket, type TcpSocketConnectOpts } from 'node:net';
 import { type ConnectionOptions, connect as connectSecurely, createSecureContext } from 'node:tls';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts';
+import { BodyWriter, type BodyWriterOwner } from './body-writer.ts';
 import { type ResponseEvents, ResponseReader } from './response-reader.ts';
 import type { UpstreamOptions } from './node-upstream.ts';
+import { UpstreamSocket } from './upstream-socket.ts';
 
 /** A request that waits for a connection, or is on one. */
 export interface PendingRequest {
@@ -12,6 +14,9 @@ export interface PendingRequest {
   readonly bytes: Buffer;
   /** What is written behind `bytes`. */
   readonly body: Uint8Array | undefined;
+  /** What is written behind `bytes` as it comes; `length` is undefined where it is framed by chunks. */
+  readonly parts: AsyncIterable<Uint8Array> | undefined;
+  readonly length: number | undefined;
   readonly receiver: UpstreamReceiver;
   /** When the first byte of the response must be there, on the pool's clock. */
   readonly due: number;
@@ -59,10 +64,10 @@ export class Destination {
   }
 
   connect(onread?: OnReadOpts): Socket {
-    const where = onread === undefined ? this.where : { ...this.where, onread };
-    if (!this.isSecure) return connect(where);
+    if (!this.isSecure) return new UpstreamSocket(onread && { onread }).connect(this.where);
     const socket = connectSecurely({
-      ...where,
+      ...this.where,
+      ...(onread && { onread }),
       ...this.secure,
       ...(this.session && { session: this.session }),
     });
@@ -78,12 +83,16 @@ export class Destination {
 }
 
 /** One connection to V2, with one request on it at a time. */
-export class UpstreamConnection implements ResponseEvents {
+export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private readonly owner: ConnectionOwner;
   private readonly options: UpstreamOptions;
   private readonly socket: Socket;
   private readonly reader: ResponseReader;
   private request: PendingRequest | undefined;
+  /** Writes the request's body, where that comes in parts. */
+  private writer: BodyWriter | undefined = undefined;
+  /** Until then the first byte of the response is not late: some of the request is still on its way. */
+  private writtenUntil = 0;
   private connected = false;
   private closed = false;
   /** True once the head of the response is told. */
@@ -156,6 +165,7 @@ export class UpstreamConnection implements ResponseEvents {
   }
 
   destroy(): void {
+    this.writer?.stop();
     this.socket.destroy();
   }
 
@@ -177,8 +187,13 @@ export class UpstreamConnection implements ResponseEvents {
       else if (now >= request.due) this.fail({ kind: 'timeout', sent: false, cause: 'no connection free' });
       return;
     }
+    if (this.writer?.goesOn() === true) {
+      this.moved = true;
+      this.writtenUntil = now + options.headersTimeout;
+    }
     if (!this.answered) {
-      if (now >= request.due) this.fail({ kind: 'timeout', sent: true, cause: 'first byte' });
+      if (now >= request.due && now >= this.writtenUntil)
+        this.fail({ kind: 'timeout', sent: true, cause: 'first byte' });
       return;
     }
     // Not by the owner's clock: after a long turn it is so late that the next part would be.
@@ -207,15 +222,23 @@ export class UpstreamConnection implements ResponseEvents {
   }
 
   complete(trailers: HeaderList, keptFor: number): void {
-    const { request, socket } = this;
+    const { request, socket, writer } = this;
     this.request = undefined;
+    this.writer = undefined;
+    writer?.stop();
     // A response that came before the request was out: the rest of it must not be read as another request.
-    if (keptFor <= 0 || socket.writableLength > 0 || socket.readableEnded) this.destroy();
+    const isOut = socket.writableLength === 0 && writer?.isWhole !== false;
+    if (keptFor <= 0 || !isOut || socket.readableEnded) this.destroy();
     request?.receiver.end(trailers);
     if (socket.destroyed) return;
     if (this.isPaused) this.resume();
     this.due = this.owner.now + Math.min(KEEP_ALIVE_MARGIN_MS, keptFor);
     this.owner.released(this);
+  }
+
+  /** It is the client that broke it, not V2. */
+  bodyBroke(cause: string): void {
+    this.fail({ kind: 'rejected', sent: true, cause });
   }
 
   private ready(): void {
@@ -229,6 +252,8 @@ export class UpstreamConnection implements ResponseEvents {
     const { socket } = this;
     if (request.body === undefined) {
       socket.write(request.bytes);
+      if (request.parts !== undefined)
+        this.writer = new BodyWriter(socket, request.parts, request.length, this);
       return;
     }
     socket.cork();
@@ -255,6 +280,7 @@ export class UpstreamConnection implements ResponseEvents {
   private gone(): void {
     if (this.closed) return;
     this.closed = true;
+    this.writer?.stop();
     this.fail(this.fault());
     this.owner.closed(this);
   }
