@@ -3,6 +3,7 @@ import { stdout } from 'node:process';
 import type { Command } from 'commander';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { count } from '../report/report-text.ts';
+import { AdminClient } from './admin-client.ts';
 import { readAdminRequests } from './admin-source.ts';
 import type { RequestFault } from './curl-request.ts';
 import { readLogRequests } from './log-requests.ts';
@@ -92,7 +93,9 @@ async function requestsOf({
     if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
     if (log !== undefined) return await readLogRequests(log);
     if (admin !== undefined)
-      return await readAdminRequests({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] });
+      return await readAdminRequests(
+        new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }),
+      );
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     return { fault: `The requests cannot be read: ${error.message}.` };

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
-import { type AdminAddress, askAdmin } from './admin-source.ts';
+import { AdminClient } from './admin-client.ts';
 import { rolloutText } from './rollout-text.ts';
 
 interface RolloutOptions {
@@ -63,8 +63,8 @@ function aimOf({ operation, client }: RolloutOptions): RolloutRequest {
 }
 
 async function carryOut(options: RolloutOptions, request: RolloutRequest | undefined): Promise<void> {
-  const address: AdminAddress = { url: options.admin, token: process.env['GATEWAY_ADMIN_TOKEN'] };
-  const outcome = await ask(address, request);
+  const client = new AdminClient({ url: options.admin, token: process.env['GATEWAY_ADMIN_TOKEN'] });
+  const outcome = await ask(client, request);
   if ('fault' in outcome) {
     process.stderr.write(`${outcome.fault}\n`);
     process.exitCode = 1;
@@ -74,28 +74,35 @@ async function carryOut(options: RolloutOptions, request: RolloutRequest | undef
 }
 
 async function ask(
-  address: AdminAddress,
+  client: AdminClient,
   request: RolloutRequest | undefined,
 ): Promise<RolloutView | { readonly fault: string }> {
-  let response: Response;
+  let status: number;
+  let text: string;
   try {
-    response = await askAdmin(
-      address,
+    const response = await client.ask(
       '/rollout',
       {},
       request === undefined ? undefined : JSON.stringify(request),
     );
+    status = response.statusCode;
+    text = await response.body.text();
   } catch {
-    return { fault: `Nobody responds at ${address.url}; name the admin listener with --admin.` };
+    return { fault: `Nobody responds at ${client.url}; name the admin listener with --admin.` };
   }
-  if (response.ok) {
-    const view: RolloutView = await response.json();
+  if (status === 200) {
+    const view: RolloutView = JSON.parse(text);
     return view;
   }
-  if (response.status === 401)
-    return { fault: 'The admin listener wants its token; set GATEWAY_ADMIN_TOKEN.' };
-  const body: { readonly errors?: readonly { readonly detail?: string }[] } = await response
-    .json()
-    .catch(() => ({}));
-  return { fault: body.errors?.[0]?.detail ?? `The admin listener responded with ${response.status}.` };
+  if (status === 401) return { fault: 'The admin listener wants its token; set GATEWAY_ADMIN_TOKEN.' };
+  return { fault: detailOf(text) ?? `The admin listener responded with ${status}.` };
+}
+
+function detailOf(text: string): string | undefined {
+  try {
+    const body: { readonly errors?: readonly { readonly detail?: string }[] } = JSON.parse(text);
+    return body.errors?.[0]?.detail;
+  } catch {
+    return undefined;
+  }
 }

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { readLogFile } from './log-files.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
+import { AdminClient } from './admin-client.ts';
 import { streamEntries } from './admin-stream.ts';
 import { parseEntry } from './client-entries.ts';
 import { ENTRY_HEAD, entryRow } from './entry-row.ts';
@@ -69,7 +70,11 @@ async function* entriesOf(
   signal: AbortSignal,
 ): AsyncGenerator<Entry> {
   if (admin !== undefined) {
-    yield* streamEntries({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }, filter, signal);
+    yield* streamEntries(
+      new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }),
+      filter,
+      signal,
+    );
     return;
   }
   const lines =

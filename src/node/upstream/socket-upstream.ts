@@ -5,18 +5,15 @@ import type {
   UpstreamRequest,
 } from '../../gateway/upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
-import { StreamCall, type StreamQueue } from './stream-call.ts';
-import { UndiciUpstream } from './undici-upstream.ts';
 import { Destination } from './destination.ts';
 import { IdleConnections } from './idle-connections.ts';
 import { isLasting, Outage } from './outage.ts';
+import { headOf, PooledCall } from './pooled-call.ts';
 import { type ConnectionOwner, UpstreamConnection } from './upstream-connection.ts';
-import { headOf, WholeCall } from './whole-call.ts';
 
 /**
- * An upstream on sockets of its own, for requests whose body is there: a request is one write, and timers are one look at all
- * connections now and then. A body that comes in parts is left to undici, on a
- * connection of its own: both draw on the one budget of `connections`, and wait in one queue.
+ * An upstream on sockets of its own: a request whose body is there is one write, and timers are one look at all connections now
+ * and then. A body that comes in parts waits in the same queue, and goes on the same connections.
  */
 export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
   return new SocketPool(options);
@@ -34,10 +31,7 @@ const NEXT_ADDRESS_MS = 250;
 const SEARCH_MS = 30_000;
 const GOLDEN_RATIO = 0.618_034;
 
-/** What waits for a connection. */
-type WaitingCall = WholeCall | StreamCall;
-
-class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
+class SocketPool implements ConnectionOwner, NodeUpstream {
   /** When somebody last looked. */
   now = 0;
   recoveries = 0;
@@ -50,11 +44,9 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   /** Connections whose response came in this turn of the event loop. */
   private readonly cooling: UpstreamConnection[] = [];
   /** In order of time, since all may wait equally long. */
-  private readonly waiting: WaitingCall[] = [];
+  private readonly waiting: PooledCall[] = [];
   /** How many requests that no client waits for were given a connection, since they were last ended for others. */
   private background = 0;
-  /** Connections of bodies that come in parts. */
-  private readonly streams: UndiciUpstream;
   /** Idle connections that were closed for others, and are not gone yet. */
   private readonly evicting = new Set<UpstreamConnection>();
   /** Set while V2 cannot be reached. */
@@ -78,26 +70,23 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
     this.options = options;
     this.destination = new Destination(options);
     this.idle = new IdleConnections(this.destination.addresses);
-    this.streams = new UndiciUpstream(options, this.destination, () => this.onRoom());
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
     this.now = performance.now();
     const { headersTimeout } = this.options;
-    const { body, spentMs = 0 } = request;
+    const { spentMs = 0 } = request;
     const times = {
       since: this.now,
       due: headersTimeout > 0 ? this.now + headersTimeout - spentMs : Number.POSITIVE_INFINITY,
     };
-    if (body !== null && !(body instanceof Uint8Array))
-      return this.enqueue(new StreamCall(this, request, receiver, times));
-    const call = new WholeCall(this, request, receiver, times);
-    const head = headOf(request, this.destination.host, body);
+    const call = new PooledCall(this, request, receiver, times);
+    const head = headOf(request, this.destination.host);
     if (head === undefined) {
       receiver.fail({ kind: 'rejected', sent: false, cause: 'not a request' });
       return call;
     }
-    call.write(head, body);
+    call.write(head, request);
     return this.enqueue(call);
   }
 
@@ -171,16 +160,9 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   }
 
   /** A call that waits for a connection waits no longer. */
-  leave(call: WaitingCall): void {
+  leave(call: PooledCall): void {
     const at = this.waiting.indexOf(call);
     if (at >= 0) this.waiting.splice(at, 1);
-  }
-
-  /** The connection for a body in parts could not be made, so none of it was read: the call waits again. */
-  streamUnsent(call: StreamCall, began: number, fault: UpstreamFault): void {
-    this.waiting.unshift(call);
-    this.notReached(began, fault);
-    if (!this.isClosed) this.onRoom();
   }
 
   /** Resolves when the last socket is gone, and every request was told of it. */
@@ -192,10 +174,10 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
     for (const connection of this.all) connection.close();
     this.endIfEmpty();
-    await Promise.all([this.emptied.promise, this.streams.close()]);
+    await this.emptied.promise;
   }
 
-  private enqueue(call: WaitingCall): UpstreamCall {
+  private enqueue(call: PooledCall): UpstreamCall {
     const { waiting } = this;
     if (this.isClosed) {
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
@@ -211,7 +193,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   }
 
   /** True when as many wait for V2 to come back as may, or too many bytes would. */
-  private isCrowded(next: WaitingCall): boolean {
+  private isCrowded(next: PooledCall): boolean {
     const { count, bytes } = this.options.waiting;
     if (this.waiting.length >= count) return true;
     let held = next.heldBytes;
@@ -222,12 +204,12 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   /** True when a request that nobody waits for takes nothing from others: V2 is there, and half of the connections are free. */
   private hasSpareConnection(): boolean {
     if (this.outage !== undefined || this.waiting.length > 0) return false;
-    const used = this.all.size - this.idle.count - this.cooling.length + this.streams.connections;
+    const used = this.all.size - this.idle.count - this.cooling.length;
     return used < this.options.connections / 2;
   }
 
   private hasRoom(): boolean {
-    return this.all.size + this.streams.connections < this.options.connections;
+    return this.all.size < this.options.connections;
   }
 
   private onRoom(): void {
@@ -242,15 +224,8 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
     const { waiting, idle } = this;
     for (let at = 0; at < waiting.length;) {
       const call = waiting[at];
-      if (call instanceof StreamCall) {
-        if (this.outage !== undefined || !this.hasRoom()) return;
-        waiting.splice(at, 1);
-        this.startTimer();
-        call.start(this.streams, this.now);
-        continue;
-      }
       if (call === undefined || idle.count === 0) return;
-      const connection = idle.take(call.method, this.now);
+      const connection = idle.take(call.isRepeatable, this.now);
       if (connection === undefined) {
         at += 1;
         continue;
@@ -261,7 +236,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
     }
   }
 
-  private put(call: WholeCall, connection: UpstreamConnection): void {
+  private put(call: PooledCall, connection: UpstreamConnection): void {
     call.connection = connection;
     if (call.isBackground) this.background += 1;
     connection.send(call);
@@ -277,8 +252,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
       return;
     }
     if (!this.hasRoom()) return;
-    let wanted = -fresh - this.promisingConnections();
-    for (const call of this.waiting) if (call instanceof WholeCall) wanted += 1;
+    let wanted = this.waiting.length - fresh - this.promisingConnections();
     for (; wanted > 0 && this.hasRoom(); wanted -= 1) this.open();
   }
 
@@ -308,7 +282,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
       for (const connection of this.all) connection.endBackground();
     }
     for (let next = waiting[evicting.size]; next !== undefined; next = waiting[evicting.size]) {
-      if (next instanceof WholeCall && idle.serves(next.method, this.now)) return;
+      if (idle.serves(next.isRepeatable, this.now)) return;
       const connection = idle.takeOldest();
       if (connection === undefined) return;
       // One that was gone before it was idle makes no room.
@@ -394,7 +368,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
     for (const connection of this.all) connection.check(now);
     this.expireWaiting();
     if (this.waiting.length > 0 && this.destination.addresses.count > 1) this.scheduleDispatch();
-    if (this.all.size + this.streams.connections + this.waiting.length > 0) return;
+    if (this.all.size + this.waiting.length > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
@@ -402,7 +376,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   /** Ends the waiting of those who wait too long: for V2 to be reached, or for a connection that is free. */
   private expireWaiting(): void {
     const { waiting } = this;
-    const isLate = (call: WaitingCall): boolean => this.lateFault(call) !== undefined;
+    const isLate = (call: PooledCall): boolean => this.lateFault(call) !== undefined;
     // From within what is told another call may leave the queue.
     for (let at = waiting.findIndex(isLate); at >= 0; at = waiting.findIndex(isLate)) {
       const [call] = waiting.splice(at, 1);
@@ -411,7 +385,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
     }
   }
 
-  private lateFault(call: WaitingCall): UpstreamFault | undefined {
+  private lateFault(call: PooledCall): UpstreamFault | undefined {
     const { outage, now } = this;
     const { connectTimeout } = this.options;
     if (
