@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream, ServerStreamResponseOptions } from 'node:http2';
-import type { Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
+import type { Body, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { UnwritableHead } from '../../gateway/unwritable-head.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { ALREADY_SENT } from './already-sent.ts';
@@ -61,6 +61,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
     stream.on('close', this.over);
     stream.on('error', ignore);
     stream.on('wantTrailers', this.sendTrailers);
+    if (this.hasBody) stream.on('end', this.endBody);
     // Node tells of a stream a tick after it began; its connection may be closed by then, and with it the stream.
     if (stream.destroyed) setImmediate(this.over);
   }
@@ -125,6 +126,14 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
     setImmediate(this.over);
   }
 
+  override collected(body: Uint8Array): void {
+    if (this.isOpen) super.collected(body);
+  }
+
+  override opened(body: Body): void {
+    if (this.isOpen) super.opened(body);
+  }
+
   protected override writeContinue(): void {
     if (this.isOpen && !this.stream.headersSent) this.stream.additionalHeaders({ ':status': 100 });
   }
@@ -133,6 +142,11 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
   private get isOpen(): boolean {
     return !this.stream.destroyed && !this.stream.closed;
   }
+
+  /** Node ends the body of a stream that the client reset with `NO_ERROR` as if it were whole. */
+  private readonly endBody = (): void => {
+    if (!this.isOpen) this.body.stop(new Error('client gone'));
+  };
 
   private readonly sendTrailers = (): void => {
     try {

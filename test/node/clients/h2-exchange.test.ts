@@ -1,12 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import { exchange } from '../../support/raw-client.ts';
 import { gatewayFor } from '../../support/gateway.ts';
-import { HEADERS, rawH2, requestHead, RST_STREAM } from '../../support/raw-h2.ts';
+import {
+  DATA,
+  HEADERS,
+  rawH2,
+  requestHead,
+  RST_STREAM,
+  SETTINGS,
+  WINDOW_UPDATE,
+} from '../../support/raw-h2.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { ask, ca, secureGateway, session } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
 
+/** A setting of RFC 9113 §6.5.2. */
+const INITIAL_WINDOW_SIZE = 4;
+const JSON_TYPE = ['content-type', 'application/json'] as const;
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n';
+
+/** `NO_ERROR` and `CANCEL`, as the payload of a reset. */
+const CODES = [Buffer.from([0, 0, 0, 0]), Buffer.from([0, 0, 0, 8])];
 
 describe('what V2 says and Node would throw at crosses as over HTTP/1.1', () => {
   test.each([
@@ -105,24 +119,114 @@ describe('the head of a request', () => {
 });
 
 describe('what a client does is no bug', () => {
-  test('a stream that is cancelled behind its body, before the response to it is written', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
+  test.each(CODES)(
+    'a stream that is reset behind its body, before the response to it is written: %j',
+    async (code) => {
+      const v2 = await rawServer((socket) => socket.write(ok()));
+      const gateway = await secureGateway(v2.origin);
+      const raw = await rawH2(gateway.port, ca.cert);
+      for (let stream = 1; stream < 100; stream += 2) {
+        raw.socket.cork();
+        raw.head(stream, [...requestHead('/api/v1/clients', 'POST'), JSON_TYPE], true);
+        raw.frame(DATA, 1, stream, Buffer.alloc(16_000, 'x'));
+        raw.frame(RST_STREAM, 0, stream, code);
+        raw.socket.uncork();
+        await new Promise((resolve) => void setTimeout(resolve, 1));
+      }
+      await until(() => gateway.gateway.inFlight === 0);
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+
+  test.each(CODES)(
+    'a stream that is reset in its body brings V2 no short one that looks whole: %j',
+    async (code) => {
+      const v2 = await rawServer((socket) => socket.write(ok()));
+      const gateway = await secureGateway(v2.origin);
+      const raw = await rawH2(gateway.port, ca.cert);
+      let stream = -1;
+      for (const path of ['/api/v1/clients', '/api/v2/clients']) {
+        for (const pause of [0, 0, 2, 4]) {
+          for (const body of ['{"data":{}}', 'x'.repeat(12_000)]) {
+            stream += 2;
+            raw.head(stream, [...requestHead(path, 'POST'), JSON_TYPE], true);
+            raw.frame(DATA, 0, stream, Buffer.from(body));
+            if (pause > 0) await new Promise((resolve) => void setTimeout(resolve, pause));
+            raw.frame(RST_STREAM, 0, stream, code);
+          }
+        }
+      }
+      raw.head(stream + 2, requestHead('/api/v2/last'));
+      await until(() => v2.received.some((text) => text.includes('/last')));
+      await until(() => gateway.gateway.inFlight === 0);
+      expect(v2.received.join('')).not.toMatch(/content-length: [1-9]|\r\n0\r\n\r\n/);
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+});
+
+describe('a connection that is closed under its streams', () => {
+  test('leaves nothing in flight, whatever was on the way', async () => {
+    const body = 'x'.repeat(200_000);
+    const v2 = await rawServer((socket) => socket.write(ok(body)));
     const gateway = await secureGateway(v2.origin);
-    const raw = await rawH2(gateway.port, ca.cert);
-    const cancel = Buffer.from([0, 0, 0, 8]);
-    for (let stream = 1; stream < 400; stream += 2) {
-      raw.socket.cork();
-      raw.head(
-        stream,
-        [...requestHead('/api/v1/clients', 'POST'), ['content-type', 'application/json']],
-        true,
-      );
-      raw.frame(0, 1, stream, Buffer.from('{"data":1'));
-      raw.frame(RST_STREAM, 0, stream, cancel);
-      raw.socket.uncork();
-      if (stream % 20 === 1) await new Promise((resolve) => void setImmediate(resolve));
+    for (let round = 0; round < 20; round += 1) {
+      const raw = await rawH2(gateway.port, ca.cert, [[INITIAL_WINDOW_SIZE, round % 2 === 0 ? 1 << 20 : 0]]);
+      raw.frame(WINDOW_UPDATE, 0, 0, Buffer.from([0x10, 0, 0, 0]));
+      for (let stream = 1; stream < 200; stream += 2) raw.head(stream, requestHead('/api/v2/x'));
+      await new Promise((resolve) => void setTimeout(resolve, (round % 10) * 3));
+      raw.socket.destroy();
     }
     await until(() => gateway.gateway.inFlight === 0);
     expect(gateway.surprises).toEqual([]);
+  });
+
+  test('a stream that Node tells of when it is closed already is over too', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await secureGateway(v2.origin);
+    for (let round = 0; round < 20; round += 1) {
+      const raw = await rawH2(gateway.port, ca.cert);
+      raw.socket.cork();
+      for (let stream = 1; stream < 20; stream += 2) raw.head(stream, requestHead('/api/v2/x'));
+      // A frame that ends the connection (RFC 9113 §6.5): its streams are closed in the turn in which they began.
+      raw.frame(SETTINGS, 0, 1);
+      raw.socket.uncork();
+    }
+    await until(() => gateway.gateway.inFlight === 0);
+    expect(gateway.surprises).toEqual([]);
+  });
+});
+
+describe('a client that does not read its response', () => {
+  test.each([
+    ['small', 20],
+    ['of some kilobytes', 1100],
+    ['large', 400_000],
+  ])(
+    'over HTTP/2, with a window of 0: its stream is reset and its place is free: %s',
+    async (_what, bytes) => {
+      const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(bytes))));
+      const gateway = await secureGateway(v2.origin, {
+        'min-data-rate': '5000',
+        'min-data-rate-grace': '300',
+        'client-body-timeout': '1000',
+      });
+      const raw = await rawH2(gateway.port, ca.cert, [[INITIAL_WINDOW_SIZE, 0]]);
+      for (let stream = 1; stream < 12; stream += 2) raw.head(stream, requestHead('/api/v2/x'));
+      await until(() => v2.received.length === 6);
+      await until(() => gateway.gateway.inFlight === 0);
+      expect(raw.frames.filter(({ type }) => type === RST_STREAM)).toHaveLength(6);
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+
+  test('over HTTP/2, one stream that is not read costs the others of its connection nothing', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(100_000))));
+    const gateway = await secureGateway(v2.origin, { 'min-data-rate-grace': '200' });
+    const client = session(gateway, { initialWindowSize: 1000 });
+    const stalled = client.request({ ':path': '/api/v2/x' });
+    stalled.on('error', () => {});
+    stalled.pause();
+    expect((await ask(client, { ':path': '/api/v2/x' })).body).toHaveLength(100_000);
   });
 });
