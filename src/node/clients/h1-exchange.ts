@@ -2,14 +2,11 @@ import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:ht
 import type { Socket } from 'node:net';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { Body, ClientFault, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
-import { IncomingBody, type IncomingBodyOwner } from './incoming-body.ts';
+import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
 import { ALREADY_SENT } from './already-sent.ts';
-import type { RateLimits } from './minimum-rate.ts';
 
 /** What every exchange of a server shares. Times are milliseconds. */
-export interface H1ExchangeOptions extends RateLimits {
-  /** Between two parts of the request's body, and for which a client may stop reading its response. */
-  readonly bodyTimeout: number;
+export interface H1ExchangeOptions extends IncomingBodyOptions {
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
 }
@@ -63,12 +60,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
     this.secure = 'encrypted' in incoming.socket;
     const length = incoming.headers['content-length'];
     this.hasBody = incoming.headers['transfer-encoding'] !== undefined || Number(length ?? 0) > 0;
-    this.body = new IncomingBody(
-      incoming,
-      length === undefined ? undefined : Number(length),
-      options.bodyTimeout,
-      this,
-    );
+    this.body = new IncomingBody(incoming, length === undefined ? undefined : Number(length), options, this);
   }
 
   get bytesIn(): number {

@@ -44,12 +44,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
     this.hasBody = !stream.endAfterHeaders;
     this.expectsContinue = headers.expect !== undefined;
     const length = headers['content-length'];
-    this.body = new IncomingBody(
-      stream,
-      length === undefined ? undefined : Number(length),
-      options.bodyTimeout,
-      this,
-    );
+    this.body = new IncomingBody(stream, length === undefined ? undefined : Number(length), options, this);
   }
 
   get bytesIn(): number {
