@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { Body, ClientFault, ExchangeOwner } from '../../gateway/exchange.ts';
-import { IncomingBody, type IncomingBodyOwner } from './incoming-body.ts';
+import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 
 /** What every exchange of a server shares. Times are milliseconds. */
-export interface BodyExchangeOptions extends ReaderLimits {
+export interface BodyExchangeOptions extends ReaderLimits, IncomingBodyOptions {
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
   /** Told of a bug in what an event of Node does: the exchange is over by then. */
@@ -27,12 +27,7 @@ export abstract class BodyExchange implements IncomingBodyOwner {
   ) {
     this.options = options;
     this.expectsContinue = expectsContinue;
-    this.body = new IncomingBody(
-      source,
-      length === undefined ? undefined : Number(length),
-      options.bodyTimeout,
-      this,
-    );
+    this.body = new IncomingBody(source, length === undefined ? undefined : Number(length), options, this);
   }
 
   get bytesIn(): number {

@@ -20,6 +20,7 @@ interface Connection {
   /** Responded to when the responses before it are out. */
   refused: Failure | undefined;
   headless: boolean;
+  isPaused: boolean;
   /** The exchange that waits and whose body is faulty. */
   broken: { readonly exchange: H1Exchange; readonly fault: ClientFault } | undefined;
 }
@@ -60,10 +61,7 @@ export class ConnectionFaults {
     connection.latest = exchange;
     outgoing.on('close', () => {
       // Behind a head that was refused, nobody knows where the next one begins.
-      if (!outgoing.shouldKeepAlive) {
-        if (connection.waiting.length >= MOST_WAITING) socket.resume();
-        connection.waiting.length = 0;
-      }
+      if (!outgoing.shouldKeepAlive) connection.waiting.length = 0;
       this.leave(socket, connection, exchange);
     });
     if (connection.exchanges.size === 1) {
@@ -71,7 +69,7 @@ export class ConnectionFaults {
       return;
     }
     connection.waiting.push({ exchange, start });
-    if (connection.waiting.length === MOST_WAITING) socket.pause();
+    holdBack(socket, connection);
   }
 
   /** Responds in the gateway's own name where there is no request to speak of, and closes; `headless` sends no body, as to HEAD. */
@@ -146,8 +144,8 @@ export class ConnectionFaults {
 
   private leave(socket: Duplex, connection: Connection, exchange: H1Exchange): void {
     connection.exchanges.delete(exchange);
-    if (connection.waiting.length === MOST_WAITING) socket.resume();
     const next = connection.waiting.shift();
+    holdBack(socket, connection);
     if (next !== undefined && !socket.destroyed) {
       next.start();
       const isResponded = connection.exchanges.get(next.exchange)?.writableEnded === true;
@@ -170,6 +168,7 @@ export class ConnectionFaults {
       closing: false,
       refused: undefined,
       headless: false,
+      isPaused: false,
       broken: undefined,
     };
     this.connections.set(socket, connection);
@@ -185,6 +184,16 @@ export class ConnectionFaults {
       this.lingering.close(socket);
     };
   }
+}
+
+/** Reads no further while many requests wait, or the body of one that does would be kept in the parts that it comes in. */
+function holdBack(socket: Duplex, connection: Connection): void {
+  const { waiting, latest } = connection;
+  const isPaused = waiting.length >= MOST_WAITING || (waiting.length > 0 && latest?.taken === false);
+  if (isPaused === connection.isPaused) return;
+  connection.isPaused = isPaused;
+  if (isPaused) socket.pause();
+  else socket.resume();
 }
 
 /** True when the request that the parser refused is a HEAD, whose response has no body (RFC 9110 §9.3.2). */

@@ -13,13 +13,17 @@ import type { Exchange } from '../../gateway/exchange.ts';
 import { failure } from '../../migrate/failure.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
+import { BufferBudget } from '../../gateway/buffer-budget.ts';
 import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
 import type { ClientListener } from './client-listener.ts';
 import { ConnectionFaults } from './connection-faults.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
+import type { BodyResources } from './incoming-body.ts';
 import { LingeringConnections } from './lingering-connections.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
+import { PieceTurns } from './piece-turns.ts';
+import { StreamedBodies } from './streamed-bodies.ts';
 import { listen } from '../listen.ts';
 import type { TlsTexts } from '../tls-files.ts';
 
@@ -32,12 +36,16 @@ export interface GatewayServerOptions extends ReaderLimits {
   readonly headersTimeout: number;
   readonly idleTimeout: number;
   readonly requestTimeout: number;
+  /** Connections to V2: requests whose bodies stream get no more than half of them, unless their clients are fast. */
+  readonly upstreamConnections: number;
   /** With it clients speak TLS, and HTTP/2 if they like. */
   readonly tls: TlsTexts | undefined;
   /** Other processes listen on the same port. */
   readonly reusePort?: boolean | undefined;
 }
 
+/** Bytes of all bodies together that are read before they take a connection to V2. */
+const READ_AHEAD_BYTES = 32 * 1024 * 1024;
 /** Milliseconds between two looks for connections that took too long. */
 const TIMEOUT_CHECK_MS = 250;
 /** Milliseconds in which a kept connection may bring one more request, whose response says that it was the last. */
@@ -59,6 +67,7 @@ const anyRequest = new Request('http://gateway.invalid/');
 export class GatewayServer implements ClientListener, ClientConnectionsOwner {
   /** True from the moment it stops accepting: every response then closes its connection. */
   draining = false;
+  readonly bodies: BodyResources;
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | Http2SecureServer;
@@ -74,6 +83,11 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
   constructor(gateway: Gateway, options: GatewayServerOptions) {
     this.gateway = gateway;
     this.options = options;
+    this.bodies = {
+      readAhead: new BufferBudget(READ_AHEAD_BYTES),
+      turns: new PieceTurns(),
+      streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
+    };
     this.app = createApp(gateway);
     this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));
     this.connections = new ClientConnections(options, this);

@@ -53,12 +53,16 @@ class Lingering {
     this.socket = socket;
     this.timer = this.lookAfter(SILENCE_MS);
     socket.on('error', () => socket.destroy());
-    // The parser of Node reads no more: behind the last request nothing is one.
-    socket.removeAllListeners('data');
-    socket.on('data', (chunk: Uint8Array) => this.drop(chunk.length));
-    // Whoever stopped the reading of a body stopped it below the stream: only a new beginning reads on.
+    // Whoever stopped the reading may have stopped it below the stream: only a new beginning reads on, and takes a turn.
     socket.pause();
     socket.resume();
+    setImmediate(readAndDrop, this);
+  }
+
+  /** The parser of Node reads no more: behind the last request nothing is one. */
+  readAndDrop(): void {
+    this.socket.removeAllListeners('data');
+    this.socket.on('data', (chunk: Uint8Array) => this.drop(chunk.length));
   }
 
   stop(): void {
@@ -88,6 +92,10 @@ class Lingering {
     timer.unref();
     return timer;
   }
+}
+
+function readAndDrop(lingering: Lingering): void {
+  lingering.readAndDrop();
 }
 
 function look(lingering: Lingering): void {
