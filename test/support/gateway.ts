@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import { settings } from '../../src/settings/settings.ts';
 import { readSettings } from '../../src/settings/read-settings.ts';
 import type { LogSink } from '../../src/node/log/log-sink.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
@@ -46,11 +47,12 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     flush: () => Promise.resolve(),
   };
   const inForce = options.inForce ?? testInForce(options.ruleBook);
-  const url = new URL(upstream);
+  const origin = outcome.settings.get(settings.upstream);
+  if (origin === undefined) throw new Error('there is no upstream');
   const running = await startGateway({
     settings: outcome.settings,
     ruleBooks: new RuleBooks({ inForce, text: '' }, () => Promise.resolve({ inForce, text: '' }), Date.now),
-    origin: { origin: url.origin, path: url.pathname.replace(/\/+$/, '') },
+    origin,
     clientSecret: 'a secret of the tests',
     sink,
     upstreamTls: undefined,

@@ -205,7 +205,10 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
       call.receiver.fail({ kind: 'crowded', sent: false, cause: 'too many requests wait' });
       return call;
     }
-    waiting.push(call);
+    // Whoever has a client comes before all that have none.
+    const at = call.isBackground || waiting.at(-1)?.isBackground !== true ? -1 : firstBackground(waiting);
+    if (at < 0) waiting.push(call);
+    else waiting.splice(at, 0, call);
     this.scheduleDispatch();
     return call;
   }
@@ -303,7 +306,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   private makeRoom(): void {
     const { waiting, idle, evicting } = this;
     if (this.outage !== undefined || this.hasRoom()) return;
-    if (this.background > 0) {
+    if (this.background > 0 && waiting[0]?.isBackground === false) {
       this.background = 0;
       for (const connection of this.all) connection.endBackground();
     }
@@ -422,6 +425,10 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
       return outage.fault;
     return now < call.due ? undefined : { kind: 'timeout', sent: false, cause: 'no connection free' };
   }
+}
+
+function firstBackground(waiting: readonly WaitingCall[]): number {
+  return waiting.findIndex(({ isBackground }) => isBackground);
 }
 
 function dispatch(pool: SocketPool): void {
