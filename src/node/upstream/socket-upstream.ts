@@ -9,8 +9,9 @@ import { StreamCall, type StreamQueue } from './stream-call.ts';
 import { UndiciUpstream } from './undici-upstream.ts';
 import { Destination } from './destination.ts';
 import { IdleConnections } from './idle-connections.ts';
-import { isLasting, Outage } from './outage.ts';
+import { isLasting, Reconnection, type ReconnectionOwner } from './reconnection.ts';
 import { type ConnectionOwner, UpstreamConnection } from './upstream-connection.ts';
+import { type WaitingCall, WaitingCalls } from './waiting-calls.ts';
 import { headOf, WholeCall } from './whole-call.ts';
 
 /**
@@ -30,17 +31,11 @@ const QUARANTINE_MS = 60_000;
 
 /** Milliseconds after which the next address is tried beside one that did not take the connection yet (RFC 8305 §5). */
 const NEXT_ADDRESS_MS = 250;
-/** Milliseconds for which V2 is still looked for when nobody waits for it any more: who was refused comes again. */
-const SEARCH_MS = 30_000;
 const GOLDEN_RATIO = 0.618_034;
 
-/** What waits for a connection. */
-type WaitingCall = WholeCall | StreamCall;
-
-class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
+class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, StreamQueue {
   /** When somebody last looked. */
   now = 0;
-  recoveries = 0;
   private readonly options: UpstreamOptions;
   private readonly destination: Destination;
   private readonly all = new Set<UpstreamConnection>();
@@ -49,20 +44,14 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   private readonly idle: IdleConnections;
   /** Connections whose response came in this turn of the event loop. */
   private readonly cooling: UpstreamConnection[] = [];
-  /** In order of time, since all may wait equally long. */
-  private readonly waiting: WaitingCall[] = [];
+  private readonly waiting = new WaitingCalls();
   /** How many requests that no client waits for were given a connection, since they were last ended for others. */
   private background = 0;
   /** Connections of bodies that come in parts. */
   private readonly streams: UndiciUpstream;
   /** Idle connections that were closed for others, and are not gone yet. */
   private readonly evicting = new Set<UpstreamConnection>();
-  /** Set while V2 cannot be reached. */
-  private outage: Outage | undefined = undefined;
-  /** When the first attempt to connect began that failed since one succeeded. */
-  private failingSince: number | undefined = undefined;
-  private lastWaited = 0;
-  private reconnectTimer: NodeJS.Timeout | undefined = undefined;
+  private readonly reconnection = new Reconnection(this);
   /** True when calls are served at the end of this turn. */
   private isDispatchScheduled = false;
   /** Until then every request has a connection to itself. */
@@ -79,6 +68,14 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
     this.destination = new Destination(options);
     this.idle = new IdleConnections(this.destination.addresses);
     this.streams = new UndiciUpstream(options, this.destination, () => this.onRoom());
+  }
+
+  get recoveries(): number {
+    return this.reconnection.recoveries;
+  }
+
+  get isWaitedFor(): boolean {
+    return this.waiting.count > 0;
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
@@ -104,10 +101,12 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   opened(connection: UpstreamConnection): void {
     this.connecting.delete(connection);
     if (connection.address !== undefined) connection.address.failedUntil = 0;
-    this.reached();
-    this.idle.add(connection);
+    this.reconnection.reached();
     // Now, and not in another turn: a V2 that closes at once is told from one that takes no connection.
-    this.dispatch();
+    const call = this.waiting.takeWhole();
+    if (call === undefined) this.idle.add(connection);
+    else this.put(call, connection);
+    this.onRoom();
   }
 
   failed(connection: UpstreamConnection, fault: UpstreamFault): void {
@@ -145,17 +144,17 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   dispatch(): void {
     this.isDispatchScheduled = false;
     const { waiting, idle, cooling } = this;
-    if (waiting.length > 0) {
+    if (waiting.count > 0) {
       this.now = performance.now();
       this.serveWaiting();
     }
     const fresh = cooling.length;
     for (const connection of cooling) idle.add(connection);
     cooling.length = 0;
-    if (waiting.length === 0) return;
+    if (waiting.count === 0) return;
     this.openConnections(fresh);
     this.makeRoom();
-    if (fresh > 0 && waiting.length > 0) this.scheduleDispatch();
+    if (fresh > 0 && waiting.count > 0) this.scheduleDispatch();
   }
 
   closedIdle(age: number): void {
@@ -172,59 +171,55 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
 
   /** A call that waits for a connection waits no longer. */
   leave(call: WaitingCall): void {
-    const at = this.waiting.indexOf(call);
-    if (at >= 0) this.waiting.splice(at, 1);
+    this.waiting.remove(call);
   }
 
   /** The connection for a body in parts could not be made, so none of it was read: the call waits again. */
   streamUnsent(call: StreamCall, began: number, fault: UpstreamFault): void {
-    this.waiting.unshift(call);
+    if (this.isClosed) {
+      call.receiver.fail(fault);
+      return;
+    }
+    this.waiting.addFirst(call);
     this.notReached(began, fault);
-    if (!this.isClosed) this.onRoom();
+    this.onRoom();
   }
 
   /** Resolves when the last socket is gone, and every request was told of it. */
   async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.timer);
-    clearTimeout(this.reconnectTimer);
-    for (let call = this.waiting.shift(); call !== undefined; call = this.waiting.shift())
-      call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
+    this.reconnection.stop();
+    this.waiting.fail(() => ({ kind: 'unreachable', sent: false, cause: 'closed' }));
     for (const connection of this.all) connection.close();
     this.endIfEmpty();
     await Promise.all([this.emptied.promise, this.streams.close()]);
   }
 
   private enqueue(call: WaitingCall): UpstreamCall {
-    const { waiting } = this;
     if (this.isClosed) {
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
       return call;
     }
-    if (call.isBackground ? !this.hasSpareConnection() : this.outage !== undefined && this.isCrowded(call)) {
+    if (call.isBackground ? !this.hasSpareConnection() : this.isCrowded(call)) {
       call.receiver.fail({ kind: 'crowded', sent: false, cause: 'too many requests wait' });
       return call;
     }
-    // Whoever has a client comes before all that have none.
-    const at = call.isBackground || waiting.at(-1)?.isBackground !== true ? -1 : firstBackground(waiting);
-    if (at < 0) waiting.push(call);
-    else waiting.splice(at, 0, call);
+    this.waiting.add(call);
     this.scheduleDispatch();
     return call;
   }
 
   /** True when as many wait for V2 to come back as may, or too many bytes would. */
   private isCrowded(next: WaitingCall): boolean {
+    if (this.reconnection.outage === undefined) return false;
     const { count, bytes } = this.options.waiting;
-    if (this.waiting.length >= count) return true;
-    let held = next.heldBytes;
-    for (const call of this.waiting) held += call.heldBytes;
-    return held > bytes;
+    return this.waiting.count >= count || this.waiting.heldBytes + next.heldBytes > bytes;
   }
 
   /** True when a request that nobody waits for takes nothing from others: V2 is there, and half of the connections are free. */
   private hasSpareConnection(): boolean {
-    if (this.outage !== undefined || this.waiting.length > 0) return false;
+    if (this.reconnection.outage !== undefined || this.isWaitedFor) return false;
     const used = this.all.size - this.idle.count - this.cooling.length + this.streams.connections;
     return used < this.options.connections / 2;
   }
@@ -234,7 +229,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   }
 
   private onRoom(): void {
-    if (this.waiting.length > 0) this.scheduleDispatch();
+    if (this.isWaitedFor) this.scheduleDispatch();
   }
 
   private endIfEmpty(): void {
@@ -243,23 +238,22 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
 
   private serveWaiting(): void {
     const { waiting, idle } = this;
-    for (let at = 0; at < waiting.length;) {
-      const call = waiting[at];
+    let at = 0;
+    for (let call = waiting.at(at); call !== undefined; call = waiting.at(at)) {
       if (call instanceof StreamCall) {
-        if (this.outage !== undefined || !this.hasRoom()) return;
-        waiting.splice(at, 1);
+        if (this.reconnection.outage !== undefined || !this.hasRoom()) return;
+        waiting.removeAt(at);
         this.startTimer();
         call.start(this.streams, this.now);
         continue;
       }
-      if (call === undefined || idle.count === 0) return;
+      if (idle.count === 0) return;
       const connection = idle.take(call.method, this.now);
       if (connection === undefined) {
         at += 1;
         continue;
       }
-      if (at === 0) waiting.shift();
-      else waiting.splice(at, 1);
+      waiting.removeAt(at);
       this.put(call, connection);
     }
   }
@@ -274,15 +268,13 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
 
   /** Opens connections while there is room, but for those who are served by `fresh` ones: connecting takes longer than their turn. */
   private openConnections(fresh: number): void {
-    if (this.outage !== undefined) {
-      this.lastWaited = this.now;
-      this.reconnect();
+    if (this.reconnection.outage !== undefined) {
+      this.reconnection.next(this.now);
       return;
     }
     if (!this.hasRoom()) return;
-    let wanted = -fresh - this.promisingConnections();
-    for (const call of this.waiting) if (call instanceof WholeCall) wanted += 1;
-    for (; wanted > 0 && this.hasRoom(); wanted -= 1) this.open();
+    const wanted = this.waiting.wholeCount - fresh - this.promisingConnections();
+    for (let count = 0; count < wanted && this.hasRoom(); count += 1) this.open();
   }
 
   /** How many connections are being made that may well come to be: of those that take long another address may be faster. */
@@ -296,7 +288,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   /** Opens one connection more while some address has none: all of them take their turns. */
   private openToOthers(): void {
     const { addresses } = this.destination;
-    if (this.connecting.size > 0 || !this.hasRoom() || this.waiting.length > 0) return;
+    if (this.connecting.size > 0 || !this.hasRoom() || this.isWaitedFor) return;
     const used = new Set<unknown>();
     for (const { address } of this.all) used.add(address);
     if (used.size < addresses.aliveCount(this.now)) this.open();
@@ -305,12 +297,12 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   /** Makes room for those who need a connection that is new: idle ones close, the oldest first, and background requests end. */
   private makeRoom(): void {
     const { waiting, idle, evicting } = this;
-    if (this.outage !== undefined || this.hasRoom()) return;
-    if (this.background > 0 && waiting[0]?.isBackground === false) {
+    if (this.reconnection.outage !== undefined || this.hasRoom()) return;
+    if (this.background > 0 && waiting.at(0)?.isBackground === false) {
       this.background = 0;
       for (const connection of this.all) connection.endBackground();
     }
-    for (let next = waiting[evicting.size]; next !== undefined; next = waiting[evicting.size]) {
+    for (let next = waiting.at(evicting.size); next !== undefined; next = waiting.at(evicting.size)) {
       if (next instanceof WholeCall && idle.serves(next.method, this.now)) return;
       const connection = idle.takeOldest();
       if (connection === undefined) return;
@@ -336,48 +328,18 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
     this.all.add(connection);
   }
 
-  private reached(): void {
-    this.failingSince = undefined;
-    if (this.outage === undefined) return;
-    this.outage = undefined;
-    this.recoveries += 1;
-    clearTimeout(this.reconnectTimer);
+  connectAgain(): void {
+    if (this.connecting.size === 0 && this.hasRoom() && !this.isClosed) this.open();
   }
 
-  /** An attempt to connect failed: it is an outage once no address is left. */
   private notReached(began: number, fault: UpstreamFault): void {
     this.now = performance.now();
-    this.failingSince ??= began;
-    if (isLasting(fault)) {
-      for (let call = this.waiting.shift(); call !== undefined; call = this.waiting.shift())
-        call.receiver.fail(fault);
-      return;
-    }
-    if (this.destination.addresses.hasHope(this.now)) return;
-    if (this.outage === undefined) this.outage = new Outage(this.failingSince, fault, this.now);
-    else this.outage.failed(fault, this.now);
+    const hasHope = this.destination.addresses.hasHope(this.now);
+    this.reconnection.failed(began, fault, this.now, hasHope);
+    if (hasHope) return;
+    if (isLasting(fault)) this.waiting.fail(() => fault);
     this.expireWaiting();
-    this.reconnect();
-  }
-
-  /** In an outage one attempt is made at a time, now or when it is due. */
-  private reconnect(): void {
-    const { outage } = this;
-    if (outage === undefined || this.connecting.size > 0 || this.isClosed) return;
-    if (this.waiting.length === 0 && this.now - this.lastWaited > SEARCH_MS) return;
-    clearTimeout(this.reconnectTimer);
-    if (outage.retryAt <= this.now) {
-      if (this.hasRoom()) this.open();
-      return;
-    }
-    this.reconnectTimer = setTimeout(reconnect, Math.ceil(outage.retryAt - this.now), this);
-    this.reconnectTimer.unref();
-  }
-
-  /** Connects again when that is due. */
-  tryAgain(): void {
-    this.now = performance.now();
-    this.reconnect();
+    this.reconnection.next(this.now);
   }
 
   /** Keeps time while there are connections, and while somebody waits for one. */
@@ -396,27 +358,22 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
     this.idle.life.update(now);
     for (const connection of this.all) connection.check(now);
     this.expireWaiting();
-    if (this.waiting.length > 0 && this.destination.addresses.count > 1) this.scheduleDispatch();
-    if (this.all.size + this.streams.connections + this.waiting.length > 0) return;
+    // Who waited behind one that left is served, and another address is tried.
+    this.onRoom();
+    if (this.all.size + this.streams.connections + this.waiting.count > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
 
   /** Ends the waiting of those who wait too long: for V2 to be reached, or for a connection that is free. */
   private expireWaiting(): void {
-    const { waiting } = this;
-    const isLate = (call: WaitingCall): boolean => this.lateFault(call) !== undefined;
-    // From within what is told another call may leave the queue.
-    for (let at = waiting.findIndex(isLate); at >= 0; at = waiting.findIndex(isLate)) {
-      const [call] = waiting.splice(at, 1);
-      const fault = call && this.lateFault(call);
-      if (fault !== undefined) call?.receiver.fail(fault);
-    }
+    this.waiting.fail((call) => this.lateFault(call));
   }
 
   private lateFault(call: WaitingCall): UpstreamFault | undefined {
-    const { outage, now } = this;
-    const { connectTimeout } = this.options;
+    const { now, options, reconnection } = this;
+    const { outage } = reconnection;
+    const { connectTimeout } = options;
     if (
       outage !== undefined &&
       connectTimeout > 0 &&
@@ -427,18 +384,10 @@ class SocketPool implements ConnectionOwner, NodeUpstream, StreamQueue {
   }
 }
 
-function firstBackground(waiting: readonly WaitingCall[]): number {
-  return waiting.findIndex(({ isBackground }) => isBackground);
-}
-
 function dispatch(pool: SocketPool): void {
   pool.dispatch();
 }
 
 function checkTimeouts(pool: SocketPool): void {
   pool.checkTimeouts();
-}
-
-function reconnect(pool: SocketPool): void {
-  pool.tryAgain();
 }
