@@ -1,4 +1,5 @@
 import type { Settings } from '../settings/read-settings.ts';
+import { originText } from '../settings/setting-kinds.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { ProcessLine } from '../node/log/process-log.ts';
 import type { RuleBooks } from '../node/rule-books.ts';
@@ -45,7 +46,7 @@ function banner({ running, settings, ruleBooks, rulesPath, embedded }: BannerPar
     `capture-gateway ${packageVersion()} on Node ${process.versions.node}`,
     `  clients    ${running.origin}`,
     `  admin      ${running.adminOrigin}`,
-    `  V2         ${upstream === undefined ? `the embedded reference at ${embedded ?? ''} (set GATEWAY_UPSTREAM for another)` : `${upstream.origin}${upstream.path}`}`,
+    `  V2         ${upstream === undefined ? `the embedded reference at ${embedded ?? ''} (set GATEWAY_UPSTREAM for another)` : originText(upstream)}`,
     `  rule book  ${rulesPath}: ${book.operations.length} operations, ${book.changes.length} changes, hash ${book.hash}`,
     `             ${assumed} of the paths ${assumed === 1 ? 'is an assumption' : 'are assumptions'} (see check)`,
     ...(secret === undefined

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Settings } from '../settings/read-settings.ts';
-import type { OriginSetting } from '../settings/setting-kinds.ts';
+import { type OriginSetting, originText } from '../settings/setting-kinds.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { LifeCycle } from './life-cycle.ts';
 import { loadInspectorPage } from './inspector-assets.ts';
@@ -89,7 +89,7 @@ export async function startServing(
         ? workerFront({
             settings,
             flags,
-            upstream: `${origin.origin}${origin.path}`,
+            upstream: originText(origin),
             clientSecret,
             sink,
             observer: operators.observer,

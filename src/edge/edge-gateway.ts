@@ -44,10 +44,10 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
       faults: [`${environmentName(table.upstream)} is needed here: there is no embedded V2 at the edge.`],
     };
   }
-  if (
-    settings.get(table.v1Upstream) === undefined &&
-    needsV1(modesInForce(parts.ruleBook.rollout?.modes, undefined))
-  ) {
+  const v1Origin = settings.get(table.v1Upstream);
+  if (origin.socketPath !== undefined || v1Origin?.socketPath !== undefined)
+    return { faults: ['There are no Unix sockets at the edge; set an http or https address.'] };
+  if (v1Origin === undefined && needsV1(modesInForce(parts.ruleBook.rollout?.modes, undefined))) {
     const name = environmentName(table.v1Upstream);
     return { faults: [`There are modes that send requests to V1; set ${name}, or take them out.`] };
   }

@@ -45,6 +45,8 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
   /** True once no response is waited for: it is being written, or the client is gone. */
   private settled = false;
   private finished = false;
+  /** True once it is in flight no more. */
+  private hasLeft = false;
 
   constructor(gateway: GatewayContext, received: ReceivedRequest, route: Route) {
     this.gateway = gateway;
@@ -287,18 +289,26 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     return headers;
   }
 
+  /** Gives the place in flight back: the client waits for nothing more. What follows is not in the times of the log. */
+  protected leave(): void {
+    if (this.hasLeft) return;
+    this.hasLeft = true;
+    const { gateway, received, facts } = this;
+    gateway.inFlight -= 1;
+    facts.totalMs = gateway.parts.now() - received.started;
+  }
+
   private finish(): void {
     if (this.finished) return;
     this.finished = true;
+    this.leave();
     const { gateway, received, facts } = this;
-    gateway.inFlight -= 1;
     gateway.budget.release(this.bufferedBytes);
     facts.bytesIn = received.exchange.bytesIn;
     const body = this.request?.body ?? null;
     if (body !== null && !(body instanceof Uint8Array)) facts.bytesOut = facts.bytesIn;
     facts.status = this.status;
     facts.time = received.time;
-    facts.totalMs = gateway.parts.now() - received.started;
     facts.upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
     this.onFinished(this.status);
     const { authorization } = received.head;

@@ -118,6 +118,12 @@ export const origin: SettingKind<OriginSetting> = {
   },
 };
 
+/** The address of a service as a setting has it: for people, and for another process. */
+export function originText({ origin: address, path, socketPath }: OriginSetting): string {
+  if (socketPath === undefined) return address + path;
+  return path === '' ? `unix:${socketPath}` : `http+unix://${encodeURIComponent(socketPath)}${path}`;
+}
+
 function readUnixSocket(given: string): ReturnType<SettingKind<OriginSetting>['read']> {
   const socket = /^unix:(?:\/\/)?(\/[^\0]+)$/i.exec(given)?.[1];
   if (socket !== undefined) return { value: { origin: 'http://localhost', path: '', socketPath: socket } };

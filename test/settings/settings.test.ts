@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readSettings, type Settings, type SettingSources } from '../../src/settings/read-settings.ts';
+import { originText } from '../../src/settings/setting-kinds.ts';
 import { settings as table } from '../../src/settings/settings.ts';
 
 function read(sources: Partial<SettingSources>): ReturnType<typeof readSettings> {
@@ -61,6 +62,31 @@ test('what Kubernetes sets beside a Service called gateway is no fault', () => {
     GATEWAY_PORT_80_TCP_ADDR: '10.0.0.1',
   };
   expect(read({ environment })).toHaveProperty('settings');
+});
+
+test.each([
+  ['unix:/run/puma.sock', '', '/run/puma.sock'],
+  ['unix:///run/puma.sock', '', '/run/puma.sock'],
+  ['http+unix://%2Frun%2Fpuma.sock', '', '/run/puma.sock'],
+  ['http+unix://%2Frun%2Fpuma.sock/base/', '/base', '/run/puma.sock'],
+])('the upstream %s is a Unix socket, for people and workers too', (text, path, socketPath) => {
+  const value = sound({ flags: { upstream: text } }).get(table.upstream);
+  expect(value).toEqual({ origin: 'http://localhost', path, socketPath });
+  const written = value === undefined ? '' : originText(value);
+  expect(sound({ flags: { upstream: written } }).get(table.upstream)).toEqual(value);
+});
+
+test.each([
+  'http://unix:/run/puma.sock',
+  'http://unix/run/puma.sock',
+  'unix:run/puma.sock',
+  'unix:',
+  'http+unix://run/puma.sock',
+  'http+unix://%2Frun%2Fpuma.sock/api/v2',
+  'http+unix://%zz',
+  'https+unix://%2Frun%2Fpuma.sock',
+])('the upstream %s is no Unix socket, and no host that is called "unix"', (text) => {
+  expect(read({ flags: { upstream: text } })).toHaveProperty('faults');
 });
 
 describe('values', () => {

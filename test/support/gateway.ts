@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import { settings } from '../../src/settings/settings.ts';
 import { readSettings } from '../../src/settings/read-settings.ts';
 import type { LogSink } from '../../src/node/log/log-sink.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
@@ -47,11 +48,12 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     reopen: () => false,
   };
   const rules = options.rules ?? compiledTestRuleBook(options.ruleBook);
-  const url = new URL(upstream);
+  const origin = outcome.settings.get(settings.upstream);
+  if (origin === undefined) throw new Error('there is no upstream');
   const running = await startGateway({
     settings: outcome.settings,
     ruleBooks: new RuleBooks({ rules, text: '' }, () => Promise.resolve({ rules, text: '' }), Date.now),
-    origin: { origin: url.origin, path: url.pathname.replace(/\/+$/, '') },
+    origin,
     clientSecret: 'a secret of the tests',
     sink,
     upstreamTls: undefined,

@@ -10,7 +10,8 @@ import type { UpstreamCall, UpstreamFault, UpstreamReceiver } from '../upstream.
 
 /**
  * A read that both origins are asked: the client gets V1's response, and when it has it, V2 is asked the same and V1 once
- * more, to learn what differs by itself. The entry waits for the comparison; the client does not.
+ * more, to learn what differs by itself. The entry waits for the comparison; the client does not, and neither does any other: the
+ * place in flight is given back before, and both are asked in the background, within half of the connections and of the bytes.
  */
 export class ShadowExchange extends ObserveExchange {
   private copy: ResponseCopy | undefined = undefined;
@@ -57,6 +58,7 @@ export class ShadowExchange extends ObserveExchange {
       super.flushed();
       return;
     }
+    this.leave();
     this.isComparing = true;
     this.guarded(() => this.askBoth());
   }
@@ -91,12 +93,29 @@ export class ShadowExchange extends ObserveExchange {
         }),
       ),
     );
-    const request = { method, target: origin.path + target, headers, body: null, length: undefined };
+    if (origin.breaker.state !== 'closed') {
+      copy.fail({ kind: 'unreachable', sent: false, cause: 'circuit-open' });
+      return;
+    }
+    const request = {
+      method,
+      target: origin.path + target,
+      headers,
+      body: null,
+      length: undefined,
+      isBackground: true,
+    };
     this.calls.push(origin.upstream.send(request, copy));
   }
 
   private newCopy(done: (outcome: CollectedResponse | CollectFault) => void): ResponseCopy {
-    return new ResponseCopy(this.responseLimit, (bytes) => this.takeResponse(bytes), done);
+    return new ResponseCopy(this.responseLimit, (bytes) => this.takeCopy(bytes), done);
+  }
+
+  /** Copies leave half of the budget to requests that clients wait for. */
+  private takeCopy(bytes: number): boolean {
+    const { held, limit } = this.gateway.budget;
+    return held + bytes <= limit / 2 && this.takeResponse(bytes);
   }
 
   private decode(

@@ -7,13 +7,15 @@ import type {
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
 import { Destination } from './destination.ts';
 import { IdleConnections } from './idle-connections.ts';
-import { isLasting, Outage } from './outage.ts';
 import { headOf, PooledCall } from './pooled-call.ts';
+import { isLasting, Reconnection, type ReconnectionOwner } from './reconnection.ts';
 import { type ConnectionOwner, UpstreamConnection } from './upstream-connection.ts';
+import { WaitingCalls } from './waiting-calls.ts';
 
 /**
- * An upstream on sockets of its own: a request whose body is there is one write, and timers are one look at all connections now
- * and then. A body that comes in parts waits in the same queue, and goes on the same connections.
+ * An upstream on sockets of its own, for requests whose body is there: a request is one write, and timers are one look at all
+ * connections now and then. A body that comes in parts is left to undici, on a
+ * connection of its own: both draw on the one budget of `connections`, and wait in one queue.
  */
 export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
   return new SocketPool(options);
@@ -27,14 +29,11 @@ const QUARANTINE_MS = 60_000;
 
 /** Milliseconds after which the next address is tried beside one that did not take the connection yet (RFC 8305 §5). */
 const NEXT_ADDRESS_MS = 250;
-/** Milliseconds for which V2 is still looked for when nobody waits for it any more: who was refused comes again. */
-const SEARCH_MS = 30_000;
 const GOLDEN_RATIO = 0.618_034;
 
-class SocketPool implements ConnectionOwner, NodeUpstream {
+class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   /** When somebody last looked. */
   now = 0;
-  recoveries = 0;
   private readonly options: UpstreamOptions;
   private readonly destination: Destination;
   private readonly all = new Set<UpstreamConnection>();
@@ -43,18 +42,12 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   private readonly idle: IdleConnections;
   /** Connections whose response came in this turn of the event loop. */
   private readonly cooling: UpstreamConnection[] = [];
-  /** In order of time, since all may wait equally long. */
-  private readonly waiting: PooledCall[] = [];
+  private readonly waiting = new WaitingCalls();
   /** How many requests that no client waits for were given a connection, since they were last ended for others. */
   private background = 0;
   /** Idle connections that were closed for others, and are not gone yet. */
   private readonly evicting = new Set<UpstreamConnection>();
-  /** Set while V2 cannot be reached. */
-  private outage: Outage | undefined = undefined;
-  /** When the first attempt to connect began that failed since one succeeded. */
-  private failingSince: number | undefined = undefined;
-  private lastWaited = 0;
-  private reconnectTimer: NodeJS.Timeout | undefined = undefined;
+  private readonly reconnection = new Reconnection(this);
   /** True when calls are served at the end of this turn. */
   private isDispatchScheduled = false;
   /** Until then every request has a connection to itself. */
@@ -70,6 +63,14 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     this.options = options;
     this.destination = new Destination(options);
     this.idle = new IdleConnections(this.destination.addresses);
+  }
+
+  get recoveries(): number {
+    return this.reconnection.recoveries;
+  }
+
+  get isWaitedFor(): boolean {
+    return this.waiting.count > 0;
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
@@ -93,10 +94,12 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   opened(connection: UpstreamConnection): void {
     this.connecting.delete(connection);
     if (connection.address !== undefined) connection.address.failedUntil = 0;
-    this.reached();
-    this.idle.add(connection);
+    this.reconnection.reached();
     // Now, and not in another turn: a V2 that closes at once is told from one that takes no connection.
-    this.dispatch();
+    const call = this.waiting.takeFirst();
+    if (call === undefined) this.idle.add(connection);
+    else this.put(call, connection);
+    this.onRoom();
   }
 
   failed(connection: UpstreamConnection, fault: UpstreamFault): void {
@@ -134,17 +137,17 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   dispatch(): void {
     this.isDispatchScheduled = false;
     const { waiting, idle, cooling } = this;
-    if (waiting.length > 0) {
+    if (waiting.count > 0) {
       this.now = performance.now();
       this.serveWaiting();
     }
     const fresh = cooling.length;
     for (const connection of cooling) idle.add(connection);
     cooling.length = 0;
-    if (waiting.length === 0) return;
+    if (waiting.count === 0) return;
     this.openConnections(fresh);
     this.makeRoom();
-    if (fresh > 0 && waiting.length > 0) this.scheduleDispatch();
+    if (fresh > 0 && waiting.count > 0) this.scheduleDispatch();
   }
 
   closedIdle(age: number): void {
@@ -161,49 +164,44 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
 
   /** A call that waits for a connection waits no longer. */
   leave(call: PooledCall): void {
-    const at = this.waiting.indexOf(call);
-    if (at >= 0) this.waiting.splice(at, 1);
+    this.waiting.remove(call);
   }
 
   /** Resolves when the last socket is gone, and every request was told of it. */
   async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.timer);
-    clearTimeout(this.reconnectTimer);
-    for (let call = this.waiting.shift(); call !== undefined; call = this.waiting.shift())
-      call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
+    this.reconnection.stop();
+    this.waiting.fail(() => ({ kind: 'unreachable', sent: false, cause: 'closed' }));
     for (const connection of this.all) connection.close();
     this.endIfEmpty();
     await this.emptied.promise;
   }
 
   private enqueue(call: PooledCall): UpstreamCall {
-    const { waiting } = this;
     if (this.isClosed) {
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
       return call;
     }
-    if (call.isBackground ? !this.hasSpareConnection() : this.outage !== undefined && this.isCrowded(call)) {
+    if (call.isBackground ? !this.hasSpareConnection() : this.isCrowded(call)) {
       call.receiver.fail({ kind: 'crowded', sent: false, cause: 'too many requests wait' });
       return call;
     }
-    waiting.push(call);
+    this.waiting.add(call);
     this.scheduleDispatch();
     return call;
   }
 
   /** True when as many wait for V2 to come back as may, or too many bytes would. */
   private isCrowded(next: PooledCall): boolean {
+    if (this.reconnection.outage === undefined) return false;
     const { count, bytes } = this.options.waiting;
-    if (this.waiting.length >= count) return true;
-    let held = next.heldBytes;
-    for (const call of this.waiting) held += call.heldBytes;
-    return held > bytes;
+    return this.waiting.count >= count || this.waiting.heldBytes + next.heldBytes > bytes;
   }
 
   /** True when a request that nobody waits for takes nothing from others: V2 is there, and half of the connections are free. */
   private hasSpareConnection(): boolean {
-    if (this.outage !== undefined || this.waiting.length > 0) return false;
+    if (this.reconnection.outage !== undefined || this.isWaitedFor) return false;
     const used = this.all.size - this.idle.count - this.cooling.length;
     return used < this.options.connections / 2;
   }
@@ -213,7 +211,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   }
 
   private onRoom(): void {
-    if (this.waiting.length > 0) this.scheduleDispatch();
+    if (this.isWaitedFor) this.scheduleDispatch();
   }
 
   private endIfEmpty(): void {
@@ -222,16 +220,15 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
 
   private serveWaiting(): void {
     const { waiting, idle } = this;
-    for (let at = 0; at < waiting.length;) {
-      const call = waiting[at];
-      if (call === undefined || idle.count === 0) return;
+    let at = 0;
+    for (let call = waiting.at(at); call !== undefined; call = waiting.at(at)) {
+      if (idle.count === 0) return;
       const connection = idle.take(call.isRepeatable, this.now);
       if (connection === undefined) {
         at += 1;
         continue;
       }
-      if (at === 0) waiting.shift();
-      else waiting.splice(at, 1);
+      waiting.removeAt(at);
       this.put(call, connection);
     }
   }
@@ -246,14 +243,13 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
 
   /** Opens connections while there is room, but for those who are served by `fresh` ones: connecting takes longer than their turn. */
   private openConnections(fresh: number): void {
-    if (this.outage !== undefined) {
-      this.lastWaited = this.now;
-      this.reconnect();
+    if (this.reconnection.outage !== undefined) {
+      this.reconnection.next(this.now);
       return;
     }
     if (!this.hasRoom()) return;
-    let wanted = this.waiting.length - fresh - this.promisingConnections();
-    for (; wanted > 0 && this.hasRoom(); wanted -= 1) this.open();
+    const wanted = this.waiting.count - fresh - this.promisingConnections();
+    for (let count = 0; count < wanted && this.hasRoom(); count += 1) this.open();
   }
 
   /** How many connections are being made that may well come to be: of those that take long another address may be faster. */
@@ -267,7 +263,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   /** Opens one connection more while some address has none: all of them take their turns. */
   private openToOthers(): void {
     const { addresses } = this.destination;
-    if (this.connecting.size > 0 || !this.hasRoom() || this.waiting.length > 0) return;
+    if (this.connecting.size > 0 || !this.hasRoom() || this.isWaitedFor) return;
     const used = new Set<unknown>();
     for (const { address } of this.all) used.add(address);
     if (used.size < addresses.aliveCount(this.now)) this.open();
@@ -276,12 +272,12 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   /** Makes room for those who need a connection that is new: idle ones close, the oldest first, and background requests end. */
   private makeRoom(): void {
     const { waiting, idle, evicting } = this;
-    if (this.outage !== undefined || this.hasRoom()) return;
-    if (this.background > 0) {
+    if (this.reconnection.outage !== undefined || this.hasRoom()) return;
+    if (this.background > 0 && waiting.at(0)?.isBackground === false) {
       this.background = 0;
       for (const connection of this.all) connection.endBackground();
     }
-    for (let next = waiting[evicting.size]; next !== undefined; next = waiting[evicting.size]) {
+    for (let next = waiting.at(evicting.size); next !== undefined; next = waiting.at(evicting.size)) {
       if (idle.serves(next.isRepeatable, this.now)) return;
       const connection = idle.takeOldest();
       if (connection === undefined) return;
@@ -307,48 +303,18 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     this.all.add(connection);
   }
 
-  private reached(): void {
-    this.failingSince = undefined;
-    if (this.outage === undefined) return;
-    this.outage = undefined;
-    this.recoveries += 1;
-    clearTimeout(this.reconnectTimer);
+  connectAgain(): void {
+    if (this.connecting.size === 0 && this.hasRoom() && !this.isClosed) this.open();
   }
 
-  /** An attempt to connect failed: it is an outage once no address is left. */
   private notReached(began: number, fault: UpstreamFault): void {
     this.now = performance.now();
-    this.failingSince ??= began;
-    if (isLasting(fault)) {
-      for (let call = this.waiting.shift(); call !== undefined; call = this.waiting.shift())
-        call.receiver.fail(fault);
-      return;
-    }
-    if (this.destination.addresses.hasHope(this.now)) return;
-    if (this.outage === undefined) this.outage = new Outage(this.failingSince, fault, this.now);
-    else this.outage.failed(fault, this.now);
+    const hasHope = this.destination.addresses.hasHope(this.now);
+    this.reconnection.failed(began, fault, this.now, hasHope);
+    if (hasHope) return;
+    if (isLasting(fault)) this.waiting.fail(() => fault);
     this.expireWaiting();
-    this.reconnect();
-  }
-
-  /** In an outage one attempt is made at a time, now or when it is due. */
-  private reconnect(): void {
-    const { outage } = this;
-    if (outage === undefined || this.connecting.size > 0 || this.isClosed) return;
-    if (this.waiting.length === 0 && this.now - this.lastWaited > SEARCH_MS) return;
-    clearTimeout(this.reconnectTimer);
-    if (outage.retryAt <= this.now) {
-      if (this.hasRoom()) this.open();
-      return;
-    }
-    this.reconnectTimer = setTimeout(reconnect, Math.ceil(outage.retryAt - this.now), this);
-    this.reconnectTimer.unref();
-  }
-
-  /** Connects again when that is due. */
-  tryAgain(): void {
-    this.now = performance.now();
-    this.reconnect();
+    this.reconnection.next(this.now);
   }
 
   /** Keeps time while there are connections, and while somebody waits for one. */
@@ -367,27 +333,22 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     this.idle.life.update(now);
     for (const connection of this.all) connection.check(now);
     this.expireWaiting();
-    if (this.waiting.length > 0 && this.destination.addresses.count > 1) this.scheduleDispatch();
-    if (this.all.size + this.waiting.length > 0) return;
+    // Who waited behind one that left is served, and another address is tried.
+    this.onRoom();
+    if (this.all.size + this.waiting.count > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
 
   /** Ends the waiting of those who wait too long: for V2 to be reached, or for a connection that is free. */
   private expireWaiting(): void {
-    const { waiting } = this;
-    const isLate = (call: PooledCall): boolean => this.lateFault(call) !== undefined;
-    // From within what is told another call may leave the queue.
-    for (let at = waiting.findIndex(isLate); at >= 0; at = waiting.findIndex(isLate)) {
-      const [call] = waiting.splice(at, 1);
-      const fault = call && this.lateFault(call);
-      if (fault !== undefined) call?.receiver.fail(fault);
-    }
+    this.waiting.fail((call) => this.lateFault(call));
   }
 
   private lateFault(call: PooledCall): UpstreamFault | undefined {
-    const { outage, now } = this;
-    const { connectTimeout } = this.options;
+    const { now, options, reconnection } = this;
+    const { outage } = reconnection;
+    const { connectTimeout } = options;
     if (
       outage !== undefined &&
       connectTimeout > 0 &&
@@ -404,8 +365,4 @@ function dispatch(pool: SocketPool): void {
 
 function checkTimeouts(pool: SocketPool): void {
   pool.checkTimeouts();
-}
-
-function reconnect(pool: SocketPool): void {
-  pool.tryAgain();
 }

@@ -251,7 +251,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private readonly release = (): void => {
     if (this.socket.destroyed) return;
     this.freeSince = this.owner.now;
-    this.due = this.keptUntil;
+    this.due = Math.min(this.keptUntil, this.retiredAt);
     this.owner.released(this);
   };
 
