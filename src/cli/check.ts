@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { allSettings } from '../settings/settings.ts';
 import { openRollout } from '../node/rollout/open-rollout.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
 import { preflight, type Preflight } from './preflight.ts';
-import { addSettings, flagsOf } from './setting-options.ts';
+import { addSettings, flagsOf, servedSettings } from './setting-options.ts';
 
 /** Adds the command `check`: all faults of settings and rule book at once, or what they say. Exit code 2 on a fault. */
 export function check(program: Command): void {
@@ -13,8 +12,8 @@ export function check(program: Command): void {
     .description(
       'Validates settings and rule book without starting anything; lists operations, changes and assumptions.',
     );
-  addSettings(command, allSettings).action(async (options: Record<string, string | undefined>) => {
-    const sound = await preflight(flagsOf(allSettings, options), process.env);
+  addSettings(command, servedSettings).action(async (options: Record<string, string | undefined>) => {
+    const sound = await preflight(flagsOf(servedSettings, options), process.env);
     const faults = 'faults' in sound ? sound.faults : rolloutFaults(sound);
     if ('faults' in sound || faults.length > 0) {
       process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));

@@ -4,6 +4,7 @@ import { modesInForce, needsV1 } from '../rollout/modes.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
 import { readSettings, type Settings } from '../settings/read-settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
+import { settingConflicts } from '../settings/setting-conflicts.ts';
 import { environmentName, settings as table } from '../settings/settings.ts';
 import type { Upstream } from '../gateway/upstream.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
@@ -38,6 +39,8 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
   const outcome = readSettings({ flags: {}, environment, readFile: noFile });
   if ('faults' in outcome) return outcome;
   const { settings } = outcome;
+  const conflicts = settingConflicts(settings);
+  if (conflicts.length > 0) return { faults: conflicts };
   const origin = settings.get(table.upstream);
   if (origin === undefined) {
     return {

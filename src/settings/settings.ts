@@ -10,6 +10,7 @@ import {
   names,
   onOff,
   origin,
+  positive,
   processes,
   type SettingKind,
   text,
@@ -74,7 +75,7 @@ export const settings = {
     'Keys the hashes that name clients; without one, random at each start.',
   ),
 
-  maxInFlight: given('max-in-flight', count, '1000', 'Requests under way at once; beyond it 503.'),
+  maxInFlight: given('max-in-flight', positive, '1000', 'Requests under way at once; beyond it 503.'),
   bufferBytes: given(
     'buffer-bytes',
     bytes,
@@ -87,7 +88,7 @@ export const settings = {
     'Bytes of a body to rewrite; without one, the limit of the rule book.',
   ),
   headerBytes: given('header-bytes', bytes, '16KiB', 'Bytes of a header section; beyond it 431.'),
-  headerCount: given('header-count', count, '100', 'Fields of a header section; beyond it 431.'),
+  headerCount: given('header-count', positive, '100', 'Fields of a header section; beyond it 431.'),
   clientHeadersTimeout: given('client-headers-timeout', milliseconds, '10000', 'For the head of a request.'),
   clientBodyTimeout: given('client-body-timeout', milliseconds, '60000', 'Between two parts of a body.'),
   clientRequestTimeout: given(
@@ -112,7 +113,7 @@ export const settings = {
 
   upstreamConnections: given(
     'upstream-connections',
-    count,
+    positive,
     '128',
     'Connections to V2; beyond it requests wait.',
   ),
@@ -225,7 +226,12 @@ export const settings = {
     '256KiB',
     'Bytes of a body beyond which it is not kept.',
   ),
-  inspectorEntries: given('inspector-entries', count, '10000', 'Entries that the inspector looks back on.'),
+  inspectorEntries: given(
+    'inspector-entries',
+    positive,
+    '10000',
+    'Entries that the inspector looks back on.',
+  ),
   structureRate: given(
     'structure-rate',
     count,

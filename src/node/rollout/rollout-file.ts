@@ -1,7 +1,7 @@
 import { readFileSync, statSync, unlinkSync } from 'node:fs';
-import { open, rename, stat, unlink } from 'node:fs/promises';
-import { setTimeout as wait } from 'node:timers/promises';
+import { open, rename } from 'node:fs/promises';
 import * as z from 'zod';
+import { lockFile } from './file-lock.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import type { RolloutControl } from '../../rollout/rollout-control.ts';
 import { initialRollout, type RolloutState } from '../../rollout/rollout-state.ts';
@@ -35,8 +35,6 @@ type Reading = { readonly state: RolloutState | undefined } | { readonly fault: 
 
 /** Milliseconds between two looks for what another replica wrote. */
 const POLL_MS = 500;
-/** Milliseconds after which a lock is that of a process that died. */
-const STALE_LOCK_MS = 5000;
 
 /**
  * Keeps the state of a rollout in a file that replicas may share. A change reads the file, and replaces it whole; a
@@ -84,7 +82,7 @@ export class RolloutFile {
     this.work = this.work
       .then(() => this.replace())
       .catch((error: unknown) => {
-        const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+        const code = reasonOf(error);
         this.complain(
           `rollout: the state cannot be kept in ${this.path} (${code}); it holds here, and is kept with the next change.`,
         );
@@ -104,7 +102,7 @@ export class RolloutFile {
   private async replace(): Promise<void> {
     const control = this.control;
     if (control === undefined || this.pending.length === 0) return;
-    const release = await lock(`${this.path}.lock`);
+    const release = await lockFile(`${this.path}.lock`);
     try {
       const reading = read(this.path);
       // A file that was damaged in the meantime, or taken away, is made again of what it had.
@@ -120,7 +118,7 @@ export class RolloutFile {
       this.pending.splice(0, count);
       this.adopt(control, next);
     } finally {
-      await release();
+      release();
     }
   }
 
@@ -184,6 +182,11 @@ function read(path: string): Reading {
   return { state };
 }
 
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error ? String(error.code) : error.message;
+}
+
 function parsed(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -197,20 +200,4 @@ function parsed(text: string): unknown {
 function signOf(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? '' : `${found.ino} ${found.mtimeMs} ${found.size}`;
-}
-
-/** Takes a lock that one process has at a time; resolves to what gives it back. */
-async function lock(path: string): Promise<() => Promise<void>> {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      await (await open(path, 'wx', 0o600)).close();
-      return () => unlink(path).catch(() => {});
-    } catch (error) {
-      const isTaken = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-      if (!isTaken || tries > STALE_LOCK_MS / 10) throw error;
-    }
-    const taken = await stat(path).catch(() => undefined);
-    if (taken !== undefined && Date.now() - taken.mtimeMs > STALE_LOCK_MS) await unlink(path).catch(() => {});
-    await wait(20);
-  }
 }
