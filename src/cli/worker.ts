@@ -1,5 +1,6 @@
 import { settings as table } from '../settings/settings.ts';
 import { watchProcess } from '../node/admin/process-stats.ts';
+import { CaptureRate } from '../rewrite-log/capture-rate.ts';
 import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
 import { startServing } from './serving.ts';
@@ -17,18 +18,11 @@ process.once('message', (message) => {
 });
 
 async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<void> {
-  const structures = Number(flags['structure-rate'] ?? 0);
-  const begun = { second: 0, count: 0 };
+  const rate = new CaptureRate(Number(flags['structure-rate'] ?? 0), () => performance.now());
   const link = new WorkerLink({
     send: say,
     bodyLimit: Number(flags['capture-body-limit'] ?? 0),
-    wanted: () => {
-      if (flags['capture'] === 'bodies') return 'bodies';
-      const second = Math.floor(performance.now() / 1000);
-      if (second !== begun.second) Object.assign(begun, { second, count: 0 });
-      begun.count += 1;
-      return begun.count <= structures ? 'structure' : 'nothing';
-    },
+    wanted: () => (flags['capture'] === 'bodies' ? 'bodies' : rate.next()),
   });
   const tell = (line: string): void => say({ kind: 'told', line });
   const started = await startServing(flags, process.env, { link, tell });

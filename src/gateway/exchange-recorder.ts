@@ -1,11 +1,13 @@
 import type { HeaderList } from '../http/header-list.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
+import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
 import type {
   CapturedExchange,
   ObservedResponse,
   ObservedBody,
   ObservedHead,
   Observer,
+  CaptureLevel,
 } from '../rewrite-log/observer.ts';
 import type { Exchange } from './exchange.ts';
 import type { UpstreamRequest } from './upstream.ts';
@@ -14,7 +16,9 @@ import type { UpstreamRequest } from './upstream.ts';
 export class ExchangeRecorder {
   private readonly observer: Observer;
   private readonly exchange: Exchange;
-  private request: ObservedBody = {};
+  private readonly level: CaptureLevel;
+  /** The client's body, decoded, where it was read: borrowed until the exchange is over. */
+  requestBody: Uint8Array | undefined = undefined;
   private v2Request: ObservedHead | undefined = undefined;
   private v2Response: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
   private clientResponse: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
@@ -22,15 +26,15 @@ export class ExchangeRecorder {
   private chunks: Uint8Array[] = [];
   private bytes = 0;
 
-  constructor(observer: Observer, exchange: Exchange) {
+  constructor(observer: Observer, exchange: Exchange, level: CaptureLevel) {
     this.observer = observer;
     this.exchange = exchange;
-    if (exchange.hasBody) this.request = { withheld: 'streamed' };
+    this.level = level;
   }
 
-  /** The client's body, decoded, or why it is not in memory. */
-  clientBody(body: ObservedBody): void {
-    this.request = body;
+  /** The client's body, decoded. */
+  clientBody(body: Uint8Array): void {
+    this.requestBody = body;
   }
 
   upstreamRequest({ method, target, headers }: UpstreamRequest): void {
@@ -57,10 +61,19 @@ export class ExchangeRecorder {
       body.length > this.observer.bodyLimit ? { withheld: 'too-large' } : { body: body.slice() };
   }
 
+  /** Whether anything but the entry is wanted of the exchange, now that it is known how it ended. */
+  isWanted(hasFailed: boolean): boolean {
+    return hasFailed || this.level !== 'failure';
+  }
+
   finish(entry: Entry): void {
+    if (!this.isWanted(hasFailed(entry))) {
+      this.observer.observe(entry);
+      return;
+    }
     const { method, target, headers } = this.exchange;
     const material: CapturedExchange = {
-      v1Request: { method, target, headers, ...this.request },
+      v1Request: { method, target, headers, ...this.request() },
       v2Request: this.v2Request,
       v2Response:
         this.response === undefined || this.v2Response === undefined
@@ -71,6 +84,12 @@ export class ExchangeRecorder {
     this.observer.observe(entry, material);
   }
 
+  private request(): ObservedBody {
+    const body = this.requestBody;
+    if (body === undefined) return this.exchange.hasBody ? { withheld: 'streamed' } : {};
+    return body.length > this.observer.bodyLimit ? { withheld: 'too-large' } : { body };
+  }
+
   private withBody(
     response: { readonly status: number; readonly headers: HeaderList } | undefined,
   ): ObservedResponse | undefined {
@@ -78,6 +97,11 @@ export class ExchangeRecorder {
     if (this.bytes > this.observer.bodyLimit) return { ...response, withheld: 'too-large' };
     return { ...response, body: joined(this.chunks, this.bytes) };
   }
+}
+
+/** An exchange that ended in a failure of whoever it may be, or without a response. */
+export function hasFailed({ failure, status = 0 }: Pick<EntryFacts, 'failure' | 'status'>): boolean {
+  return failure !== undefined || status === 0 || status >= 400;
 }
 
 function joined(chunks: readonly Uint8Array[], bytes: number): Uint8Array {

@@ -98,7 +98,7 @@ export class Gateway {
   readonly comparisons = new Comparisons();
   readonly rateLimitQueue: RateLimitQueue;
   /** Lists the names in a body, for the attribute census. */
-  readonly attributeNames = new AttributeNames();
+  readonly attributeNames: AttributeNames;
   readonly responseRules = new ResponseRulesInForce();
   /** Exchanges that are not over. */
   inFlight = 0;
@@ -112,6 +112,7 @@ export class Gateway {
     this.breaker = new CircuitBreaker({ failures, openMs, now });
     this.v2 = { version: 'v2', upstream, breaker: this.breaker, path, host };
     this.v1 = v1 && { version: 'v1', breaker: new CircuitBreaker({ failures, openMs, now }), ...v1 };
+    this.attributeNames = new AttributeNames(now);
     this.rateLimitQueue = new RateLimitQueue(parts);
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
   }

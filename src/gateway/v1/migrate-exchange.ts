@@ -87,10 +87,7 @@ export class MigrateExchange extends V1Exchange {
     const before = now();
     const outcome = this.rules.plans.of(this.operation).rewrite(body);
     this.facts.rewriteMs = now() - before;
-    if (this.recorder !== undefined) {
-      this.recorder.clientBody({ body });
-      this.facts.attributes = this.gateway.attributeNames.of(body);
-    }
+    this.recorder?.clientBody(body);
     if (outcome.verdict === 'refused') {
       this.refuse(failureOf(outcome.refusal));
       return;
