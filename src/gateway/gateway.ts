@@ -95,7 +95,7 @@ export class Gateway {
   readonly v1: Origin | undefined;
   readonly rollout: RolloutControl;
   /** What shadowed reads found. */
-  readonly comparisons = new Comparisons();
+  readonly comparisons: Comparisons;
   readonly rateLimitQueue: RateLimitQueue;
   /** Lists the names in a body, for the attribute census. */
   readonly attributeNames: AttributeNames;
@@ -113,6 +113,7 @@ export class Gateway {
     this.v2 = { version: 'v2', upstream, breaker: this.breaker, path, host };
     this.v1 = v1 && { version: 'v1', breaker: new CircuitBreaker({ failures, openMs, now }), ...v1 };
     this.attributeNames = new AttributeNames(now);
+    this.comparisons = new Comparisons(now);
     this.rateLimitQueue = new RateLimitQueue(parts);
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
   }
