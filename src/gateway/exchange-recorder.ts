@@ -22,6 +22,7 @@ export class ExchangeRecorder {
   private v2Request: ObservedHead | undefined = undefined;
   private v2Response: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
   private clientResponse: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
+  private ownHeaders: HeaderList | undefined = undefined;
   private response: ObservedBody | undefined = undefined;
   private chunks: Uint8Array[] = [];
   private bytes = 0;
@@ -41,8 +42,9 @@ export class ExchangeRecorder {
     this.v2Request = { method, target, headers };
   }
 
+  /** The head of V2's response, unless the exchange has shown V2's own already. */
   upstreamResponded(status: number, headers: HeaderList): void {
-    this.v2Response = { status, headers };
+    this.v2Response = { status, headers: this.ownHeaders ?? headers };
   }
 
   clientResponded(status: number, headers: HeaderList): void {
@@ -55,10 +57,13 @@ export class ExchangeRecorder {
     if (this.bytes <= this.observer.bodyLimit) this.chunks.push(new Uint8Array(chunk));
   }
 
-  /** V2's own body, decoded, where the client got another one. */
-  upstreamBody(body: Uint8Array): void {
+  /** V2's own response, its body decoded, where the client gets another one. */
+  upstreamResponse(headers: HeaderList, body: Uint8Array): void {
+    this.ownHeaders = headers;
     this.response =
-      body.length > this.observer.bodyLimit ? { withheld: 'too-large' } : { body: body.slice() };
+      body.length > this.observer.bodyLimit
+        ? { withheld: 'too-large' }
+        : { body: new Uint8Array(body), isDecoded: true };
   }
 
   /** Whether anything but the entry is wanted of the exchange, now that it is known how it ended. */

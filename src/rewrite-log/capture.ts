@@ -175,7 +175,8 @@ const WITHHELD: Readonly<Record<string, string>> = {
   'too-large': TOO_LARGE,
 };
 
-function isEncoded({ headers, body }: ObservedResponse): boolean {
+function isEncoded({ headers, body, isDecoded }: ObservedResponse): boolean {
+  if (isDecoded === true) return false;
   const coding = headers.findIndex((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-encoding');
   return body !== undefined && coding !== -1 && headers[coding + 1]?.toLowerCase() !== 'identity';
 }

@@ -14,6 +14,8 @@ export interface ObservedBody {
   readonly body?: Uint8Array | undefined;
   /** Why `body` is not here although there was one: `streamed`, `encoded`, `too-large`. */
   readonly withheld?: string | undefined;
+  /** True when `body` is decoded though the headers name a content coding: they are those of the wire. */
+  readonly isDecoded?: true;
 }
 
 /** A response as one side saw it. */

@@ -175,8 +175,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.facts.responseNote = note;
   }
 
-  observeResponse(body: Uint8Array): void {
-    this.recorder?.upstreamBody(body);
+  observeResponse(headers: HeaderList, body: Uint8Array): void {
+    this.recorder?.upstreamResponse(headers, body);
   }
 
   protected override receiver(): UpstreamReceiver {
