@@ -44,15 +44,19 @@ export class FieldPlace {
 
   /** RFC 6901, with `*` for elements; what is beyond the bound is cut off. */
   get pointer(): string {
-    const steps: string[] = [];
-    for (let place: FieldPlace = this; place.parent !== undefined; place = place.parent)
-      steps.push(place.name);
     let pointer = '';
-    for (const step of steps.reverse()) {
+    for (const step of this.steps()) {
       pointer += pointerOf([step.slice(0, MOST_POINTER_CHARACTERS)]);
       if (pointer.length > MOST_POINTER_CHARACTERS) return `${pointer.slice(0, MOST_POINTER_CHARACTERS)}…`;
     }
     return pointer;
+  }
+
+  private steps(): readonly string[] {
+    const steps = [this.name];
+    for (let { parent } = this; parent !== undefined; parent = parent.parent) steps.push(parent.name);
+    // The root has no name.
+    return steps.reverse().slice(1);
   }
 }
 
