@@ -59,7 +59,7 @@ export class DayTraffic {
 
   constructor(rules: CompiledRuleBook) {
     this.ruleBook = rules.ruleBook.hash;
-    const names = new AttributeNames();
+    const names = new AttributeNames(() => performance.now());
     this.kinds = requests.map(([method, target, body, status]) => {
       const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
       return kindOf(rules, names, method, target, bytes, status);
@@ -121,7 +121,7 @@ function kindOf(
   const operation = rules.match(method, rest.split('?', 1)[0] ?? '');
   const outcome = rules.requestPlan(operation).rewrite(body ?? new Uint8Array());
   const common = { route: 'migrate' as const, method, operation: operation?.id, ruleBook: '', ...time };
-  const attributes = body === undefined ? [] : names.of(body);
+  const attributes = body === undefined ? [] : (names.of(body) ?? []);
   if (outcome.verdict === 'refused') {
     const { code, pointer, position } = outcome.refusal;
     const facts = { ...common, verdict: 'refused' as const, edits: [], failure: code, pointer, position };

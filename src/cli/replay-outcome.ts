@@ -1,6 +1,6 @@
 import type { ExplainRequest, Explanation } from '../inspector/api.ts';
 import { generalPointer } from '../json/json-pointer.ts';
-import { layOutJson } from '../inspector/json-layout.ts';
+import { layOutJson, NO_LIMITS } from '../inspector/json-layout.ts';
 
 /** What became of a recorded request: the parts that a change of rules can change. */
 export interface Outcome {
@@ -70,7 +70,7 @@ function bodyDifferences(before: string, now: string): string[] {
 
 /** The texts of all values by pointer; containers say only what they are. */
 function scalars(body: string): ReadonlyMap<string, string> | undefined {
-  const layout = layOutJson(new TextEncoder().encode(body));
+  const layout = layOutJson(new TextEncoder().encode(body), NO_LIMITS);
   if (layout === undefined) return undefined;
   return new Map(
     [...layout.places].map(([pointer, places]) => [

@@ -1,8 +1,8 @@
 import { readSetting } from '../settings/read-settings.ts';
-import { SecondLimiter } from '../rewrite-log/second-limiter.ts';
 import { settings as table } from '../settings/settings.ts';
 import { watchProcess } from '../node/admin/process-stats.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
+import { CaptureRate } from '../rewrite-log/capture-rate.ts';
 import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
 import { startServing } from './serving.ts';
@@ -21,15 +21,12 @@ process.once('message', (message) => {
 
 async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<void> {
   const sources = { flags, environment: process.env };
-  const structures = new SecondLimiter(readSetting(table.structureRate, sources), () => performance.now());
+  const rate = new CaptureRate(readSetting(table.structureRate, sources), () => performance.now());
   const level = readSetting(table.capture, sources);
   const link = new WorkerLink({
     send: say,
     bodyLimit: readSetting(table.captureBodyLimit, sources),
-    wanted: () => {
-      if (level === 'bodies') return 'bodies';
-      return structures.take() ? 'structure' : 'nothing';
-    },
+    wanted: () => (level === 'bodies' ? 'bodies' : rate.next()),
   });
   const write: WriteProcessLine = (line) => say({ kind: 'told', line });
   const log = { write, flush: () => Promise.resolve() };

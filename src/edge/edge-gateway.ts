@@ -16,7 +16,7 @@ import { decodeBody } from './decode-body.ts';
 import { dataPoint, type EdgeBindings, environmentOf } from './edge-bindings.ts';
 import { edgeProcessLine } from './edge-process-line.ts';
 import { createFetchUpstream } from './fetch-upstream.ts';
-import { structureRate } from './structure-rate.ts';
+import { structureObserver } from './structure-observer.ts';
 
 /** What a gateway on a platform is made of. */
 export interface EdgeGatewayParts {
@@ -78,7 +78,7 @@ function gatewayOf(
         write(entry);
         ship(entry, bindings, later);
       },
-      observer: structureRate(settings.get(table.structureRate), Date.now),
+      observer: structureObserver(settings.get(table.structureRate), Date.now),
       now: () => performance.now(),
       time: () => Date.now(),
       newRequestId: () => crypto.randomUUID(),

@@ -66,10 +66,10 @@ export class GatewayContext {
   readonly v1: Origin | undefined;
   readonly rollout: RolloutControl;
   /** Differences that shadowed reads found. */
-  readonly comparisons = new Comparisons();
+  readonly comparisons: Comparisons;
   readonly rateLimitQueue: RateLimitQueue;
   /** Lists the names in a body, for the attribute census. */
-  readonly attributeNames = new AttributeNames();
+  readonly attributeNames: AttributeNames;
   /** Exchanges that are not over. */
   inFlight = 0;
   private signalsOf: RuleBook | undefined = undefined;
@@ -97,6 +97,8 @@ export class GatewayContext {
       host,
     };
     this.v1 = v1 && { version: 'v1', breaker: breakerOf('v1'), resends: new ResendBudget(now), ...v1 };
+    this.comparisons = new Comparisons(now);
+    this.attributeNames = new AttributeNames(now);
     this.rateLimitQueue = new RateLimitQueue(parts);
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
   }

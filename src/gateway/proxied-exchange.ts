@@ -9,7 +9,7 @@ import { type Failure, failure } from '../migrate/failure.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { GuardedOwner, GuardedReceiver } from './guard.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { ExchangeRecorder } from './exchange-recorder.ts';
+import { ExchangeRecorder, hasFailed } from './exchange-recorder.ts';
 import type { Origin } from './origin.ts';
 import { isRequestId, readTraceparent } from '../http/trace-context.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from './upstream.ts';
@@ -75,7 +75,9 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     const { observer } = gateway.parts;
     const wanted = observer === undefined ? 'nothing' : observer.begin();
     this.recorder =
-      observer === undefined || wanted === 'nothing' ? undefined : new ExchangeRecorder(observer, exchange);
+      observer === undefined || wanted === 'nothing'
+        ? undefined
+        : new ExchangeRecorder(observer, exchange, wanted);
     gateway.inFlight += 1;
     exchange.attach(new GuardedOwner(this, this.failInternally));
   }
@@ -311,6 +313,9 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     facts.time = received.time;
     facts.upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
     this.onFinished(this.status);
+    const failed = hasFailed(facts);
+    if (this.recorder?.isWanted(failed) === true)
+      facts.attributes = gateway.attributeNames.of(this.recorder.requestBody, failed);
     const { authorization } = received.head;
     const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
     if (typeof client === 'string' || client === undefined) {

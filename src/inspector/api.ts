@@ -4,7 +4,7 @@
  * | route | takes | gives |
  * |---|---|---|
  * | `GET /entries` | `filter`, `before` (a seq), `limit` (1–500, 100) | `EntriesPage`, newest first |
- * | `GET /entries/:seq` | | `EntryDetail`; 404 when it has left the ring |
+ * | `GET /entries/:seq` | | `EntryDetail`, large bodies folded; 404 when it has left the ring |
  * | `GET /entries/stream` | `filter`, `Last-Event-ID` or `after` | SSE: `entry` (`NumberedEntry`), `gap` (`StreamGap`), `state` (`State`) |
  * | `GET /state` | | `State` |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
@@ -133,6 +133,8 @@ export interface BodyView {
   readonly text?: string;
   readonly bytes: number;
   readonly note?: string;
+  /** True when `text` has not all of it: `…` stands where nesting, values or characters are left out. */
+  readonly isFolded?: true;
 }
 
 /** Half-open range of UTF-16 code units in the text it belongs to. */

@@ -2,18 +2,27 @@ import { Hono } from 'hono';
 import { entryRoutes } from './entry-routes.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 import { statRoutes } from './stat-routes.ts';
-import { sameSite, secureHeaders, tokenGate } from './guard.ts';
+import { requestRate, sameSite, secureHeaders, tokenGate } from './guard.ts';
 import { loginRoute, pageRoutes } from './page-routes.ts';
+import { type Rate, RateLimit } from './rate-limit.ts';
 import { ruleRoutes } from './rule-routes.ts';
 import { rolloutRoutes } from './rollout-routes.ts';
+
+/** Wrong tokens from one address. */
+const WRONG_TOKENS: Rate = { burst: 10, perSecond: 1 };
+
+/** Requests from one address: a page asks some ten a second at the most. */
+const REQUESTS: Rate = { burst: 300, perSecond: 100 };
 
 /** Makes the routes of the admin listener that operators use; health is the listener's own. */
 export function createInspector(parts: InspectorParts): Hono {
   const app = new Hono();
   app.use(secureHeaders(), sameSite(parts));
+  const tries = new RateLimit(WRONG_TOKENS, parts.time);
   pageRoutes(app, parts.page);
-  loginRoute(app, parts);
-  app.use(tokenGate(parts));
+  app.use(requestRate(new RateLimit(REQUESTS, parts.time)));
+  loginRoute(app, parts, tries);
+  app.use(tokenGate(parts, tries));
   entryRoutes(app, parts);
   statRoutes(app, parts);
   ruleRoutes(app, parts);

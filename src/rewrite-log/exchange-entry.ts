@@ -46,7 +46,7 @@ export interface EntryFacts {
   upstreamMs?: number;
   totalMs?: number;
   rewriteMs?: number;
-  attributes?: readonly string[];
+  attributes?: readonly string[] | undefined;
   attempts: number;
 }
 

@@ -18,6 +18,6 @@ export interface Comparison {
   readonly noise: number;
   /** Fields that only V2 has: a V1 client does not read them. */
   readonly extra: number;
-  /** Why it is unknown: `timeout`, `unreachable`, `too-large`, `not-json`, … */
+  /** Why it is unknown: `timeout`, `unreachable`, `too-large`, `not-json`, `budget`, … */
   readonly why?: string;
 }

@@ -67,7 +67,7 @@ export class MigrateExchange extends V1Exchange {
     const before = now();
     const outcome = migrateBody(rules.requestPlan(decision.operation), decoded, decision.bodyLimit);
     facts.rewriteMs = now() - before;
-    if (typeof decoded !== 'string' && decoded.length > 0) this.observeBody(decoded);
+    if (typeof decoded !== 'string' && decoded.length > 0) this.recorder?.clientBody(decoded);
     if (outcome.verdict === 'refused') {
       this.refuse(outcome.failure);
       return;

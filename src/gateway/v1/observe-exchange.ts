@@ -40,7 +40,7 @@ export class ObserveExchange extends V1Exchange {
         this.facts.edits = outcome.edits;
         this.facts.note = outcome.note;
         if (outcome.patch !== undefined) this.facts.patch = outcome.patch;
-        if (outcome.body !== undefined) this.observeBody(outcome.body);
+        if (outcome.body !== undefined) this.recorder?.clientBody(outcome.body);
       },
     });
     run.run(body, (seen) => this.forward(seen));

@@ -27,8 +27,8 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   rewriteResponse(status: number, body: Uint8Array): ResponseRewrite;
   /** Says in the log why the response is left as it is. */
   noteResponse(note: ResponseNote): void;
-  /** Shows V2's own body to whoever observes. */
-  observeResponse(body: Uint8Array): void;
+  /** Shows V2's own response, its body decoded, to whoever observes. */
+  observeResponse(headers: HeaderList, body: Uint8Array): void;
 }
 
 interface Held {
@@ -110,7 +110,7 @@ export class ResponseCollector implements UpstreamReceiver {
       this.send(held, held.headers, original, trailers);
       return;
     }
-    this.owner.observeResponse(body);
+    this.owner.observeResponse(held.headers, body);
     this.send(held, rewrittenResponseFields(held.headers, outcome.body.length), outcome.body, []);
   }
 

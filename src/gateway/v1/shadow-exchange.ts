@@ -3,7 +3,6 @@ import { type HeaderList, headerValues } from '../../http/header-list.ts';
 import { migratedTarget } from '../../migrate/decision.ts';
 import type { Comparison } from '../../rollout/comparison.ts';
 import { ResponseCopy, type CollectedResponse, type CollectFault } from './response-copy.ts';
-import { compareResponses } from './compare-responses.ts';
 import { ObserveExchange } from './observe-exchange.ts';
 import type { Origin } from '../origin.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver } from '../upstream.ts';
@@ -158,7 +157,7 @@ export class ShadowExchange extends ObserveExchange {
     if (typeof again === 'string') return unknown(again);
     if (typeof v2 === 'string') return unknown(v2);
     const rewritten = this.v1Response(v2.status, v2.body);
-    return compareResponses(v1, again, { status: v2.status, body: rewritten.body });
+    return this.gateway.comparisons.compare(v1, again, { status: v2.status, body: rewritten.body });
   }
 }
 

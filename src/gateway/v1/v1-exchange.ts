@@ -170,19 +170,12 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return this.responsePlan.rewrite(body, { status, deprecated, isWrapped: isWrapped(edits) });
   }
 
-  /** Shows a decoded request body to the observer, and lists its attribute names for the census. */
-  protected observeBody(body: Uint8Array): void {
-    if (this.recorder === undefined) return;
-    this.recorder.clientBody({ body });
-    this.facts.attributes = this.gateway.attributeNames.of(body);
-  }
-
   noteResponse(note: ResponseNote): void {
     this.facts.responseNote = note;
   }
 
-  observeResponse(body: Uint8Array): void {
-    this.recorder?.upstreamBody(body);
+  observeResponse(headers: HeaderList, body: Uint8Array): void {
+    this.recorder?.upstreamResponse(headers, body);
   }
 
   protected override receiver(): UpstreamReceiver {
