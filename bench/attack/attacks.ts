@@ -1,0 +1,13 @@
+import type { Attack } from './attack.ts';
+import { faultAttacks } from './fault-attacks.ts';
+import { structureAttacks } from './structure-attacks.ts';
+import { uploadAttacks } from './upload-attacks.ts';
+
+/** All attacks, in the order of the findings. */
+export const attacks: readonly Attack[] = [...structureAttacks, ...uploadAttacks, ...faultAttacks].toSorted(byId);
+
+/** Letters first, then numbers. */
+function byId({ id: one }: Attack, { id: other }: Attack): number {
+  const ranks = [one, other].map((id) => (/^\d/.test(id) ? 1 : 0));
+  return (ranks[0] ?? 0) - (ranks[1] ?? 0) || one.localeCompare(other, 'en', { numeric: true });
+}
