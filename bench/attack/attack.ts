@@ -36,7 +36,7 @@ export interface Limits {
 }
 
 /** The limits of an attack that states none: 512 MiB is the memory limit of the container that ships. */
-export const USUAL_LIMITS: Limits = { failed: 0, worst: 1000, median: 50, memory: 512, loop: 150, left: 0 };
+export const USUAL_LIMITS: Limits = { failed: 0, worst: 1000, median: 50, memory: 512, loop: 250, left: 0 };
 
 /** The attacked gateway, as an attacker reaches it, and as the system and `/metrics` show it. */
 export interface Target {

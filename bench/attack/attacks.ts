@@ -1,10 +1,18 @@
 import type { Attack } from './attack.ts';
 import { faultAttacks } from './fault-attacks.ts';
+import { http2Attacks } from './http2-attacks.ts';
+import { responseAttacks } from './response-attacks.ts';
 import { structureAttacks } from './structure-attacks.ts';
 import { uploadAttacks } from './upload-attacks.ts';
 
 /** All attacks, in the order of the findings. */
-export const attacks: readonly Attack[] = [...structureAttacks, ...uploadAttacks, ...faultAttacks].toSorted(byId);
+export const attacks: readonly Attack[] = [
+  ...structureAttacks,
+  ...uploadAttacks,
+  ...faultAttacks,
+  ...responseAttacks,
+  ...http2Attacks,
+].toSorted(byId);
 
 /** Letters first, then numbers. */
 function byId({ id: one }: Attack, { id: other }: Attack): number {

@@ -3,8 +3,12 @@ import { type Attack, check, type Target } from './attack.ts';
 import { longString } from './bodies.ts';
 import { chunkedHead, rawRequest } from './raw-request.ts';
 
-/** A good request on each of the two readers of a connection: bodies in chunks are read by Node's server. */
-const GOOD = [rawRequest('GET /api/v2/slow?ms=20'), `${chunkedHead('POST /api/v2/slow?ms=20')}2\r\n{}\r\n0\r\n\r\n`];
+/** Good requests for both readers of a connection: bodies in chunks are read by Node's server. */
+const GOOD = [
+  rawRequest('GET /api/v2/slow?ms=20'),
+  rawRequest('POST /api/v1/slow?ms=20', '{"data":{}}'),
+  `${chunkedHead('POST /api/v2/slow?ms=20')}2\r\n{}\r\n0\r\n\r\n`,
+];
 
 /** Attacks by requests that HTTP refuses, alone or behind a good one. */
 export const faultAttacks: readonly Attack[] = [
@@ -16,15 +20,17 @@ export const faultAttacks: readonly Attack[] = [
       const pipelines = GOOD.flatMap((good) => faults.map((faulty) => good + faulty));
       const end = performance.now() + 6000 * scale;
       let [rounds, lost] = [0, 0];
-      const one = async (_: unknown, k: number): Promise<void> => {
+      const one = async (pipeline: string): Promise<void> => {
         const client = rawClient(port);
-        client.write(pipelines[k % pipelines.length] ?? '');
+        client.write(pipeline);
         const { text } = await client.until(/HTTP\/1\.1 [45]\d\d/, 500);
         rounds += 1;
         if (statusesIn(text).join(' ') !== '200 400') lost += 1;
         client.socket.destroy();
       };
-      while (performance.now() < end && !signal.aborted) await Promise.all(Array.from({ length: 60 }, one));
+      while (performance.now() < end && !signal.aborted) {
+        for (const pipeline of pipelines) await Promise.all(Array.from({ length: 60 }, () => one(pipeline)));
+      }
       return [check(`${lost} of ${rounds} faulty requests behind another got no 200 and then 400`, lost === 0)];
     },
   },

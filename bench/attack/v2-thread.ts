@@ -11,16 +11,20 @@ const MEBIBYTE = Buffer.alloc(2 ** 20, 'x');
 /** What is done on a path below `/api/v2/`; elsewhere the id of the request is sent back. */
 const plays: Readonly<Record<string, Play>> = {
   /** Writes the bytes that the path says. */
-  raw: ({ socket }, _outgoing, url) => {
+  raw: ({ socket }, outgoing, url) => {
     socket.write(Buffer.from(url.pathname.slice('/api/v2/raw/'.length), 'base64url'));
     if (url.searchParams.has('closes')) socket.end();
+    else letGo(outgoing);
   },
   silent: () => {},
   slow: (_incoming, outgoing, url) => void setTimeout(() => outgoing.end('{"data":{}}'), number(url, 'ms')),
   /** Streams bytes for as long as they are read. */
   large: (_incoming, outgoing, url) => void writeAll(outgoing, number(url, 'mebibytes')),
   /** JSON in chunks of one byte each. */
-  tiny: ({ socket }, _outgoing, url) => writeTiny(socket, number(url, 'bytes')),
+  tiny: ({ socket }, outgoing, url) => {
+    writeTiny(socket, number(url, 'bytes'));
+    letGo(outgoing);
+  },
   /** Early hints for as long as they are read. */
   hints: ({ socket }) => writeHints(socket),
 };
@@ -50,6 +54,11 @@ function refuseEarly({ socket }: IncomingMessage): void {
   socket.write('HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig', () =>
     socket.resetAndDestroy(),
   );
+}
+
+/** Tells Node's server that what was written by hand was the response, so that the next one on this connection has its turn. */
+function letGo(outgoing: ServerResponse): void {
+  outgoing.emit('finish');
 }
 
 async function writeAll(outgoing: ServerResponse, mebibytes: number): Promise<void> {
