@@ -50,6 +50,8 @@ export async function startAttackedGateway(
   });
   const memory = { resident: 0, peak: 0 };
   const read = (): typeof memory => readMemory(child, memory);
+  const watch = setInterval(read, 200);
+  child.on('exit', () => clearInterval(watch));
   await ready(child, adminPort, () => text);
   return {
     child,

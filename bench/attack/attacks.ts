@@ -1,6 +1,8 @@
 import type { Attack } from './attack.ts';
 import { faultAttacks } from './fault-attacks.ts';
 import { http2Attacks } from './http2-attacks.ts';
+import { keptAttacks } from './kept-attacks.ts';
+import { operatorAttacks } from './operator-attacks.ts';
 import { responseAttacks } from './response-attacks.ts';
 import { structureAttacks } from './structure-attacks.ts';
 import { uploadAttacks } from './upload-attacks.ts';
@@ -12,6 +14,8 @@ export const attacks: readonly Attack[] = [
   ...faultAttacks,
   ...responseAttacks,
   ...http2Attacks,
+  ...operatorAttacks,
+  ...keptAttacks,
 ].toSorted(byId);
 
 /** Letters first, then numbers. */

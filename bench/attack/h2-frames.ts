@@ -4,11 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Types of frames (RFC 9113 §6) that an attacker writes or reads. */
 export const FRAME = { data: 0, headers: 1, reset: 3, settings: 4, goaway: 7, window: 8, continuation: 9 } as const;
 /** END_STREAM, and END_HEADERS. */
-export const END_STREAM = 1;
-export const END_HEADERS = 4;
+const END_STREAM = 1;
+const END_HEADERS = 4;
+
+/** The fields of a header section, in order. */
+export type Fields = readonly (readonly [name: string, value: string])[];
 
 /** A frame that was read. */
-export interface Frame {
+interface Frame {
   readonly type: number;
   readonly flags: number;
   readonly stream: number;
@@ -46,14 +49,27 @@ export class H2Attacker {
   }
 
   /** Sends a header section, in as many frames as it needs. */
-  request(stream: number, fields: readonly (readonly [name: string, value: string])[], endsStream = true): void {
+  request(stream: number, fields: Fields, endsStream = true): void {
+    this.socket.write(Buffer.concat(this.requestFrames(stream, fields, endsStream)));
+  }
+
+  /** Sends a request with a part of a body, and cancels it in the same write, with this code. */
+  cancelled(stream: number, fields: Fields, body: string, code: number): void {
+    const head = this.requestFrames(stream, fields, false);
+    const cancel = frame(FRAME.reset, 0, stream, Buffer.from([0, 0, 0, code]));
+    this.socket.write(Buffer.concat([...head, frame(FRAME.data, 0, stream, Buffer.from(body)), cancel]));
+  }
+
+  private requestFrames(stream: number, fields: Fields, endsStream: boolean): Buffer[] {
+    const frames: Buffer[] = [];
     const block = Buffer.concat(fields.map(([name, value]) => literal(name, value)));
     for (let at = 0; at === 0 || at < block.length; at += 16_384) {
       const isLast = at + 16_384 >= block.length;
       const type = at === 0 ? FRAME.headers : FRAME.continuation;
       const flags = (isLast ? END_HEADERS : 0) | (at === 0 && endsStream ? END_STREAM : 0);
-      this.socket.write(frame(type, flags, stream, block.subarray(at, at + 16_384)));
+      frames.push(frame(type, flags, stream, block.subarray(at, at + 16_384)));
     }
+    return frames;
   }
 
   /** Waits for a frame that fits, the end of the connection, or until `milliseconds` have passed. */
@@ -81,7 +97,7 @@ export class H2Attacker {
 }
 
 /** The bytes of a frame. */
-export function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
+function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head[3] = type;

@@ -1,7 +1,7 @@
 import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Attack, check, type Check, type Target } from './attack.ts';
-import { FRAME, H2Attacker } from './h2-frames.ts';
+import { type Fields, FRAME, H2Attacker } from './h2-frames.ts';
 import { pause } from './raw-request.ts';
 import { rawResponsePath } from './v2.ts';
 
@@ -28,15 +28,12 @@ export const http2Attacks: readonly Attack[] = [
     sentence: 'HTTP/2 streams are cancelled after their body and before the refusal is written.',
     isTls: true,
     async play({ port, signal }, scale) {
-      for (let round = 0; round < 15 * scale && !signal.aborted; round += 1) {
-        const session = await openSession(port);
-        for (let k = 0; k < 100; k += 1) {
-          const stream = session.request({ ':method': 'POST', ':path': '/api/v1/clients', 'content-type': 'application/json' });
-          stream.on('error', () => {});
-          stream.end('{"data":', () => stream.close(8));
-        }
+      const fields = [...requestFields('POST', '/api/v1/clients'), ['content-type', 'application/json']] as const;
+      for (let round = 0; round < 20 * scale && !signal.aborted; round += 1) {
+        const attacker = await H2Attacker.open(port);
+        for (let k = 0; k < 50; k += 1) attacker.cancelled(2 * k + 1, fields, '{"data":', round % 2 === 0 ? 0 : 8);
         await delay(100);
-        session.destroy();
+        attacker.socket.destroy();
       }
       return [];
     },
@@ -45,14 +42,18 @@ export const http2Attacks: readonly Attack[] = [
     id: 'F-abrupt',
     sentence: 'HTTP/2 connections with 100 streams and large responses are closed abruptly, again and again.',
     isTls: true,
-    limits: { median: 150 },
+    limits: { median: 250 },
     async play({ port, signal }, scale) {
-      for (let round = 0; round < 40 * scale && !signal.aborted; round += 1) {
-        const attacker = await H2Attacker.open(port, [[4, round % 2 === 0 ? 100_000 : 10]]);
-        for (let k = 0; k < 100; k += 1) attacker.request(2 * k + 1, requestFields('GET', '/api/v2/large?mebibytes=1'));
-        await delay(Math.random() * 150);
-        attacker.socket.destroy();
-      }
+      const one = async (_: unknown, seat: number): Promise<void> => {
+        for (let round = 0; round < 25 * scale && !signal.aborted; round += 1) {
+          const attacker = await H2Attacker.open(port, [[4, seat % 2 === 0 ? 100_000 : 10]]);
+          const fields = requestFields('GET', '/api/v2/large?mebibytes=1');
+          for (let k = 0; k < 100; k += 1) attacker.request(2 * k + 1, fields);
+          await delay(Math.random() * 200);
+          attacker.socket.destroy();
+        }
+      };
+      await Promise.all(Array.from({ length: 4 }, one));
       return [];
     },
   },
@@ -117,7 +118,10 @@ export const http2Attacks: readonly Attack[] = [
     async play({ port }) {
       const session = await openSession(port);
       const statuses = await Promise.all(
-        [17_000, 20_000, 60_000].map((length) => statusOf(session, { ':path': '/api/v2/clients', 'x-long': 'x'.repeat(length) })),
+        [1, 10, 60].map((count) => {
+          const long = Array.from({ length: count }, (_, k) => [`x-long-${k}`, 'x'.repeat(18_000 / count)]);
+          return statusOf(session, { ':path': '/api/v2/clients', ...Object.fromEntries(long) });
+        }),
       );
       session.destroy();
       return [check(`large header sections got ${statuses.join(', ')}`, statuses.every((status) => status === 431))];
@@ -154,7 +158,7 @@ async function passAll(
   return [check(`${faults.length} of ${responses.length} responses are lost:\n    ${faults.join('\n    ')}\n   `, faults.length === 0)];
 }
 
-function requestFields(method: string, path: string): readonly (readonly [string, string])[] {
+function requestFields(method: string, path: string): Fields {
   return [
     [':method', method],
     [':scheme', 'https'],
@@ -173,7 +177,7 @@ async function openSession(port: number): Promise<ClientHttp2Session> {
 }
 
 /** The status of a response that arrived whole; 0 when the stream or the connection broke. */
-function statusOf(session: ClientHttp2Session, fields: Record<string, string>): Promise<number> {
+function statusOf(session: ClientHttp2Session, fields: Readonly<Record<string, string>>): Promise<number> {
   return new Promise((resolve) => {
     const stream = session.request(fields);
     let status = 0;
