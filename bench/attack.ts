@@ -13,7 +13,9 @@ if (asked.includes('list')) {
   for (const { id, sentence } of attacks) console.log(`${id.padEnd(16)}${sentence}`);
   process.exit(0);
 }
-const chosen = attacks.filter(({ id }) => asked.length === 0 || asked.includes(id) || asked.includes(id.split('-')[0] ?? ''));
+const chosen = attacks.filter(
+  ({ id }) => asked.length === 0 || asked.includes(id) || asked.includes(id.split('-')[0] ?? ''),
+);
 const v2 = await startV2();
 const outcomes: Outcome[] = [];
 for (const attack of chosen) {
@@ -27,10 +29,14 @@ printTable(outcomes);
 process.exitCode = outcomes.length > 0 && outcomes.every(({ faults }) => faults.length === 0) ? 0 : 1;
 
 function printTable(all: readonly Outcome[]): void {
-  console.log('\n| attack | requests | failed | median | worst | peak memory | loop late | left in flight | lived | bug lines | verdict |');
+  console.log(
+    '\n| attack | requests | failed | median | worst | peak memory | loop late | left in flight | lived | bug lines | verdict |',
+  );
   console.log('|---|---|---|---|---|---|---|---|---|---|---|');
   for (const one of all) console.log(`| ${row(one).join(' | ')} |`);
-  console.log(`\n${all.filter(({ faults }) => faults.length === 0).length} of ${all.length} attacks came to nothing.`);
+  console.log(
+    `\n${all.filter(({ faults }) => faults.length === 0).length} of ${all.length} attacks came to nothing.`,
+  );
 }
 
 function row({ attack, felt, memory, loop, left, isAlive, bugs, faults }: Outcome): readonly string[] {

@@ -28,7 +28,9 @@ const FIXED_BYTES = 64 * 2 ** 20;
 
 /** Prints a row for each stage; true when all are below their lines. */
 export async function benchGrowthGateway(): Promise<boolean> {
-  console.log(`\nthe whole gateway: least processor time of ${ROUNDS} rounds, most memory, by bytes on the wire\n`);
+  console.log(
+    `\nthe whole gateway: least processor time of ${ROUNDS} rounds, most memory, by bytes on the wire\n`,
+  );
   console.log('| stage | sizes | ns a byte, by size | memory a byte, by size | below its line |');
   console.log('|---|---|---|---|---|');
   const v2 = await startV2();
@@ -73,7 +75,12 @@ async function measure(stage: GrowthStage, size: number, gateway: AttackedGatewa
   return { bytes, time, memory };
 }
 
-async function run(stage: GrowthStage, size: number, gateway: AttackedGateway, times: number): Promise<number> {
+async function run(
+  stage: GrowthStage,
+  size: number,
+  gateway: AttackedGateway,
+  times: number,
+): Promise<number> {
   let bytes = 0;
   for (let k = 0; k < times; k += 1) {
     bytes = await stage.play(gateway, size, AbortSignal.timeout(JOB_MS));
@@ -93,7 +100,8 @@ function print({ name, sizes, line }: GrowthStage, samples: readonly Sample[]): 
     samples.length === sizes.length &&
     samples.every(
       ({ bytes, time, memory }) =>
-        time * 1000 <= FIXED_MS * 1e6 + line.nanoseconds * bytes && memory <= FIXED_BYTES + line.memory * bytes,
+        time * 1000 <= FIXED_MS * 1e6 + line.nanoseconds * bytes &&
+        memory <= FIXED_BYTES + line.memory * bytes,
     );
   const last = samples.at(-1);
   const columns = [

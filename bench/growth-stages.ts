@@ -27,7 +27,10 @@ const shapes: readonly Shape[] = [
   ['escapes in values', (bytes) => object(bytes, (k) => `"n${k}":"${String.raw`\u0041\n\/`.repeat(20)}"`)],
   ['escapes in names', (bytes) => object(bytes, (k) => `"${String.raw`\u0041`.repeat(5)}${k}":1`)],
   ['long names', (bytes) => object(bytes, (k) => `"${String(k).repeat(4000).slice(0, 4000)}":1`)],
-  ['members beside the wrapper', (bytes) => `{"data":{},${object(bytes, (k) => `"name_${k}":1`).slice('{"data":{'.length, -2)}}`],
+  [
+    'members beside the wrapper',
+    (bytes) => `{"data":{},${object(bytes, (k) => `"name_${k}":1`).slice('{"data":{'.length, -2)}}`,
+  ],
 ];
 
 /** The engine behind all of it takes 2 to 4 ns a byte; what is more is framing, copies, observing and the log. */
@@ -70,13 +73,19 @@ const transports: readonly GrowthStage[] = [
       name: `/api/${version}: chunks of one byte`,
       sizes: SIZES.map((size) => size / 4),
       line: { nanoseconds: 400, memory: 40 },
-      play: (gateway, size, signal) => send(gateway, [chunkedHead(`POST /api/${version}/clients`), ...oneByteChunks(size)], signal),
+      play: (gateway, size, signal) =>
+        send(gateway, [chunkedHead(`POST /api/${version}/clients`), ...oneByteChunks(size)], signal),
     },
     {
       name: `/api/${version}: parts of 100 bytes`,
       sizes: SIZES,
       line: { nanoseconds: 100, memory: 40 },
-      play: (gateway, size, signal) => send(gateway, [chunkedHead(`POST /api/${version}/clients`), ...inChunks(longString(size), 100)], signal),
+      play: (gateway, size, signal) =>
+        send(
+          gateway,
+          [chunkedHead(`POST /api/${version}/clients`), ...inChunks(longString(size), 100)],
+          signal,
+        ),
     },
     {
       name: `/api/${version}: header fields`,
@@ -94,7 +103,12 @@ const transports: readonly GrowthStage[] = [
     flags: { rules: new URL('attack/response-rules.yaml', import.meta.url).pathname },
     line: { nanoseconds: 400, memory: 40 },
     play: async (gateway, size, signal) => {
-      await send(gateway, [rawRequest(`POST /api/v1/tiny?bytes=${size}`, '{"data":{}}')], signal, new RegExp('"}}\r\n0\r\n|"}}$'));
+      await send(
+        gateway,
+        [rawRequest(`POST /api/v1/tiny?bytes=${size}`, '{"data":{}}')],
+        signal,
+        new RegExp('"}}\r\n0\r\n|"}}$'),
+      );
       return size * 6;
     },
   },
@@ -130,7 +144,9 @@ async function send(
   whole = /^HTTP\/1\.1 [2-5]\d\d[^]*\r\n\r\n/,
 ): Promise<number> {
   const client = rawClient(port);
-  const bytes = Array.from(pieces, (piece) => Buffer.from(typeof piece === 'string' ? piece : Buffer.from(piece).toString('latin1'), 'latin1'));
+  const bytes = Array.from(pieces, (piece) =>
+    Buffer.from(typeof piece === 'string' ? piece : Buffer.from(piece).toString('latin1'), 'latin1'),
+  );
   const sent = await pour(client.socket, bytes, signal);
   const { text } = await client.until(whole, 10_000);
   client.socket.destroy();

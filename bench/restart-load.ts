@@ -73,7 +73,8 @@ export class RestartLoad {
       response.on('error', () => over('broken response'));
       response.on('end', () => {
         const own = response.headers['x-gateway-error'];
-        if (response.statusCode !== 200) over(`${response.statusCode}${own === undefined ? '' : ` ${String(own)}`}`);
+        if (response.statusCode !== 200)
+          over(`${response.statusCode}${own === undefined ? '' : ` ${String(own)}`}`);
         else over(text.includes(`"${id}"`) ? undefined : 'response of another request');
       });
     });

@@ -19,15 +19,17 @@ const proxies: readonly Peer[] = [gateway, nginx, haproxy];
 
 /**
  * Restarts real servers behind the gateway, nginx and HAProxy at once, each of which gets the same GETs and POSTs, and prints what
- * failed. True when nowhere more requests fail through the gateway than through HAProxy. What is not installed is named and left out.
+ * failed. True when nowhere more requests fail through the gateway than through HAProxy. What is not installed is named and left out;
+ * `only` is a part of the names of the servers that are asked for.
  */
-export async function soakRestarts(): Promise<boolean> {
+export async function soakRestarts(only = ''): Promise<boolean> {
   console.log(`\n${RESTARTS} restarts of V2 under ${RATE} GETs and POSTs a second through each proxy\n`);
   console.log('| V2 | through | requests | failed | slowest | failures |');
   console.log('|---|---|---|---|---|---|');
   let holds = true;
-  for (const server of servers) {
-    const absent = server.missing() ?? proxies.map((proxy) => proxy.missing()).find((name) => name !== undefined);
+  for (const server of servers.filter(({ name }) => name.includes(only))) {
+    const absent =
+      server.missing() ?? proxies.map((proxy) => proxy.missing()).find((name) => name !== undefined);
     if (absent === undefined) holds = (await soakServer(server)) && holds;
     else console.log(`| ${server.name} | – | left out: ${absent} is not installed | | | |`);
   }
@@ -42,7 +44,11 @@ async function soakServer(server: Server): Promise<boolean> {
   try {
     const loads: RestartLoad[] = [];
     for (const proxy of proxies) {
-      const own = { port: await freePort(), upstream: port, folder: join(folder, proxy.name.replaceAll(' ', '-')) };
+      const own = {
+        port: await freePort(),
+        upstream: port,
+        folder: join(folder, proxy.name.replaceAll(' ', '-')),
+      };
       children.push(await startProxy(proxy, own));
       loads.push(new RestartLoad(own.port, RATE));
     }
@@ -54,7 +60,9 @@ async function soakServer(server: Server): Promise<boolean> {
     const felt = await Promise.all(loads.map((load) => load.stop()));
     for (const [k, { requests, failed, slowest, failures }] of felt.entries()) {
       const kinds = [...failures].map(([kind, count]) => `${count} × ${kind}`).join(', ');
-      console.log(`| ${server.name} | ${proxies[k]?.name} | ${requests} | ${failed} | ${slowest.toFixed(0)} ms | ${kinds} |`);
+      console.log(
+        `| ${server.name} | ${proxies[k]?.name} | ${requests} | ${failed} | ${slowest.toFixed(0)} ms | ${kinds} |`,
+      );
     }
     return (felt[0]?.failed ?? 0) <= (felt[2]?.failed ?? 0);
   } finally {
@@ -64,7 +72,10 @@ async function soakServer(server: Server): Promise<boolean> {
   }
 }
 
-async function startProxy(proxy: Peer, place: { port: number; upstream: number; folder: string }): Promise<ChildProcess> {
+async function startProxy(
+  proxy: Peer,
+  place: { port: number; upstream: number; folder: string },
+): Promise<ChildProcess> {
   mkdirSync(place.folder, { recursive: true });
   const { file, args, env } = proxy.command(place);
   const child = spawn(file, args, { stdio: 'ignore', env: { ...process.env, ...env } });

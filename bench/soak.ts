@@ -1,5 +1,5 @@
 /**
- * `npm run soak [seconds | restarts]`: mixed V1 and V2 load with faults injected upstream. At the end every accepted write has reached
+ * `npm run soak [seconds | restarts [part of a server's name]]`: mixed V1 and V2 load with faults injected upstream. At the end every accepted write has reached
  * V2 exactly once or its client got an error, no response was mixed up, and memory and sockets are back at the start. Then real
  * servers are restarted behind the gateway, nginx and HAProxy; `restarts` does only that.
  */
@@ -9,7 +9,7 @@ import { startFaultyV2 } from './faulty-v2.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import { soakRestarts } from './soak-restarts.ts';
 
-if (process.argv[2] === 'restarts') process.exit((await soakRestarts()) ? 0 : 1);
+if (process.argv[2] === 'restarts') process.exit((await soakRestarts(process.argv[3])) ? 0 : 1);
 
 const seconds = Number(process.argv[2] ?? 60);
 const CLIENTS = 40;

@@ -2,7 +2,15 @@ import { connect, type TLSSocket } from 'node:tls';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Types of frames (RFC 9113 §6) that an attacker writes or reads. */
-export const FRAME = { data: 0, headers: 1, reset: 3, settings: 4, goaway: 7, window: 8, continuation: 9 } as const;
+export const FRAME = {
+  data: 0,
+  headers: 1,
+  reset: 3,
+  settings: 4,
+  goaway: 7,
+  window: 8,
+  continuation: 9,
+} as const;
 /** END_STREAM, and END_HEADERS. */
 const END_STREAM = 1;
 const END_HEADERS = 4;
@@ -32,7 +40,10 @@ export class H2Attacker {
   }
 
   /** Connects, and sends the preface with these settings, by their numbers. */
-  static async open(port: number, settings: readonly (readonly [id: number, value: number])[] = []): Promise<H2Attacker> {
+  static async open(
+    port: number,
+    settings: readonly (readonly [id: number, value: number])[] = [],
+  ): Promise<H2Attacker> {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] });
     await new Promise<void>((resolve, reject) => {
       socket.once('secureConnect', resolve).once('error', reject);
@@ -90,7 +101,8 @@ export class H2Attacker {
       const [type, flags] = [this.rest[3] ?? 0, this.rest[4] ?? 0];
       const stream = this.rest.readUInt32BE(5) & 0x7fffffff;
       this.frames.push({ type, flags, stream, payload: this.rest.subarray(9, 9 + length) });
-      if (type === FRAME.settings && (flags & 1) === 0) this.socket.write(frame(FRAME.settings, 1, 0, Buffer.alloc(0)));
+      if (type === FRAME.settings && (flags & 1) === 0)
+        this.socket.write(frame(FRAME.settings, 1, 0, Buffer.alloc(0)));
       this.rest = this.rest.subarray(9 + length);
     }
   }

@@ -11,7 +11,17 @@ const TRAILERS: readonly string[] = [
   '__proto__: a\r\n',
   'X-One: a\r\nX-One: b\r\n',
 ];
-const REPEATED = ['ETag', 'Date', 'Content-Type', 'Location', 'Retry-After', 'Expires', 'Last-Modified', 'Age', 'Server'];
+const REPEATED = [
+  'ETag',
+  'Date',
+  'Content-Type',
+  'Location',
+  'Retry-After',
+  'Expires',
+  'Last-Modified',
+  'Age',
+  'Server',
+];
 const INVALID_FIELDS: readonly (readonly [name: string, value: string])[] = [
   ['authorization', 'Bearer a\rb'],
   ['authorization', 'Bearer a\0b'],
@@ -28,10 +38,14 @@ export const http2Attacks: readonly Attack[] = [
     sentence: 'HTTP/2 streams are cancelled after their body and before the refusal is written.',
     isTls: true,
     async play({ port, signal }, scale) {
-      const fields = [...requestFields('POST', '/api/v1/clients'), ['content-type', 'application/json']] as const;
+      const fields = [
+        ...requestFields('POST', '/api/v1/clients'),
+        ['content-type', 'application/json'],
+      ] as const;
       for (let round = 0; round < 20 * scale && !signal.aborted; round += 1) {
         const attacker = await H2Attacker.open(port);
-        for (let k = 0; k < 50; k += 1) attacker.cancelled(2 * k + 1, fields, '{"data":', round % 2 === 0 ? 0 : 8);
+        for (let k = 0; k < 50; k += 1)
+          attacker.cancelled(2 * k + 1, fields, '{"data":', round % 2 === 0 ? 0 : 8);
         await delay(100);
         attacker.socket.destroy();
       }
@@ -64,13 +78,16 @@ export const http2Attacks: readonly Attack[] = [
     play: (target) =>
       passAll(
         target,
-        TRAILERS.map((lines) => `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n${lines}\r\n`),
+        TRAILERS.map(
+          (lines) => `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n${lines}\r\n`,
+        ),
         (status) => status === 200,
       ),
   },
   {
     id: 'J-repeated',
-    sentence: 'V2 sends fields twice that HTTP/2 libraries want once, or early hints with them, to a client of HTTP/2.',
+    sentence:
+      'V2 sends fields twice that HTTP/2 libraries want once, or early hints with them, to a client of HTTP/2.',
     isTls: true,
     play: (target) =>
       passAll(
@@ -78,7 +95,10 @@ export const http2Attacks: readonly Attack[] = [
         REPEATED.flatMap((name) => {
           const twice = `${name}: a\r\n${name}: b\r\n`;
           const whole = `HTTP/1.1 200 OK\r\n${twice}Content-Length: 2\r\n\r\n{}`;
-          return [whole, `HTTP/1.1 103 Early Hints\r\n${twice}\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}`];
+          return [
+            whole,
+            `HTTP/1.1 103 Early Hints\r\n${twice}\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}`,
+          ];
         }),
         (status) => status === 200,
       ),
@@ -90,7 +110,9 @@ export const http2Attacks: readonly Attack[] = [
     play: (target) =>
       passAll(
         target,
-        ['600', '700', '999', '000', '099'].map((status) => `HTTP/1.1 ${status} X\r\nContent-Length: 2\r\n\r\n{}`),
+        ['600', '700', '999', '000', '099'].map(
+          (status) => `HTTP/1.1 ${status} X\r\nContent-Length: 2\r\n\r\n{}`,
+        ),
         (status) => status >= 100 && status !== 500,
       ),
   },
@@ -103,12 +125,18 @@ export const http2Attacks: readonly Attack[] = [
       for (const field of INVALID_FIELDS) {
         const attacker = await H2Attacker.open(port);
         attacker.request(1, [...requestFields('GET', '/api/v2/clients'), field]);
-        const end = await attacker.until(({ type }) => type === FRAME.headers || type === FRAME.reset || type === FRAME.goaway, 2000);
+        const end = await attacker.until(
+          ({ type }) => type === FRAME.headers || type === FRAME.reset || type === FRAME.goaway,
+          2000,
+        );
         // 200 stands in the static table of HPACK at 8, 400 at 12.
-        if (end === undefined || (end.type === FRAME.headers && end.payload.includes(0x88))) taken.push(JSON.stringify(field));
+        if (end === undefined || (end.type === FRAME.headers && end.payload.includes(0x88)))
+          taken.push(JSON.stringify(field));
         attacker.socket.destroy();
       }
-      return [check(`malformed fields were taken, or met with silence: ${taken.join(', ')}`, taken.length === 0)];
+      return [
+        check(`malformed fields were taken, or met with silence: ${taken.join(', ')}`, taken.length === 0),
+      ];
     },
   },
   {
@@ -124,7 +152,12 @@ export const http2Attacks: readonly Attack[] = [
         }),
       );
       session.destroy();
-      return [check(`large header sections got ${statuses.join(', ')}`, statuses.every((status) => status === 431))];
+      return [
+        check(
+          `large header sections got ${statuses.join(', ')}`,
+          statuses.every((status) => status === 431),
+        ),
+      ];
     },
   },
   {
@@ -132,11 +165,12 @@ export const http2Attacks: readonly Attack[] = [
     sentence: 'HTTP/2 clients with a window of 0 hold the places of small responses for ever.',
     isTls: true,
     flags: { 'max-in-flight': '200' },
-    async play({ port, metric, signal }) {
+    async play(target) {
+      const { port, signal } = target;
       const attacker = await H2Attacker.open(port, [[4, 0]]);
       for (let k = 0; k < 90; k += 1) attacker.request(2 * k + 1, requestFields('GET', '/api/v2/clients'));
       await pause(12_000, signal);
-      const held = (await metric('http_server_active_requests')) ?? 0;
+      const held = (await target.metric('http_server_active_requests')) ?? 0;
       attacker.socket.destroy();
       return [check(`${held} places are held after 12 s`, held < 10)];
     },
@@ -151,11 +185,18 @@ async function passAll(
   const faults: string[] = [];
   for (const response of responses) {
     const session = await openSession(port).catch(() => undefined);
-    const status = session === undefined ? 0 : await statusOf(session, { ':path': rawResponsePath('v2', response) });
+    const status =
+      session === undefined ? 0 : await statusOf(session, { ':path': rawResponsePath('v2', response) });
     session?.destroy();
-    if (!isFine(status)) faults.push(`${JSON.stringify(response.slice(0, 70))}: ${status === 0 ? 'reset' : status}`);
+    if (!isFine(status))
+      faults.push(`${JSON.stringify(response.slice(0, 70))}: ${status === 0 ? 'reset' : status}`);
   }
-  return [check(`${faults.length} of ${responses.length} responses are lost:\n    ${faults.join('\n    ')}\n   `, faults.length === 0)];
+  return [
+    check(
+      `${faults.length} of ${responses.length} responses are lost:\n    ${faults.join('\n    ')}\n   `,
+      faults.length === 0,
+    ),
+  ];
 }
 
 function requestFields(method: string, path: string): Fields {
@@ -182,7 +223,10 @@ function statusOf(session: ClientHttp2Session, fields: Readonly<Record<string, s
     const stream = session.request(fields);
     let status = 0;
     const late = setTimeout(() => stream.close(), 2000);
-    stream.on('response', (head: IncomingHttpHeaders & { readonly ':status'?: number }) => (status = head[':status'] ?? 0));
+    stream.on(
+      'response',
+      (head: IncomingHttpHeaders & { readonly ':status'?: number }) => (status = head[':status'] ?? 0),
+    );
     stream.on('error', () => (status = 0));
     stream.on('close', () => {
       clearTimeout(late);

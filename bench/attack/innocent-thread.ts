@@ -66,7 +66,8 @@ function readResponse(response: IncomingMessage, id: string, over: (failure?: st
   response.on('error', () => over('broken response'));
   response.on('end', () => {
     const own = response.headers['x-gateway-error'];
-    if (response.statusCode !== 200) over(`${response.statusCode}${own === undefined ? '' : ` ${String(own)}`}`);
+    if (response.statusCode !== 200)
+      over(`${response.statusCode}${own === undefined ? '' : ` ${String(own)}`}`);
     else if (!text.includes(`"${id}"`)) over('response of another request');
     else over();
   });

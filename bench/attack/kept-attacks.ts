@@ -48,11 +48,16 @@ export const keptAttacks: readonly Attack[] = [
         await pause(20, signal);
       }
       const began = performance.now();
-      const response = await fetch(`http://127.0.0.1:${adminPort}/report`, { signal: AbortSignal.timeout(10_000) });
+      const response = await fetch(`http://127.0.0.1:${adminPort}/report`, {
+        signal: AbortSignal.timeout(10_000),
+      });
       const bytes = (await response.arrayBuffer()).byteLength;
       return [
         check(`the report is ${(bytes / 1e6).toFixed(1)} MB`, bytes < 4e6),
-        check(`the report took ${(performance.now() - began).toFixed(0)} ms`, performance.now() - began < 2000),
+        check(
+          `the report took ${(performance.now() - began).toFixed(0)} ms`,
+          performance.now() - began < 2000,
+        ),
       ];
     },
   },

@@ -11,9 +11,9 @@ export async function sample(adminPort: number, name: string): Promise<number | 
 /** Asks how late the event loop is four times a second, so that each scrape tells of a quarter second only. */
 export function watchLoop(adminPort: number): { stop(): Promise<number | undefined> } {
   let worst: number | undefined;
-  let isOver = false;
+  const over = new AbortController();
   const look = async (): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const began = performance.now();
       const seconds = valueIn(await metricsText(adminPort, 20_000), 'gateway_event_loop_delay_seconds');
       // A loop that does not come to the scrape is late by as long.
@@ -25,7 +25,7 @@ export function watchLoop(adminPort: number): { stop(): Promise<number | undefin
   const looked = look();
   return {
     stop: async () => {
-      isOver = true;
+      over.abort();
       await looked;
       return worst;
     },

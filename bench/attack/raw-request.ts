@@ -2,8 +2,9 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A request as latin1, with a body where there is one; further header lines end in CRLF each. */
-export function rawRequest(line: string, body: string | undefined = undefined, lines = ''): string {
-  const framing = body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+export function rawRequest(line: string, body?: string, lines = ''): string {
+  const framing =
+    body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
   return `${line} HTTP/1.1\r\nHost: gateway\r\n${lines}${framing}\r\n${body ?? ''}`;
 }
 
@@ -13,7 +14,11 @@ export function chunkedHead(line: string, lines = ''): string {
 }
 
 /** Writes the pieces as fast as the other side takes them, until there are none, the connection closes, or time is over. */
-export async function pour(socket: Socket, pieces: Iterable<Uint8Array>, signal: AbortSignal): Promise<number> {
+export async function pour(
+  socket: Socket,
+  pieces: Iterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<number> {
   let sent = 0;
   for (const piece of pieces) {
     if (signal.aborted || socket.destroyed || !socket.writable) break;

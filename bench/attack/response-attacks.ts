@@ -24,7 +24,10 @@ const FRAMINGS: readonly OddResponse[] = [
   [`HTTP/2.0 200 OK\r\n${BODY}`, true],
   [`RTSP/1.0 200 OK\r\n${BODY}`, true],
   [`ICY 200 OK\r\n${BODY}`, true],
-  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n', true],
+  [
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
+    true,
+  ],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: "chunked"\r\n\r\n2\r\n{}\r\n0\r\n\r\n', true],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked;q=1\r\n\r\n2\r\n{}\r\n0\r\n\r\n', true],
   ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}', true],
@@ -41,7 +44,8 @@ const FRAMINGS: readonly OddResponse[] = [
 export const responseAttacks: readonly Attack[] = [
   {
     id: 'G',
-    sentence: 'V2 responds with statuses such as 000 and 999, or without a reason phrase, on both paths to it.',
+    sentence:
+      'V2 responds with statuses such as 000 and 999, or without a reason phrase, on both paths to it.',
     play: (target) => playOddResponses(target, STATUS_LINES),
   },
   {
@@ -90,7 +94,10 @@ export const responseAttacks: readonly Attack[] = [
   },
 ];
 
-async function playOddResponses(target: Target, responses: readonly OddResponse[]): ReturnType<Attack['play']> {
+async function playOddResponses(
+  target: Target,
+  responses: readonly OddResponse[],
+): ReturnType<Attack['play']> {
   const faults: string[] = [];
   for (const [response, closes] of responses) {
     const path = rawResponsePath('v2', response, closes);
@@ -101,7 +108,12 @@ async function playOddResponses(target: Target, responses: readonly OddResponse[
     if (whole === streamed && !/^(?:nothing|two|odd)/.test(whole)) continue;
     faults.push(`${JSON.stringify(response.slice(0, 60))}: ${whole} and ${streamed}`);
   }
-  return [check(`${faults.length} responses fare badly or unlike:\n    ${faults.join('\n    ')}\n   `, faults.length === 0)];
+  return [
+    check(
+      `${faults.length} responses fare badly or unlike:\n    ${faults.join('\n    ')}\n   `,
+      faults.length === 0,
+    ),
+  ];
 }
 
 /** What the client got: a status, a status and a broken body, or what must never be. */

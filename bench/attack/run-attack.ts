@@ -31,12 +31,20 @@ const ATTACK_MS = 15_000;
 /** For exchanges to come to their end when everybody has left. */
 const SETTLE_MS = 3000;
 
+/** How an attack is carried out, where not in full. */
+export interface RunOptions {
+  /** How much of it, from 0 to 1. */
+  readonly scale?: number;
+  /** Limits in place of the usual ones; those that the attack states itself stand above them. */
+  readonly limits?: Limits;
+}
+
 /** Starts a gateway, carries the attack out while an innocent client sends requests, and judges what came of it. */
-export async function runAttack(attack: Attack, v2: V2, scale = 1): Promise<Outcome> {
+export async function runAttack(attack: Attack, v2: V2, options: RunOptions = {}): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'attack-'));
   const gateway = await startAttackedGateway(flagsOf(attack, v2), folder, attack.isTls === true);
   try {
-    return await judge(attack, gateway, folder, scale);
+    return await judge(attack, gateway, folder, options);
   } finally {
     await gateway.kill();
     rmSync(folder, { recursive: true, force: true });
@@ -44,11 +52,17 @@ export async function runAttack(attack: Attack, v2: V2, scale = 1): Promise<Outc
 }
 
 function flagsOf({ isV2Silent, flags }: Attack, v2: V2): Readonly<Record<string, string>> {
-  const origins = isV2Silent === true ? { upstream: v2.silentOrigin, 'v1-upstream': v2.origin } : { upstream: v2.origin };
+  const origins =
+    isV2Silent === true ? { upstream: v2.silentOrigin, 'v1-upstream': v2.origin } : { upstream: v2.origin };
   return { ...origins, ...flags };
 }
 
-async function judge(attack: Attack, gateway: AttackedGateway, folder: string, scale: number): Promise<Outcome> {
+async function judge(
+  attack: Attack,
+  gateway: AttackedGateway,
+  folder: string,
+  { scale = 1, limits = USUAL_LIMITS }: RunOptions,
+): Promise<Outcome> {
   const kinds = attack.innocents ?? ALL_KINDS;
   const { port, adminPort } = gateway;
   const innocent = new Innocent({ port, isTls: attack.isTls === true, kinds });
@@ -69,7 +83,7 @@ async function judge(attack: Attack, gateway: AttackedGateway, folder: string, s
   const delayed = await loop.stop();
   const outcome = {
     attack,
-    limits: { ...USUAL_LIMITS, ...attack.limits },
+    limits: { ...limits, ...attack.limits },
     felt,
     left: await leftInFlight(adminPort),
     memory: gateway.peak() / 2 ** 20,
@@ -99,7 +113,10 @@ function faultsOf(outcome: Omit<Outcome, 'faults'>, checks: readonly Check[]): r
   return [
     check(`${failed} innocent requests failed (${reasons(felt)})`, failed <= limits.failed),
     check(`an innocent request took ${felt.worst.toFixed(0)} ms`, felt.worst <= limits.worst),
-    check(`half of the innocent requests took over ${felt.median.toFixed(0)} ms`, felt.median <= limits.median),
+    check(
+      `half of the innocent requests took over ${felt.median.toFixed(0)} ms`,
+      felt.median <= limits.median,
+    ),
     check(`the gateway took ${memory.toFixed(0)} MiB`, memory <= limits.memory),
     check(`the event loop was ${loop.toFixed(0)} ms late`, loop <= limits.loop),
     check(`${left} exchanges are in flight for nobody`, left <= limits.left),

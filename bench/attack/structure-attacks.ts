@@ -13,8 +13,14 @@ export const structureAttacks: readonly Attack[] = [
       const packed = gzipSync(deepJson(9.9 * 2 ** 20 * scale, 245)).toString('latin1');
       const request = rawRequest('POST /api/v1/clients', packed, 'Content-Encoding: gzip\r\n');
       const statuses: number[] = [];
-      while (statuses.length < 3 && !signal.aborted) statuses.push(statusOf(await exchange(port, request, 15_000)));
-      return [check(`the bodies were not answered: ${statuses.join(', ')}`, statuses.every((one) => one > 0))];
+      while (statuses.length < 3 && !signal.aborted)
+        statuses.push(statusOf(await exchange(port, request, 15_000)));
+      return [
+        check(
+          `the bodies were not answered: ${statuses.join(', ')}`,
+          statuses.every((one) => one > 0),
+        ),
+      ];
     },
   },
   {

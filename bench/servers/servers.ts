@@ -12,13 +12,23 @@ export const servers: readonly Server[] = [
     name: 'Node, 700 ms down',
     missing: () => undefined,
     start: (port) =>
-      startEnded({ file: process.execPath, args: [join(here, 'node-server.ts'), String(port)] }, port, 'SIGTERM', 700),
+      startEnded(
+        { file: process.execPath, args: [join(here, 'node-server.ts'), String(port)] },
+        port,
+        'SIGTERM',
+        700,
+      ),
   },
   {
     name: 'Node, killed',
     missing: () => undefined,
     start: (port) =>
-      startEnded({ file: process.execPath, args: [join(here, 'node-server.ts'), String(port)] }, port, 'SIGKILL', 0),
+      startEnded(
+        { file: process.execPath, args: [join(here, 'node-server.ts'), String(port)] },
+        port,
+        'SIGKILL',
+        0,
+      ),
   },
   {
     name: 'nginx, stopped and started',
@@ -53,7 +63,17 @@ export const servers: readonly Server[] = [
       startReplaced(
         {
           file: found('gunicorn') ?? '',
-          args: ['app:app', '-w', '2', '-k', 'uvicorn.workers.UvicornWorker', '-b', `127.0.0.1:${port}`, '--log-level', 'critical'],
+          args: [
+            'app:app',
+            '-w',
+            '2',
+            '-k',
+            'uvicorn.workers.UvicornWorker',
+            '-b',
+            `127.0.0.1:${port}`,
+            '--log-level',
+            'critical',
+          ],
           cwd: here,
           env: PYTHON,
         },
@@ -69,7 +89,7 @@ export const servers: readonly Server[] = [
       startReplaced(
         {
           file: found('puma') ?? '',
-          args: ['-w', '2', '-t', '4:4', '-b', `tcp://127.0.0.1:${port}`, '--silent', 'config.ru'],
+          args: ['-w', '2', '-t', '16:16', '-b', `tcp://127.0.0.1:${port}`, '--silent', 'config.ru'],
           cwd: here,
           env: { RACK_ENV: 'production' },
         },
