@@ -22,7 +22,7 @@ interface Sample {
 
 const ROUNDS = 3;
 /** Time for a job of any sort; a stage that needs more for a size is not asked for the next. */
-const JOB_MS = 10_000;
+const JOB_MS = 6000;
 const FIXED_MS = 15;
 const FIXED_BYTES = 64 * 2 ** 20;
 
@@ -59,7 +59,7 @@ async function measureStage(stage: GrowthStage, upstream: string): Promise<reado
 
 async function measure(stage: GrowthStage, size: number, gateway: AttackedGateway): Promise<Sample> {
   // Code is compiled and the heap has its room before anything is measured.
-  await run(stage, Math.min(size, stage.sizes[0] ?? size), gateway, 5);
+  await run(stage, Math.min(size, stage.sizes[0] ?? size), gateway, 3);
   const pid = gateway.child.pid ?? 0;
   let [time, memory, bytes] = [Number.POSITIVE_INFINITY, 0, size];
   for (let round = 0; round < ROUNDS; round += 1) {

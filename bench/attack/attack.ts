@@ -11,7 +11,7 @@ export interface Attack {
   readonly isTls?: boolean;
   /** V2 accepts requests and never responds, while V1 does. */
   readonly isV2Silent?: boolean;
-  /** The requests of the innocent client; all kinds without it. */
+  /** The requests of the innocent client; all kinds without it. Where V2 closes connections, a write may be lost with one: only reads. */
   readonly innocents?: readonly InnocentKind[];
   /** Limits that differ from the usual ones. */
   readonly limits?: Partial<Limits>;

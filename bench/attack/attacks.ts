@@ -1,5 +1,6 @@
 import type { Attack } from './attack.ts';
 import { faultAttacks } from './fault-attacks.ts';
+import { fuzzAttacks } from './fuzz-attacks.ts';
 import { http2Attacks } from './http2-attacks.ts';
 import { keptAttacks } from './kept-attacks.ts';
 import { operatorAttacks } from './operator-attacks.ts';
@@ -14,6 +15,7 @@ export const attacks: readonly Attack[] = [
   ...faultAttacks,
   ...responseAttacks,
   ...http2Attacks,
+  ...fuzzAttacks,
   ...operatorAttacks,
   ...keptAttacks,
 ].toSorted(byId);

@@ -129,8 +129,8 @@ export const http2Attacks: readonly Attack[] = [
           ({ type }) => type === FRAME.headers || type === FRAME.reset || type === FRAME.goaway,
           2000,
         );
-        // 200 stands in the static table of HPACK at 8, 400 at 12.
-        if (end === undefined || (end.type === FRAME.headers && end.payload.includes(0x88)))
+        // The status comes first; 200 stands at 8 in the static table of HPACK.
+        if (end === undefined || (end.type === FRAME.headers && end.payload[0] === 0x88))
           taken.push(JSON.stringify(field));
         attacker.socket.destroy();
       }

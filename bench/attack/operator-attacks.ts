@@ -195,7 +195,10 @@ async function report({ folder }: Target, args: readonly string[]): Promise<stri
   return stdout;
 }
 
-/** A guide without its blocks and spans of code, in which nothing is markup. */
+/** A guide without its blocks and spans of code, and without what is escaped: there nothing is markup. */
 function withoutCode(markdown: string): string {
-  return markdown.replaceAll(/^(`{3,})[^\n]*\n[^]*?\n\1$/gm, '').replaceAll(/(`+)[^`][^]*?\1/g, '');
+  return markdown
+    .replaceAll(/^(`{3,})[^\n]*\n[^]*?\n\1$/gm, '')
+    .replaceAll(/(`+)[^`][^]*?\1/g, '')
+    .replaceAll(/\\./g, '');
 }

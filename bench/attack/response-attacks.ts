@@ -44,12 +44,14 @@ const FRAMINGS: readonly OddResponse[] = [
 export const responseAttacks: readonly Attack[] = [
   {
     id: 'G',
+    innocents: ['v1-read', 'v2-read'],
     sentence:
       'V2 responds with statuses such as 000 and 999, or without a reason phrase, on both paths to it.',
     play: (target) => playOddResponses(target, STATUS_LINES),
   },
   {
     id: 'L-framing',
+    innocents: ['v1-read', 'v2-read'],
     sentence: 'V2 responds with odd versions, reasons and framings, on both paths to it.',
     play: (target) => playOddResponses(target, FRAMINGS),
   },
