@@ -37,7 +37,7 @@ const shapes: readonly Shape[] = [
 const bodies: readonly GrowthStage[] = shapes.map(([name, body]) => ({
   name: `V1 body: ${name}`,
   sizes: SIZES,
-  line: { nanoseconds: 60, memory: 40 },
+  line: { nanoseconds: 60, memory: 24 },
   play: (gateway, size, signal) => send(gateway, [rawRequest('POST /api/v1/clients', body(size))], signal),
 }));
 
@@ -64,7 +64,7 @@ const transports: readonly GrowthStage[] = [
   {
     name: 'V1 body as gzip: deep, 250 levels',
     sizes: [256, 1024, 4096].map((size) => size * 1024),
-    line: { nanoseconds: 60, memory: 40 },
+    line: { nanoseconds: 60, memory: 24 },
     // Bytes are those that are decoded: the body limit is one of them.
     play: async (gateway, size, signal) => {
       const packed = gzipSync(deepJson(size, 245)).toString('latin1');
@@ -76,7 +76,7 @@ const transports: readonly GrowthStage[] = [
     {
       name: `/api/${version}: chunks of one byte`,
       sizes: SIZES.map((size) => size / 4),
-      line: { nanoseconds: 400, memory: 40 },
+      line: { nanoseconds: 400, memory: 8 },
       play: (gateway, size, signal) =>
         send(gateway, [chunkedHead(`POST /api/${version}/clients`), ...oneByteChunks(size)], signal),
     },
@@ -105,7 +105,7 @@ const transports: readonly GrowthStage[] = [
     name: 'response in chunks of one byte, with response rules',
     sizes: SIZES.map((size) => size / 4),
     flags: { rules: new URL('attack/response-rules.yaml', import.meta.url).pathname },
-    line: { nanoseconds: 400, memory: 40 },
+    line: { nanoseconds: 400, memory: 8 },
     play: async (gateway, size, signal) => {
       await send(
         gateway,

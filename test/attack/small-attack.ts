@@ -5,7 +5,7 @@ import { runAttack } from '../../bench/attack/run-attack.ts';
 import { startV2, type V2 } from '../../bench/attack/v2.ts';
 
 /** Wider than those of `npm run attack`: other tests run beside this one. */
-const LIMITS: Limits = { ...USUAL_LIMITS, worst: 2500, median: 500, loop: 1500 };
+const LIMITS: Limits = { ...USUAL_LIMITS, worst: 2500, median: 2000, loop: 1500 };
 
 /** Makes a test of each attack of `npm run attack` by its id, carried out in part: `scale` is the share of it. */
 export function smallAttacks(ids: Readonly<Record<string, number>>): void {
