@@ -8,9 +8,9 @@ import { addSettings, flagsOf, servedSettings } from './setting-options.ts';
 export function check(program: Command): void {
   const command = program
     .command('check')
-    .summary('validate settings and rule book, and list what they say')
+    .summary('validate settings and rule book, and list operations and changes')
     .description(
-      'Validates settings and rule book without starting anything; lists operations, changes and assumptions.',
+      'Validates settings and rule book without starting anything, and lists operations, changes and assumptions. Exit code 2 on an error.',
     );
   addSettings(command, servedSettings).action(async (options: Record<string, string | undefined>) => {
     const sound = await preflight(flagsOf(servedSettings, options), process.env);

@@ -18,9 +18,9 @@ export function demo(program: Command): void {
   const settings = allSettings.filter(({ name }) => !UNUSED.has(name));
   const command = program
     .command('demo')
-    .summary('send one V1 request for each operation and show what is changed')
+    .summary('send one V1 request for each operation and show the edits')
     .description(
-      'Serves with the embedded V2, sends one V1 request for each of the seven operations, prints what went in, what came out and why, and keeps serving. Log lines go to --log-file, or nowhere.',
+      'Starts the gateway with the embedded V2, sends one V1 request for each of the seven operations, prints request, result and reasons, and keeps serving. The rewrite log goes to --log-file, or nowhere.',
     );
   addSettings(command, settings).action(async (options: Record<string, string | undefined>) => {
     const flags = { 'log-file': devNull, ...definedOnly(flagsOf(settings, options)) };
@@ -95,7 +95,7 @@ function describeRecord(
 }
 
 function describeResponse(status: number, text: string): string {
-  return `  ${styleText(status < 300 ? 'green' : 'red', `answered ${status}`)} ${styleText('dim', text.trim())}\n`;
+  return `  ${styleText(status < 300 ? 'green' : 'red', `response ${status}`)} ${styleText('dim', text.trim())}\n`;
 }
 
 function indent(text: string): string {

@@ -29,25 +29,28 @@ interface CheckOptions {
 /** Adds the command `replay`: recorded requests become a fixture, and a change of rules is held against it. */
 export function replay(program: Command): void {
   const rules = process.env['GATEWAY_RULES'] ?? 'config/rules.yaml';
-  const command = program.command('replay').summary('hold a change of rules against recorded requests');
+  const command = program.command('replay').summary('compare a changed rule book with recorded requests');
   command
     .command('record')
-    .description('Writes requests and what becomes of them now into a fixture, one JSON line each.')
-    .requiredOption('--out <file>', 'the fixture')
-    .option('--har <file>', 'requests of a HAR file')
-    .option('--postman <file>', 'requests of a Postman collection')
-    .option('--log <file>', 'requests like those in a rewrite log, values left out')
-    .option('--admin <url>', 'requests that a running gateway has kept; its token is in GATEWAY_ADMIN_TOKEN')
-    .option('--rules <file>', 'the rule book', rules)
+    .description('Records requests with their present outcome in a fixture, one JSON line each.')
+    .requiredOption('--out <file>', 'fixture to write')
+    .option('--har <file>', 'record the requests of a HAR file')
+    .option('--postman <file>', 'record the requests of a Postman collection')
+    .option('--log <file>', 'record requests reconstructed from a rewrite log, without values')
+    .option(
+      '--admin <url>',
+      'record the requests kept by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN',
+    )
+    .option('--rules <file>', 'rule book', rules)
     .action(async (options: RecordOptions) => fail(await record(options)));
   command
     .command('check')
     .description(
-      'Says which requests of a fixture have another outcome under the rules as they are. Exit code 1 when any has.',
+      'Lists the requests of a fixture whose outcome has changed under the present rule book. Exit code 1 if there are any.',
     )
-    .argument('<fixture>', 'what `replay record` wrote')
-    .option('--rules <file>', 'the rule book', rules)
-    .option('--update', 'write the outcomes of now into the fixture')
+    .argument('<fixture>', 'fixture that `replay record` wrote')
+    .option('--rules <file>', 'rule book', rules)
+    .option('--update', 'write the present outcomes to the fixture')
     .action(async (fixture: string, options: CheckOptions) => fail(await check(fixture, options)));
 }
 

@@ -10,7 +10,7 @@ export function serve(program: Command): void {
     .command('serve')
     .summary('run the gateway')
     .description(
-      'Runs the gateway. SIGTERM and SIGINT finish what is in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file.',
+      'Runs the gateway. SIGTERM and SIGINT finish the requests in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file.',
     );
   addSettings(command, servedSettings).action(async (options: Record<string, string | undefined>) => {
     const flags = flagsOf(servedSettings, options);

@@ -111,7 +111,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     this.refuse(failure('upstream-invalid'));
   }
 
-  /** Responds to in the gateway's own name, unless a response is on its way already. */
+  /** Responds in the gateway's own name, unless a response has begun. */
   refuse(refused: Failure): void {
     if (this.settled) return;
     this.settled = true;

@@ -62,7 +62,7 @@ export interface Entry {
   readonly responseNote?: string | undefined;
   /** Which policy, limit or media type left a V1 body untouched or had it refused. */
   readonly note?: string | undefined;
-  /** The failure code when the gateway answered itself. */
+  /** The failure code of a response that the gateway made itself. */
   readonly failure?: string | undefined;
   /** The system's name for what went wrong upstream, such as `ECONNREFUSED`. */
   readonly cause?: string | undefined;

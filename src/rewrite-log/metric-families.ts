@@ -29,7 +29,7 @@ export function exchangeFamilies(
     family(
       'gateway_failures_total',
       'counter',
-      'Exchanges that the gateway answered itself, by code.',
+      'Responses that the gateway made itself, by code.',
       failures(series),
     ),
     family(

@@ -79,7 +79,7 @@ describe('demo', () => {
     ]) {
       expect(text).toContain(id);
     }
-    expect(text.match(/answered 20[01]/g)).toHaveLength(7);
+    expect(text.match(/response 20[01]/g)).toHaveLength(7);
     expect(text).toContain(
       '/data/transition_type → /highlight_type  transition_type is called highlight_type.',
     );
@@ -166,7 +166,7 @@ describe('--help', () => {
   });
 });
 
-test('the README begins with the two commands', () => {
+test('the README begins with the commands that start and prove it', () => {
   const screen = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
     .split('\n')
     .slice(0, 40)
