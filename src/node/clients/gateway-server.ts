@@ -8,6 +8,7 @@ import {
 } from 'node:http2';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import { createApp } from '../../app.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { failure } from '../../migrate/failure.ts';
@@ -37,6 +38,8 @@ export interface GatewayServerOptions extends ReaderLimits {
   readonly reusePort?: boolean | undefined;
 }
 
+/** Names of ALPN (RFC 7301 §6), the best first; `curl -0` offers nothing but `http/1.0`. */
+const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
 /** Milliseconds between two looks for connections that took too long. */
 const TIMEOUT_CHECK_MS = 250;
 /** Milliseconds in which a kept connection may bring one more request, whose response says that it was the last. */
@@ -165,6 +168,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     const server = createSecureServer({
       ...tls,
       allowHTTP1: true,
+      ALPNCallback: ({ protocols }) => PROTOCOLS.find((name) => protocols.includes(name)),
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
       // Room for the pseudo-header fields, and so that it is the gateway that responds when there are too many.
@@ -174,6 +178,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
       strictSingleValueFields: false,
     });
     Object.assign(server, { maxHeadersCount: 0 });
+    server.prependListener('secureConnection', serveOldProtocols);
     server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
       this.serve(incoming, outgoing, false);
     });
@@ -261,6 +266,11 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
   get minDataRateGrace(): number {
     return this.options.minDataRateGrace;
   }
+}
+
+/** Node takes every protocol that it does not know for HTTP/2; the version of a request of HTTP/1 stands in its first line. */
+function serveOldProtocols(socket: TLSSocket): void {
+  if (socket.alpnProtocol !== 'h2') socket.alpnProtocol = 'http/1.1';
 }
 
 /** What breaks takes its exchanges with it, and they tell. */
