@@ -17,6 +17,7 @@ import { CircuitBreaker } from './circuit-breaker.ts';
 import { Comparisons } from './v1/comparisons.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
 import type { Exchange } from './exchange.ts';
+import { ExchangeWatchdog } from './exchange-watchdog.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Origin } from './origin.ts';
@@ -75,6 +76,8 @@ export interface GatewayParts {
 /** The limits and choices of the operator. */
 export interface GatewayOptions extends ReceivedRequestLimits {
   readonly maxInFlight: number;
+  /** Bytes a second that a client takes of a response at the least; 0 or undefined is no limit. */
+  readonly minDataRate?: number | undefined;
   /** Bytes held for rewriting, all requests together. */
   readonly bufferBytes: number;
   /** Bytes of a body to rewrite; undefined leaves it to the rule book. */
@@ -102,6 +105,8 @@ export class Gateway {
   readonly responseRules = new ResponseRulesInForce();
   /** Exchanges that are not over. */
   inFlight = 0;
+  /** Ends the exchanges that would never be over. */
+  readonly watchdog = new ExchangeWatchdog();
 
   constructor(parts: GatewayParts, options: GatewayOptions) {
     this.parts = parts;
