@@ -14,6 +14,7 @@ import { BufferBudget } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { circuitNotice, type GatewayNotice } from './notice.ts';
 import { ResendBudget } from './resend-budget.ts';
+import { ExchangeWatchdog } from './exchange-watchdog.ts';
 import type { Origin } from './origin.ts';
 import type { Upstream } from './upstream.ts';
 import { Comparisons } from './v1/comparisons.ts';
@@ -72,6 +73,8 @@ export class GatewayContext {
   readonly attributeNames: AttributeNames;
   /** Exchanges that are not over. */
   inFlight = 0;
+  /** Ends the exchanges that would never be over. */
+  readonly watchdog = new ExchangeWatchdog();
   private signalsOf: RuleBook | undefined = undefined;
   private signalHeaders: SignalHeaders | undefined = undefined;
 

@@ -11,6 +11,8 @@ export interface GatewayOptions {
   readonly bytes: number;
   readonly trustedProxies: readonly AddressRange[];
   readonly maxInFlight: number;
+  /** Minimum bytes a second at which a client reads a response; 0 is no minimum. */
+  readonly minDataRate: number;
   /** Bytes held for rewriting, all requests together. */
   readonly bufferBytes: number;
   /** Bytes of a body to rewrite; undefined leaves it to the rule book. */
@@ -28,6 +30,7 @@ export function gatewayOptions(settings: Settings): GatewayOptions {
     bytes: settings.get(table.headerBytes),
     trustedProxies: settings.get(table.trustedProxies),
     maxInFlight: settings.get(table.maxInFlight),
+    minDataRate: settings.get(table.minDataRate),
     bufferBytes: settings.get(table.bufferBytes),
     bodyLimit: settings.get(table.bodyLimit),
     forwarded: settings.get(table.forwarded),

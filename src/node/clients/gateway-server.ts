@@ -8,6 +8,7 @@ import {
 } from 'node:http2';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import { createApp } from '../../app.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { failure } from '../../migrate/failure.ts';
@@ -46,6 +47,8 @@ export interface GatewayServerOptions extends ReaderLimits {
 
 /** Bytes of all bodies together that are read before they take a connection to V2. */
 const READ_AHEAD_BYTES = 32 * 1024 * 1024;
+/** Names of ALPN (RFC 7301 §6), the best first; `curl -0` offers nothing but `http/1.0`. */
+const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
 /** Milliseconds between two looks for connections that took too long. */
 const TIMEOUT_CHECK_MS = 250;
 /** Milliseconds in which a kept connection may bring one more request, whose response says that it was the last. */
@@ -181,6 +184,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     const server = createSecureServer({
       ...tls,
       allowHTTP1: true,
+      ALPNCallback: ({ protocols }) => PROTOCOLS.find((name) => protocols.includes(name)),
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
       // Room for the pseudo-header fields, and so that it is the gateway that responds when there are too many.
@@ -190,6 +194,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
       strictSingleValueFields: false,
     });
     Object.assign(server, { maxHeadersCount: 0 });
+    server.prependListener('secureConnection', serveOldProtocols);
     server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
       this.serve(incoming, outgoing, false);
     });
@@ -280,6 +285,11 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
   get minDataRateGrace(): number {
     return this.options.minDataRateGrace;
   }
+}
+
+/** Node takes every protocol that it does not know for HTTP/2; the version of a request of HTTP/1 stands in its first line. */
+function serveOldProtocols(socket: TLSSocket): void {
+  if (socket.alpnProtocol !== 'h2') socket.alpnProtocol = 'http/1.1';
 }
 
 /** What breaks takes its exchanges with it, and they tell. */
