@@ -108,6 +108,7 @@ function serverOf({ settings, clientTls, isWorker }: NodeGatewayParts, gateway: 
     minDataRate: settings.get(table.minDataRate),
     minDataRateGrace: settings.get(table.minDataRateGrace),
     requestTimeout: settings.get(table.clientRequestTimeout),
+    connections: settings.get(table.clientConnections),
     upstreamConnections: settings.get(table.upstreamConnections),
     tls: clientTls,
     reusePort: isWorker,

@@ -71,6 +71,12 @@ export const settings = {
   ),
   headerBytes: given('header-bytes', bytes, '16KiB', 'Bytes of a header section; beyond it 431.'),
   headerCount: given('header-count', count, '100', 'Fields of a header section; beyond it 431.'),
+  clientConnections: given(
+    'client-connections',
+    count,
+    '10000',
+    'Connections of clients; beyond it, idle ones and half-read heads are closed.',
+  ),
   clientHeadersTimeout: given('client-headers-timeout', milliseconds, '10000', 'For the head of a request.'),
   clientBodyTimeout: given('client-body-timeout', milliseconds, '60000', 'Between two parts of a body.'),
   clientRequestTimeout: given(

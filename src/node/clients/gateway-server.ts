@@ -14,9 +14,11 @@ import { failure } from '../../migrate/failure.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import { BufferBudget } from '../../gateway/buffer-budget.ts';
+import { BusyPeers } from './busy-peers.ts';
 import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
 import type { ClientListener } from './client-listener.ts';
 import { ConnectionFaults } from './connection-faults.ts';
+import { ConnectionLimit } from './connection-limit.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
@@ -37,6 +39,8 @@ export interface GatewayServerOptions extends RateLimits {
   readonly bodyTimeout: number;
   readonly idleTimeout: number;
   readonly requestTimeout: number;
+  /** Connections of clients: beyond it, idle ones and half-read heads make room. */
+  readonly connections: number;
   /** Connections to V2: requests whose bodies stream get no more than half of them, unless their clients are fast. */
   readonly upstreamConnections: number;
   /** With it clients speak TLS, and HTTP/2 if they like. */
@@ -74,7 +78,8 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
   private readonly connections: ClientConnections;
   /** What Node's own server does with a new connection. */
   private nodesOwn: (socket: Socket) => void = ignore;
-  private readonly sockets = new Set<Socket>();
+  private readonly limit: ConnectionLimit;
+  private readonly busy = new BusyPeers();
   private readonly sessions = new Set<ServerHttp2Session>();
 
   constructor(gateway: Gateway, options: GatewayServerOptions) {
@@ -88,6 +93,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     this.app = createApp(gateway);
     this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));
     this.connections = new ClientConnections(options, this);
+    this.limit = new ConnectionLimit(
+      options.connections,
+      (socket) => !this.connections.isBusy(socket) && !this.busy.has(socket),
+    );
     this.server = options.tls === undefined ? this.plain() : this.secure(options.tls);
     // The system may be out of descriptors for the moment: that is no reason to end what is served.
     this.server.on('error', ignore);
@@ -130,7 +139,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     );
     await closed;
     // The server counts a connection out before the connection itself tells of its end.
-    while (this.sockets.size > 0) await new Promise((resolve) => void setImmediate(resolve));
+    while (this.limit.sockets.size > 0) await new Promise((resolve) => void setImmediate(resolve));
     clearTimeout(deadline);
     clearTimeout(idle);
     clearInterval(looking);
@@ -138,7 +147,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
 
   /** Cuts every connection, whatever is on it. */
   cut(): void {
-    for (const socket of this.sockets) socket.destroy();
+    for (const socket of this.limit.sockets) socket.destroy();
   }
 
   private closeIdle(): void {
@@ -160,7 +169,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     server.on('connect', (_incoming, socket) => this.faults.refuse(socket, failure('upgrade-refused')));
     server.on('clientError', (error, socket) => this.faults.meet(error, socket));
     this.readBeforeNode(server);
-    server.on('connection', (socket) => this.keep(socket));
+    server.on('connection', (socket) => this.limit.add(socket));
     return server;
   }
 
@@ -193,6 +202,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     server.on(
       'stream',
       (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+        if (stream.session !== undefined) this.busy.begin(stream.session.socket, stream);
         this.take(new H2Exchange(stream, headers, raw, this));
       },
     );
@@ -206,7 +216,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
       this.faults.refuse(socket, failure('upgrade-refused')),
     );
     server.on('clientError', (error: Error, socket: Duplex) => this.faults.meet(error, socket));
-    server.on('connection', (socket: Socket) => this.keep(socket));
+    server.on('connection', (socket: Socket) => this.limit.add(socket));
     server.on('session', (session) => {
       this.sessions.add(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
@@ -241,13 +251,9 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     this.lingering.close(socket);
   }
 
-  private keep(socket: Socket): void {
-    this.sockets.add(socket);
-    socket.on('close', () => this.sockets.delete(socket));
-  }
-
   private serve(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean): void {
     const exchange = new H1Exchange(incoming, outgoing, expectsContinue, this);
+    this.busy.begin(incoming.socket, outgoing);
     // Node drops what came in one piece with an offer that it ignores, and would read on in the middle of a later body.
     if (incoming.headers.upgrade !== undefined && !exchange.hasBody) exchange.closeAfterResponse();
     this.faults.enter(incoming.socket, exchange, outgoing, () => this.take(exchange));
