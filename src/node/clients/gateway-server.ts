@@ -187,6 +187,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     const server = createSecureServer({
       ...tls,
       allowHTTP1: true,
+      noDelay: true,
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
       // Room for the pseudo-header fields, and so that it is the gateway that responds when there are too many.
