@@ -109,6 +109,8 @@ function serverOf({ settings, clientTls, isWorker }: NodeGatewayParts, gateway: 
     minDataRateGrace: settings.get(table.minDataRateGrace),
     requestTimeout: settings.get(table.clientRequestTimeout),
     connections: settings.get(table.clientConnections),
+    proxyProtocol: settings.get(table.proxyProtocol),
+    trustedProxies: settings.get(table.trustedProxies),
     upstreamConnections: settings.get(table.upstreamConnections),
     tls: clientTls,
     reusePort: isWorker,

@@ -148,6 +148,12 @@ export const settings = {
     'How V2 is told of the client.',
   ),
   trustedProxies: given('trusted-proxies', addressRanges, '', 'Peers whose forwarding headers are believed.'),
+  proxyProtocol: given(
+    'proxy-protocol',
+    onOff,
+    'off',
+    'Connections of trusted proxies begin with the PROXY protocol, version 1 or 2.',
+  ),
   tlsCert: optional(
     'tls-cert',
     file,

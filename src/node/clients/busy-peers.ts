@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 
 /** What names the other side of a connection, on the socket and on the TLS that runs over it. */
-interface Peer {
+export interface Peer {
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
 }
@@ -12,7 +12,7 @@ export class BusyPeers {
 
   /** Counts an exchange until its response or its stream closes. */
   begin(peer: Peer, end: EventEmitter): void {
-    const name = nameOf(peer);
+    const name = peerName(peer);
     this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
     end.once('close', () => {
       const left = (this.counts.get(name) ?? 0) - 1;
@@ -23,10 +23,11 @@ export class BusyPeers {
 
   /** True while an exchange is under way. */
   has(peer: Peer): boolean {
-    return this.counts.has(nameOf(peer));
+    return this.counts.has(peerName(peer));
   }
 }
 
-function nameOf({ remoteAddress, remotePort }: Peer): string {
+/** The name of a connection as long as it is open. */
+export function peerName({ remoteAddress, remotePort }: Peer): string {
   return `${remoteAddress} ${remotePort}`;
 }

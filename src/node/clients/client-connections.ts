@@ -16,6 +16,7 @@ export interface ClientLimits extends RateLimits {
 export interface ClientConnectionsOwner {
   readonly draining: boolean;
   take(exchange: Exchange): void;
+  addressOf(socket: Socket): string;
   /** Serves a connection on Node's own server from here on; what was read of it stands in front of it again. */
   serveByNode(socket: Socket): void;
   /** Responds where there is no request to speak of, and closes. */
@@ -75,6 +76,10 @@ export class ClientConnections implements ClientConnectionOwner {
   /** Closes the connections on which nothing is under way. */
   closeIdle(): void {
     for (const connection of this.all.values()) if (connection.isIdle) connection.socket.destroy();
+  }
+
+  addressOf(socket: Socket): string {
+    return this.owner.addressOf(socket);
   }
 
   take(exchange: Exchange): void {

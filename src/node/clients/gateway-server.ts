@@ -12,9 +12,10 @@ import { createApp } from '../../app.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { failure } from '../../migrate/failure.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
+import type { AddressRange } from '../../http/address-range.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import { BufferBudget } from '../../gateway/buffer-budget.ts';
-import { BusyPeers } from './busy-peers.ts';
+import { BusyPeers, type Peer } from './busy-peers.ts';
 import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
 import type { ClientListener } from './client-listener.ts';
 import { ConnectionFaults } from './connection-faults.ts';
@@ -25,6 +26,7 @@ import type { BodyResources } from './incoming-body.ts';
 import { LingeringConnections } from './lingering-connections.ts';
 import type { RateLimits } from './minimum-rate.ts';
 import { PieceTurns } from './piece-turns.ts';
+import { ProxiedConnections } from './proxied-connections.ts';
 import { StreamedBodies } from './streamed-bodies.ts';
 import { listen } from '../listen.ts';
 import type { TlsTexts } from '../tls-files.ts';
@@ -39,6 +41,9 @@ export interface GatewayServerOptions extends RateLimits {
   readonly bodyTimeout: number;
   readonly idleTimeout: number;
   readonly requestTimeout: number;
+  /** Connections of trusted peers begin with what a load balancer says of their client. */
+  readonly proxyProtocol: boolean;
+  readonly trustedProxies: readonly AddressRange[];
   /** Connections of clients: beyond it, idle ones and half-read heads make room. */
   readonly connections: number;
   /** Connections to V2: requests whose bodies stream get no more than half of them, unless their clients are fast. */
@@ -78,6 +83,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
   private readonly connections: ClientConnections;
   /** What Node's own server does with a new connection. */
   private nodesOwn: (socket: Socket) => void = ignore;
+  private readonly proxied: ProxiedConnections | undefined;
   private readonly limit: ConnectionLimit;
   private readonly busy = new BusyPeers();
   private readonly sessions = new Set<ServerHttp2Session>();
@@ -97,7 +103,15 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
       options.connections,
       (socket) => !this.connections.isBusy(socket) && !this.busy.has(socket),
     );
+    this.proxied = options.proxyProtocol
+      ? new ProxiedConnections({
+          ...options,
+          onMalformed: () => gateway.logRefused(failure('bad-request')),
+        })
+      : undefined;
     this.server = options.tls === undefined ? this.plain() : this.secure(options.tls);
+    this.proxied?.readBefore(this.server);
+    this.server.on('connection', (socket: Socket) => this.limit.add(socket));
     // The system may be out of descriptors for the moment: that is no reason to end what is served.
     this.server.on('error', ignore);
   }
@@ -169,7 +183,6 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     server.on('connect', (_incoming, socket) => this.faults.refuse(socket, failure('upgrade-refused')));
     server.on('clientError', (error, socket) => this.faults.meet(error, socket));
     this.readBeforeNode(server);
-    server.on('connection', (socket) => this.limit.add(socket));
     return server;
   }
 
@@ -217,7 +230,6 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
       this.faults.refuse(socket, failure('upgrade-refused')),
     );
     server.on('clientError', (error: Error, socket: Duplex) => this.faults.meet(error, socket));
-    server.on('connection', (socket: Socket) => this.limit.add(socket));
     server.on('session', (session) => {
       this.sessions.add(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
@@ -266,6 +278,11 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     const answered = this.app.fetch(anyRequest, { received });
     if (answered instanceof Promise)
       answered.catch((error: unknown) => this.gateway.failInternally(received, error));
+  }
+
+  /** The address of the client on a connection, which a load balancer may have told. */
+  addressOf(peer: Peer): string {
+    return this.proxied === undefined ? (peer.remoteAddress ?? '') : this.proxied.addressOf(peer);
   }
 
   get bodyTimeout(): number {

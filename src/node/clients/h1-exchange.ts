@@ -3,10 +3,13 @@ import type { Socket } from 'node:net';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { Body, ClientFault, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
+import type { Peer } from './busy-peers.ts';
 import { ALREADY_SENT } from './already-sent.ts';
 
 /** What every exchange of a server shares. Times are milliseconds. */
 export interface H1ExchangeOptions extends IncomingBodyOptions {
+  /** The address of the client on a connection. */
+  addressOf(peer: Peer): string;
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
 }
@@ -56,7 +59,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner {
     this.target = incoming.url ?? '';
     this.headers = incoming.rawHeaders;
     this.version = versionOf(incoming.httpVersion);
-    this.remote = incoming.socket.remoteAddress ?? '';
+    this.remote = options.addressOf(incoming.socket);
     this.secure = 'encrypted' in incoming.socket;
     const length = incoming.headers['content-length'];
     this.hasBody = incoming.headers['transfer-encoding'] !== undefined || Number(length ?? 0) > 0;

@@ -40,7 +40,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
     this.method = headers[':method'] ?? '';
     this.target = headers[':path'] ?? '';
     this.headers = plainHeaders(raw);
-    this.remote = stream.session?.socket.remoteAddress ?? '';
+    this.remote = stream.session === undefined ? '' : options.addressOf(stream.session.socket);
     this.hasBody = !stream.endAfterHeaders;
     this.expectsContinue = headers.expect !== undefined;
     const length = headers['content-length'];
