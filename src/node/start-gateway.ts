@@ -108,6 +108,7 @@ function serverOf({ settings, clientTls, isWorker }: NodeGatewayParts, gateway: 
     minDataRate: settings.get(table.minDataRate),
     minDataRateGrace: settings.get(table.minDataRateGrace),
     requestTimeout: settings.get(table.clientRequestTimeout),
+    drainDelay: settings.get(table.drainDelay),
     connections: settings.get(table.clientConnections),
     proxyProtocol: settings.get(table.proxyProtocol),
     trustedProxies: settings.get(table.trustedProxies),

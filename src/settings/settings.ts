@@ -140,6 +140,12 @@ export const settings = {
     '1',
     'Processes that share the port; auto is one for each core. Limits hold for each.',
   ),
+  drainDelay: given(
+    'drain-delay',
+    milliseconds,
+    '500',
+    'Time for which the gateway goes on accepting when it stops, with responses that close their connections.',
+  ),
   drain: given('drain', milliseconds, '25000', 'For what is in flight when the gateway stops.'),
   forwarded: given(
     'forwarded',

@@ -6,6 +6,8 @@ const MOST_LOOKS = 64;
 /** Holds the connections of clients to a number: beyond it, one on which nothing is under way makes room, the oldest first. */
 export class ConnectionLimit {
   readonly sockets = new Set<Socket>();
+  /** Connections that came so far. */
+  accepted = 0;
   private readonly limit: number;
   private readonly isExpendable: (socket: Socket) => boolean;
 
@@ -17,6 +19,7 @@ export class ConnectionLimit {
 
   /** Takes a new connection in, or closes it when all others are busy. */
   add(socket: Socket): void {
+    this.accepted += 1;
     if (this.sockets.size >= this.limit && !this.makeRoom()) {
       socket.destroy();
       return;

@@ -20,6 +20,7 @@ import { ClientConnections, type ClientConnectionsOwner } from './client-connect
 import type { ClientListener } from './client-listener.ts';
 import { ConnectionFaults } from './connection-faults.ts';
 import { ConnectionLimit } from './connection-limit.ts';
+import { drainConnections, type DrainingServer } from './drain-connections.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
@@ -41,6 +42,8 @@ export interface GatewayServerOptions extends RateLimits {
   readonly bodyTimeout: number;
   readonly idleTimeout: number;
   readonly requestTimeout: number;
+  /** For which it goes on accepting while it drains. */
+  readonly drainDelay: number;
   /** Connections of trusted peers begin with what a load balancer says of their client. */
   readonly proxyProtocol: boolean;
   readonly trustedProxies: readonly AddressRange[];
@@ -58,11 +61,6 @@ export interface GatewayServerOptions extends RateLimits {
 const READ_AHEAD_BYTES = 32 * 1024 * 1024;
 /** Milliseconds between two looks for connections that took too long. */
 const TIMEOUT_CHECK_MS = 250;
-/** Milliseconds in which a kept connection may bring one more request, whose response says that it was the last. */
-const DRAIN_GRACE_MS = 500;
-/** Milliseconds between two looks for connections that have become idle. */
-const IDLE_LOOK_MS = 50;
-
 /**
  * Routing goes by the exchange (see `createApp`), so one request object serves Hono for all of them: making one an exchange
  * costs more than the routing, and reading its URL would normalise the path.
@@ -70,8 +68,8 @@ const IDLE_LOOK_MS = 50;
 const anyRequest = new Request('http://gateway.invalid/');
 
 /** The server that clients talk to: plain HTTP/1.1, or TLS with HTTP/2 and HTTP/1.1. */
-export class GatewayServer implements ClientListener, ClientConnectionsOwner {
-  /** True from the moment it stops accepting: every response then closes its connection. */
+export class GatewayServer implements ClientListener, ClientConnectionsOwner, DrainingServer {
+  /** True from the moment it is to stop: every response then closes its connection. */
   draining = false;
   readonly bodies: BodyResources;
   private readonly gateway: Gateway;
@@ -132,31 +130,27 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
   }
 
   /**
-   * Stops accepting, lets what is in flight end, and cuts what is left after `milliseconds`. A kept connection is not cut
-   * at once, as Node's own `close` does: a request may be on its way in it.
+   * Goes on accepting for the drain delay, stops, lets what is in flight end, and cuts what is left after `milliseconds`. A kept
+   * connection is not cut at once, as Node's own `close` does: a request may be on its way in it.
    */
-  async drain(milliseconds: number): Promise<void> {
+  drain(milliseconds: number): Promise<void> {
     this.draining = true;
-    const closed = new Promise<void>((resolve) => {
-      // What the kernel has accepted is taken in first: a closed listener resets what waits in its queue.
-      setImmediate(() => NetServer.prototype.close.call(this.server, () => resolve()));
-    });
     for (const session of this.sessions) session.close();
-    const deadline = setTimeout(() => this.cut(), milliseconds);
-    let looking: NodeJS.Timeout | undefined;
-    const idle = setTimeout(
-      () => {
-        this.closeIdle();
-        looking = setInterval(() => this.closeIdle(), IDLE_LOOK_MS);
-      },
-      Math.min(DRAIN_GRACE_MS, milliseconds),
-    );
-    await closed;
-    // The server counts a connection out before the connection itself tells of its end.
-    while (this.limit.sockets.size > 0) await new Promise((resolve) => void setImmediate(resolve));
-    clearTimeout(deadline);
-    clearTimeout(idle);
-    clearInterval(looking);
+    return drainConnections(this, this.options.drainDelay, milliseconds);
+  }
+
+  get accepted(): number {
+    return this.limit.accepted;
+  }
+
+  get open(): number {
+    return this.limit.sockets.size;
+  }
+
+  stopAccepting(): Promise<void> {
+    return new Promise((resolve) => {
+      NetServer.prototype.close.call(this.server, () => resolve());
+    });
   }
 
   /** Cuts every connection, whatever is on it. */
@@ -164,7 +158,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     for (const socket of this.limit.sockets) socket.destroy();
   }
 
-  private closeIdle(): void {
+  closeIdle(): void {
     const { server } = this;
     this.connections.closeIdle();
     // The secure server has the method too; its types do not say so.

@@ -34,7 +34,8 @@ describe('a header is read', () => {
   ])('version 2 %s', (_what, bytes, address) => {
     const header = readProxyHeader(Buffer.concat([bytes, line('GET /')]));
     expect(header).toEqual({ address, end: bytes.length });
-    for (let at = 0; at < bytes.length; at += 1) expect(readProxyHeader(bytes.subarray(0, at))).toBe('partial');
+    for (let at = 0; at < bytes.length; at += 1)
+      expect(readProxyHeader(bytes.subarray(0, at))).toBe('partial');
   });
 });
 
