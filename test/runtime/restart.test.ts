@@ -49,12 +49,12 @@ test('restarted under load behind a client that retries refused connections only
   const start = (): ReturnType<typeof spawnGateway> =>
     spawnGateway({ upstream, listen: `127.0.0.1:${port}` });
   let gateway = await start();
-  let isOver = false;
+  const over = new AbortController();
   const outcomes = new Map<string, number>();
   const client = async (number: number): Promise<void> => {
     // Half of them keep their connections, the others make a new one for each request.
     const agent = new Agent({ keepAlive: number % 2 === 0 });
-    for (let count = number; !isOver; count += 1) {
+    for (let count = number; !over.signal.aborted; count += 1) {
       const method = count % 2 === 0 ? 'GET' : 'POST';
       let outcome = await ask(agent, port, method);
       while (outcome === 'ECONNREFUSED') {
@@ -74,7 +74,7 @@ test('restarted under load behind a client that retries refused connections only
     gateway = await start();
   }
   await pause(300);
-  isOver = true;
+  over.abort();
   await Promise.all(clients);
   expect([...outcomes.keys()]).toEqual(['200']);
   expect(outcomes.get('200')).toBeGreaterThan(200);
