@@ -111,6 +111,12 @@ export const settings = {
     '60000',
     'Maximum time between two parts of a request body.',
   ),
+  clientConnections: given(
+    'client-connections',
+    positive,
+    '10000',
+    'Maximum number of client connections; beyond it, idle ones and half-read heads are closed.',
+  ),
   clientRequestTimeout: given(
     'client-request-timeout',
     milliseconds,
@@ -222,6 +228,12 @@ export const settings = {
     '25000',
     'Maximum time to finish requests in flight when the gateway stops.',
   ),
+  drainDelay: given(
+    'drain-delay',
+    milliseconds,
+    '500',
+    'Time to go on accepting connections when the gateway stops; responses then close them.',
+  ),
   forwarded: given(
     'forwarded',
     choice('off', 'x-forwarded', 'rfc7239'),
@@ -233,6 +245,12 @@ export const settings = {
     addressRanges,
     '',
     'Address ranges of proxies whose forwarding headers are trusted.',
+  ),
+  proxyProtocol: given(
+    'proxy-protocol',
+    onOff,
+    'off',
+    'Read the PROXY protocol, version 1 or 2, at the beginning of connections from trusted proxies.',
   ),
   tlsCert: optional(
     'tls-cert',

@@ -34,7 +34,13 @@ export interface TestGatewayOptions {
 /** Starts a gateway in front of `upstream`, such as `http://127.0.0.1:4711`; it ends with the test. */
 export async function gatewayFor(upstream: string, options: TestGatewayOptions = {}): Promise<TestGateway> {
   const outcome = readSettings({
-    flags: { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0', upstream, ...options.flags },
+    flags: {
+      listen: '127.0.0.1:0',
+      'admin-listen': '127.0.0.1:0',
+      'drain-delay': '0',
+      upstream,
+      ...options.flags,
+    },
     environment: {},
     readFile: () => '',
   });

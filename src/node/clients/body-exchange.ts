@@ -1,10 +1,13 @@
 import type { Readable } from 'node:stream';
 import type { Body, ClientFault, ExchangeOwner } from '../../gateway/exchange.ts';
+import type { Peer } from './busy-peers.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 
 /** What every exchange of a server shares. Times are milliseconds. */
 export interface BodyExchangeOptions extends ReaderLimits, IncomingBodyOptions {
+  /** The address of the client on a connection. */
+  addressOf(peer: Peer): string;
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
   /** Told of a bug in what an event of Node does: the exchange is over by then. */

@@ -13,6 +13,8 @@ export interface ClientConnectionOwner {
   readonly keepAliveLines: string;
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
+  /** The address of the client. */
+  addressOf(socket: Socket): string;
   /** A request is there. */
   take(exchange: Exchange): void;
   /** What came is no request: the connection gets a response of the gateway, and closes. */
@@ -59,7 +61,7 @@ export class ClientConnection implements ExchangeConnection {
   constructor(socket: Socket, owner: ClientConnectionOwner) {
     this.socket = socket;
     this.owner = owner;
-    this.remote = socket.remoteAddress ?? '';
+    this.remote = owner.addressOf(socket);
     socket.on('data', this.read);
     socket.on('end', this.ended);
     socket.on('close', this.closed);

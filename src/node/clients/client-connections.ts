@@ -15,6 +15,7 @@ export interface ClientLimits extends ReaderLimits {
 export interface ClientConnectionsOwner {
   readonly draining: boolean;
   take(exchange: Exchange): void;
+  addressOf(socket: Socket): string;
   /** Serves a connection on Node's own server from here on; what was read of it stands in front of it again. */
   serveByNode(socket: Socket): void;
   /** Responds where there is no request to speak of, and closes. */
@@ -37,7 +38,7 @@ export class ClientConnections implements ClientConnectionOwner {
   readonly keepAliveLines: string;
   private readonly limits: ClientLimits;
   private readonly owner: ClientConnectionsOwner;
-  private readonly all = new Set<ClientConnection>();
+  private readonly all = new Map<Socket, ClientConnection>();
   /** Connections on which the rest of a body is waited for, with the round of looks in which that began. */
   private readonly awaiting = new Map<ClientConnection, number>();
   private round = 0;
@@ -59,15 +60,25 @@ export class ClientConnections implements ClientConnectionOwner {
 
   /** Reads a new connection. */
   accept(socket: Socket): void {
-    this.all.add(new ClientConnection(socket, this));
+    this.all.set(socket, new ClientConnection(socket, this));
     if (this.idleTimer !== undefined) return;
     this.idleTimer = setInterval(closeExpired, IDLE_CHECK_MS, this);
     this.idleTimer.unref();
   }
 
+  /** True while a request is under way on a connection that the gateway reads, beyond half a head. */
+  isBusy(socket: Socket): boolean {
+    const connection = this.all.get(socket);
+    return connection !== undefined && !connection.isIdle && connection.partialHeadSince === undefined;
+  }
+
   /** Closes the connections on which nothing is under way. */
   closeIdle(): void {
-    for (const connection of this.all) if (connection.isIdle) connection.socket.destroy();
+    for (const connection of this.all.values()) if (connection.isIdle) connection.socket.destroy();
+  }
+
+  addressOf(socket: Socket): string {
+    return this.owner.addressOf(socket);
   }
 
   take(exchange: Exchange): void {
@@ -83,7 +94,7 @@ export class ClientConnections implements ClientConnectionOwner {
   }
 
   handOver(connection: ClientConnection, bytes: Buffer): void {
-    this.all.delete(connection);
+    this.all.delete(connection.socket);
     const { socket } = connection;
     socket.pause();
     if (bytes.length > 0) socket.unshift(bytes);
@@ -97,7 +108,7 @@ export class ClientConnections implements ClientConnectionOwner {
   }
 
   closed(connection: ClientConnection): void {
-    this.all.delete(connection);
+    this.all.delete(connection.socket);
   }
 
   /** Gives to Node's server what was not whole at the last look, and still is not. */
@@ -116,7 +127,7 @@ export class ClientConnections implements ClientConnectionOwner {
   closeExpired(): void {
     const now = performance.now();
     const { idleTimeout, headersTimeout } = this.limits;
-    for (const connection of this.all) {
+    for (const connection of this.all.values()) {
       const headSince = connection.partialHeadSince ?? now;
       if (headersTimeout > 0 && now - headSince > headersTimeout) connection.refuse('client-timeout');
       if (!connection.isIdle) continue;

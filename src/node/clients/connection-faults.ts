@@ -44,12 +44,6 @@ export class ConnectionFaults {
     this.onRefused = onRefused;
   }
 
-  /** True while no exchange is under way on the connection, and no body is on its way. */
-  isIdle(socket: Duplex): boolean {
-    const connection = this.connections.get(socket);
-    return connection === undefined || (connection.exchanges.size === 0 && !connection.closing);
-  }
-
   /**
    * Starts an exchange when those before it on its connection are over: pipelined requests run in their order, since
    * the second may build on what the first made (RFC 9112 §9.3.2). What comes behind the last is not heard.

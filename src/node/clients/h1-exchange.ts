@@ -48,7 +48,7 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     this.target = incoming.url ?? '';
     this.headers = incoming.rawHeaders;
     this.version = versionOf(incoming.httpVersion);
-    this.remote = incoming.socket.remoteAddress ?? '';
+    this.remote = options.addressOf(incoming.socket);
     this.secure = 'encrypted' in incoming.socket;
     this.hasBody = incoming.headers['transfer-encoding'] !== undefined || Number(length ?? 0) > 0;
   }

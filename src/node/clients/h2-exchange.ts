@@ -51,7 +51,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
     this.method = headers[':method'] ?? '';
     this.target = headers[':path'] ?? '';
     this.headers = requestFields(raw);
-    this.remote = stream.session?.socket.remoteAddress ?? '';
+    this.remote = stream.session === undefined ? '' : options.addressOf(stream.session.socket);
     this.hasBody = !stream.endAfterHeaders;
   }
 

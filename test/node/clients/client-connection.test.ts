@@ -421,6 +421,7 @@ async function heldConnection(): Promise<{
     keepAliveLines: '',
     draining: false,
     take: (exchange) => void taken.push(exchange),
+    addressOf: () => '127.0.0.1',
     refuse: () => {},
     linger: () => {},
     handOver: () => {},
