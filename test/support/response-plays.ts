@@ -97,7 +97,8 @@ export async function textThrough(
     setTimeout(() => socket.write('0\r\n\r\n'), 20);
   }
   const end = Date.now() + milliseconds;
-  while (!isClosed && Date.now() < end && outcomeOf(text) === undefined) {
+  const isOver = (): boolean => isClosed || outcomeOf(text) !== undefined;
+  while (!isOver() && Date.now() < end) {
     await new Promise((resolve) => {
       setTimeout(resolve, 1);
     });
