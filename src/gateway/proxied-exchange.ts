@@ -1,4 +1,4 @@
-import { endToEnd, trailersOf } from '../http/hop-by-hop.ts';
+import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
 import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
@@ -239,7 +239,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   // The side of V2.
 
   information(status: number, headers: HeaderList): void {
-    if (!this.settled) this.received.exchange.information(status, endToEnd(headers, false));
+    if (!this.settled) this.received.exchange.information(status, interimFields(headers));
   }
 
   head(status: number, reason: string, headers: HeaderList): void {
