@@ -69,6 +69,7 @@ function gatewayOf(
     plans: compilePlans(ruleBook),
     match: (method: string, path: string) => operations.match(method, path),
   };
+  const options = gatewayOptions(settings, { bufferBytes: ISOLATE_BYTES });
   const secret = settings.get(table.clientSecret) ?? randomHex(32);
   const v1 = settings.get(table.v1Upstream);
   const nameClient = createClientHash(secret);
@@ -113,7 +114,7 @@ function gatewayOf(
         print(edgeProcessLine('error', 'unexpected-error', `bug: ${message}`, { stack }));
       },
     },
-    { ...gatewayOptions(settings), bufferBytes: Math.min(settings.get(table.bufferBytes), ISOLATE_BYTES) },
+    { ...options, bufferBytes: Math.min(options.bufferBytes, ISOLATE_BYTES) },
   );
 }
 
@@ -125,7 +126,7 @@ function upstreamOf(settings: Settings, origin: OriginSetting): Upstream {
   });
 }
 
-/** An isolate has 128 MB for everything; a body is there twice while it is rewritten. */
+/** Bytes for bodies under way: an isolate has 128 MB for everything. */
 const ISOLATE_BYTES = 48 * 1024 * 1024;
 
 function ship(entry: Entry, bindings: EdgeBindings, later: EdgeGatewayParts['later']): void {

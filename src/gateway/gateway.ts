@@ -7,7 +7,7 @@ import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
 import { ResponseRulesInForce } from './v1/response-rules.ts';
 import type { GatewayOptions } from '../settings/gateway-options.ts';
 import { type ReceivedRequest, requestFailure, receiveRequest } from './received-request.ts';
-import { BufferBudget } from './buffer-budget.ts';
+import { BufferBudget, REWRITING_COPIES } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { circuitNotice, type GatewayNotice } from './notice.ts';
 import { Comparisons } from './v1/comparisons.ts';
@@ -91,7 +91,7 @@ export class Gateway {
   constructor(parts: GatewayParts, options: GatewayOptions) {
     this.parts = parts;
     this.options = options;
-    this.budget = new BufferBudget(options.bufferBytes);
+    this.budget = new BufferBudget(options.bufferBytes, REWRITING_COPIES);
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;
     const { upstream, originPath: path, originHost: host, v1, now } = parts;
     const breakerOf = (origin: 'v1' | 'v2'): CircuitBreaker =>

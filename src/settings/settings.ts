@@ -71,11 +71,10 @@ export const settings = {
   ),
 
   maxInFlight: given('max-in-flight', positive, '1000', 'Requests under way at once; beyond it 503.'),
-  bufferBytes: given(
+  bufferBytes: optional(
     'buffer-bytes',
     bytes,
-    '256MiB',
-    'Bytes held for rewriting, all requests together; beyond it 503.',
+    'Bytes of bodies held for rewriting, every copy counted; beyond it 503. Without one, a quarter of the memory limit, at most 256MiB.',
   ),
   bodyLimit: optional(
     'body-limit',
@@ -168,7 +167,11 @@ export const settings = {
     'Fields whose values are not kept: pointers, or names that hold anywhere.',
   ),
   captureEntries: given('capture-entries', count, '1000', 'Exchanges kept for the inspector.'),
-  captureBytes: given('capture-bytes', bytes, '64MiB', 'Bytes kept for the inspector.'),
+  captureBytes: optional(
+    'capture-bytes',
+    bytes,
+    'Bytes kept for the inspector; without one, a sixteenth of the memory limit, at most 64MiB.',
+  ),
   captureBodyLimit: given(
     'capture-body-limit',
     bytes,

@@ -3,6 +3,7 @@ import type { Hono } from 'hono';
 import { chooseApiVersion } from '../../migrate/api-version.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { memoryShares } from '../../settings/memory-shares.ts';
 import { captureOptions } from '../../settings/capture-options.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
@@ -16,6 +17,7 @@ import { watchClientNames } from './client-names.ts';
 import type { LogSink } from '../log/log-sink.ts';
 import { watchProcess } from './process-stats.ts';
 import { createRolloutAdmin } from '../rollout/rollout-admin.ts';
+import { memoryLimit } from '../memory-limit.ts';
 import type { RuleBooks } from '../rule-books.ts';
 
 /** What the operators' side of a gateway is made of. */
@@ -62,7 +64,7 @@ export function createOperators(parts: OperatorParts): Operators {
     entries: settings.get(table.inspectorEntries),
     time: Date.now,
     also: parts.also,
-    capture: { ...captureOptions(settings), now: () => performance.now() },
+    capture: { ...captureOptions(settings, memoryShares(memoryLimit())), now: () => performance.now() },
   });
   const books = new Books();
   const processFigures = watchProcess();
