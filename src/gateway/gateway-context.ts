@@ -10,7 +10,7 @@ import { RolloutControl } from '../rollout/rollout-control.ts';
 import { SignalHeaders } from '../rollout/signal-headers.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { GatewayOptions } from '../settings/gateway-options.ts';
-import { BufferBudget } from './buffer-budget.ts';
+import { BufferBudget, REWRITING_COPIES } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { circuitNotice, type GatewayNotice } from './notice.ts';
 import { ResendBudget } from './resend-budget.ts';
@@ -81,7 +81,7 @@ export class GatewayContext {
   constructor(parts: GatewayParts, options: GatewayOptions) {
     this.parts = parts;
     this.options = parts.codings === undefined ? options : { ...options, codings: parts.codings };
-    this.budget = new BufferBudget(options.bufferBytes);
+    this.budget = new BufferBudget(options.bufferBytes, REWRITING_COPIES);
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;
     const { upstream, originPath: path, originHost: host, v1, now } = parts;
     const breakerOf = (origin: 'v1' | 'v2'): CircuitBreaker =>

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import { Gateway } from '../gateway/gateway.ts';
 import type { GatewayNotice } from '../gateway/notice.ts';
+import { memoryShares } from '../settings/memory-shares.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
 import type { Settings } from '../settings/read-settings.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
@@ -14,6 +15,7 @@ import type { ClientListener } from './clients/client-listener.ts';
 import { createClientHash } from './client-hash.ts';
 import { decodeBody } from './decode-body.ts';
 import { GatewayServer } from './clients/gateway-server.ts';
+import { memoryLimit } from './memory-limit.ts';
 import { listen } from './listen.ts';
 import type { LogSink } from './log/log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
@@ -210,7 +212,7 @@ function gatewayOf(
       onNotice: parts.onNotice,
       onUnexpectedError: parts.surprised,
     },
-    gatewayOptions(settings),
+    gatewayOptions(settings, memoryShares(memoryLimit())),
   );
 }
 

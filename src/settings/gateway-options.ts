@@ -1,5 +1,6 @@
 import type { AddressRange } from '../http/address-range.ts';
 import type { ForwardedMode } from '../http/forwarded.ts';
+import type { MemoryShares } from './memory-shares.ts';
 import type { Settings } from './read-settings.ts';
 import { settings as table } from './settings.ts';
 
@@ -23,15 +24,18 @@ export interface GatewayOptions {
   readonly breakerOpenMs: number;
 }
 
-/** Reads the gateway's options from the settings, for Node and the edge alike. */
-export function gatewayOptions(settings: Settings): GatewayOptions {
+/** Reads the gateway's options from the settings, for Node and the edge alike; `shares` are what holds where they say nothing. */
+export function gatewayOptions(
+  settings: Settings,
+  shares: Pick<MemoryShares, 'bufferBytes'>,
+): GatewayOptions {
   return {
     count: settings.get(table.headerCount),
     bytes: settings.get(table.headerBytes),
     trustedProxies: settings.get(table.trustedProxies),
     maxInFlight: settings.get(table.maxInFlight),
     minDataRate: settings.get(table.minDataRate),
-    bufferBytes: settings.get(table.bufferBytes),
+    bufferBytes: settings.get(table.bufferBytes) ?? shares.bufferBytes,
     bodyLimit: settings.get(table.bodyLimit),
     forwarded: settings.get(table.forwarded),
     breakerFailures: settings.get(table.breaker) ? settings.get(table.breakerFailures) : 0,

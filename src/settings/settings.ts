@@ -86,11 +86,10 @@ export const settings = {
     '1000',
     'Maximum number of requests in flight; beyond it, 503.',
   ),
-  bufferBytes: given(
+  bufferBytes: optional(
     'buffer-bytes',
     bytes,
-    '256MiB',
-    'Maximum memory for bodies being rewritten, all requests together; beyond it, 503.',
+    'Maximum memory for bodies being rewritten, every copy counted; beyond it, 503. Unset: a quarter of the memory limit, at most 256MiB.',
   ),
   bodyLimit: optional(
     'body-limit',
@@ -279,11 +278,10 @@ export const settings = {
     '1000',
     'Maximum number of exchanges kept for the inspector.',
   ),
-  captureBytes: given(
+  captureBytes: optional(
     'capture-bytes',
     bytes,
-    '64MiB',
-    'Maximum memory for exchanges kept for the inspector.',
+    'Maximum memory for exchanges kept for the inspector. Unset: a sixteenth of the memory limit, at most 64MiB.',
   ),
   captureBodyLimit: given(
     'capture-body-limit',
