@@ -68,7 +68,7 @@ function turn(): Promise<void> {
 
 test(
   'each request is told one end unless it is given up, whatever happens, and no place is lost',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     await fc.assert(
       fc.asyncProperty(
