@@ -179,7 +179,7 @@ function waitingLimits({ settings, v1Origin }: NodeGatewayParts): UpstreamOption
   const share = v1Origin === undefined ? 1 : 0.5;
   return {
     count: Math.ceil(settings.get(table.maxInFlight) * share),
-    bytes: Math.ceil(settings.get(table.bufferBytes) * share),
+    bytes: Math.ceil(gatewayOptions(settings, memoryShares(memoryLimit())).bufferBytes * share),
   };
 }
 
