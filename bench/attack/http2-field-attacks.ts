@@ -1,5 +1,5 @@
-import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
 import { type Attack, check, type Check, type Target } from './attack.ts';
+import { openSession, statusOf } from './h2-client.ts';
 import { FRAME, H2Attacker, requestFields } from './h2-frames.ts';
 import { rawResponsePath } from './v2.ts';
 
@@ -142,32 +142,4 @@ async function passAll(
       faults.length === 0,
     ),
   ];
-}
-
-async function openSession(port: number): Promise<ClientHttp2Session> {
-  const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
-  await new Promise<void>((resolve, reject) => {
-    session.once('connect', () => resolve()).once('error', reject);
-  });
-  session.on('error', () => {});
-  return session;
-}
-
-/** The status of a response that arrived whole; 0 when the stream or the connection broke. */
-function statusOf(session: ClientHttp2Session, fields: Readonly<Record<string, string>>): Promise<number> {
-  return new Promise((resolve) => {
-    const stream = session.request(fields);
-    let status = 0;
-    const late = setTimeout(() => stream.close(), 2000);
-    stream.on(
-      'response',
-      (head: IncomingHttpHeaders & { readonly ':status'?: number }) => (status = head[':status'] ?? 0),
-    );
-    stream.on('error', () => (status = 0));
-    stream.on('close', () => {
-      clearTimeout(late);
-      resolve(status);
-    });
-    stream.resume().end();
-  });
 }
