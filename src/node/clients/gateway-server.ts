@@ -19,6 +19,7 @@ import type { ClientListener } from './client-listener.ts';
 import { ConnectionFaults } from './connection-faults.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
+import { H2Turns } from './h2-turns.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { listen } from '../listen.ts';
 import type { TlsTexts } from '../tls-files.ts';
@@ -61,6 +62,7 @@ const anyRequest = new Request('http://gateway.invalid/');
 export class GatewayServer implements ClientListener, ClientConnectionsOwner {
   /** True from the moment it stops accepting: every response then closes its connection. */
   draining = false;
+  readonly h2Turns = new H2Turns();
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | Http2SecureServer;
