@@ -30,7 +30,7 @@ export class ResponseFraming {
       const value = headers[at + 1] ?? '';
       if (name.length === 14 && name.toLowerCase() === 'content-length') {
         // RFC 9110 §8.6: a length on 204 would have the client wait for bytes that never come.
-        if (status === 204 || (!hasContent && status === 205)) continue;
+        if (status === 204 || (status === 205 && request.version === '2')) continue;
         if (hasContent) length = Number(value);
       }
       if (name.length === 7 && name.toLowerCase() === 'trailer') trailer = value;

@@ -73,7 +73,7 @@ export class SlowReaderGuard implements RatedTransfer {
     this.rate.start();
     if (limits.bodyTimeout === 0) return;
     this.takenAtLook = reader.bytesTaken;
-    this.idle = setTimeout(look, Math.max(1, limits.bodyTimeout - PROBE_MS), this);
+    this.idle = setTimeout(look, limits.bodyTimeout, this);
   }
 
   /** The body time is over. */
