@@ -26,6 +26,7 @@ import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
 import { LingeringConnections } from './lingering-connections.ts';
+import { H2Turns } from './h2-turns.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { PieceTurns } from './piece-turns.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
@@ -79,6 +80,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   /** True from the moment it is to stop: every response then closes its connection. */
   draining = false;
   readonly bodies: BodyResources;
+  readonly h2Turns = new H2Turns();
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | Http2SecureServer;

@@ -7,11 +7,10 @@ import { ok, rawServer } from '../../support/raw-server.ts';
 import { ask, ca, secureGateway, session } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
 
-const names = fc.constantFrom(
-  ...['ETag', 'Date', 'Content-Type', 'Location', 'Retry-After', 'Age', 'Set-Cookie', 'Content-Encoding'],
-  ...['constructor', '__proto__', 'toString', 'HTTP2-Settings', 'TE', 'Upgrade', 'Trailer', 'Connection'],
-  ...['Content-Length', 'Keep-Alive', 'Proxy-Authenticate', 'x-\u00e9', ':status', 'x y', ''],
-);
+const NAMES =
+  'ETag Date Content-Type Location Retry-After Age Set-Cookie Content-Encoding constructor __proto__ toString HTTP2-Settings TE Upgrade ' +
+  'Trailer Connection Content-Length Keep-Alive Proxy-Authenticate x-\u00e9 :status';
+const names = fc.constantFrom(...NAMES.split(' '), 'x y', '');
 const values = fc.oneof(
   fc.constantFrom(
     '',
