@@ -84,7 +84,7 @@ async function closingV2(idleMs: number): Promise<ClosingV2> {
       const id = /x-id: (\S+)/i.exec(text)?.[1];
       if (id !== undefined) came.set(id, (came.get(id) ?? 0) + 1);
       // A body may come apart from its head.
-      if (!text.startsWith('POST') || /\r\n\r\n\{\}$/.test(text)) socket.write(RESPONSE);
+      if (!text.startsWith('POST') || text.endsWith('\r\n\r\n{}')) socket.write(RESPONSE);
       timer = setTimeout(() => socket.end(), idleMs);
     });
   });

@@ -1,6 +1,7 @@
 import type { Settings } from '../settings/read-settings.ts';
 import { originText } from '../settings/setting-kinds.ts';
 import { settings as table } from '../settings/settings.ts';
+import type { ProcessLine } from '../node/log/process-log.ts';
 import type { RuleBooks } from '../node/rule-books.ts';
 import type { RunningGateway } from '../node/start-gateway.ts';
 import { packageVersion } from './package-version.ts';
@@ -15,8 +16,28 @@ export interface BannerParts {
   readonly embedded: string | undefined;
 }
 
-/** What people read at start, on stderr: where things are, what is in force, and a request to paste. */
-export function banner({ running, settings, ruleBooks, rulesPath, embedded }: BannerParts): string {
+/** The line of the process log that says where things are and what is in force; its text is the banner for people. */
+export function startedLine(parts: BannerParts): ProcessLine {
+  const { running, settings, ruleBooks, embedded } = parts;
+  const upstream = settings.get(table.upstream);
+  return {
+    level: 'info',
+    event: 'started',
+    message: `capture-gateway ${packageVersion()} serves clients on ${running.origin}.`,
+    text: banner(parts),
+    fields: {
+      version: packageVersion(),
+      node: process.versions.node,
+      clients: running.origin,
+      admin: running.adminOrigin,
+      upstream: upstream === undefined ? embedded : `${upstream.origin}${upstream.path}`,
+      ruleBook: ruleBooks.current.ruleBook.hash,
+    },
+  };
+}
+
+/** What people read at start: where things are, what is in force, and a request to paste. */
+function banner({ running, settings, ruleBooks, rulesPath, embedded }: BannerParts): string {
   const book = ruleBooks.current.ruleBook;
   const upstream = settings.get(table.upstream);
   const assumed = book.operations.filter((operation) => operation.assumed).length;

@@ -9,6 +9,8 @@ export interface BreakerOptions {
   readonly openMs: number;
   /** Milliseconds since some fixed point. */
   readonly now: () => number;
+  /** Told of each change of state. */
+  readonly onChange?: ((before: BreakerState, after: BreakerState) => void) | undefined;
 }
 
 /** Milliseconds between the first two probes; each following one comes after twice the time. */
@@ -41,7 +43,7 @@ export class CircuitBreaker {
     if (this.state === 'closed') return true;
     const now = this.options.now();
     if (now < this.until && recoveries === this.recoveries) return false;
-    this.state = 'probing';
+    this.turn('probing');
     this.recoveries = recoveries;
     this.probedAt = now;
     // A probe that never comes to an end must not keep the circuit open for ever.
@@ -56,7 +58,7 @@ export class CircuitBreaker {
 
   succeeded(): void {
     this.row = 0;
-    this.state = 'closed';
+    if (this.state !== 'closed') this.turn('closed');
   }
 
   /**
@@ -84,7 +86,13 @@ export class CircuitBreaker {
   }
 
   private open(gap: number): void {
-    this.state = 'open';
     this.until = this.options.now() + gap;
+    this.turn('open');
+  }
+
+  private turn(state: BreakerState): void {
+    const before = this.state;
+    this.state = state;
+    if (before !== state) this.options.onChange?.(before, state);
   }
 }

@@ -1,4 +1,4 @@
-import { endToEnd, trailersOf } from '../http/hop-by-hop.ts';
+import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
 import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
@@ -6,13 +6,15 @@ import type { Entry, Route } from '../rewrite-log/entry.ts';
 import type { ReceivedRequest } from './received-request.ts';
 import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
-import type { Gateway } from './gateway.ts';
+import type { GatewayContext } from './gateway-context.ts';
 import { GuardedOwner, GuardedReceiver } from './guard.ts';
+import type { WatchedExchange } from './exchange-watchdog.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { ExchangeRecorder } from './exchange-recorder.ts';
+import { ExchangeRecorder, hasFailed } from './exchange-recorder.ts';
 import type { Origin } from './origin.ts';
 import { isRequestId, readTraceparent } from '../http/trace-context.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from './upstream.ts';
+import { UnwritableHead } from './unwritable-head.ts';
 import { failureForFault, isCounted, mayResend, resendDelay } from './upstream-failure.ts';
 
 const NO_HEADERS: HeaderList = [];
@@ -22,8 +24,8 @@ const ascii = new TextEncoder();
  * One exchange from end to end: a request is sent, perhaps again, the response streams back, and the log is told.
  * One object with methods instead of closures, for this is the hot path.
  */
-export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
-  protected readonly gateway: Gateway;
+export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, WatchedExchange {
+  protected readonly gateway: GatewayContext;
   protected readonly received: ReceivedRequest;
   protected readonly rules: CompiledRuleBook;
   /** What the log will say. */
@@ -47,10 +49,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
   /** True once it is in flight no more. */
   private hasLeft = false;
 
-  constructor(gateway: Gateway, received: ReceivedRequest, route: Route) {
+  constructor(gateway: GatewayContext, received: ReceivedRequest, route: Route) {
     this.gateway = gateway;
     this.received = received;
-    this.rules = gateway.parts.rules();
+    this.rules = received.rules;
     this.origin = gateway.v2;
     const { exchange, head } = received;
     this.facts = {
@@ -74,13 +76,20 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     const { observer } = gateway.parts;
     const wanted = observer === undefined ? 'nothing' : observer.begin();
     this.recorder =
-      observer === undefined || wanted === 'nothing' ? undefined : new ExchangeRecorder(observer, exchange);
+      observer === undefined || wanted === 'nothing'
+        ? undefined
+        : new ExchangeRecorder(observer, exchange, wanted);
     gateway.inFlight += 1;
+    gateway.watchdog.begin(this);
     exchange.attach(new GuardedOwner(this, this.failInternally));
   }
 
   /** Ends the exchange at a bug: the operator is told what, the client only that there was one. */
   readonly failInternally = (error: unknown): void => {
+    if (error instanceof UnwritableHead) {
+      this.refuseUnwritable(error);
+      return;
+    }
     this.gateway.parts.onUnexpectedError(error);
     this.call?.abort();
     if (this.settled) this.received.exchange.reset();
@@ -96,7 +105,15 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     }
   }
 
-  /** Responds to in the gateway's own name, unless a response is on its way already. */
+  /** V2 gave a head that HTTP has no room for: nothing of it went out. */
+  private refuseUnwritable(error: UnwritableHead): void {
+    this.call?.abort();
+    this.settled = false;
+    this.facts.cause = error.message;
+    this.refuse(failure('upstream-invalid'));
+  }
+
+  /** Responds in the gateway's own name, unless a response has begun. */
   refuse(refused: Failure): void {
     if (this.settled) return;
     this.settled = true;
@@ -159,6 +176,32 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     return this.settled;
   }
 
+  // The watchdog.
+
+  get progress(): number {
+    return this.received.exchange.bytesIn + this.facts.responseBytes + this.facts.attempts;
+  }
+
+  get readingMs(): number {
+    const { responseBytes } = this.facts;
+    if (responseBytes === 0) return 0;
+    const { minDataRate } = this.gateway.options;
+    return minDataRate === 0 ? Infinity : (responseBytes / minDataRate) * 1000;
+  }
+
+  giveUp(): void {
+    const { requestId, route, attempts, responseBytes } = this.facts;
+    this.gateway.parts.onUnexpectedError(
+      new Error(
+        `nothing moves in the exchange ${requestId} (${route}, ${attempts} attempts, ${responseBytes} bytes of response): it was ended`,
+      ),
+    );
+    this.facts.failure ??= 'internal';
+    this.facts.cause ??= 'no progress';
+    this.received.exchange.reset();
+    this.disconnected();
+  }
+
   // The client's side.
 
   acceptChunk(_bytes: number): boolean {
@@ -196,7 +239,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
   // The side of V2.
 
   information(status: number, headers: HeaderList): void {
-    if (!this.settled) this.received.exchange.information(status, endToEnd(headers, false));
+    if (!this.settled) this.received.exchange.information(status, interimFields(headers));
   }
 
   head(status: number, reason: string, headers: HeaderList): void {
@@ -253,8 +296,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
   }
 
   /** A connection that closes ends all that were sent on others like it; a time that is over was waited for by each request. */
-  private countFault({ kind }: UpstreamFault): void {
-    const { breaker, upstream } = this.origin;
+  private countFault(fault: UpstreamFault): void {
+    const { kind } = fault;
+    const { breaker, upstream, version } = this.origin;
+    this.gateway.notify({ event: 'upstream-fault', origin: version, fault });
     breaker.failed(kind === 'closed' ? this.sentAt : undefined, upstream.recoveries);
   }
 
@@ -288,6 +333,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     this.finished = true;
     this.leave();
     const { gateway, received, facts } = this;
+    gateway.watchdog.end(this);
     gateway.budget.release(this.bufferedBytes);
     facts.bytesIn = received.exchange.bytesIn;
     const body = this.request?.body ?? null;
@@ -296,6 +342,9 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     facts.time = received.time;
     facts.upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
     this.onFinished(this.status);
+    const failed = hasFailed(facts);
+    if (this.recorder?.isWanted(failed) === true)
+      facts.attributes = gateway.attributeNames.of(this.recorder.requestBody, failed);
     const { authorization } = received.head;
     const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
     if (typeof client === 'string' || client === undefined) {

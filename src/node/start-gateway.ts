@@ -1,10 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import { Gateway } from '../gateway/gateway.ts';
+import type { GatewayNotice } from '../gateway/notice.ts';
+import { gatewayOptions } from '../settings/gateway-options.ts';
 import type { Settings } from '../settings/read-settings.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
+import { logWriter } from '../rewrite-log/log-writer.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import type { ClientListener } from './clients/client-listener.ts';
@@ -15,7 +18,6 @@ import { listen } from './listen.ts';
 import type { LogSink } from './log/log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
-import { createRewriteLogger } from './log/rewrite-logger.ts';
 import { createSocketUpstream } from './upstream/socket-upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './upstream/node-upstream.ts';
 
@@ -35,6 +37,8 @@ export interface NodeGatewayParts {
   readonly upstreamTls: TlsTexts | undefined;
   /** PEM texts for TLS with clients; reading them again gives renewed ones. */
   readonly clientTls: TlsTexts | undefined;
+  /** Told of the circuits and of upstream faults. */
+  readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
   /** Told of bugs. */
   readonly surprised: (error: unknown) => void;
   readonly observer?: Observer | undefined;
@@ -60,6 +64,9 @@ export interface RunningGateway {
 /** Milliseconds of the drain time kept back for closing and for the log, so that the exit is not later than it. */
 const RESERVE_MS = 1000;
 
+/** Milliseconds beyond all limits after which an exchange in which nothing moves is ended. */
+const WATCHDOG_SLACK_MS = 60_000;
+
 /** Starts a gateway; rejects when an address cannot be listened on. */
 export async function startGateway(parts: NodeGatewayParts): Promise<RunningGateway> {
   const { settings } = parts;
@@ -70,6 +77,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   };
   const gateway = gatewayOf(parts, upstream, v1);
   let listening = false;
+  let watchdog: NodeJS.Timeout | undefined;
   const server = parts.front ?? serverOf(parts, gateway);
   const admin = createAdminServer({
     ready: () => listening && !server.draining,
@@ -79,6 +87,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   try {
     const origin = await server.listen(settings.get(table.listen));
     listening = true;
+    watchdog = watch(gateway, settings);
     return { gateway, server, origin, adminOrigin, stop };
   } catch (error) {
     await stop();
@@ -87,6 +96,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
 
   async function stop(): Promise<void> {
     const milliseconds = settings.get(table.drain);
+    clearInterval(watchdog);
     if (listening) await server.drain(Math.max(0, milliseconds - Math.min(RESERVE_MS, milliseconds / 5)));
     await Promise.all([upstream.close(), v1?.upstream.close()]);
     // The last connections tell of their end in the turn after the server's.
@@ -98,6 +108,19 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   }
 }
 
+/** Looks for exchanges that are older than all limits together; without one of the limits, old ones may be sound. */
+function watch(gateway: Gateway, settings: Settings): NodeJS.Timeout | undefined {
+  const limits = [
+    table.clientBodyTimeout,
+    table.upstreamConnectTimeout,
+    table.upstreamHeadersTimeout,
+    table.upstreamBodyTimeout,
+  ].map((setting) => settings.get(setting));
+  if (limits.includes(0)) return undefined;
+  const limitMs = limits.reduce((sum, limit) => sum + limit, WATCHDOG_SLACK_MS);
+  return setInterval(() => gateway.watchdog.look(performance.now(), limitMs), limitMs / 8).unref();
+}
+
 function serverOf({ settings, clientTls, isWorker }: NodeGatewayParts, gateway: Gateway): GatewayServer {
   return new GatewayServer(gateway, {
     headerBytes: settings.get(table.headerBytes),
@@ -105,7 +128,14 @@ function serverOf({ settings, clientTls, isWorker }: NodeGatewayParts, gateway: 
     headersTimeout: settings.get(table.clientHeadersTimeout),
     bodyTimeout: settings.get(table.clientBodyTimeout),
     idleTimeout: settings.get(table.idleTimeout),
+    minDataRate: settings.get(table.minDataRate),
+    minDataRateGrace: settings.get(table.minDataRateGrace),
     requestTimeout: settings.get(table.clientRequestTimeout),
+    drainDelay: settings.get(table.drainDelay),
+    connections: settings.get(table.clientConnections),
+    proxyProtocol: settings.get(table.proxyProtocol),
+    trustedProxies: settings.get(table.trustedProxies),
+    upstreamConnections: settings.get(table.upstreamConnections),
     tls: clientTls,
     reusePort: isWorker,
   });
@@ -165,7 +195,7 @@ function gatewayOf(
       originHost: settings.get(table.upstreamHost) ?? new URL(parts.origin.origin).host,
       v1: v1 && { upstream: v1.upstream, path: v1.origin.path, host: new URL(v1.origin.origin).host },
       rollout: parts.rollout,
-      record: createRewriteLogger(settings.get(table.logLevel), sink),
+      record: logWriter(settings.get(table.rewriteLogLevel), (line) => sink.write(line)),
       observer: parts.observer,
       now: () => performance.now(),
       time: () => Date.now(),
@@ -177,19 +207,10 @@ function gatewayOf(
         setTimeout(run, milliseconds);
       },
       random: () => Math.random(),
+      onNotice: parts.onNotice,
       onUnexpectedError: parts.surprised,
     },
-    {
-      count: settings.get(table.headerCount),
-      bytes: settings.get(table.headerBytes),
-      trustedProxies: settings.get(table.trustedProxies),
-      maxInFlight: settings.get(table.maxInFlight),
-      bufferBytes: settings.get(table.bufferBytes),
-      bodyLimit: settings.get(table.bodyLimit),
-      forwarded: settings.get(table.forwarded),
-      breakerFailures: settings.get(table.breaker) ? settings.get(table.breakerFailures) : 0,
-      breakerOpenMs: settings.get(table.breakerOpen),
-    },
+    gatewayOptions(settings),
   );
 }
 

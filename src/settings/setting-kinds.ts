@@ -39,6 +39,13 @@ export const file: SettingKind<string> = { ...text, placeholder: '<file>' };
 /** A whole number from 0. */
 export const count: SettingKind<number> = numberKind('<n>', '', 'must be a whole number, such as 100');
 
+/** A whole number from 1, of what there cannot be none of. */
+export const positive: SettingKind<number> = {
+  ...count,
+  read: (given) =>
+    /^0*$/.test(given) ? { fault: 'must be a whole number from 1, such as 100' } : count.read(given),
+};
+
 /** A number of processes, or one for each core. */
 export const processes: SettingKind<number | 'auto'> = {
   placeholder: '<n|auto>',
@@ -53,11 +60,17 @@ export const processes: SettingKind<number | 'auto'> = {
 };
 
 /** A time in milliseconds; 0 is off. */
-export const milliseconds: SettingKind<number> = numberKind(
-  '<ms>',
-  'ms',
-  'must be a whole number of milliseconds, such as 5000',
-);
+export const milliseconds: SettingKind<number> = {
+  placeholder: '<ms>',
+  unit: 'ms',
+  read: (given) =>
+    /^\d{1,10}$/.test(given) && Number(given) <= TIMER_LIMIT_MS
+      ? { value: Number(given) }
+      : { fault: 'must be a whole number of milliseconds, such as 5000' },
+};
+
+/** Timers count in 31 bits; one beyond would fire at once. */
+const TIMER_LIMIT_MS = 2 ** 31 - 1;
 
 /** A size in bytes, with or without a binary unit: `1048576`, `1MiB`. */
 export const bytes: SettingKind<number> = {

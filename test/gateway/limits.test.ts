@@ -156,7 +156,7 @@ test('a response to a body that nobody reads on is followed by a bounded amount 
   expect(statusOf(await client.until(/body-too-large"/))).toBe(413);
   const block = Buffer.alloc(65_536);
   let written = 0;
-  while (!client.socket.destroyed && written < 100 * 1024 * 1024) {
+  while (!client.socket.destroyed && written < 400 * 1024 * 1024) {
     written += block.length;
     if (!client.socket.write(block)) {
       await new Promise((resolve) => {

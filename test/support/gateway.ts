@@ -7,7 +7,7 @@ import { RuleBooks } from '../../src/node/rule-books.ts';
 import { type NodeGatewayParts, type RunningGateway, startGateway } from '../../src/node/start-gateway.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import type { RuleBook } from '../../src/rules/rule-book.ts';
-import { testInForce } from './rule-book.ts';
+import { compiledTestRuleBook } from './rule-book.ts';
 
 /** A gateway under test: the real one on real sockets, with its log at hand. */
 export interface TestGateway extends RunningGateway {
@@ -27,14 +27,20 @@ export interface TestGatewayOptions {
   readonly flags?: Readonly<Record<string, string>>;
   readonly ruleBook?: Partial<RuleBook>;
   /** A rule book in force, instead of the one of tests. */
-  readonly inForce?: CompiledRuleBook;
+  readonly rules?: CompiledRuleBook;
   readonly parts?: Partial<NodeGatewayParts>;
 }
 
 /** Starts a gateway in front of `upstream`, such as `http://127.0.0.1:4711`; it ends with the test. */
 export async function gatewayFor(upstream: string, options: TestGatewayOptions = {}): Promise<TestGateway> {
   const outcome = readSettings({
-    flags: { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0', upstream, ...options.flags },
+    flags: {
+      listen: '127.0.0.1:0',
+      'admin-listen': '127.0.0.1:0',
+      'drain-delay': '0',
+      upstream,
+      ...options.flags,
+    },
     environment: {},
     readFile: () => '',
   });
@@ -45,13 +51,14 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     write: (line) => void lines.push(line),
     dropped: 0,
     flush: () => Promise.resolve(),
+    reopen: () => false,
   };
-  const inForce = options.inForce ?? testInForce(options.ruleBook);
+  const rules = options.rules ?? compiledTestRuleBook(options.ruleBook);
   const origin = outcome.settings.get(settings.upstream);
   if (origin === undefined) throw new Error('there is no upstream');
   const running = await startGateway({
     settings: outcome.settings,
-    ruleBooks: new RuleBooks({ inForce, text: '' }, () => Promise.resolve({ inForce, text: '' }), Date.now),
+    ruleBooks: new RuleBooks({ rules, text: '' }, () => Promise.resolve({ rules, text: '' }), Date.now),
     origin,
     clientSecret: 'a secret of the tests',
     sink,

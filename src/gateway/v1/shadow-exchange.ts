@@ -1,8 +1,8 @@
 import { readCoding } from '../../http/content-coding.ts';
 import { type HeaderList, headerValues } from '../../http/header-list.ts';
-import type { Comparison } from '../../rewrite-log/comparison.ts';
+import { migratedTarget } from '../../migrate/decision.ts';
+import type { Comparison } from '../../rollout/comparison.ts';
 import { ResponseCopy, type CollectedResponse, type CollectFault } from './response-copy.ts';
-import { compareResponses } from './compare-responses.ts';
 import { ObserveExchange } from './observe-exchange.ts';
 import type { Origin } from '../origin.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver } from '../upstream.ts';
@@ -69,7 +69,7 @@ export class ShadowExchange extends ObserveExchange {
 
   private askBoth(): void {
     const { v2 } = this.gateway;
-    this.ask(v2, `/api/v2${this.target.rest}${this.target.query}`, this.v2Headers(), (outcome) => {
+    this.ask(v2, migratedTarget(this.decision.target), this.v2Headers(), (outcome) => {
       this.other = outcome;
     });
     this.ask(this.origin, this.received.exchange.target, this.v1Headers(), (outcome) => {
@@ -143,7 +143,7 @@ export class ShadowExchange extends ObserveExchange {
     for (const call of this.calls) call.abort();
     this.decode(first, (read) => {
       this.facts.comparison = this.compared(read, second, other);
-      this.gateway.comparisons.add(this.operation?.id, this.facts.comparison);
+      this.gateway.comparisons.add(this.decision.operation?.id, this.facts.comparison);
       super.flushed();
     });
   }
@@ -157,7 +157,7 @@ export class ShadowExchange extends ObserveExchange {
     if (typeof again === 'string') return unknown(again);
     if (typeof v2 === 'string') return unknown(v2);
     const rewritten = this.v1Response(v2.status, v2.body);
-    return compareResponses(v1, again, { status: v2.status, body: rewritten.body });
+    return this.gateway.comparisons.compare(v1, again, { status: v2.status, body: rewritten.body });
   }
 }
 

@@ -1,20 +1,26 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
-import { linger } from './linger.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
+import type { ReaderLimits } from './slow-reader-guard.ts';
 import { readFastPathRequest, type FastPathRequest } from './fast-path-request.ts';
+import { judgeUnusualHead, PartialHead } from './partial-head.ts';
 
 /** What every connection of a server shares, and who is told of them. Times are milliseconds; 0 is no limit. */
 export interface ClientConnectionOwner {
   /** Bytes of a request's head. */
   readonly headerBytes: number;
-  /** For which a client may stop reading its response. */
-  readonly bodyTimeout: number;
+  readonly readerLimits: ReaderLimits;
   readonly keepAliveLines: string;
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
+  /** The address of the client. */
+  addressOf(socket: Socket): string;
   /** A request is there. */
   take(exchange: Exchange): void;
+  /** What came is no request: the connection gets a response of the gateway, and closes. */
+  refuse(connection: ClientConnection, code: 'client-timeout' | 'bad-request'): void;
+  /** The last response is written: the connection closes when its client has read it. */
+  linger(connection: ClientConnection): void;
   /** What comes is for Node's own server, beginning with these bytes. */
   handOver(connection: ClientConnection, bytes: Buffer): void;
   /** Some of a request's body is not there yet. */
@@ -45,6 +51,8 @@ export class ClientConnection implements ExchangeConnection {
   private unparsed: Buffer | undefined = undefined;
   /** The request that `rest` begins with, while some of its body is not there yet. */
   private partialRequest: FastPathRequest | undefined = undefined;
+  /** The beginning of a request, while its head is not whole. */
+  private partialHead: PartialHead | undefined = undefined;
   private isReading = false;
   /** True while further requests wait for others to have their turn of the event loop. */
   private isYielding = false;
@@ -53,15 +61,15 @@ export class ClientConnection implements ExchangeConnection {
   constructor(socket: Socket, owner: ClientConnectionOwner) {
     this.socket = socket;
     this.owner = owner;
-    this.remote = socket.remoteAddress ?? '';
+    this.remote = owner.addressOf(socket);
     socket.on('data', this.read);
     socket.on('end', this.ended);
     socket.on('close', this.closed);
     socket.on('error', ignore);
   }
 
-  get bodyTimeout(): number {
-    return this.owner.bodyTimeout;
+  get readerLimits(): ReaderLimits {
+    return this.owner.readerLimits;
   }
 
   get keptLines(): string {
@@ -74,7 +82,16 @@ export class ClientConnection implements ExchangeConnection {
 
   /** True while nothing is under way, and nothing has begun. */
   get isIdle(): boolean {
-    return this.exchange === undefined && this.unparsed === undefined && !this.isClosing;
+    return this.exchange === undefined && !this.hasBegun && !this.isClosing;
+  }
+
+  /** Since when the head of a request is not whole, by the clock of `performance`; undefined while none is. */
+  get partialHeadSince(): number | undefined {
+    return this.isClosing ? undefined : this.partialHead?.since;
+  }
+
+  private get hasBegun(): boolean {
+    return this.unparsed !== undefined || this.partialHead !== undefined;
   }
 
   /** True while some of a request's body is not there yet. */
@@ -91,6 +108,13 @@ export class ClientConnection implements ExchangeConnection {
   stopReading(): void {
     this.isClosing = true;
     this.unparsed = undefined;
+    this.partialHead = undefined;
+  }
+
+  /** What came is no request: it gets a response of the gateway, and the connection closes. */
+  refuse(code: 'client-timeout' | 'bad-request'): void {
+    this.stopReading();
+    this.owner.refuse(this, code);
   }
 
   responseEnded(isLast: boolean): void {
@@ -105,18 +129,20 @@ export class ClientConnection implements ExchangeConnection {
     if (exchange === undefined || socket.destroyed) return;
     this.exchange = undefined;
     this.idleSince = performance.now();
-    if (this.isClosing) {
-      socket.end();
-      socket.resume();
-      linger(socket);
-    }
+    if (this.isClosing) this.owner.linger(this);
     exchange.flushed();
     if (!this.isReading) this.parseNext();
   };
 
   private readonly read = (chunk: Buffer): void => {
     if (this.isClosing) return;
-    const bytes = this.unparsed === undefined ? chunk : Buffer.concat([this.unparsed, chunk]);
+    const { partialHead, unparsed } = this;
+    if (partialHead?.add(chunk) === false) return;
+    const before = partialHead?.received() ?? unparsed;
+    this.partialHead = undefined;
+    // A head that was waited for holds the chunk already.
+    const bytes =
+      partialHead !== undefined || before === undefined ? (before ?? chunk) : Buffer.concat([before, chunk]);
     this.unparsed = bytes;
     if (this.exchange === undefined && !this.isYielding) this.parseNext();
     else if (bytes.length > READ_AHEAD_BYTES) this.socket.pause();
@@ -136,8 +162,8 @@ export class ClientConnection implements ExchangeConnection {
       const { unparsed } = this;
       const request = this.partialRequest ?? readFastPathRequest(unparsed, owner.headerBytes);
       if (request === undefined) {
-        this.release(unparsed);
-        return;
+        this.meetUnusual(unparsed);
+        break;
       }
       if (request.end > unparsed.length) {
         if (this.partialRequest === undefined) owner.awaitBody(this);
@@ -157,6 +183,23 @@ export class ClientConnection implements ExchangeConnection {
     // A client that sends on and on is not read faster than it is answered.
     const isAhead = this.partialRequest === undefined && (this.unparsed?.length ?? 0) > READ_AHEAD_BYTES;
     if (socket.isPaused() && !isAhead) socket.resume();
+  }
+
+  /** What came is no usual request: its head is not whole, or it is for Node's server, or for nobody. */
+  private meetUnusual(bytes: Buffer): void {
+    const { headerBytes } = this.owner;
+    switch (judgeUnusualHead(bytes, headerBytes)) {
+      case 'partial':
+        this.unparsed = undefined;
+        this.partialHead = new PartialHead(bytes, headerBytes);
+        return;
+      case 'unusual':
+        this.release(bytes);
+        return;
+      case 'malformed':
+        this.refuse('bad-request');
+        return;
+    }
   }
 
   private begin(request: FastPathRequest, body: Buffer): void {
@@ -190,7 +233,8 @@ export class ClientConnection implements ExchangeConnection {
   private readonly ended = (): void => {
     const { socket } = this;
     this.abandonBody();
-    if (this.exchange === undefined) {
+    if (this.partialHead !== undefined) this.refuse('bad-request');
+    else if (this.exchange === undefined) {
       this.stopReading();
       socket.end();
     } else if (this.exchange.isResponded) this.stopReading();
@@ -200,6 +244,7 @@ export class ClientConnection implements ExchangeConnection {
   private readonly closed = (): void => {
     this.abandonBody();
     this.unparsed = undefined;
+    this.partialHead = undefined;
     this.exchange?.gone();
     this.exchange = undefined;
     this.owner.closed(this);

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
+import type { ReaderLimits } from './slow-reader-guard.ts';
 
 /** How long clients may take, in milliseconds, and how much they may say; 0 is no limit of time. */
-export interface ClientLimits {
+export interface ClientLimits extends ReaderLimits {
   /** Bytes of a request's head. */
   readonly headerBytes: number;
   readonly headersTimeout: number;
-  readonly bodyTimeout: number;
   readonly idleTimeout: number;
 }
 
@@ -15,10 +15,13 @@ export interface ClientLimits {
 export interface ClientConnectionsOwner {
   readonly draining: boolean;
   take(exchange: Exchange): void;
+  addressOf(socket: Socket): string;
   /** Serves a connection on Node's own server from here on; what was read of it stands in front of it again. */
   serveByNode(socket: Socket): void;
-  /** A client connected, and sent nothing in time. */
-  refuseSilent(socket: Socket): void;
+  /** Responds where there is no request to speak of, and closes. */
+  refuse(socket: Socket, code: 'client-timeout' | 'bad-request'): void;
+  /** Closes a connection when its client has read what was written. */
+  linger(socket: Socket): void;
 }
 
 /** Milliseconds between two looks for connections that have been idle too long. */
@@ -31,11 +34,11 @@ const KEEP_ALIVE_GRACE_MS = 1000;
 /** The plain connections that the gateway reads itself: all that begin with usual requests, until something unusual comes. */
 export class ClientConnections implements ClientConnectionOwner {
   readonly headerBytes: number;
-  readonly bodyTimeout: number;
+  readonly readerLimits: ReaderLimits;
   readonly keepAliveLines: string;
   private readonly limits: ClientLimits;
   private readonly owner: ClientConnectionsOwner;
-  private readonly all = new Set<ClientConnection>();
+  private readonly all = new Map<Socket, ClientConnection>();
   /** Connections on which the rest of a body is waited for, with the round of looks in which that began. */
   private readonly awaiting = new Map<ClientConnection, number>();
   private round = 0;
@@ -46,7 +49,7 @@ export class ClientConnections implements ClientConnectionOwner {
     this.limits = limits;
     this.owner = owner;
     this.headerBytes = limits.headerBytes;
-    this.bodyTimeout = limits.bodyTimeout;
+    this.readerLimits = limits;
     const seconds = Math.floor(limits.idleTimeout / 1000);
     this.keepAliveLines = `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}`;
   }
@@ -57,23 +60,41 @@ export class ClientConnections implements ClientConnectionOwner {
 
   /** Reads a new connection. */
   accept(socket: Socket): void {
-    this.all.add(new ClientConnection(socket, this));
+    this.all.set(socket, new ClientConnection(socket, this));
     if (this.idleTimer !== undefined) return;
     this.idleTimer = setInterval(closeExpired, IDLE_CHECK_MS, this);
     this.idleTimer.unref();
   }
 
+  /** True while a request is under way on a connection that the gateway reads, beyond half a head. */
+  isBusy(socket: Socket): boolean {
+    const connection = this.all.get(socket);
+    return connection !== undefined && !connection.isIdle && connection.partialHeadSince === undefined;
+  }
+
   /** Closes the connections on which nothing is under way. */
   closeIdle(): void {
-    for (const connection of this.all) if (connection.isIdle) connection.socket.destroy();
+    for (const connection of this.all.values()) if (connection.isIdle) connection.socket.destroy();
+  }
+
+  addressOf(socket: Socket): string {
+    return this.owner.addressOf(socket);
   }
 
   take(exchange: Exchange): void {
     this.owner.take(exchange);
   }
 
+  refuse(connection: ClientConnection, code: 'client-timeout' | 'bad-request'): void {
+    this.owner.refuse(connection.socket, code);
+  }
+
+  linger(connection: ClientConnection): void {
+    this.owner.linger(connection.socket);
+  }
+
   handOver(connection: ClientConnection, bytes: Buffer): void {
-    this.all.delete(connection);
+    this.all.delete(connection.socket);
     const { socket } = connection;
     socket.pause();
     if (bytes.length > 0) socket.unshift(bytes);
@@ -87,7 +108,7 @@ export class ClientConnections implements ClientConnectionOwner {
   }
 
   closed(connection: ClientConnection): void {
-    this.all.delete(connection);
+    this.all.delete(connection.socket);
   }
 
   /** Gives to Node's server what was not whole at the last look, and still is not. */
@@ -106,14 +127,15 @@ export class ClientConnections implements ClientConnectionOwner {
   closeExpired(): void {
     const now = performance.now();
     const { idleTimeout, headersTimeout } = this.limits;
-    for (const connection of this.all) {
+    for (const connection of this.all.values()) {
+      const headSince = connection.partialHeadSince ?? now;
+      if (headersTimeout > 0 && now - headSince > headersTimeout) connection.refuse('client-timeout');
       if (!connection.isIdle) continue;
       const idle = now - connection.idleSince;
       if (connection.isUsed) {
         if (idleTimeout > 0 && idle > idleTimeout + KEEP_ALIVE_GRACE_MS) connection.socket.destroy();
       } else if (headersTimeout > 0 && idle > headersTimeout) {
-        connection.stopReading();
-        this.owner.refuseSilent(connection.socket);
+        connection.refuse('client-timeout');
       }
     }
     if (this.all.size > 0) return;

@@ -7,7 +7,7 @@ export interface ClientListener {
   readonly draining: boolean;
   /** Listens, and resolves to the origin for clients. */
   listen(address: ListenAddress): Promise<string>;
-  /** Stops accepting, lets what is in flight end, and cuts what is left after `milliseconds`. */
+  /** Goes on accepting for the drain delay, stops, lets what is in flight end, and cuts what is left after `milliseconds`. */
   drain(milliseconds: number): Promise<void>;
   /** Cuts every connection, whatever is on it. */
   cut(): void;

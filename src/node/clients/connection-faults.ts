@@ -1,22 +1,33 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { ClientFault } from '../../gateway/exchange.ts';
 import { type Failure, failure } from '../../migrate/failure.ts';
 import type { H1Exchange } from './h1-exchange.ts';
-import { linger } from './linger.ts';
+import type { LingeringConnections } from './lingering-connections.ts';
 
 /** Requests that may wait for their turn on one connection before it is read no further. */
 const MOST_WAITING = 16;
 
 interface Connection {
   /** Exchanges whose responses are not out, in the order of their requests. */
-  readonly exchanges: Set<H1Exchange>;
+  readonly exchanges: Map<H1Exchange, ServerResponse>;
   /** The exchange of the last request whose head came. */
   latest: H1Exchange | undefined;
-  /** Starts the exchanges that wait for the one before them. */
-  readonly waiting: (() => void)[];
+  /** Exchanges that wait for the one before them. */
+  readonly waiting: WaitingExchange[];
   /** True once nothing that comes is a request any more. */
   closing: boolean;
-  fault: Failure | undefined;
+  /** Responded to when the responses before it are out. */
+  refused: Failure | undefined;
+  headless: boolean;
+  isPaused: boolean;
+  /** The exchange that waits and whose body is faulty. */
+  broken: { readonly exchange: H1Exchange; readonly fault: ClientFault } | undefined;
+}
+
+interface WaitingExchange {
+  readonly exchange: H1Exchange;
+  readonly start: () => void;
 }
 
 /**
@@ -24,11 +35,13 @@ interface Connection {
  */
 export class ConnectionFaults {
   private readonly connections = new WeakMap<Duplex, Connection>();
-  private readonly told: (refused: Failure) => void;
+  private readonly lingering: LingeringConnections;
+  private readonly onRefused: (refused: Failure) => void;
 
-  /** `told` hears of each refusal that belongs to no exchange. */
-  constructor(told: (refused: Failure) => void) {
-    this.told = told;
+  /** `onRefused` is told of each refusal that belongs to no exchange. */
+  constructor(lingering: LingeringConnections, onRefused: (refused: Failure) => void) {
+    this.lingering = lingering;
+    this.onRefused = onRefused;
   }
 
   /**
@@ -37,99 +50,155 @@ export class ConnectionFaults {
    */
   enter(socket: Duplex, exchange: H1Exchange, outgoing: ServerResponse, start: () => void): void {
     const connection = this.of(socket);
-    if (connection.closing) {
-      socket.destroy();
-      return;
-    }
-    connection.exchanges.add(exchange);
+    if (connection.closing) return;
+    connection.exchanges.set(exchange, outgoing);
     connection.latest = exchange;
     outgoing.on('close', () => {
       // Behind a head that was refused, nobody knows where the next one begins.
-      if (!outgoing.shouldKeepAlive) {
-        if (connection.waiting.length >= MOST_WAITING) socket.resume();
-        connection.waiting.length = 0;
-      }
+      if (!outgoing.shouldKeepAlive) connection.waiting.length = 0;
       this.leave(socket, connection, exchange);
     });
     if (connection.exchanges.size === 1) {
       start();
       return;
     }
-    connection.waiting.push(start);
-    if (connection.waiting.length === MOST_WAITING) socket.pause();
+    connection.waiting.push({ exchange, start });
+    holdBack(socket, connection);
+  }
+
+  /** Responds in the gateway's own name where there is no request to speak of, and closes; `headless` sends no body, as to HEAD. */
+  refuse(socket: Duplex, refused: Failure, headless = false): void {
+    const connection = this.of(socket);
+    if (connection.closing) return;
+    connection.closing = true;
+    this.onRefused(refused);
+    const body = refused.envelope();
+    socket.end(
+      `HTTP/1.1 ${refused.status} ${refused.title}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+        `Date: ${new Date().toUTCString()}\r\nx-gateway-error: ${refused.code}\r\nConnection: close\r\n\r\n${headless ? '' : body}`,
+    );
+    this.lingering.close(socket);
+  }
+
+  /** Responds to a fault of the parser, when the responses before it are out. */
+  meet(error: Error, socket: Duplex): void {
+    const code = 'code' in error ? String(error.code) : '';
+    const connection = this.of(socket);
+    if (code === 'ECONNRESET' || code === 'EPIPE') {
+      socket.destroy();
+      return;
+    }
+    if (connection.closing || connection.refused !== undefined) return;
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const refused = failureOfParser(code);
+    for (const [exchange, outgoing] of connection.exchanges) {
+      if (exchange.taken) continue;
+      const fault = refused.code === 'client-timeout' ? 'client-timeout' : 'bad-framing';
+      this.meetInBody(
+        socket,
+        connection,
+        exchange,
+        outgoing,
+        code === 'HPE_INVALID_EOF_STATE' ? 'gone' : fault,
+      );
+      return;
+    }
+    if (connection.exchanges.size > 0) {
+      connection.refused = refused;
+      connection.headless = isInHeadRequest(error);
+      return;
+    }
+    if (connection.latest?.taken === false) {
+      // The rest of a body that was responded to already: a second response would be taken for the next request's.
+      connection.closing = true;
+      this.lingering.close(socket);
+      return;
+    }
+    this.refuse(socket, refused, isInHeadRequest(error));
+  }
+
+  /** The body of an exchange is faulty: its response, whoever gave it, is the last. */
+  private meetInBody(
+    socket: Duplex,
+    connection: Connection,
+    exchange: H1Exchange,
+    outgoing: ServerResponse,
+    fault: ClientFault | 'gone',
+  ): void {
+    connection.closing = true;
+    // The client closed its side in the middle of a body: it went away, and its exchange tells so.
+    if (fault === 'gone') socket.destroy();
+    else if (connection.waiting.some((waiting) => waiting.exchange === exchange))
+      connection.broken = { exchange, fault };
+    else if (!outgoing.writableEnded) exchange.fault(fault);
   }
 
   private leave(socket: Duplex, connection: Connection, exchange: H1Exchange): void {
     connection.exchanges.delete(exchange);
-    if (connection.waiting.length === MOST_WAITING) socket.resume();
     const next = connection.waiting.shift();
-    if (next !== undefined && !socket.destroyed) next();
-    else if (connection.fault !== undefined && connection.exchanges.size === 0)
-      this.refuse(socket, connection.fault);
-  }
-
-  /** Responds to in the gateway's own name where there is no request to speak of, and closes. */
-  refuse(socket: Duplex, refused: Failure): void {
-    const connection = this.of(socket);
-    if (connection.closing) return;
-    connection.closing = true;
-    this.told(refused);
-    const body = refused.envelope();
-    socket.end(
-      `HTTP/1.1 ${refused.status} ${refused.title}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-        `Date: ${new Date().toUTCString()}\r\nx-gateway-error: ${refused.code}\r\nConnection: close\r\n\r\n${body}`,
-    );
-    linger(socket);
+    holdBack(socket, connection);
+    if (next !== undefined && !socket.destroyed) {
+      next.start();
+      const isResponded = connection.exchanges.get(next.exchange)?.writableEnded === true;
+      if (next.exchange === connection.broken?.exchange && !isResponded)
+        next.exchange.fault(connection.broken.fault);
+      return;
+    }
+    if (connection.exchanges.size > 0) return;
+    if (connection.refused !== undefined) this.refuse(socket, connection.refused, connection.headless);
+    else if (connection.closing) this.lingering.close(socket);
   }
 
   private of(socket: Duplex): Connection {
     const known = this.connections.get(socket);
     if (known !== undefined) return known;
     const connection: Connection = {
-      exchanges: new Set(),
+      exchanges: new Map(),
       latest: undefined,
       waiting: [],
       closing: false,
-      fault: undefined,
+      refused: undefined,
+      headless: false,
+      isPaused: false,
+      broken: undefined,
     };
     this.connections.set(socket, connection);
-    lingerOnClose(socket, connection);
+    this.lingerOnClose(socket, connection);
     return connection;
   }
 
-  /** Responds to a fault of the parser, when the responses before it are out. */
-  meet(error: Error, socket: Duplex): void {
-    const code = 'code' in error ? String(error.code) : '';
-    if (code === 'ECONNRESET' || code === 'EPIPE' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const connection = this.of(socket);
-    if (connection.closing || connection.fault !== undefined) return;
-    if (connection.exchanges.size === 0 && connection.latest?.taken === false) {
-      // The rest of a body that was answered already: a second response would be taken for the next request's.
-      socket.destroy();
-      return;
-    }
-    const refused = failureOfParser(code);
-    const broken = [...connection.exchanges].find((exchange) => !exchange.taken);
-    connection.fault = refused;
-    if (broken !== undefined && code === 'HPE_INVALID_EOF_STATE') {
-      // The client closed its side in the middle of a body: it went away, and its exchange tells so.
+  /** Node closes a connection as soon as its last response is written; its client has read it a little later. */
+  private lingerOnClose(socket: Duplex, connection: Connection): void {
+    if (!('destroySoon' in socket)) return;
+    socket.destroySoon = (): void => {
       connection.closing = true;
-      connection.fault = undefined;
-      socket.destroy();
-      return;
-    }
-    if (broken !== undefined) {
-      // The connection closes behind the response of the exchange whose body this was.
-      connection.closing = true;
-      connection.fault = undefined;
-      broken.fault(refused.code === 'client-timeout' ? 'client-timeout' : 'bad-framing');
-      return;
-    }
-    if (connection.exchanges.size === 0) this.refuse(socket, refused);
+      this.lingering.close(socket);
+    };
   }
+}
+
+/** Reads no further while many requests wait, or the body of one that does would be kept in the parts that it comes in. */
+function holdBack(socket: Duplex, connection: Connection): void {
+  const { waiting, latest } = connection;
+  const isPaused = waiting.length >= MOST_WAITING || (waiting.length > 0 && latest?.taken === false);
+  if (isPaused === connection.isPaused) return;
+  connection.isPaused = isPaused;
+  if (isPaused) socket.pause();
+  else socket.resume();
+}
+
+/** True when the request that the parser refused is a HEAD, whose response has no body (RFC 9110 §9.3.2). */
+function isInHeadRequest(error: Error): boolean {
+  if (!('rawPacket' in error) || !('bytesParsed' in error) || !(error.rawPacket instanceof Uint8Array))
+    return false;
+  const read = Buffer.from(error.rawPacket).toString('latin1', 0, Number(error.bytesParsed));
+  return read
+    .slice(read.lastIndexOf('\r\n\r\n') + 1)
+    .trimStart()
+    .startsWith('HEAD ');
 }
 
 function failureOfParser(code: string): Failure {
@@ -143,17 +212,4 @@ function failureOfParser(code: string): Failure {
     default:
       return failure('bad-request');
   }
-}
-
-/**
- * Node closes a connection as soon as its last response is written. With bytes of the request unread, that is a reset, and
- * the client loses the response; so what still comes is read for a while, and no request in it is heard.
- */
-function lingerOnClose(socket: Duplex, connection: Connection): void {
-  if (!('destroySoon' in socket)) return;
-  socket.destroySoon = (): void => {
-    connection.closing = true;
-    if (socket.writable) socket.end();
-    linger(socket);
-  };
 }

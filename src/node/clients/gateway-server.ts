@@ -8,41 +8,65 @@ import {
 } from 'node:http2';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import { createApp } from '../../app.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { failure } from '../../migrate/failure.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
+import type { AddressRange } from '../../http/address-range.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
+import { BufferBudget } from '../../gateway/buffer-budget.ts';
+import { BusyPeers, type Peer } from './busy-peers.ts';
 import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
 import type { ClientListener } from './client-listener.ts';
 import { ConnectionFaults } from './connection-faults.ts';
+import { ConnectionLimit } from './connection-limit.ts';
+import { drainConnections, type DrainingServer } from './drain-connections.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
+import type { BodyResources } from './incoming-body.ts';
+import { LingeringConnections } from './lingering-connections.ts';
+import type { ReaderLimits } from './slow-reader-guard.ts';
+import { PieceTurns } from './piece-turns.ts';
+import { ProxiedConnections } from './proxied-connections.ts';
+import { StreamedBodies } from './streamed-bodies.ts';
 import { listen } from '../listen.ts';
 import type { TlsTexts } from '../tls-files.ts';
 
 /** How clients are served. Times are milliseconds; 0 is no limit. */
-export interface GatewayServerOptions {
+export interface GatewayServerOptions extends ReaderLimits {
   /** Bytes of a request's head. */
   readonly headerBytes: number;
   /** Fields of a request's head. */
   readonly headerCount: number;
   readonly headersTimeout: number;
-  readonly bodyTimeout: number;
   readonly idleTimeout: number;
   readonly requestTimeout: number;
+  /** For which it goes on accepting while it drains. */
+  readonly drainDelay: number;
+  /** Connections of trusted peers begin with what a load balancer says of their client. */
+  readonly proxyProtocol: boolean;
+  readonly trustedProxies: readonly AddressRange[];
+  /** Connections of clients: beyond it, idle ones and half-read heads make room. */
+  readonly connections: number;
+  /** Connections to V2: requests whose bodies stream get no more than half of them, unless their clients are fast. */
+  readonly upstreamConnections: number;
   /** With it clients speak TLS, and HTTP/2 if they like. */
   readonly tls: TlsTexts | undefined;
   /** Other processes listen on the same port. */
   readonly reusePort?: boolean | undefined;
 }
 
+/** Bytes of all bodies together that are read before they take a connection to V2. */
+const READ_AHEAD_BYTES = 32 * 1024 * 1024;
+/** Names of ALPN (RFC 7301 §6), the best first; `curl -0` offers nothing but `http/1.0`. */
+const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
 /** Milliseconds between two looks for connections that took too long. */
 const TIMEOUT_CHECK_MS = 250;
-/** Milliseconds in which a kept connection may bring one more request, whose response says that it was the last. */
-const DRAIN_GRACE_MS = 500;
-/** Milliseconds between two looks for connections that have become idle. */
-const IDLE_LOOK_MS = 50;
+/** Fields of a request's head beyond the limit that Node takes in, so that the gateway can respond with 431 to them. */
+const SPARE_HEADER_FIELDS = 1000;
+/** Bytes of them; what is beyond is a reset of the stream. */
+const SPARE_HEADER_BYTES = 48 * 1024;
 
 /**
  * Routing goes by the exchange (see `createApp`), so one request object serves Hono for all of them: making one an exchange
@@ -51,27 +75,48 @@ const IDLE_LOOK_MS = 50;
 const anyRequest = new Request('http://gateway.invalid/');
 
 /** The server that clients talk to: plain HTTP/1.1, or TLS with HTTP/2 and HTTP/1.1. */
-export class GatewayServer implements ClientListener, ClientConnectionsOwner {
-  /** True from the moment it stops accepting: every response then closes its connection. */
+export class GatewayServer implements ClientListener, ClientConnectionsOwner, DrainingServer {
+  /** True from the moment it is to stop: every response then closes its connection. */
   draining = false;
+  readonly bodies: BodyResources;
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | Http2SecureServer;
   private readonly app: ReturnType<typeof createApp>;
+  private readonly lingering = new LingeringConnections();
   private readonly faults: ConnectionFaults;
   private readonly connections: ClientConnections;
   /** What Node's own server does with a new connection. */
   private nodesOwn: (socket: Socket) => void = ignore;
-  private readonly sockets = new Set<Socket>();
+  private readonly proxied: ProxiedConnections | undefined;
+  private readonly limit: ConnectionLimit;
+  private readonly busy = new BusyPeers();
   private readonly sessions = new Set<ServerHttp2Session>();
 
   constructor(gateway: Gateway, options: GatewayServerOptions) {
     this.gateway = gateway;
     this.options = options;
+    this.bodies = {
+      readAhead: new BufferBudget(READ_AHEAD_BYTES),
+      turns: new PieceTurns(),
+      streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
+    };
     this.app = createApp(gateway);
-    this.faults = new ConnectionFaults((refused) => gateway.logRefused(refused));
+    this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));
     this.connections = new ClientConnections(options, this);
+    this.limit = new ConnectionLimit(
+      options.connections,
+      (socket) => !this.connections.isBusy(socket) && !this.busy.has(socket),
+    );
+    this.proxied = options.proxyProtocol
+      ? new ProxiedConnections({
+          ...options,
+          onMalformed: () => gateway.logRefused(failure('bad-request')),
+        })
+      : undefined;
     this.server = options.tls === undefined ? this.plain() : this.secure(options.tls);
+    this.proxied?.readBefore(this.server);
+    this.server.on('connection', (socket: Socket) => this.limit.add(socket));
     // The system may be out of descriptors for the moment: that is no reason to end what is served.
     this.server.on('error', ignore);
   }
@@ -92,39 +137,35 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
   }
 
   /**
-   * Stops accepting, lets what is in flight end, and cuts what is left after `milliseconds`. A kept connection is not cut
-   * at once, as Node's own `close` does: a request may be on its way in it.
+   * Goes on accepting for the drain delay, stops, lets what is in flight end, and cuts what is left after `milliseconds`. A kept
+   * connection is not cut at once, as Node's own `close` does: a request may be on its way in it.
    */
-  async drain(milliseconds: number): Promise<void> {
+  drain(milliseconds: number): Promise<void> {
     this.draining = true;
-    const closed = new Promise<void>((resolve) => {
-      // What the kernel has accepted is taken in first: a closed listener resets what waits in its queue.
-      setImmediate(() => NetServer.prototype.close.call(this.server, () => resolve()));
-    });
     for (const session of this.sessions) session.close();
-    const deadline = setTimeout(() => this.cut(), milliseconds);
-    let looking: NodeJS.Timeout | undefined;
-    const idle = setTimeout(
-      () => {
-        this.closeIdle();
-        looking = setInterval(() => this.closeIdle(), IDLE_LOOK_MS);
-      },
-      Math.min(DRAIN_GRACE_MS, milliseconds),
-    );
-    await closed;
-    // The server counts a connection out before the connection itself tells of its end.
-    while (this.sockets.size > 0) await new Promise((resolve) => void setImmediate(resolve));
-    clearTimeout(deadline);
-    clearTimeout(idle);
-    clearInterval(looking);
+    return drainConnections(this, this.options.drainDelay, milliseconds);
+  }
+
+  get accepted(): number {
+    return this.limit.accepted;
+  }
+
+  get open(): number {
+    return this.limit.sockets.size;
+  }
+
+  stopAccepting(): Promise<void> {
+    return new Promise((resolve) => {
+      NetServer.prototype.close.call(this.server, () => resolve());
+    });
   }
 
   /** Cuts every connection, whatever is on it. */
   cut(): void {
-    for (const socket of this.sockets) socket.destroy();
+    for (const socket of this.limit.sockets) socket.destroy();
   }
 
-  private closeIdle(): void {
+  closeIdle(): void {
     const { server } = this;
     this.connections.closeIdle();
     // The secure server has the method too; its types do not say so.
@@ -143,7 +184,6 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     server.on('connect', (_incoming, socket) => this.faults.refuse(socket, failure('upgrade-refused')));
     server.on('clientError', (error, socket) => this.faults.meet(error, socket));
     this.readBeforeNode(server);
-    server.on('connection', (socket) => this.keep(socket));
     return server;
   }
 
@@ -161,13 +201,18 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     const server = createSecureServer({
       ...tls,
       allowHTTP1: true,
+      ALPNCallback: ({ protocols }) => PROTOCOLS.find((name) => protocols.includes(name)),
+      noDelay: true,
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
       // Room for the pseudo-header fields, and so that it is the gateway that responds when there are too many.
-      maxHeaderListPairs: headerCount + 16,
-      settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes },
+      maxHeaderListPairs: headerCount + SPARE_HEADER_FIELDS,
+      settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes + SPARE_HEADER_BYTES },
+      // HTTP/1.1 passes a second ETag of V2 on; Node would throw for it.
+      strictSingleValueFields: false,
     });
     Object.assign(server, { maxHeadersCount: 0 });
+    server.prependListener('secureConnection', serveOldProtocols);
     server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
       this.serve(incoming, outgoing, false);
     });
@@ -176,6 +221,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     server.on(
       'stream',
       (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+        if (stream.session !== undefined) this.busy.begin(stream.session.socket, stream);
         this.take(new H2Exchange(stream, headers, raw, this));
       },
     );
@@ -189,7 +235,6 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
       this.faults.refuse(socket, failure('upgrade-refused')),
     );
     server.on('clientError', (error: Error, socket: Duplex) => this.faults.meet(error, socket));
-    server.on('connection', (socket: Socket) => this.keep(socket));
     server.on('session', (session) => {
       this.sessions.add(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
@@ -216,17 +261,17 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     this.nodesOwn(socket);
   }
 
-  refuseSilent(socket: Socket): void {
-    this.faults.refuse(socket, failure('client-timeout'));
+  refuse(socket: Socket, code: 'client-timeout' | 'bad-request'): void {
+    this.faults.refuse(socket, failure(code));
   }
 
-  private keep(socket: Socket): void {
-    this.sockets.add(socket);
-    socket.on('close', () => this.sockets.delete(socket));
+  linger(socket: Socket): void {
+    this.lingering.close(socket);
   }
 
   private serve(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean): void {
     const exchange = new H1Exchange(incoming, outgoing, expectsContinue, this);
+    this.busy.begin(incoming.socket, outgoing);
     // Node drops what came in one piece with an offer that it ignores, and would read on in the middle of a later body.
     if (incoming.headers.upgrade !== undefined && !exchange.hasBody) exchange.closeAfterResponse();
     this.faults.enter(incoming.socket, exchange, outgoing, () => this.take(exchange));
@@ -234,15 +279,36 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
 
   take(exchange: Exchange): void {
     const received = this.gateway.receive(exchange);
-    if (received === undefined) return;
     const answered = this.app.fetch(anyRequest, { received });
     if (answered instanceof Promise)
       answered.catch((error: unknown) => this.gateway.failInternally(received, error));
   }
 
+  /** The address of the client on a connection, which a load balancer may have told. */
+  addressOf(peer: Peer): string {
+    return this.proxied === undefined ? (peer.remoteAddress ?? '') : this.proxied.addressOf(peer);
+  }
+
   get bodyTimeout(): number {
     return this.options.bodyTimeout;
   }
+
+  get minDataRate(): number {
+    return this.options.minDataRate;
+  }
+
+  onUnexpectedError(error: unknown): void {
+    this.gateway.parts.onUnexpectedError(error);
+  }
+
+  get minDataRateGrace(): number {
+    return this.options.minDataRateGrace;
+  }
+}
+
+/** Node takes every protocol that it does not know for HTTP/2; the version of a request of HTTP/1 stands in its first line. */
+function serveOldProtocols(socket: TLSSocket): void {
+  if (socket.alpnProtocol !== 'h2') socket.alpnProtocol = 'http/1.1';
 }
 
 /** What breaks takes its exchanges with it, and they tell. */

@@ -1,56 +1,112 @@
 import type { Readable } from 'node:stream';
+import type { BufferBudget } from '../../gateway/buffer-budget.ts';
 import type { Body } from '../../gateway/exchange.ts';
+import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
+import { PartBuffer } from './part-buffer.ts';
+import type { Flow, PieceTurns } from './piece-turns.ts';
+import type { StreamedBodies, StreamedBody } from './streamed-bodies.ts';
 
 /** Who is told of a request body. */
 export interface IncomingBodyOwner {
+  /** Asked for every part that is collected, with the bytes of memory that it takes; false stops the collecting. */
   mayTake(bytes: number): boolean;
   collected(body: Uint8Array): void;
   opened(body: Body): void;
-  /** Nothing came for the client's body time. */
+  /** Nothing came for the client's body time, or less than the minimum rate. */
   stalled(): void;
 }
 
-/** Bytes that are read and thrown away after an early response, so that the client gets to read it. */
-const MOST_DISCARDED_BYTES = 1024 * 1024;
+/** What all bodies of a server share. */
+export interface BodyResources {
+  /** Bytes that are read before a connection to V2 is taken, of all bodies together. */
+  readonly readAhead: BufferBudget;
+  readonly turns: PieceTurns;
+  readonly streams: StreamedBodies;
+}
+
+/** How bodies are read. */
+export interface IncomingBodyOptions extends RateLimits {
+  /** Milliseconds between two parts; 0 is no limit. */
+  readonly bodyTimeout: number;
+  readonly bodies: BodyResources;
+}
+
+/** Bytes of a body that are read before it streams: a smaller one is whole by then, and takes no connection while it comes. */
+const READ_AHEAD_BYTES = 128 * 1024;
+/** Bytes of a part that is sent on at once; smaller ones wait for others of the same turn. */
+const LARGE_PART_BYTES = 16 * 1024;
+/** Bytes beyond which no more is read until they are wanted. */
+const BUFFERED_BYTES = 64 * 1024;
+/** Bytes that are read and dropped after an early response, so that the client gets to read it. */
+const DISCARDED_BYTES = 256 * 1024 * 1024;
 /** Milliseconds for which they are. */
-const DISCARD_MS = 2000;
+const DISCARD_MS = 30_000;
 
 /**
- * The body of a request on Node. It is either collected whole, or opened: what arrives within the turn is handed over as
- * one buffer if that is all, and as a sequence with back-pressure if it is not.
+ * The body of a request on Node. It is either collected whole, or opened: what is there before it is worth a connection of its own is
+ * handed over as one buffer if that is all, and as a sequence with backpressure if it is not.
  */
-export class IncomingBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
+export class IncomingBody
+  implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array>, RatedTransfer, StreamedBody
+{
   /** Bytes taken in so far. */
   bytes = 0;
   /** True once the last byte is in. */
   complete = false;
   private readonly source: Readable;
-  private readonly length: number | undefined;
+  /** What is paused: the connection, for a stream that is paused keeps the parts it still gets one by one. */
+  private readonly flow: Flow;
   private readonly owner: IncomingBodyOwner;
-  private readonly timeout: number;
+  private readonly options: IncomingBodyOptions;
+  private readonly rate: MinimumRate;
   private mode: 'waiting' | 'collect' | 'open' | 'stream' | 'discard' = 'waiting';
   private listening = false;
-  private chunks: Uint8Array[] = [];
+  private readonly parts: PartBuffer;
+  /** Bytes of memory taken from what all bodies may read ahead. */
+  private readAheadBytes = 0;
+  /** Parts and bytes of this turn. */
+  private pieces = 0;
+  private turnBytes = 0;
   private turn: NodeJS.Immediate | undefined = undefined;
+  private isOver = false;
+  private isPaused = false;
+  /** True while it waits for its turn, among bodies that are cut into tiny pieces. */
+  private isHeld = false;
   private timer: NodeJS.Timeout | undefined = undefined;
   private broken: Error | undefined = undefined;
   private want:
     | { resolve(result: IteratorResult<Uint8Array>): void; reject(error: Error): void }
     | undefined = undefined;
 
-  constructor(source: Readable, length: number | undefined, timeout: number, owner: IncomingBodyOwner) {
+  /** `length` is what the request says of it. */
+  constructor(
+    source: Readable,
+    length: number | undefined,
+    options: IncomingBodyOptions,
+    owner: IncomingBodyOwner,
+  ) {
     this.source = source;
-    this.length = length;
-    this.timeout = timeout;
+    this.flow = flowOf(source);
+    this.parts = new PartBuffer(length);
+    this.options = options;
     this.owner = owner;
+    this.rate = new MinimumRate(options, this);
   }
 
-  /** Takes the whole body in; `owner.mayTake` is asked for every chunk. */
+  get transferred(): number {
+    return this.bytes;
+  }
+
+  get isAwaited(): boolean {
+    return this.want !== undefined;
+  }
+
+  /** Takes the whole body in; `owner.mayTake` is asked for every part. */
   collect(): void {
     this.begin('collect');
   }
 
-  /** Takes what there is within the turn, then hands over. */
+  /** Takes what there is before it is worth a connection, then hands over. */
   open(): void {
     this.begin('open');
   }
@@ -58,34 +114,38 @@ export class IncomingBody implements AsyncIterable<Uint8Array>, AsyncIterator<Ui
   /** Reads the rest, up to a limit, and throws it away; `overrun` is called when there is more. */
   discard(overrun: () => void): void {
     if (this.complete || this.mode === 'discard') return;
+    this.leaveStream();
     this.mode = 'discard';
-    this.chunks = [];
-    this.rest();
+    this.takeParts();
     this.stop(new Error('answered early'));
-    const limit = this.bytes + MOST_DISCARDED_BYTES;
+    this.stopTimers();
+    const limit = this.bytes + DISCARDED_BYTES;
     this.timer = setTimeout(overrun, DISCARD_MS);
     this.timer.unref();
     this.source.on('data', () => {
       if (this.bytes > limit) overrun();
     });
     this.listen();
-    this.source.resume();
+    this.readOn();
   }
 
   /** The rest will not come: whoever reads gets the error. */
   stop(error: Error): void {
     this.broken ??= error;
-    if (this.mode !== 'discard') this.rest();
+    this.leaveStream();
+    if (this.mode !== 'discard') this.stopTimers();
     const { want } = this;
     this.want = undefined;
     want?.reject(this.broken);
   }
 
-  /** Ends the timers; called when the exchange is over. */
+  /** The exchange is over: nothing is waited for, and nothing held. */
   rest(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    clearImmediate(this.turn);
+    this.isOver = true;
+    this.stopTimers();
+    this.leaveStream();
+    this.release();
+    this.readOn();
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
@@ -93,12 +153,15 @@ export class IncomingBody implements AsyncIterable<Uint8Array>, AsyncIterator<Ui
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {
-    const chunk = this.chunks.shift();
-    if (chunk !== undefined) return Promise.resolve({ done: false, value: chunk });
+    if (this.parts.length > 0) {
+      const value = this.takeParts();
+      this.readOn();
+      return Promise.resolve({ done: false, value });
+    }
     if (this.broken !== undefined) return Promise.reject(this.broken);
     if (this.complete) return Promise.resolve({ done: true, value: undefined });
-    this.source.resume();
-    this.arm();
+    this.readOn();
+    this.waitForClient();
     return new Promise((resolve, reject) => {
       this.want = { resolve, reject };
     });
@@ -106,91 +169,184 @@ export class IncomingBody implements AsyncIterable<Uint8Array>, AsyncIterator<Ui
 
   private begin(mode: 'collect' | 'open'): void {
     this.mode = mode;
-    this.turn = setImmediate(endTurn, this);
+    this.scheduleTurnEnd();
     this.listen();
   }
 
   private listen(): void {
     if (this.listening) return;
     this.listening = true;
+    takeControl(this.source, this.flow);
     this.source.on('data', (chunk: Uint8Array) => this.take(chunk));
     this.source.on('end', () => this.end());
   }
 
   private take(chunk: Uint8Array): void {
     this.bytes += chunk.length;
+    this.countPiece(chunk.length);
     if (this.mode === 'discard') return;
-    if (this.mode === 'collect') {
-      if (this.owner.mayTake(chunk.length)) this.chunks.push(chunk);
-    } else if (this.mode === 'open') {
-      this.chunks.push(chunk);
-      if (this.bytes === this.length) this.hand(this.whole());
-    } else {
-      this.give(chunk);
-    }
     this.timer?.refresh();
+    const held = this.parts.add(chunk);
+    if (this.mode === 'collect') {
+      if (!this.owner.mayTake(held)) this.parts.take();
+    } else if (this.mode === 'open') {
+      this.readAhead(held);
+    } else if (this.parts.length >= LARGE_PART_BYTES) {
+      this.give();
+      if (this.parts.length > BUFFERED_BYTES) this.pause();
+    }
   }
 
-  private give(chunk: Uint8Array): void {
+  /** A body in tiny pieces is not read on in this turn: the system would hand out thirty times what fits one read. */
+  private countPiece(bytes: number): void {
+    this.pieces += 1;
+    this.turnBytes += bytes;
+    this.scheduleTurnEnd();
+    if (this.isHeld || !this.options.bodies.turns.areTooSmall(this.pieces, this.turnBytes)) return;
+    this.isHeld = true;
+    this.flow.pause();
+  }
+
+  /** Reads on before a connection is taken, as long as there is room. */
+  private readAhead(held: number): void {
+    if (this.bytes < READ_AHEAD_BYTES && this.options.bodies.readAhead.take(held))
+      this.readAheadBytes += held;
+    else this.stream();
+  }
+
+  /** Has the body sent on while it comes. */
+  private stream(): void {
+    this.mode = 'stream';
+    this.stopTimers();
+    this.options.bodies.streams.add(this);
+    this.owner.opened(this);
+  }
+
+  private give(): void {
     const { want } = this;
-    if (want === undefined) {
-      this.chunks.push(chunk);
-      this.source.pause();
-      return;
-    }
+    if (want === undefined) return;
     this.want = undefined;
-    this.rest();
-    want.resolve({ done: false, value: chunk });
+    this.stopTimers();
+    want.resolve({ done: false, value: this.takeParts() });
+  }
+
+  private takeParts(): Uint8Array {
+    this.release();
+    return this.parts.take();
+  }
+
+  private release(): void {
+    this.options.bodies.readAhead.release(this.readAheadBytes);
+    this.readAheadBytes = 0;
   }
 
   private end(): void {
     this.complete = true;
-    this.rest();
-    if (this.mode === 'collect') {
-      const whole = this.whole();
-      this.mode = 'waiting';
-      this.owner.collected(whole);
-    } else if (this.mode === 'open') {
-      this.hand(this.whole());
-    } else if (this.mode === 'stream') {
-      const { want } = this;
-      this.want = undefined;
-      want?.resolve({ done: true, value: undefined });
-    }
+    this.stopTimers();
+    this.leaveStream();
+    const { mode } = this;
+    if (mode !== 'stream') this.mode = 'waiting';
+    if (mode === 'collect') this.owner.collected(this.parts.take());
+    else if (mode === 'open') this.owner.opened(this.parts.length === 0 ? null : this.parts.take());
+    else if (mode === 'stream') this.endStream();
   }
 
-  /** The turn is over: what is not here yet takes its time. */
+  private endStream(): void {
+    if (this.parts.length > 0) this.give();
+    const { want } = this;
+    this.want = undefined;
+    want?.resolve({ done: true, value: undefined });
+  }
+
+  private scheduleTurnEnd(): void {
+    this.turn ??= setImmediate(endTurn, this);
+  }
+
+  /** The turn is over: what is not here yet takes its time, and what came in small parts is sent on as one. */
   turnOver(): void {
-    if (this.complete) return;
-    if (this.mode === 'collect') this.arm();
-    if (this.mode !== 'open') return;
-    this.mode = 'stream';
-    this.source.pause();
-    this.owner.opened(this);
+    this.turn = undefined;
+    if (this.isHeld && this.pieces > 0) this.options.bodies.turns.wait(this, this.pieces);
+    this.pieces = 0;
+    this.turnBytes = 0;
+    if (this.complete || this.mode === 'discard') return;
+    if (this.mode !== 'stream') this.waitForClient();
+    else if (this.parts.length > 0) this.give();
   }
 
-  private hand(body: Uint8Array): void {
-    this.mode = 'waiting';
-    this.rest();
-    this.owner.opened(body.length === 0 ? null : body);
+  /** True when its connection is gone. */
+  get destroyed(): boolean {
+    return this.flow.destroyed;
   }
 
-  private whole(): Uint8Array {
-    const [first = new Uint8Array(0)] = this.chunks;
-    const whole = this.chunks.length <= 1 ? first : Buffer.concat(this.chunks);
-    this.chunks = [];
-    return whole;
+  /** It is its turn, among bodies that are cut into tiny pieces. */
+  resume(): void {
+    this.isHeld = false;
+    if (!this.isPaused) this.flow.resume();
   }
 
-  private arm(): void {
-    if (this.timer !== undefined || this.timeout === 0) return;
-    this.timer = setTimeout(stall, this.timeout, this);
+  private pause(): void {
+    if (this.isPaused) return;
+    this.isPaused = true;
+    this.flow.pause();
+  }
+
+  private readOn(): void {
+    if (!this.isPaused && this.mode !== 'discard') return;
+    this.isPaused = false;
+    if (!this.isHeld) this.flow.resume();
+  }
+
+  private leaveStream(): void {
+    if (this.mode === 'stream') this.options.bodies.streams.delete(this);
+  }
+
+  private waitForClient(): void {
+    if (this.isOver || this.mode === 'waiting' || this.broken !== undefined) return;
+    this.rate.start();
+    const { bodyTimeout } = this.options;
+    if (this.timer === undefined && bodyTimeout > 0) this.timer = setTimeout(stall, bodyTimeout, this);
+  }
+
+  private stopTimers(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.rate.stop();
   }
 
   /** Nothing came in time. */
   expire(): void {
+    this.tooSlow();
+  }
+
+  tooSlow(): void {
+    this.stopTimers();
     this.owner.stalled();
   }
+}
+
+/** Node's request is paused at its connection; a stream of HTTP/2 has a window of its own, and other runtimes bodies of their own. */
+function flowOf(source: Readable): Flow {
+  if ('bun' in process.versions || 'deno' in process.versions) return source;
+  return 'socket' in source && isFlow(source.socket) ? source.socket : source;
+}
+
+/** Leaves it to us when the connection is read: Node reads it on whenever a part of the body is taken. */
+function takeControl(source: Readable, flow: Flow): void {
+  if (flow === source) return;
+  source._read = ignore;
+  // Node may have stopped below the stream, which only a new beginning ends.
+  flow.pause();
+  flow.resume();
+}
+
+function isFlow(value: unknown): value is Flow {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'pause' in value &&
+    'resume' in value &&
+    'destroyed' in value
+  );
 }
 
 function endTurn(body: IncomingBody): void {
@@ -200,3 +356,6 @@ function endTurn(body: IncomingBody): void {
 function stall(body: IncomingBody): void {
   body.expire();
 }
+
+/** Whoever reads the connection brings the body. */
+function ignore(): void {}

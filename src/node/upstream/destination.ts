@@ -1,8 +1,9 @@
-import { connect, isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
+import { isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
 import type { IpcSocketConnectOpts, TcpSocketConnectOpts } from 'node:net';
 import { type ConnectionOptions, connect as connectSecurely, createSecureContext } from 'node:tls';
 import { type Address, Addresses } from './addresses.ts';
 import type { UpstreamOptions } from './node-upstream.ts';
+import { UpstreamSocket } from './upstream-socket.ts';
 
 /** Where connections lead, worked out once for all of them. */
 export class Destination {
@@ -64,7 +65,7 @@ export class Destination {
     const where = { ...this.where, lookup, ...(onread && { onread }) };
     const failed = (): void => this.addresses.failed(taken, performance.now());
     if (!this.isSecure) {
-      const plain = connect(where);
+      const plain = new UpstreamSocket(onread && { onread }).connect({ ...this.where, lookup });
       plain.on('error', failed).on('connect', () => plain.off('error', failed));
       return plain;
     }

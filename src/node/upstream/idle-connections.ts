@@ -1,4 +1,3 @@
-import { isIdempotent } from '../../gateway/upstream-failure.ts';
 import type { Addresses } from './addresses.ts';
 import { IdleLife } from './idle-life.ts';
 import type { UpstreamConnection } from './upstream-connection.ts';
@@ -35,12 +34,12 @@ export class IdleConnections {
    * The connection for a request: of the address whose turn it is, the one that was used last. Undefined where there is none, and for a
    * request that must not be sent twice where V2 may be about to close it.
    */
-  take(method: string, now: number): UpstreamConnection | undefined {
+  take(isRepeatable: boolean, now: number): UpstreamConnection | undefined {
     const { list, addresses } = this;
     if (addresses.count > 1) this.bringForward();
     for (let last = list.at(-1); last !== undefined; last = list.at(-1)) {
       if (last.isFree(now)) {
-        if (!this.suits(last, method, now)) return undefined;
+        if (!this.suits(last, isRepeatable, now)) return undefined;
         list.pop();
         if (last.address !== undefined) addresses.took(last.address);
         return last;
@@ -51,18 +50,18 @@ export class IdleConnections {
     return undefined;
   }
 
-  /** True when some connection would be taken for the method. */
-  serves(method: string, now: number): boolean {
+  /** True when some connection would be taken. */
+  serves(isRepeatable: boolean, now: number): boolean {
     const last = this.list.at(-1);
-    return last !== undefined && this.suits(last, method, now);
+    return last !== undefined && this.suits(last, isRepeatable, now);
   }
 
   destroyAll(): void {
     for (const connection of this.list) connection.destroy();
   }
 
-  private suits(connection: UpstreamConnection, method: string, now: number): boolean {
-    return now - connection.idleSince <= this.life.limit || isIdempotent(method);
+  private suits(connection: UpstreamConnection, isRepeatable: boolean, now: number): boolean {
+    return now - connection.idleSince <= this.life.limit || isRepeatable;
   }
 
   /** Puts a connection of the address that was used least lately at the end. */

@@ -5,14 +5,12 @@ import type {
   UpstreamRequest,
 } from '../../gateway/upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
-import { StreamCall, type StreamQueue } from './stream-call.ts';
-import { UndiciUpstream } from './undici-upstream.ts';
 import { Destination } from './destination.ts';
 import { IdleConnections } from './idle-connections.ts';
+import { headOf, PooledCall } from './pooled-call.ts';
 import { isLasting, Reconnection, type ReconnectionOwner } from './reconnection.ts';
 import { type ConnectionOwner, UpstreamConnection } from './upstream-connection.ts';
-import { type WaitingCall, WaitingCalls } from './waiting-calls.ts';
-import { headOf, WholeCall } from './whole-call.ts';
+import { WaitingCalls } from './waiting-calls.ts';
 
 /**
  * An upstream on sockets of its own, for requests whose body is there: a request is one write, and timers are one look at all
@@ -33,7 +31,7 @@ const QUARANTINE_MS = 60_000;
 const NEXT_ADDRESS_MS = 250;
 const GOLDEN_RATIO = 0.618_034;
 
-class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, StreamQueue {
+class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   /** When somebody last looked. */
   now = 0;
   private readonly options: UpstreamOptions;
@@ -47,8 +45,6 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
   private readonly waiting = new WaitingCalls();
   /** How many requests that no client waits for were given a connection, since they were last ended for others. */
   private background = 0;
-  /** Connections of bodies that come in parts. */
-  private readonly streams: UndiciUpstream;
   /** Idle connections that were closed for others, and are not gone yet. */
   private readonly evicting = new Set<UpstreamConnection>();
   private readonly reconnection = new Reconnection(this);
@@ -67,7 +63,6 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
     this.options = options;
     this.destination = new Destination(options);
     this.idle = new IdleConnections(this.destination.addresses);
-    this.streams = new UndiciUpstream(options, this.destination, () => this.onRoom());
   }
 
   get recoveries(): number {
@@ -81,20 +76,18 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
     this.now = performance.now();
     const { headersTimeout } = this.options;
-    const { body, spentMs = 0 } = request;
+    const { spentMs = 0 } = request;
     const times = {
       since: this.now,
       due: headersTimeout > 0 ? this.now + headersTimeout - spentMs : Number.POSITIVE_INFINITY,
     };
-    if (body !== null && !(body instanceof Uint8Array))
-      return this.enqueue(new StreamCall(this, request, receiver, times));
-    const call = new WholeCall(this, request, receiver, times);
-    const head = headOf(request, this.destination.host, body);
+    const call = new PooledCall(this, request, receiver, times);
+    const head = headOf(request, this.destination.host);
     if (head === undefined) {
       receiver.fail({ kind: 'rejected', sent: false, cause: 'not a request' });
       return call;
     }
-    call.write(head, body);
+    call.write(head, request);
     return this.enqueue(call);
   }
 
@@ -103,7 +96,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
     if (connection.address !== undefined) connection.address.failedUntil = 0;
     this.reconnection.reached();
     // Now, and not in another turn: a V2 that closes at once is told from one that takes no connection.
-    const call = this.waiting.takeWhole();
+    const call = this.waiting.takeFirst();
     if (call === undefined) this.idle.add(connection);
     else this.put(call, connection);
     this.onRoom();
@@ -170,19 +163,8 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
   }
 
   /** A call that waits for a connection waits no longer. */
-  leave(call: WaitingCall): void {
+  leave(call: PooledCall): void {
     this.waiting.remove(call);
-  }
-
-  /** The connection for a body in parts could not be made, so none of it was read: the call waits again. */
-  streamUnsent(call: StreamCall, began: number, fault: UpstreamFault): void {
-    if (this.isClosed) {
-      call.receiver.fail(fault);
-      return;
-    }
-    this.waiting.addFirst(call);
-    this.notReached(began, fault);
-    this.onRoom();
   }
 
   /** Resolves when the last socket is gone, and every request was told of it. */
@@ -193,10 +175,10 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
     this.waiting.fail(() => ({ kind: 'unreachable', sent: false, cause: 'closed' }));
     for (const connection of this.all) connection.close();
     this.endIfEmpty();
-    await Promise.all([this.emptied.promise, this.streams.close()]);
+    await this.emptied.promise;
   }
 
-  private enqueue(call: WaitingCall): UpstreamCall {
+  private enqueue(call: PooledCall): UpstreamCall {
     if (this.isClosed) {
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
       return call;
@@ -211,7 +193,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
   }
 
   /** True when as many wait for V2 to come back as may, or too many bytes would. */
-  private isCrowded(next: WaitingCall): boolean {
+  private isCrowded(next: PooledCall): boolean {
     if (this.reconnection.outage === undefined) return false;
     const { count, bytes } = this.options.waiting;
     return this.waiting.count >= count || this.waiting.heldBytes + next.heldBytes > bytes;
@@ -220,12 +202,12 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
   /** True when a request that nobody waits for takes nothing from others: V2 is there, and half of the connections are free. */
   private hasSpareConnection(): boolean {
     if (this.reconnection.outage !== undefined || this.isWaitedFor) return false;
-    const used = this.all.size - this.idle.count - this.cooling.length + this.streams.connections;
+    const used = this.all.size - this.idle.count - this.cooling.length;
     return used < this.options.connections / 2;
   }
 
   private hasRoom(): boolean {
-    return this.all.size + this.streams.connections < this.options.connections;
+    return this.all.size < this.options.connections;
   }
 
   private onRoom(): void {
@@ -240,15 +222,8 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
     const { waiting, idle } = this;
     let at = 0;
     for (let call = waiting.at(at); call !== undefined; call = waiting.at(at)) {
-      if (call instanceof StreamCall) {
-        if (this.reconnection.outage !== undefined || !this.hasRoom()) return;
-        waiting.removeAt(at);
-        this.startTimer();
-        call.start(this.streams, this.now);
-        continue;
-      }
       if (idle.count === 0) return;
-      const connection = idle.take(call.method, this.now);
+      const connection = idle.take(call.isRepeatable, this.now);
       if (connection === undefined) {
         at += 1;
         continue;
@@ -258,7 +233,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
     }
   }
 
-  private put(call: WholeCall, connection: UpstreamConnection): void {
+  private put(call: PooledCall, connection: UpstreamConnection): void {
     call.connection = connection;
     if (call.isBackground) this.background += 1;
     connection.send(call);
@@ -273,7 +248,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
       return;
     }
     if (!this.hasRoom()) return;
-    const wanted = this.waiting.wholeCount - fresh - this.promisingConnections();
+    const wanted = this.waiting.count - fresh - this.promisingConnections();
     for (let count = 0; count < wanted && this.hasRoom(); count += 1) this.open();
   }
 
@@ -303,7 +278,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
       for (const connection of this.all) connection.endBackground();
     }
     for (let next = waiting.at(evicting.size); next !== undefined; next = waiting.at(evicting.size)) {
-      if (next instanceof WholeCall && idle.serves(next.method, this.now)) return;
+      if (idle.serves(next.isRepeatable, this.now)) return;
       const connection = idle.takeOldest();
       if (connection === undefined) return;
       // One that was gone before it was idle makes no room.
@@ -360,7 +335,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
     this.expireWaiting();
     // Who waited behind one that left is served, and another address is tried.
     this.onRoom();
-    if (this.all.size + this.streams.connections + this.waiting.count > 0) return;
+    if (this.all.size + this.waiting.count > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
@@ -370,7 +345,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner, St
     this.waiting.fail((call) => this.lateFault(call));
   }
 
-  private lateFault(call: WaitingCall): UpstreamFault | undefined {
+  private lateFault(call: PooledCall): UpstreamFault | undefined {
     const { now, options, reconnection } = this;
     const { outage } = reconnection;
     const { connectTimeout } = options;

@@ -3,6 +3,7 @@ import type { HeaderList } from '../../http/header-list.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts';
 import type { Address } from './addresses.ts';
 import type { Destination } from './destination.ts';
+import { BodyWriter, type BodyWriterOwner } from './body-writer.ts';
 import { type ResponseEvents, ResponseReader } from './response-reader.ts';
 import type { UpstreamOptions } from './node-upstream.ts';
 
@@ -13,6 +14,9 @@ export interface PendingRequest {
   readonly bytes: Buffer;
   /** What is written behind `bytes`. */
   readonly body: Uint8Array | undefined;
+  /** What is written behind `bytes` as it comes; `length` is undefined where it is framed by chunks. */
+  readonly parts: AsyncIterable<Uint8Array> | undefined;
+  readonly length: number | undefined;
   readonly receiver: UpstreamReceiver;
   /** When the first byte of the response must be there, on the pool's clock. */
   readonly due: number;
@@ -46,7 +50,7 @@ const UNUSED_MS = 5000;
 const nothing = Buffer.alloc(0);
 
 /** One connection to V2, with one request on it at a time. */
-export class UpstreamConnection implements ResponseEvents {
+export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private readonly owner: ConnectionOwner;
   private readonly options: UpstreamOptions;
   /** Where it leads, once that is known. */
@@ -56,6 +60,10 @@ export class UpstreamConnection implements ResponseEvents {
   private readonly destination: Destination;
   private readonly attemptedAt = performance.now();
   private request: PendingRequest | undefined = undefined;
+  /** Writes the request's body, where that comes in parts. */
+  private writer: BodyWriter | undefined = undefined;
+  /** Until then the first byte of the response is not late: some of the request is still on its way. */
+  private writtenUntil = 0;
   private connected = false;
   private closed = false;
   /** True once it is given up on this side. */
@@ -157,6 +165,7 @@ export class UpstreamConnection implements ResponseEvents {
 
   destroy(): void {
     this.isGivenUp = true;
+    this.writer?.stop();
     this.socket.destroy();
   }
 
@@ -183,8 +192,13 @@ export class UpstreamConnection implements ResponseEvents {
       if (now >= this.due) this.destroy();
       return;
     }
+    if (this.writer?.goesOn() === true) {
+      this.moved = true;
+      this.writtenUntil = now + options.headersTimeout;
+    }
     if (!this.answered) {
-      if (now >= request.due) this.fail({ kind: 'timeout', sent: true, cause: 'first byte' });
+      if (now >= request.due && now >= this.writtenUntil)
+        this.fail({ kind: 'timeout', sent: true, cause: 'first byte' });
       return;
     }
     // Not by the owner's clock: after a long turn it is so late that the next part would be.
@@ -213,12 +227,16 @@ export class UpstreamConnection implements ResponseEvents {
   }
 
   complete(trailers: HeaderList, keptFor: number): void {
-    const { request, socket, options } = this;
+    const { request, socket, writer, options } = this;
     // Not by the owner's clock, which may be as late as the response took: what is learnt of idle times must be exact.
     const now = performance.now();
     this.request = undefined;
+    this.writer = undefined;
+    writer?.stop();
     const isSpent = now >= this.retiredAt || this.requests === options.maxRequests;
-    if (keptFor <= 0 || isSpent || socket.readableEnded) this.destroy();
+    // A response that came before the body was out: the rest of it must not be read as another request.
+    const isCut = writer?.isWhole === false;
+    if (keptFor <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
     request?.receiver.end(trailers);
     if (socket.destroyed) return;
     if (this.isPaused) this.resume();
@@ -239,6 +257,11 @@ export class UpstreamConnection implements ResponseEvents {
     this.owner.released(this);
   };
 
+  /** It is the client that broke it, not V2. */
+  bodyBroke(cause: string): void {
+    this.fail({ kind: 'rejected', sent: true, cause });
+  }
+
   private ready(): void {
     this.connected = true;
     this.freeSince = performance.now();
@@ -253,6 +276,8 @@ export class UpstreamConnection implements ResponseEvents {
     const { socket } = this;
     if (request.body === undefined) {
       socket.write(request.bytes);
+      if (request.parts !== undefined)
+        this.writer = new BodyWriter(socket, request.parts, request.length, this);
       return;
     }
     socket.cork();
@@ -279,6 +304,7 @@ export class UpstreamConnection implements ResponseEvents {
   private gone(): void {
     if (this.closed) return;
     this.closed = true;
+    this.writer?.stop();
     const { owner, request } = this;
     if (!this.connected) {
       owner.failed(this, this.fault());

@@ -312,9 +312,10 @@ test('an event stream is flushed as it comes, its head before its first event', 
 test('a client that goes away while it sends aborts the request to V2, which never looks whole', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
-  for (const [index, framing] of ['Content-Length: 100000', 'Transfer-Encoding: chunked'].entries()) {
+  for (const [index, framing] of ['Content-Length: 300000', 'Transfer-Encoding: chunked'].entries()) {
     const client = rawClient(gateway.port);
-    client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\n${framing}\r\n\r\n10\r\n0123456789abcdef\r\n`);
+    client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\n${framing}\r\n\r\n`);
+    client.write(`40000\r\n${'x'.repeat(0x40000)}\r\n10\r\n0123456789abcdef\r\n`);
     await until(() => v2.received[index]?.includes('0123456789abcdef') === true);
     client.socket.destroy();
     await until(() => v2.sockets[index]?.destroyed === true);
@@ -360,7 +361,8 @@ test('malformed chunks in the middle of a body: 400 for the client, and no whole
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
-  client.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n');
+  client.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n');
+  client.write(`40000\r\n${'x'.repeat(0x40000)}\r\n3\r\nabc\r\n`);
   await until(() => v2.received[0]?.includes('abc') === true);
   client.write('zz\r\n');
   const response = await client.end();

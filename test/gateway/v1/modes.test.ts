@@ -106,7 +106,8 @@ describe('observe', () => {
     client.write(
       'POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
     );
-    client.write(`5\r\n${ORDER.slice(0, 5)}\r\n`);
+    // A body streams when it is larger than what is read ahead.
+    client.write(`40005\r\n${' '.repeat(0x40000)}${ORDER.slice(0, 5)}\r\n`);
     await until(() => v1.received.join('').includes(ORDER.slice(0, 5)));
     client.write(`${(ORDER.length - 5).toString(16)}\r\n${ORDER.slice(5)}\r\n0\r\n\r\n`);
     expect(statusOf(await client.until(/"v1"/))).toBe(200);
@@ -397,7 +398,7 @@ describe('shadow', () => {
       v1: answering('{"a":1}'),
       v2: (socket) => socket.destroy(),
     });
-    for (let count = 0; count < 20; count += 1) gateway.gateway.breaker.failed();
+    for (let count = 0; count < 20; count += 1) gateway.gateway.v2.breaker.failed();
     await exchange(gateway.port, get());
     expect(await gateway.entry()).toMatchObject({ comparison: { verdict: 'unknown', why: 'unreachable' } });
     expect(v2.received).toEqual([]);

@@ -301,10 +301,10 @@ test('an early response reaches a client that is still sending, and its connecti
   });
   const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
-  client.write(`${HEAD}Content-Length: 200000\r\n\r\n${'x'.repeat(100_000)}`);
+  client.write(`${HEAD}Content-Length: 400000\r\n\r\n${'x'.repeat(200_000)}`);
   const early = await client.until(/"no"/);
   expect(statusOf(early)).toBe(403);
-  client.write('x'.repeat(100_000));
+  client.write('x'.repeat(200_000));
   client.write('GET /other HTTP/1.1\r\nHost: g\r\n\r\n');
   expect((await client.until(/ 404 /)).text).toMatch(/ 404 /);
 });

@@ -1,0 +1,85 @@
+import type { Server, Socket } from 'node:net';
+import { type AddressRange, isWithin } from '../../http/address-range.ts';
+import { type Peer, peerName } from './busy-peers.ts';
+import { readProxyHeader } from './proxy-header.ts';
+
+/** How headers of load balancers are read. */
+export interface ProxiedConnectionsOptions {
+  /** Whose connections begin with a header; those of others never do. */
+  readonly trustedProxies: readonly AddressRange[];
+  /** Milliseconds until the header must be there; 0 is no limit. */
+  readonly headersTimeout: number;
+  /** Told of a connection that is closed because it begins with no header. */
+  readonly onMalformed: () => void;
+}
+
+/**
+ * Reads the PROXY protocol in front of what clients send, where a load balancer speaks TCP. Only a trusted peer may say whose
+ * connection it is, and it has to: whether a header is there is never guessed.
+ */
+export class ProxiedConnections {
+  private readonly options: ProxiedConnectionsOptions;
+  /** The addresses of clients, by the names of their balancers' connections. */
+  private readonly addresses = new Map<string, string>();
+
+  constructor(options: ProxiedConnectionsOptions) {
+    this.options = options;
+  }
+
+  /** Has a server see its connections when their headers are read, and what is behind them only. */
+  readBefore(server: Server): void {
+    const served = server.listeners('connection');
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) => {
+      const serve = (): void => {
+        for (const listener of served) listener.call(server, socket);
+      };
+      if (isWithin(socket.remoteAddress ?? '', this.options.trustedProxies)) this.read(socket, serve);
+      else serve();
+    });
+  }
+
+  /** The address of the client on a connection: the one that a balancer told, or the peer's own. */
+  addressOf(peer: Peer): string {
+    return this.addresses.get(peerName(peer)) ?? peer.remoteAddress ?? '';
+  }
+
+  private read(socket: Socket, serve: () => void): void {
+    const { headersTimeout, onMalformed } = this.options;
+    const timer = headersTimeout > 0 ? setTimeout(() => socket.destroy(), headersTimeout) : undefined;
+    let received: Buffer | undefined;
+    const close = (): void => clearTimeout(timer);
+    const take = (chunk: Buffer): void => {
+      received = received === undefined ? chunk : Buffer.concat([received, chunk]);
+      const header = readProxyHeader(received);
+      if (header === 'partial') return;
+      clearTimeout(timer);
+      socket.off('data', take);
+      socket.off('error', ignore);
+      if (header === 'malformed') {
+        onMalformed();
+        socket.on('error', ignore);
+        socket.destroy();
+        return;
+      }
+      if (header.address !== undefined) this.remember(socket, header.address);
+      socket.pause();
+      if (received.length > header.end) socket.unshift(received.subarray(header.end));
+      serve();
+      // What reads the socket itself waits for it; TLS reads below it.
+      if (socket.listenerCount('data') > 0) socket.resume();
+    };
+    socket.on('data', take);
+    socket.on('error', ignore);
+    socket.on('close', close);
+  }
+
+  private remember(socket: Socket, address: string): void {
+    const name = peerName(socket);
+    this.addresses.set(name, address);
+    socket.on('close', () => this.addresses.delete(name));
+  }
+}
+
+/** What breaks is closed, and that is told. */
+function ignore(): void {}

@@ -1,0 +1,71 @@
+import { isIP } from 'node:net';
+
+/** What a load balancer says of a connection, before the first byte of its client (PROXY protocol, versions 1 and 2). */
+export type ProxyHeader =
+  | 'partial'
+  | 'malformed'
+  | {
+      /** The client's address; undefined where the balancer speaks for itself, or of no address of the internet. */
+      readonly address: string | undefined;
+      /** Where the client's own bytes begin. */
+      readonly end: number;
+    };
+
+/** The first bytes of version 2. */
+const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
+/** Bytes of a line of version 1, with its CRLF. */
+const LINE_BYTES = 107;
+/** Bytes of what version 2 may add behind its addresses. */
+const ADDED_BYTES = 4096;
+const LINE = /^PROXY (?:UNKNOWN(?: [^\r\n]*)?|(TCP4|TCP6) (\S+) (\S+) (\d{1,5}) (\d{1,5}))$/;
+
+/** Reads the header that `bytes` begin with. */
+export function readProxyHeader(bytes: Buffer): ProxyHeader {
+  const known = Math.min(bytes.length, SIGNATURE.length);
+  if (bytes.subarray(0, known).equals(SIGNATURE.subarray(0, known)))
+    return known < SIGNATURE.length ? 'partial' : readBinary(bytes);
+  return readLine(bytes);
+}
+
+function readLine(bytes: Buffer): ProxyHeader {
+  const text = bytes.toString('latin1', 0, LINE_BYTES);
+  const end = text.indexOf('\r\n');
+  if (end < 0) {
+    const isBegun = text.startsWith('PROXY '.slice(0, text.length));
+    return isBegun && bytes.length < LINE_BYTES && !text.includes('\n') ? 'partial' : 'malformed';
+  }
+  const line = LINE.exec(text.slice(0, end));
+  if (line === null) return 'malformed';
+  const [, family, source = '', destination = '', ...ports] = line;
+  if (family === undefined) return { address: undefined, end: end + 2 };
+  const version = family === 'TCP4' ? 4 : 6;
+  const isSound =
+    isIP(source) === version && isIP(destination) === version && ports.every((port) => Number(port) < 65_536);
+  return isSound ? { address: source, end: end + 2 } : 'malformed';
+}
+
+/** The fields behind the signature: version and command, family and protocol, length (section 2.2 of the protocol). */
+function readBinary(bytes: Buffer): ProxyHeader {
+  if (bytes.length < 16) return 'partial';
+  const version = bytes.readUInt8(12) >> 4;
+  const command = bytes.readUInt8(12) & 0x0f;
+  const family = bytes.readUInt8(13) >> 4;
+  const protocol = bytes.readUInt8(13) & 0x0f;
+  const length = bytes.readUInt16BE(14);
+  if (version !== 2 || command > 1 || family > 3 || protocol > 2 || length > ADDED_BYTES) return 'malformed';
+  const isOfAddresses = command === 1 && protocol === 1 && (family === 1 || family === 2);
+  if (isOfAddresses && length < (family === 1 ? 12 : 36)) return 'malformed';
+  const end = 16 + length;
+  if (bytes.length < end) return 'partial';
+  if (!isOfAddresses) return { address: undefined, end };
+  return { address: family === 1 ? fourBytes(bytes) : sixteenBytes(bytes), end };
+}
+
+function fourBytes(bytes: Buffer): string {
+  return bytes.subarray(16, 20).join('.');
+}
+
+function sixteenBytes(bytes: Buffer): string {
+  const groups = Array.from({ length: 8 }, (_, at) => bytes.readUInt16BE(16 + 2 * at).toString(16));
+  return groups.join(':');
+}

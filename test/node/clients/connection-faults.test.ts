@@ -1,0 +1,96 @@
+import { connect } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { gatewayFor } from '../../support/gateway.ts';
+import { exchange, rawClient } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+
+const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
+const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n';
+const FAULTY_BODY = '5\r\nhelloXX\r\n0\r\n\r\n';
+const FAULTY = `POST /api/v2/y HTTP/1.1\r\nHost: g\r\n${CHUNKED}${FAULTY_BODY}`;
+
+/** What stands in front of a faulty request; an empty line has Node's server read all of it. */
+const FRONTS = [
+  ['behind a request that the gateway reads', GET],
+  ["behind a request that Node's server reads", `\r\n${GET}`],
+  ['behind two', `\r\n${GET}${GET}`],
+] as const;
+
+// Attack: faulty requests, each behind a good one, are counted as failures of V2 until the circuit opens for everybody.
+test('the faults of clients never open the circuit', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, { flags: { 'breaker-failures': '3' } });
+  for (let count = 0; count < 10; count += 1) {
+    const client = rawClient(gateway.port);
+    client.write(`\r\n${GET}${FAULTY}`);
+    await client.end();
+  }
+  expect(gateway.gateway.v2.breaker.state).toBe('closed');
+  expect((await exchange(gateway.port, GET)).text).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+describe('a faulty request gets the response that it gets alone, behind the responses before it', () => {
+  const faulty = [
+    ['a chunked body for V2', FAULTY, 'bad-framing', 400],
+    [
+      'a chunked body for V1',
+      FAULTY.replace('/api/v2/y', '/api/v1/y').replace('Host', 'Content-Type: application/json\r\nHost'),
+      'bad-framing',
+      400,
+    ],
+    ['a chunked body for nobody', FAULTY.replace('/api/v2/y', '/y'), 'not-found', 404],
+    [
+      'an unknown method',
+      'PATCHX /api/v2/y HTTP/1.1\r\nHost: g\r\nContent-Length: 2\r\n\r\nhi',
+      'bad-request',
+      400,
+    ],
+    ['another', 'OPTIOS /api/v2/y HTTP/1.1\r\nHost: g\r\n\r\n', 'bad-request', 400],
+    ['two hosts', 'GET /api/v2/y HTTP/1.1\r\nHost: g\r\nHost: h\r\n\r\n', 'bad-request', 400],
+    [
+      'a head that is too large',
+      `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`,
+      'headers-too-large',
+      431,
+    ],
+  ] as const;
+  test.each(faulty.flatMap((row) => FRONTS.map((front) => [...row, ...front] as const)))(
+    '%s: %j %s, %i, %s',
+    async (_what, request, code, status, _where, front) => {
+      const v2 = await rawServer((socket) => void setTimeout(() => socket.write(ok()), 10));
+      const gateway = await gatewayFor(v2.origin);
+      // A client that goes on sending loses its responses to a reset, unless the gateway goes on reading.
+      const client = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+      let text = '';
+      let isReset = false;
+      client.on('data', (chunk) => (text += chunk.toString('latin1')));
+      client.on('error', () => (isReset = true));
+      client.write(front + request);
+      await until(() => text.includes(`x-gateway-error: ${code}`));
+      for (let count = 0; count < 3; count += 1) {
+        client.write(GET);
+        await new Promise((resolve) => void setTimeout(resolve, 5));
+      }
+      client.end();
+      await until(() => client.closed);
+      const good = Array.from({ length: front.split('GET').length - 1 }, () => 'HTTP/1.1 200');
+      expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual([...good, `HTTP/1.1 ${status}`]);
+      expect(isReset).toBe(false);
+      expect(gateway.gateway.inFlight).toBe(0);
+      expect(gateway.surprises).toEqual([]);
+      if (code !== 'not-found') expect(text).toMatch(/\r\nConnection: close\r\n/i);
+    },
+  );
+});
+
+test('a refused HEAD gets no body', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  for (const front of ['', GET, `\r\n${GET}`]) {
+    const client = rawClient(gateway.port);
+    client.write(`${front}HEAD evil:80 HTTP/1.1\r\nHost: g\r\n\r\n`);
+    const { text } = await client.end();
+    expect(text).toMatch(/HTTP\/1\.1 400 [^]*x-gateway-error: bad-request\r\nConnection: close\r\n\r\n$/);
+  }
+});

@@ -1,0 +1,45 @@
+import { connect } from 'node:net';
+import { expect, test } from 'vitest';
+import { gatewayFor } from '../../support/gateway.ts';
+import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+
+const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
+const READY = 'GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+
+test('for the drain delay new and kept connections are served, for the last time, and then no more', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, { flags: { 'drain-delay': '600' } });
+  const kept = rawClient(gateway.port);
+  kept.write(GET);
+  expect((await kept.until(/\}$/)).text).not.toMatch(/connection: close/i);
+  const began = performance.now();
+  const stopped = gateway.stop();
+  expect(statusOf(await exchange(gateway.adminPort, READY))).toBe(503);
+  for (const front of ['', '\r\n'])
+    expect((await exchange(gateway.port, front + GET)).text).toMatch(
+      /^HTTP\/1\.1 200 [^]*\r\nConnection: close\r\n/i,
+    );
+  kept.write(GET);
+  expect((await kept.end()).text).toMatch(/\r\nConnection: close\r\n[^]*\}$/i);
+  await stopped;
+  expect(performance.now() - began).toBeGreaterThan(550);
+  const late = connect(gateway.port, '127.0.0.1');
+  let code = '';
+  late.on('error', (error) => (code = 'code' in error ? String(error.code) : ''));
+  await until(() => code === 'ECONNREFUSED');
+});
+
+test('what stands in the listen queue when the delay ends is served', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  // Connected by the system, and not yet seen by the gateway: this turn of the event loop has not ended.
+  const clients = Array.from({ length: 50 }, () => rawClient(gateway.port));
+  for (const client of clients) client.write(GET);
+  const stopped = gateway.stop();
+  const responses = await Promise.all(clients.map((client) => client.until(/\}$/)));
+  expect(responses.map(statusOf)).toEqual(clients.map(() => 200));
+  expect(responses.filter(({ reset }) => reset)).toEqual([]);
+  await stopped;
+});

@@ -1,0 +1,91 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { MinimumRate } from '../../../src/node/clients/minimum-rate.ts';
+
+interface Measured {
+  readonly rate: MinimumRate;
+  /** Bytes come, or are taken. */
+  readonly move: (bytes: number) => void;
+  readonly slow: () => number;
+}
+
+/** A transfer at 240 bytes a second after 5 s, on a clock of the test. */
+function measured(minDataRate = 240): Measured {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let transferred = 0;
+  let slow = 0;
+  const rate = new MinimumRate(
+    { minDataRate, minDataRateGrace: 5000 },
+    {
+      get transferred() {
+        return transferred;
+      },
+      tooSlow: () => (slow += 1),
+    },
+  );
+  return { rate, move: (bytes) => (transferred += bytes), slow: () => slow };
+}
+
+describe('the minimum rate of a transfer', () => {
+  test('silence ends it when the grace is over, once', () => {
+    const { rate, slow } = measured();
+    rate.start();
+    vi.advanceTimersByTime(4900);
+    expect(slow()).toBe(0);
+    vi.advanceTimersByTime(60_000);
+    expect(slow()).toBe(1);
+  });
+
+  test('a byte every five seconds does not prolong it', () => {
+    const { rate, move, slow } = measured();
+    rate.start();
+    for (let at = 0; at < 3; at += 1) {
+      vi.advanceTimersByTime(5000);
+      move(1);
+    }
+    expect(slow()).toBe(1);
+  });
+
+  test('a client at the rate goes on for ever', () => {
+    const { rate, move, slow } = measured();
+    rate.start();
+    for (let second = 0; second < 600; second += 1) {
+      vi.advanceTimersByTime(1000);
+      move(240);
+    }
+    expect(slow()).toBe(0);
+  });
+
+  test('time counts only while the client is waited for', () => {
+    const { rate, slow } = measured();
+    for (let round = 0; round < 4; round += 1) {
+      rate.start();
+      vi.advanceTimersByTime(1000);
+      rate.stop();
+      vi.advanceTimersByTime(60_000);
+    }
+    expect(slow()).toBe(0);
+    rate.start();
+    vi.advanceTimersByTime(1500);
+    expect(slow()).toBe(1);
+  });
+
+  test('a burst of megabytes buys minutes and not hours', () => {
+    const { rate, move, slow } = measured();
+    rate.start();
+    move(10_000_000);
+    rate.stop();
+    rate.start();
+    vi.advanceTimersByTime(290_000);
+    expect(slow()).toBe(0);
+    vi.advanceTimersByTime(20_000);
+    expect(slow()).toBe(1);
+  });
+
+  test('a rate of 0 is no limit', () => {
+    const { rate, slow } = measured(0);
+    rate.start();
+    vi.advanceTimersByTime(3_600_000);
+    expect(slow()).toBe(0);
+  });
+});

@@ -1,0 +1,104 @@
+import { connect as connectH2 } from 'node:http2';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { connect as tlsConnect } from 'node:tls';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { certificate } from '../../support/certificates.ts';
+import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
+import { rawClient, statusOf } from '../../support/raw-client.ts';
+import { ok, rawServer, type RawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+
+const ca = certificate({ name: 'private CA' });
+const leaf = certificate({ name: 'gateway', hosts: ['localhost', '127.0.0.1'], issuer: ca });
+const HEADER = 'PROXY TCP4 203.0.113.7 10.0.0.1 8080 80\r\n';
+const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\nX-Forwarded-For: 9.9.9.9\r\n\r\n';
+
+interface Behind {
+  readonly v2: RawServer;
+  readonly gateway: TestGateway;
+}
+
+async function behind(trusted: string, secure = false): Promise<Behind> {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, {
+    flags: {
+      'proxy-protocol': 'on',
+      'trusted-proxies': trusted,
+      forwarded: 'x-forwarded',
+      'client-headers-timeout': '400',
+    },
+    ...(secure ? { parts: { clientTls: { cert: leaf.cert, key: leaf.key } } } : {}),
+  });
+  return { v2, gateway };
+}
+
+/** What V2 was told of the client; nothing that the client said itself is in it. */
+const CLIENT = /\r\nx-forwarded-for: 203\.0\.113\.7\r\n/i;
+
+describe('behind a load balancer that speaks TCP, V2 is told of the client', () => {
+  test.each([
+    ['in one piece', HEADER + GET, 1000],
+    ['byte by byte', HEADER + GET, 1],
+    ["on Node's server", `${HEADER}\r\n${GET}`, 1000],
+  ])('%s', async (_how, bytes, size) => {
+    const { v2, gateway } = await behind('127.0.0.0/8');
+    const client = rawClient(gateway.port);
+    for (let at = 0; at < bytes.length; at += size) {
+      client.write(bytes.slice(at, at + size));
+      if (size === 1) await new Promise((resolve) => void setImmediate(resolve));
+    }
+    expect(statusOf(await client.until(/200 OK[^]*\}$/))).toBe(200);
+    client.write(GET);
+    await until(() => client.text().split(' 200 OK').length === 3);
+    expect(v2.received.join('').match(new RegExp(CLIENT, 'gi'))).toHaveLength(2);
+    expect(v2.received.join('')).not.toContain('9.9.9.9');
+    client.socket.destroy();
+  });
+
+  test.each(['HTTP/1.1', 'HTTP/2'])('over TLS, %s', async (version) => {
+    const { v2, gateway } = await behind('127.0.0.0/8', true);
+    const raw = connect(gateway.port, '127.0.0.1');
+    raw.write(HEADER);
+    onTestFinished(() => void raw.destroy());
+    const options = { socket: raw, ca: ca.cert, servername: 'localhost' };
+    if (version === 'HTTP/1.1') {
+      const client = tlsConnect(options);
+      client.write(GET);
+      expect(String((await once(client, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
+    } else {
+      const session = connectH2('https://localhost', {
+        createConnection: () => tlsConnect({ ...options, ALPNProtocols: ['h2'] }),
+      });
+      const [headers] = await once(session.request({ ':path': '/api/v2/x' }), 'response');
+      expect(headers).toMatchObject({ ':status': 200 });
+      session.destroy();
+    }
+    expect(v2.received.join('')).toMatch(CLIENT);
+  });
+});
+
+// Attack: a client that is not the load balancer names an address of its choice.
+test('nobody else may say whose connection it is', async () => {
+  const { v2, gateway } = await behind('10.0.0.0/8');
+  const client = rawClient(gateway.port);
+  client.write(HEADER + GET);
+  expect(statusOf(await client.end())).toBe(400);
+  const plain = rawClient(gateway.port);
+  plain.write(GET);
+  expect(statusOf(await plain.until(/200 OK[^]*\}$/))).toBe(200);
+  expect(v2.received.join('')).toMatch(/\r\nx-forwarded-for: 127\.0\.0\.1\r\n/i);
+  plain.socket.destroy();
+});
+
+test.each([
+  ['no header', GET],
+  ['a malformed one', 'PROXY TCP4 a b c d\r\n'],
+  ['half a one', HEADER.slice(0, 20)],
+])('the load balancer itself has to: %s closes the connection', async (_what, bytes) => {
+  const { v2, gateway } = await behind('127.0.0.0/8');
+  const client = rawClient(gateway.port);
+  client.write(bytes);
+  expect(await client.end()).toMatchObject({ closed: true, text: '' });
+  expect(v2.received).toEqual([]);
+});

@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { Agent, createServer, request } from 'node:http';
+import { createServer as createNetServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { spawnGateway } from '../support/spawn-gateway.ts';
+
+const CLIENTS = 10;
+/** Milliseconds between two requests of a client. */
+const INTERVAL_MS = 40;
+
+/** Sends one request, and resolves to its status or the code of its error. */
+function ask(agent: Agent, port: number, method: string): Promise<string> {
+  return new Promise((resolve) => {
+    const sent = request({ agent, port, host: '127.0.0.1', method, path: '/api/v2/x' }, (response) => {
+      response.resume();
+      response.on('end', () => resolve(String(response.statusCode)));
+      response.on('error', (error) => resolve(error.message));
+    });
+    sent.on('error', (error) => resolve('code' in error ? String(error.code) : error.message));
+    sent.end(method === 'POST' ? '{}' : undefined);
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createNetServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof bound === 'object' && bound !== null ? bound.port : 0;
+}
+
+test('restarted under load behind a client that retries refused connections only, no request fails', async () => {
+  const v2 = createServer((incoming, outgoing) => {
+    incoming.resume();
+    incoming.on('end', () => setTimeout(() => outgoing.end('{}'), 5));
+  });
+  v2.listen(0, '127.0.0.1');
+  await once(v2, 'listening');
+  onTestFinished(() => {
+    v2.closeAllConnections();
+    v2.close();
+  });
+  const bound = v2.address();
+  const upstream = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`;
+  const port = await freePort();
+  const start = (): ReturnType<typeof spawnGateway> =>
+    spawnGateway({ upstream, listen: `127.0.0.1:${port}` });
+  let gateway = await start();
+  const over = new AbortController();
+  const outcomes = new Map<string, number>();
+  const client = async (number: number): Promise<void> => {
+    // Half of them keep their connections, the others make a new one for each request.
+    const agent = new Agent({ keepAlive: number % 2 === 0 });
+    for (let count = number; !over.signal.aborted; count += 1) {
+      const method = count % 2 === 0 ? 'GET' : 'POST';
+      let outcome = await ask(agent, port, method);
+      while (outcome === 'ECONNREFUSED') {
+        await pause(20);
+        outcome = await ask(agent, port, method);
+      }
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      await pause(INTERVAL_MS);
+    }
+    agent.destroy();
+  };
+  const clients = Array.from({ length: CLIENTS }, (_, number) => client(number));
+  for (let restart = 0; restart < 3; restart += 1) {
+    await pause(500);
+    gateway.child.kill('SIGTERM');
+    expect((await gateway.exit()).code).toBe(0);
+    gateway = await start();
+  }
+  await pause(300);
+  over.abort();
+  await Promise.all(clients);
+  expect([...outcomes.keys()]).toEqual(['200']);
+  expect(outcomes.get('200')).toBeGreaterThan(200);
+}, 60_000);
