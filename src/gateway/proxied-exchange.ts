@@ -217,6 +217,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     this.received.exchange.end(trailersOf(trailers));
   }
 
+  endUnproven(): void {
+    this.facts.responseNote ??= 'response-until-close';
+  }
+
   fail(fault: UpstreamFault): void {
     if (this.finished) return;
     if (isCounted(fault)) this.origin.breaker.failed();

@@ -92,7 +92,9 @@ export const entrySchema = z
       .describe('What response rules did to the response.'),
     responseNote: z
       .exactOptional(z.string())
-      .describe('Why a response that a response rule applies to was left as it is.'),
+      .describe(
+        'Why a response that a response rule applies to was left as it is; `response-until-close`: nothing but the close of a TLS connection says that it is whole.',
+      ),
     editsOmitted: z
       .exactOptional(count)
       .describe('Edits carried out beyond those listed; there is no patch then.'),

@@ -104,6 +104,10 @@ export class ResponseCollector implements UpstreamReceiver {
     this.owner.fail(fault);
   }
 
+  endUnproven(): void {
+    this.owner.endUnproven?.();
+  }
+
   private rewrite(held: Held, original: Uint8Array, body: Uint8Array, trailers: HeaderList): void {
     const outcome = this.owner.rewriteResponse(held.status, body);
     if (outcome.verdict === 'unchanged') {

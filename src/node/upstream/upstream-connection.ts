@@ -274,6 +274,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       this.destroy();
       return;
     }
+    // Whether TLS was closed in order (RFC 8446 §6.1) or cut, Node does not tell.
+    if ('encrypted' in this.socket) this.request.receiver.endUnproven?.();
     this.complete([], 0);
   }
 
