@@ -26,7 +26,7 @@ export async function startGatewayProcess(
   processors?: string,
 ): Promise<GatewayProcess> {
   const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
-  const settings = { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0', ...flags };
+  const settings = { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0', 'log-format': 'text', ...flags };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
   const given = [...nodeFlags, main, 'serve', ...args];
   const [file, all] =

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- engine | growth | scale | proxies | footprint] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
+ * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | footprint] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
  * the engine, its growth, how the gateway scales, and the proxies side by side when nothing is named.
  */
 import { parseArgs } from 'node:util';
@@ -7,6 +7,7 @@ import { benchEngine } from './engine.ts';
 import { benchFootprint } from './footprint.ts';
 import { benchPlan } from './bench-plan.ts';
 import { benchGrowth } from './growth.ts';
+import { benchGrowthGateway } from './growth-gateway.ts';
 import { benchProxies } from './proxies.ts';
 import { benchScale } from './scale.ts';
 
@@ -22,6 +23,7 @@ const asked = positionals.length === 0 ? ['engine', 'growth', 'scale', 'proxies'
 const works = (['pass', 'migrate'] as const).filter((name) => values.work.includes(name));
 if (asked.includes('engine')) benchEngine(await benchPlan(), values.quick);
 if (asked.includes('growth')) await benchGrowth();
+if (asked.includes('growth-gateway') && !(await benchGrowthGateway())) process.exitCode = 1;
 if (asked.includes('scale')) await benchScale(values.quick);
 if (asked.includes('proxies')) await benchProxies({ isQuick: values.quick, works, only: values.only });
 if (asked.includes('footprint')) await benchFootprint();

@@ -57,12 +57,12 @@ export class DayTraffic {
   private readonly kinds: readonly Kind[];
   private readonly ruleBook: string;
 
-  constructor(inForce: CompiledRuleBook) {
-    this.ruleBook = inForce.ruleBook.hash;
-    const names = new AttributeNames();
+  constructor(rules: CompiledRuleBook) {
+    this.ruleBook = rules.ruleBook.hash;
+    const names = new AttributeNames(() => performance.now());
     this.kinds = requests.map(([method, target, body, status]) => {
       const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-      return kindOf(inForce, names, method, target, bytes, status);
+      return kindOf(rules, names, method, target, bytes, status);
     });
   }
 
@@ -98,7 +98,7 @@ export class DayTraffic {
 }
 
 function kindOf(
-  inForce: CompiledRuleBook,
+  rules: CompiledRuleBook,
   names: AttributeNames,
   method: string,
   target: string,
@@ -118,10 +118,10 @@ function kindOf(
     return { facts, target, upstreamTarget: target, body, sentBytes: body?.length ?? 0, names: [] };
   }
   const rest = target.slice('/api/v1'.length);
-  const operation = inForce.match(method, rest.split('?', 1)[0] ?? '');
-  const outcome = inForce.plans.of(operation).rewrite(body ?? new Uint8Array());
+  const operation = rules.match(method, rest.split('?', 1)[0] ?? '');
+  const outcome = rules.requestPlan(operation).rewrite(body ?? new Uint8Array());
   const common = { route: 'migrate' as const, method, operation: operation?.id, ruleBook: '', ...time };
-  const attributes = body === undefined ? [] : names.of(body);
+  const attributes = body === undefined ? [] : (names.of(body) ?? []);
   if (outcome.verdict === 'refused') {
     const { code, pointer, position } = outcome.refusal;
     const facts = { ...common, verdict: 'refused' as const, edits: [], failure: code, pointer, position };

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
-import { chooseApiVersion } from '../src/migrate/api-version.ts';
+import { decodeBody } from '../src/node/decode-body.ts';
 import { createInspector } from '../src/inspector/inspector.ts';
 import { createAdminServer } from '../src/node/admin/admin-server.ts';
 import { listen } from '../src/node/listen.ts';
@@ -29,8 +29,8 @@ export class DayView {
   private origin = '';
 
   constructor(loaded: LoadedRuleBook) {
-    const { ruleBook } = loaded.inForce;
-    this.traffic = new DayTraffic(loaded.inForce);
+    const { ruleBook } = loaded.rules;
+    this.traffic = new DayTraffic(loaded.rules);
     this.view = new OperatorView({
       entries: RING_SIZE,
       time: () => this.time,
@@ -59,9 +59,10 @@ export class DayView {
         ruleBook: { hash: ruleBook.hash, version: ruleBook.version, since: midnight },
         process: processFigures(),
       }),
-      rules: () => ({ ...loaded.inForce, text: loaded.text, since: midnight }),
-      rulesOf: () => loaded.inForce,
-      versionOf: chooseApiVersion,
+      rules: () => ({ current: loaded.rules, text: loaded.text, since: midnight }),
+      rulesOf: () => loaded.rules,
+      limits: { count: 100, bytes: 16_384, bodyLimit: undefined },
+      decode: decodeBody,
       gatewayOrigin: () => 'http://127.0.0.1:8080',
       origin: 'http://127.0.0.1:8090',
       names: () => new Map(),

@@ -1,11 +1,15 @@
 /**
- * `npm run soak [seconds]`: mixed V1 and V2 load with faults injected upstream. At the end every accepted write has reached V2
- * exactly once or its client got an error, no response was mixed up, and memory and sockets are back at the start.
+ * `npm run soak [seconds | restarts [part of a server's name]]`: mixed V1 and V2 load with faults injected upstream. At the end every accepted write has reached
+ * V2 exactly once or its client got an error, no response was mixed up, and memory and sockets are back at the start. Then real
+ * servers are restarted behind the gateway, nginx and HAProxy; `restarts` does only that.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startFaultyV2 } from './faulty-v2.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { soakRestarts } from './soak-restarts.ts';
+
+if (process.argv[2] === 'restarts') process.exit((await soakRestarts(process.argv[3])) ? 0 : 1);
 
 const seconds = Number(process.argv[2] ?? 60);
 const CLIENTS = 40;
@@ -85,7 +89,8 @@ if (twice.length + missing.length + MIXED.length + v2.wrong.length > 0) {
     }),
   );
 }
-process.exit(checks.every(([, holds]) => holds) ? 0 : 1);
+const restartsHold = await soakRestarts();
+process.exit(restartsHold && checks.every(([, holds]) => holds) ? 0 : 1);
 
 function byName(one: readonly [string, number], other: readonly [string, number]): number {
   return one[0] < other[0] ? -1 : 1;

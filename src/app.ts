@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
-import type { ReceivedRequest } from './gateway/received-request.ts';
 import type { Gateway } from './gateway/gateway.ts';
+import type { ReceivedRequest } from './gateway/received-request.ts';
 
 /** What an adapter hands to the app with every request. */
 export interface AppEnv {
@@ -8,20 +8,20 @@ export interface AppEnv {
 }
 
 /**
- * Routes requests on Hono. The path that is matched is the raw one, as V2 will see it: Hono's own reading of a request
+ * Routes received requests on Hono. The path that is matched is the one that was decided about: Hono's own reading of a request
  * resolves dot segments, so that `/api/v1/%2e%2e/v2/x` would be taken for another route than the one that is sent.
  */
 export function createApp(gateway: Gateway): Hono<AppEnv> {
-  const app = new Hono<AppEnv>({ getPath: rawPath });
+  const app = new Hono<AppEnv>({ getPath: decidedPath });
   app.all('/api/v1/*', ({ env }) => gateway.migrate(env.received));
   app.all('/api/v2/*', ({ env }) => gateway.pass(env.received));
-  app.notFound(({ env }) => gateway.refuseTarget(env.received));
+  app.notFound(({ env }) => gateway.refuse(env.received));
   app.onError((error, { env }) => gateway.failInternally(env.received, error));
   return app;
 }
 
-function rawPath(_request: Request, options?: { readonly env?: AppEnv['Bindings'] }): string {
-  const target = options?.env?.received.exchange.target ?? '/';
-  const mark = target.indexOf('?');
-  return mark === -1 ? target : target.slice(0, mark);
+function decidedPath(_request: Request, options?: { readonly env?: AppEnv['Bindings'] }): string {
+  const decision = options?.env?.received.decision;
+  if (decision === undefined || decision.route === 'none') return '/';
+  return `${decision.target.prefix ?? ''}${decision.target.rest}`;
 }

@@ -1,50 +1,29 @@
 import type { EntriesPage, EntryDetail } from '../inspector/api.ts';
+import type { AdminClient } from './admin-client.ts';
 import type { RequestFault } from './curl-request.ts';
 import type { NamedRequest } from './request-files.ts';
 
-/** Where an admin listener is, and what opens it. */
-export interface AdminAddress {
-  /** Such as `http://127.0.0.1:8081`. */
-  readonly url: string;
-  readonly token: string | undefined;
-}
-
-/** Asks an admin listener, or with a `body` of JSON tells it something; rejects when it cannot be reached. */
-export function askAdmin(
-  { url, token }: AdminAddress,
-  path: string,
-  headers: Record<string, string> = {},
-  body?: string,
-): Promise<Response> {
-  const sent = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
-  if (body === undefined) return fetch(new URL(path, url), { headers: sent });
-  return fetch(new URL(path, url), {
-    method: 'POST',
-    headers: { ...sent, 'content-type': 'application/json' },
-    body,
-  });
-}
-
 /** Takes the V1 requests that a running gateway has kept: whole while capture is on, otherwise their structure. */
 export async function readAdminRequests(
-  address: AdminAddress,
+  client: AdminClient,
 ): Promise<readonly NamedRequest[] | RequestFault> {
   const requests: NamedRequest[] = [];
   let before: number | undefined;
   do {
-    const response = await askAdmin(
-      address,
+    const { statusCode, body } = await client.ask(
       `/entries?filter=route:v1&limit=500${before === undefined ? '' : `&before=${before}`}`,
     );
-    if (!response.ok)
+    const text = await body.text();
+    if (statusCode !== 200)
       return {
-        fault: `The admin listener responded with ${response.status}; set GATEWAY_ADMIN_TOKEN if it wants one.`,
+        fault: `The admin listener responded with ${statusCode}; set GATEWAY_ADMIN_TOKEN if it wants one.`,
       };
-    const page: EntriesPage = await response.json();
+    const page: EntriesPage = JSON.parse(text);
     for (const { seq } of page.entries) {
-      const found = await askAdmin(address, `/entries/${seq}`);
-      if (!found.ok) continue;
-      const detail: EntryDetail = await found.json();
+      const found = await client.ask(`/entries/${seq}`);
+      const entry = await found.body.text();
+      if (found.statusCode !== 200) continue;
+      const detail: EntryDetail = JSON.parse(entry);
       const request = requestIn(detail);
       if (request !== undefined) requests.push(request);
     }

@@ -1,35 +1,33 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { parseEntry } from './client-entries.ts';
-import { type AdminAddress, askAdmin } from './admin-source.ts';
+import type { AdminClient } from './admin-client.ts';
 
 /** Milliseconds until a lost stream is asked for again. */
 const RETRY = 1000;
 
 /** Follows the entries of a running gateway; a lost connection is resumed where it was. Throws when the listener refuses. */
 export async function* streamEntries(
-  address: AdminAddress,
+  client: AdminClient,
   filter: string,
   signal: AbortSignal,
 ): AsyncGenerator<Entry> {
   let last: string | undefined;
   let isFirst = true;
   while (!signal.aborted) {
-    const response = await askAdmin(
-      address,
-      `/entries/stream?filter=${encodeURIComponent(filter)}`,
-      resume(last),
-    ).catch((error: unknown) => {
+    const path = `/entries/stream?filter=${encodeURIComponent(filter)}`;
+    const response = await client.ask(path, resume(last)).catch((error: unknown) => {
       if (isFirst) throw error;
       return undefined;
     });
-    if (response !== undefined && !response.ok) {
+    if (response !== undefined && response.statusCode !== 200) {
+      await response.body.dump();
       throw new Error(
-        `the admin listener responded with ${response.status}; set GATEWAY_ADMIN_TOKEN if it wants one`,
+        `the admin listener responded with ${response.statusCode}; set GATEWAY_ADMIN_TOKEN if it wants one`,
       );
     }
     isFirst = false;
-    for await (const event of eventsOf(response)) {
+    for await (const event of eventsOf(response?.body)) {
       if (signal.aborted) return;
       last = event.id ?? last;
       const entry = event.name === 'entry' ? parseEntry(event.data) : undefined;
@@ -49,20 +47,20 @@ interface ServerEvent {
   readonly data: string;
 }
 
-/** Ends when the stream does, however it does. */
-async function* eventsOf(response: Response | undefined): AsyncGenerator<ServerEvent> {
-  if (response === undefined || response.body === null) return;
+/** Ends when the stream does, however it does: it is asked for again. */
+async function* eventsOf(body: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<ServerEvent> {
+  if (body === undefined) return;
   let text = '';
   const decoder = new TextDecoder();
   try {
-    for await (const chunk of response.body) {
+    for await (const chunk of body) {
       text += decoder.decode(chunk, { stream: true });
       const events = text.split('\n\n');
       text = events.pop() ?? '';
       for (const event of events) yield readEvent(event);
     }
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
+  } catch {
+    // Reset, or silent for too long.
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Settings } from '../settings/read-settings.ts';
+import { originText } from '../settings/setting-kinds.ts';
 import { settings as table } from '../settings/settings.ts';
+import type { ProcessLine } from '../node/log/process-log.ts';
 import type { RuleBooks } from '../node/rule-books.ts';
 import type { RunningGateway } from '../node/start-gateway.ts';
 import { packageVersion } from './package-version.ts';
@@ -14,8 +16,28 @@ export interface BannerParts {
   readonly embedded: string | undefined;
 }
 
-/** What people read at start, on stderr: where things are, what is in force, and a request to paste. */
-export function banner({ running, settings, ruleBooks, rulesPath, embedded }: BannerParts): string {
+/** The line of the process log that says where things are and what is in force; its text is the banner for people. */
+export function startedLine(parts: BannerParts): ProcessLine {
+  const { running, settings, ruleBooks, embedded } = parts;
+  const upstream = settings.get(table.upstream);
+  return {
+    level: 'info',
+    event: 'started',
+    message: `capture-gateway ${packageVersion()} serves clients on ${running.origin}.`,
+    text: banner(parts),
+    fields: {
+      version: packageVersion(),
+      node: process.versions.node,
+      clients: running.origin,
+      admin: running.adminOrigin,
+      upstream: upstream === undefined ? embedded : `${upstream.origin}${upstream.path}`,
+      ruleBook: ruleBooks.current.ruleBook.hash,
+    },
+  };
+}
+
+/** What people read at start: where things are, what is in force, and a request to paste. */
+function banner({ running, settings, ruleBooks, rulesPath, embedded }: BannerParts): string {
   const book = ruleBooks.current.ruleBook;
   const upstream = settings.get(table.upstream);
   const assumed = book.operations.filter((operation) => operation.assumed).length;
@@ -24,7 +46,7 @@ export function banner({ running, settings, ruleBooks, rulesPath, embedded }: Ba
     `capture-gateway ${packageVersion()} on Node ${process.versions.node}`,
     `  clients    ${running.origin}`,
     `  admin      ${running.adminOrigin}`,
-    `  V2         ${upstream === undefined ? `the embedded reference at ${embedded ?? ''} (set GATEWAY_UPSTREAM for another)` : `${upstream.origin}${upstream.path}`}`,
+    `  V2         ${upstream === undefined ? `the embedded reference at ${embedded ?? ''} (set GATEWAY_UPSTREAM for another)` : originText(upstream)}`,
     `  rule book  ${rulesPath}: ${book.operations.length} operations, ${book.changes.length} changes, hash ${book.hash}`,
     `             ${assumed} of the paths ${assumed === 1 ? 'is an assumption' : 'are assumptions'} (see check)`,
     ...(secret === undefined

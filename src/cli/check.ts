@@ -1,32 +1,31 @@
 import type { Command } from 'commander';
-import { allSettings } from '../settings/settings.ts';
 import { openRollout } from '../node/rollout/open-rollout.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
 import { preflight, type Preflight } from './preflight.ts';
-import { addSettings, flagsOf } from './setting-options.ts';
+import { addSettings, flagsOf, servedSettings } from './setting-options.ts';
 
 /** Adds the command `check`: all faults of settings and rule book at once, or what they say. Exit code 2 on a fault. */
 export function check(program: Command): void {
   const command = program
     .command('check')
-    .summary('validate settings and rule book, and list what they say')
+    .summary('validate settings and rule book, and list operations and changes')
     .description(
-      'Validates settings and rule book without starting anything; lists operations, changes and assumptions.',
+      'Validates settings and rule book without starting anything, and lists operations, changes and assumptions. Exit code 2 on an error.',
     );
-  addSettings(command, allSettings).action(async (options: Record<string, string | undefined>) => {
-    const sound = await preflight(flagsOf(allSettings, options), process.env);
+  addSettings(command, servedSettings).action(async (options: Record<string, string | undefined>) => {
+    const sound = await preflight(flagsOf(servedSettings, options), process.env);
     const faults = 'faults' in sound ? sound.faults : rolloutFaults(sound);
     if ('faults' in sound || faults.length > 0) {
       process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
       process.exitCode = 2;
       return;
     }
-    process.stdout.write(`${sound.rulesPath} is sound.\n\n${describe(sound.ruleBook.inForce.ruleBook)}`);
+    process.stdout.write(`${sound.rulesPath} is sound.\n\n${describe(sound.ruleBook.rules.ruleBook)}`);
   });
 }
 
 function rolloutFaults({ settings, ruleBook }: Preflight): readonly string[] {
-  const rollout = openRollout(settings, ruleBook.inForce.ruleBook, () => {});
+  const rollout = openRollout(settings, ruleBook.rules.ruleBook, () => {});
   return 'fault' in rollout ? [rollout.fault] : [];
 }
 

@@ -10,7 +10,7 @@ if ('faults' in outcome) {
   process.stderr.write(outcome.faults.map((fault) => `${fault}\n`).join(''));
   process.exit(2);
 }
-const { ruleBook } = outcome.inForce;
+const { ruleBook } = outcome.rules;
 mkdirSync(folder, { recursive: true });
 writeFileSync(
   new URL('rule-book.js', folder),

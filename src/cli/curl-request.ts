@@ -1,4 +1,5 @@
 import type { ExplainRequest } from '../inspector/api.ts';
+import { requestTarget } from './request-target.ts';
 import { shellWords } from './shell-words.ts';
 
 /** A request that could not be read: a sentence. */
@@ -142,7 +143,7 @@ function finish({ method, target, headers, body, isJson }: Draft): ExplainReques
     headers.push(['Content-Type', 'application/x-www-form-urlencoded']);
   return {
     method: method ?? (body === undefined ? 'GET' : 'POST'),
-    target,
+    target: requestTarget(target),
     headers,
     ...(body === undefined ? {} : { body }),
   };

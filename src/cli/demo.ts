@@ -6,6 +6,7 @@ import { allSettings } from '../settings/settings.ts';
 import { liveUntilSignal } from './life-cycle.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import { DEMO_REQUESTS, type DemoRequest } from './demo-requests.ts';
+import { refuseStart, stderrLog } from './process-log.ts';
 import { startServing } from './serving.ts';
 import { addSettings, flagsOf } from './setting-options.ts';
 
@@ -17,17 +18,17 @@ export function demo(program: Command): void {
   const settings = allSettings.filter(({ name }) => !UNUSED.has(name));
   const command = program
     .command('demo')
-    .summary('send one V1 request for each operation and show what is changed')
+    .summary('send one V1 request for each operation and show the edits')
     .description(
-      'Serves with the embedded V2, sends one V1 request for each of the seven operations, prints what went in, what came out and why, and keeps serving. Log lines go to --log-file, or nowhere.',
+      'Starts the gateway with the embedded V2, sends one V1 request for each of the seven operations, prints request, result and reasons, and keeps serving. The rewrite log goes to --log-file, or nowhere.',
     );
   addSettings(command, settings).action(async (options: Record<string, string | undefined>) => {
     const flags = { 'log-file': devNull, ...definedOnly(flagsOf(settings, options)) };
     const { GATEWAY_UPSTREAM: _, ...environment } = process.env;
-    const started = await startServing(flags, environment);
+    const log = stderrLog({ flags, environment });
+    const started = await startServing(flags, environment, log);
     if ('faults' in started) {
-      process.stderr.write(started.faults.map((fault) => `${fault}\n`).join(''));
-      process.exitCode = 2;
+      await refuseStart(log, started.faults);
       return;
     }
     await play(started.running.origin, started.ruleBooks.current);
@@ -44,7 +45,7 @@ function definedOnly(flags: Readonly<Record<string, string | undefined>>): Recor
   );
 }
 
-async function play(origin: string, inForce: CompiledRuleBook): Promise<void> {
+async function play(origin: string, rules: CompiledRuleBook): Promise<void> {
   let property = '1';
   for (const request of DEMO_REQUESTS) {
     const path = request.path.replace('{property}', property);
@@ -55,14 +56,14 @@ async function play(origin: string, inForce: CompiledRuleBook): Promise<void> {
     });
     const text = await response.text();
     property = /"property_id":(\d+)/.exec(text)?.[1] ?? property;
-    process.stdout.write(`${describe(request, path, inForce)}${describeResponse(response.status, text)}\n`);
+    process.stdout.write(`${describe(request, path, rules)}${describeResponse(response.status, text)}\n`);
   }
 }
 
-function describe(request: DemoRequest, path: string, inForce: CompiledRuleBook): string {
-  const { ruleBook, plans } = inForce;
-  const rewrite = plans
-    .of(inForce.match(request.method, path))
+function describe(request: DemoRequest, path: string, rules: CompiledRuleBook): string {
+  const { ruleBook } = rules;
+  const rewrite = rules
+    .requestPlan(rules.match(request.method, path))
     .rewrite(new TextEncoder().encode(request.body));
   const lines = [
     styleText('bold', request.operation),
@@ -94,7 +95,7 @@ function describeRecord(
 }
 
 function describeResponse(status: number, text: string): string {
-  return `  ${styleText(status < 300 ? 'green' : 'red', `answered ${status}`)} ${styleText('dim', text.trim())}\n`;
+  return `  ${styleText(status < 300 ? 'green' : 'red', `response ${status}`)} ${styleText('dim', text.trim())}\n`;
 }
 
 function indent(text: string): string {

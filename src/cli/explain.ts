@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import { text as textOf } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
-import { chooseApiVersion } from '../migrate/api-version.ts';
 import type { Explanation } from '../inspector/api.ts';
-import { explain as explainRequest } from '../inspector/explain.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { readCurl, type RequestFault } from './curl-request.ts';
 import { explainText } from './explain-text.ts';
 import { readLogRequests } from './log-requests.ts';
+import { offlineExplainer } from './offline-explainer.ts';
 import { type NamedRequest, readHar, readPostman } from './request-files.ts';
+import { requestTarget } from './request-target.ts';
 
 interface ExplainOptions {
   readonly operation?: string;
@@ -28,25 +28,25 @@ interface ExplainOptions {
 export function explain(program: Command): void {
   program
     .command('explain')
-    .summary('say what would be done with a request, calling nobody')
+    .summary('show what the gateway would do with a request, without sending it')
     .description(
-      'Shows the edits, the diff, the V2 request, the policies that decided, and why the other rules did nothing. A file holds the JSON body of one request; - is stdin.',
+      'Shows edits, diff, V2 request, the policies that decided, and why other rules did nothing. The file holds the JSON body of one request; - is stdin.',
     )
-    .argument('[file]', 'the body of a request')
-    .option('--operation <id>', 'the operation of the request in the file')
-    .option('--method <method>', 'its method, where no operation names it')
-    .option('--target <target>', 'its path and query, with or without /api/v1')
-    .option('--curl <command>', 'a curl command')
+    .argument('[file]', 'JSON body of a request')
+    .option('--operation <id>', 'operation of the request in the file')
+    .option('--method <method>', 'method, if no operation is given')
+    .option('--target <target>', 'path and query as the client sends them, such as /api/v1/clients')
+    .option('--curl <command>', 'request as a curl command')
     .option('--har <file>', 'every request of a HAR file')
     .option('--postman <file>', 'every request of a Postman collection')
-    .option('--log <file>', 'requests like those in a rewrite log, values left out')
-    .addOption(new Option('--format <format>', 'what is printed').choices(['text', 'json']).default('text'))
+    .option('--log <file>', 'requests reconstructed from a rewrite log, without values')
+    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addOption(
-      new Option('--fail-on <what>', 'what exits with 1')
+      new Option('--fail-on <what>', 'result that gives exit code 1')
         .choices(['refused', 'edits', 'never'])
         .default('refused'),
     )
-    .option('--rules <file>', 'the rule book', process.env['GATEWAY_RULES'] ?? 'config/rules.yaml')
+    .option('--rules <file>', 'rule book', process.env['GATEWAY_RULES'] ?? 'config/rules.yaml')
     .action(async (file: string | undefined, options: ExplainOptions) => {
       const fault = await run(file, options);
       if (fault === undefined) return;
@@ -60,14 +60,10 @@ async function run(file: string | undefined, options: ExplainOptions): Promise<s
   if ('faults' in book) return book.faults.join('\n');
   const requests = await requestsOf(file, options);
   if ('fault' in requests) return requests.fault;
+  const explainRequest = offlineExplainer(book.rules);
   const explanations: { readonly name: string; readonly explanation: Explanation }[] = [];
   for (const { name, request } of requests) {
-    const explanation = explainRequest(request, {
-      rules: book.inForce,
-      versionOf: chooseApiVersion,
-      gatewayOrigin: 'http://127.0.0.1:8080',
-      origin: 'https://captur3d.io',
-    });
+    const explanation = await explainRequest(request);
     if ('fault' in explanation) return explanation.fault;
     explanations.push({ name, explanation });
   }
@@ -106,7 +102,7 @@ async function requestsOf(
     const request = {
       ...(operation === undefined ? {} : { operation }),
       ...(method === undefined ? {} : { method }),
-      ...(target === undefined ? {} : { target }),
+      ...(target === undefined ? {} : { target: requestTarget(target) }),
       ...(body === undefined ? {} : { body }),
     };
     return [{ name: file ?? operation ?? target ?? 'request', request }];

@@ -4,10 +4,12 @@ import { unwatchFile, watchFile } from 'node:fs';
 export interface LifeCycle {
   /** Finishes what is in flight; called once. */
   readonly stop: () => Promise<void>;
-  /** Reads rule book and certificates again. */
+  /** Reads rule book and certificates again; SIGHUP opens the log file anew, too. */
   readonly reload: (why: 'SIGHUP' | 'changed') => Promise<void>;
   /** Writes what is left of the log; called last. */
   readonly flush: () => Promise<void>;
+  /** Takes an error that nothing caught: it is told and counted, and the process goes on serving. */
+  readonly surprised: (error: unknown) => void;
   /** Files whose change reloads. */
   readonly watched: readonly string[];
   /** Milliseconds from the signal to the exit, at the most. */
@@ -21,6 +23,7 @@ const POLL_MS = 1000;
 export function liveUntilSignal(life: LifeCycle): Promise<number> {
   // By default SIGUSR1 opens a debugger on a port: anybody on the machine could run code in the gateway.
   process.on('SIGUSR1', () => {});
+  process.on('uncaughtException', life.surprised);
   process.on('SIGHUP', () => void life.reload('SIGHUP'));
   for (const file of life.watched) {
     watchFile(file, { interval: POLL_MS, persistent: false }, (now, before) => {

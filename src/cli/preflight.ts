@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { readSettings, type Settings } from '../settings/read-settings.ts';
+import { settingConflicts } from '../settings/setting-conflicts.ts';
 import { settings as table } from '../settings/settings.ts';
 import { adminFault } from '../node/admin/operators.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
@@ -32,7 +34,8 @@ export async function preflight(
   const upstreamTls = upstreamFiles(settings);
   const clientTls = clientFiles(settings);
   const all = [
-    ...[adminFault(settings), workersFault(settings), sharedAddressFault(settings)].filter(
+    ...settingConflicts(settings),
+    ...[adminFault(settings), workersFault(settings), logFileFault(settings)].filter(
       (fault) => fault !== undefined,
     ),
     ...[upstreamTls, clientTls].flatMap((outcome) => ('fault' in outcome ? [outcome.fault] : [])),
@@ -59,8 +62,15 @@ function upstreamFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
   });
 }
 
-function sharedAddressFault(settings: Settings): string | undefined {
-  const [clients, admin] = [settings.get(table.listen), settings.get(table.adminListen)];
-  if (clients.port === 0 || clients.port !== admin.port || clients.host !== admin.host) return undefined;
-  return `--listen and --admin-listen are both ${clients.host}:${clients.port}; give one of them another port.`;
+/** What stands in the way of appending to the log file, without making it. */
+function logFileFault(settings: Settings): string | undefined {
+  const path = settings.get(table.logFile);
+  if (path === undefined) return undefined;
+  try {
+    accessSync(existsSync(path) ? path : dirname(path), constants.W_OK);
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return `--log-file cannot be opened for appending: ${path} (${code}).`;
+  }
 }

@@ -10,14 +10,14 @@ import { rollout } from './rollout.ts';
 import { serve } from './serve.ts';
 import { tail } from './tail.ts';
 
-/** Runs the command that the arguments name. Exit codes: 0 done, 1 the work failed, 2 it could not start. */
+/** Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 could not start. */
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command('capture-gateway')
     .description(
-      'Lets V1 integrations use the V2 API: rewrites requests by their bytes, and shows what it changed.',
+      'A reverse proxy that lets V1 clients use the V2 API: it rewrites V1 requests byte for byte, and logs every change with its reason.',
     )
     .version(packageVersion())
-    .showHelpAfterError('See --help for what there is.')
+    .showHelpAfterError('Run with --help for commands and options.')
     .exitOverride();
   serve(program);
   demo(program);

@@ -8,9 +8,9 @@ import { ReferenceFault, startReference } from '../node/reference/reference-serv
 export function reference(program: Command): void {
   program
     .command('reference')
-    .summary('run the V2 reference service alone')
+    .summary('run the reference service alone')
     .description(
-      'Runs the service of the specification, small and real: V2, V1 or both. Any API key is accepted.',
+      'Runs a small implementation of the specification as V2, V1 or both. It accepts any API key.',
     )
     .addOption(option('listen', settings.referenceListen))
     .addOption(option('db', settings.referenceDb))
@@ -28,7 +28,7 @@ function option(flag: string, setting: Setting<unknown>): Option {
     .default(setting.initial);
 }
 
-/** Responds to the exit code. */
+/** Runs the service until a signal; returns the exit code. */
 async function run(texts: Readonly<Record<string, string | undefined>>): Promise<number> {
   const faults: string[] = [];
   const read = <Value>(flag: string, setting: Setting<Value>): Value => {

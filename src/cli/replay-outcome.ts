@@ -1,5 +1,6 @@
 import type { ExplainRequest, Explanation } from '../inspector/api.ts';
-import { layOutJson } from '../inspector/json-layout.ts';
+import { generalPointer } from '../json/json-pointer.ts';
+import { layOutJson, NO_LIMITS } from '../inspector/json-layout.ts';
 
 /** What became of a recorded request: the parts that a change of rules can change. */
 export interface Outcome {
@@ -64,12 +65,12 @@ function bodyDifferences(before: string, now: string): string[] {
   for (const [pointer, value] of young) if (old.get(pointer) !== value) changed.add(topmost(pointer, old));
   return changed.size === 0
     ? ['the spelling of the body']
-    : [...changed].map((pointer) => pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*'));
+    : [...changed].map((pointer) => generalPointer(pointer));
 }
 
 /** The texts of all values by pointer; containers say only what they are. */
 function scalars(body: string): ReadonlyMap<string, string> | undefined {
-  const layout = layOutJson(new TextEncoder().encode(body));
+  const layout = layOutJson(new TextEncoder().encode(body), NO_LIMITS);
   if (layout === undefined) return undefined;
   return new Map(
     [...layout.places].map(([pointer, places]) => [

@@ -1,16 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import type { Command } from 'commander';
-import { chooseApiVersion } from '../migrate/api-version.ts';
-import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { explain } from '../inspector/explain.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { count } from '../report/report-text.ts';
+import { AdminClient } from './admin-client.ts';
 import { readAdminRequests } from './admin-source.ts';
 import type { RequestFault } from './curl-request.ts';
 import { readLogRequests } from './log-requests.ts';
 import { printFixture, readFixture } from './replay-fixture.ts';
-import { differences, type Outcome, outcomeOf } from './replay-outcome.ts';
+import { differences, type Outcome, outcomeOf, type Recording } from './replay-outcome.ts';
+import { offlineExplainer } from './offline-explainer.ts';
 import { type NamedRequest, readHar, readPostman } from './request-files.ts';
 
 interface RecordOptions {
@@ -30,25 +29,28 @@ interface CheckOptions {
 /** Adds the command `replay`: recorded requests become a fixture, and a change of rules is held against it. */
 export function replay(program: Command): void {
   const rules = process.env['GATEWAY_RULES'] ?? 'config/rules.yaml';
-  const command = program.command('replay').summary('hold a change of rules against recorded requests');
+  const command = program.command('replay').summary('compare a changed rule book with recorded requests');
   command
     .command('record')
-    .description('Writes requests and what becomes of them now into a fixture, one JSON line each.')
-    .requiredOption('--out <file>', 'the fixture')
-    .option('--har <file>', 'requests of a HAR file')
-    .option('--postman <file>', 'requests of a Postman collection')
-    .option('--log <file>', 'requests like those in a rewrite log, values left out')
-    .option('--admin <url>', 'requests that a running gateway has kept; its token is in GATEWAY_ADMIN_TOKEN')
-    .option('--rules <file>', 'the rule book', rules)
+    .description('Records requests with their present outcome in a fixture, one JSON line each.')
+    .requiredOption('--out <file>', 'fixture to write')
+    .option('--har <file>', 'record the requests of a HAR file')
+    .option('--postman <file>', 'record the requests of a Postman collection')
+    .option('--log <file>', 'record requests reconstructed from a rewrite log, without values')
+    .option(
+      '--admin <url>',
+      'record the requests kept by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN',
+    )
+    .option('--rules <file>', 'rule book', rules)
     .action(async (options: RecordOptions) => fail(await record(options)));
   command
     .command('check')
     .description(
-      'Says which requests of a fixture have another outcome under the rules as they are. Exit code 1 when any has.',
+      'Lists the requests of a fixture whose outcome has changed under the present rule book. Exit code 1 if there are any.',
     )
-    .argument('<fixture>', 'what `replay record` wrote')
-    .option('--rules <file>', 'the rule book', rules)
-    .option('--update', 'write the outcomes of now into the fixture')
+    .argument('<fixture>', 'fixture that `replay record` wrote')
+    .option('--rules <file>', 'rule book', rules)
+    .option('--update', 'write the present outcomes to the fixture')
     .action(async (fixture: string, options: CheckOptions) => fail(await check(fixture, options)));
 }
 
@@ -67,10 +69,11 @@ async function record(options: RecordOptions): Promise<string | undefined> {
     string,
     { name: string; count: number; request: NamedRequest['request']; outcome: Outcome }
   >();
+  const explainRequest = offlineExplainer(book.rules);
   let all = 0;
   for (const { name, request, count: times = 1 } of requests) {
     all += times;
-    const outcome = outcomeNow(request, book.inForce);
+    const outcome = await outcomeNow(request, explainRequest);
     if (outcome === undefined) continue;
     const key = JSON.stringify(request);
     const known = recordings.get(key);
@@ -93,7 +96,9 @@ async function requestsOf({
     if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
     if (log !== undefined) return await readLogRequests(log);
     if (admin !== undefined)
-      return await readAdminRequests({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] });
+      return await readAdminRequests(
+        new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }),
+      );
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     return { fault: `The requests cannot be read: ${error.message}.` };
@@ -106,11 +111,13 @@ async function check(fixture: string, { rules, update }: CheckOptions): Promise<
   if ('faults' in book) return book.faults.join('\n');
   const recordings = readFixture(fixture);
   if (typeof recordings === 'string') return recordings;
+  const explainRequest = offlineExplainer(book.rules);
   const places = new Map<string, { requests: number; readonly example: string }>();
   let [all, changed] = [0, 0];
-  const updated = recordings.map((recording) => {
+  const updated: Recording[] = [];
+  for (const recording of recordings) {
     all += recording.count;
-    const outcome = outcomeNow(recording.request, book.inForce) ?? recording.outcome;
+    const outcome = (await outcomeNow(recording.request, explainRequest)) ?? recording.outcome;
     const found = differences(recording.outcome, outcome);
     if (found.length > 0) changed += recording.count;
     for (const place of found) {
@@ -119,8 +126,8 @@ async function check(fixture: string, { rules, update }: CheckOptions): Promise<
       places.set(place, known);
     }
     const { name, count: times, request } = recording;
-    return { name, count: times, request, outcome };
-  });
+    updated.push({ name, count: times, request, outcome });
+  }
   stdout.write(`${summary(all, changed, places)}\n`);
   if (update === true) writeFileSync(fixture, printFixture(updated));
   else if (changed > 0) process.exitCode = 1;
@@ -143,12 +150,10 @@ function summary(
   return [`${count(changed)} of ${count(all)} requests change.`, ...lines].join('\n');
 }
 
-function outcomeNow(request: NamedRequest['request'], rules: CompiledRuleBook): Outcome | undefined {
-  const explanation = explain(request, {
-    rules,
-    versionOf: chooseApiVersion,
-    gatewayOrigin: 'http://127.0.0.1:8080',
-    origin: 'https://captur3d.io',
-  });
+async function outcomeNow(
+  request: NamedRequest['request'],
+  explainRequest: ReturnType<typeof offlineExplainer>,
+): Promise<Outcome | undefined> {
+  const explanation = await explainRequest(request);
   return 'fault' in explanation ? undefined : outcomeOf(explanation);
 }

@@ -28,26 +28,25 @@ interface ReportOptions {
 export function report(program: Command): void {
   program
     .command('report')
-    .summary('say who still needs V1, from the rewrite log')
+    .summary('list the clients that still need V1, from the rewrite log')
     .description(
-      'Reads the rewrite log, packed with gzip or not, and says which clients still need V1 and for what. Without a file it reads stdin.',
+      'Reads the rewrite log, plain or gzipped, and lists the clients that still need V1, with their reasons. Without a file it reads stdin.',
     )
     .argument('[files...]', 'log files; - is stdin')
     .addOption(
-      new Option('--format <format>', 'what is printed')
-        .choices(['text', 'json', 'csv', 'md'])
-        .default('text'),
+      new Option('--format <format>', 'output format').choices(['text', 'json', 'csv', 'md']).default('text'),
     )
-    .option('--gone-after <days>', 'days without V1 after which a client is gone', wholeNumber, 14)
-    .option('--names <file>', 'names for people by client hash, as YAML or JSON')
-    .option('--census', 'only the attribute census, with strip rules to paste')
-    .option('--client <hash>', 'first digits of a client, for --guide')
-    .option('--guide', 'the migration guide of one client, in Markdown')
     .option(
-      '--rules <file>',
-      'the rule book, for --guide',
-      process.env['GATEWAY_RULES'] ?? 'config/rules.yaml',
+      '--gone-after <days>',
+      'days without a V1 request after which a client counts as gone',
+      wholeNumber,
+      14,
     )
+    .option('--names <file>', 'YAML or JSON file of display names by client hash')
+    .option('--census', 'print the attribute census only, with strip rules to paste')
+    .option('--client <hash>', 'first digits of a client hash, for --guide')
+    .option('--guide', 'print the migration guide of one client, in Markdown')
+    .option('--rules <file>', 'rule book, for --guide', process.env['GATEWAY_RULES'] ?? 'config/rules.yaml')
     .action(async (files: readonly string[], options: ReportOptions) => {
       const fault = await print(files.length === 0 ? ['-'] : files, options);
       if (fault === undefined) return;
@@ -111,7 +110,7 @@ async function printGuide(
   const [only, second] = guide.clients;
   if (second !== undefined)
     return `${client} is the beginning of ${guide.clients.join(' and ')}; give more digits.`;
-  const { changes, version } = book.inForce.ruleBook;
+  const { changes, version } = book.rules.ruleBook;
   await write(guide.markdown(changes, version, only === undefined ? undefined : names.get(only)));
   return undefined;
 }

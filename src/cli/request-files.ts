@@ -1,5 +1,6 @@
 import type { ExplainRequest } from '../inspector/api.ts';
 import type { RequestFault } from './curl-request.ts';
+import { requestTarget } from './request-target.ts';
 
 /** A request from a file, with a name for people. */
 export interface NamedRequest {
@@ -21,7 +22,11 @@ export function readHar(text: string): readonly NamedRequest[] | RequestFault {
     const [method, url] = [request?.['method'], request?.['url']];
     if (typeof method !== 'string' || typeof url !== 'string') return [];
     const body = child(request, 'postData')?.['text'];
-    const read: ExplainRequest = { method, target: url, headers: headersOf(request?.['headers'], 'name') };
+    const read: ExplainRequest = {
+      method,
+      target: requestTarget(url),
+      headers: headersOf(request?.['headers'], 'name'),
+    };
     return [
       { name: `${method} ${pathOf(url)}`, request: typeof body === 'string' ? { ...read, body } : read },
     ];
@@ -83,7 +88,7 @@ function isJsonMode(body: Json | undefined): boolean {
 
 /** A variable that nobody has set stands for the host, mostly. */
 function target(url: string): string {
-  return url.replace(/^\{\{[^{}]+\}\}/, '');
+  return requestTarget(url.replace(/^\{\{[^{}]+\}\}/, ''));
 }
 
 function headersOf(list: unknown, key: 'name' | 'key'): [string, string][] {

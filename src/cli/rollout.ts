@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
-import { type AdminAddress, askAdmin } from './admin-source.ts';
+import { AdminClient } from './admin-client.ts';
 import { rolloutText } from './rollout-text.ts';
 
 interface RolloutOptions {
@@ -14,12 +14,12 @@ interface RolloutOptions {
 export function rollout(program: Command): void {
   const command = program
     .command('rollout')
-    .summary('show and change what V1 traffic goes through')
+    .summary('show and change the mode of V1 traffic')
     .description(
-      'Shows and changes the modes of a running gateway by its admin listener, whose token is in GATEWAY_ADMIN_TOKEN.',
+      'Shows and changes the modes of a running gateway through its admin listener. The token is read from GATEWAY_ADMIN_TOKEN.',
     );
   common(command.command('show', { isDefault: true }))
-    .description('shows modes, canaries, roll-backs and what shadowing found')
+    .description('show modes, canaries, roll-backs and the results of shadowing')
     .action((options: RolloutOptions) => carryOut(options, undefined));
   for (const [mode, words] of MODES) {
     aimed(common(command.command(mode)))
@@ -27,32 +27,32 @@ export function rollout(program: Command): void {
       .action((options: RolloutOptions) => carryOut(options, { mode, ...aimOf(options) }));
   }
   aimed(common(command.command('canary')))
-    .description('a share of the clients is migrated, the rest is observed')
-    .argument('<percent>', 'of the clients')
+    .description('migrate a share of the clients, observe the others')
+    .argument('<percent>', 'share of the clients')
     .action((percent: string, options: RolloutOptions) =>
       carryOut(options, { mode: 'canary', share: Number(percent.replace(/%$/, '')), ...aimOf(options) }),
     );
   aimed(common(command.command('clear')))
-    .description('lets the rule book choose again')
+    .description('return to the mode of the rule book')
     .action((options: RolloutOptions) => carryOut(options, aimOf(options)));
 }
 
 const MODES: readonly (readonly [mode: NonNullable<RolloutRequest['mode']>, words: string])[] = [
-  ['observe', 'V1 responds; the log says what migrating would have done'],
-  ['shadow', 'as observe, and reads are asked of both origins and compared'],
-  ['migrate', 'everything is migrated'],
+  ['observe', 'V1 responds; the log says what a migration would have changed'],
+  ['shadow', 'as observe, and reads are sent to both services and compared'],
+  ['migrate', 'migrate every request'],
 ];
 
 function common(command: Command): Command {
   return command
-    .addOption(new Option('--admin <url>', 'the admin listener').default('http://127.0.0.1:8081'))
-    .addOption(new Option('--format <format>', 'what is printed').choices(['text', 'json']).default('text'));
+    .addOption(new Option('--admin <url>', 'admin listener').default('http://127.0.0.1:8081'))
+    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'));
 }
 
 function aimed(command: Command): Command {
   return command
-    .option('--operation <id>', 'for this operation only')
-    .option('--client <name>', 'for this client only: its hash or its name');
+    .option('--operation <id>', 'apply to this operation only')
+    .option('--client <name>', 'apply to this client only (hash or name)');
 }
 
 function aimOf({ operation, client }: RolloutOptions): RolloutRequest {
@@ -63,8 +63,8 @@ function aimOf({ operation, client }: RolloutOptions): RolloutRequest {
 }
 
 async function carryOut(options: RolloutOptions, request: RolloutRequest | undefined): Promise<void> {
-  const address: AdminAddress = { url: options.admin, token: process.env['GATEWAY_ADMIN_TOKEN'] };
-  const outcome = await ask(address, request);
+  const client = new AdminClient({ url: options.admin, token: process.env['GATEWAY_ADMIN_TOKEN'] });
+  const outcome = await ask(client, request);
   if ('fault' in outcome) {
     process.stderr.write(`${outcome.fault}\n`);
     process.exitCode = 1;
@@ -74,28 +74,35 @@ async function carryOut(options: RolloutOptions, request: RolloutRequest | undef
 }
 
 async function ask(
-  address: AdminAddress,
+  client: AdminClient,
   request: RolloutRequest | undefined,
 ): Promise<RolloutView | { readonly fault: string }> {
-  let response: Response;
+  let status: number;
+  let text: string;
   try {
-    response = await askAdmin(
-      address,
+    const response = await client.ask(
       '/rollout',
       {},
       request === undefined ? undefined : JSON.stringify(request),
     );
+    status = response.statusCode;
+    text = await response.body.text();
   } catch {
-    return { fault: `Nobody responds at ${address.url}; name the admin listener with --admin.` };
+    return { fault: `No response from ${client.url}; name the admin listener with --admin.` };
   }
-  if (response.ok) {
-    const view: RolloutView = await response.json();
+  if (status === 200) {
+    const view: RolloutView = JSON.parse(text);
     return view;
   }
-  if (response.status === 401)
-    return { fault: 'The admin listener wants its token; set GATEWAY_ADMIN_TOKEN.' };
-  const body: { readonly errors?: readonly { readonly detail?: string }[] } = await response
-    .json()
-    .catch(() => ({}));
-  return { fault: body.errors?.[0]?.detail ?? `The admin listener responded with ${response.status}.` };
+  if (status === 401) return { fault: 'The admin listener requires its token; set GATEWAY_ADMIN_TOKEN.' };
+  return { fault: detailOf(text) ?? `The admin listener responded with ${status}.` };
+}
+
+function detailOf(text: string): string | undefined {
+  try {
+    const body: { readonly errors?: readonly { readonly detail?: string }[] } = JSON.parse(text);
+    return body.errors?.[0]?.detail;
+  } catch {
+    return undefined;
+  }
 }

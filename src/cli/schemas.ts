@@ -2,34 +2,41 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import * as z from 'zod';
 import { entrySchema } from '../rewrite-log/entry-schema.ts';
 import { ruleBookSource } from '../rules/rule-book-source.ts';
+import { logFieldsTable } from './log-fields-text.ts';
 import { settingsExample, settingsTable } from './settings-texts.ts';
 
-/** The JSON Schemas that are checked in, by file below the project's root. */
+/** The generated JSON Schemas, by file below the project's root. */
 export const schemas: readonly (readonly [file: string, schema: z.ZodType])[] = [
   ['config/rules.schema.json', ruleBookSource],
   ['config/entry.schema.json', entrySchema],
 ];
 
-/** Prints a zod schema as the JSON Schema of what may be written, in the draft that editors know best. */
+/** Prints a zod schema as the JSON Schema of its input, in draft 7, which editors support best. */
 export function printSchema(schema: z.ZodType): string {
   return `${JSON.stringify(z.toJSONSchema(schema, { target: 'draft-7', io: 'input' }), undefined, 2)}\n`;
 }
 
-/** Returns every checked-in text that is made from the source, by file; `readme` is what the README says now. */
-export function generatedTexts(readme: string): readonly (readonly [file: string, text: string])[] {
+/** The page whose tables are generated. */
+export const TABLES_PAGE = 'docs/operating.md';
+
+/** Returns every generated text by file; `page` is the present text of `TABLES_PAGE`. */
+export function generatedTexts(page: string): readonly (readonly [file: string, text: string])[] {
+  const withSettings = replaceTable(page, 'settings', settingsTable());
   return [
     ...schemas.map(([file, schema]) => [file, printSchema(schema)] as const),
     ['config/gateway.env.example', settingsExample()],
-    [
-      'README.md',
-      readme.replace(/(<!-- settings -->\n)[^]*?(<!-- \/settings -->)/, `$1\n${settingsTable()}\n$2`),
-    ],
+    [TABLES_PAGE, replaceTable(withSettings, 'log-fields', logFieldsTable())],
   ];
+}
+
+function replaceTable(page: string, name: string, table: string): string {
+  const marked = new RegExp(`(<!-- ${name} -->\\n)[^]*?(<!-- /${name} -->)`);
+  return page.replace(marked, (_, start: string, end: string) => `${start}\n${table}\n${end}`);
 }
 
 if (import.meta.main) {
   const root = new URL('../../', import.meta.url);
-  for (const [file, text] of generatedTexts(readFileSync(new URL('README.md', root), 'utf8'))) {
+  for (const [file, text] of generatedTexts(readFileSync(new URL(TABLES_PAGE, root), 'utf8'))) {
     writeFileSync(new URL(file, root), text);
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Settings } from '../settings/read-settings.ts';
-import type { OriginSetting } from '../settings/setting-kinds.ts';
+import { type OriginSetting, originText } from '../settings/setting-kinds.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { LifeCycle } from './life-cycle.ts';
 import { loadInspectorPage } from './inspector-assets.ts';
@@ -13,11 +13,17 @@ import { ReferenceFault, type RunningReference, startReference } from '../node/r
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { RuleBooks } from '../node/rule-books.ts';
 import { type RunningGateway, startGateway } from '../node/start-gateway.ts';
+import { noticeLine } from '../gateway/notice.ts';
+import { LimitedLines } from '../node/log/limited-lines.ts';
+import type { ProcessEvent, ProcessLevel, WriteProcessLine } from '../node/log/process-log.ts';
+import type { WorkerLink } from '../node/workers/worker-link.ts';
 import { WorkerFault, type WorkerPool } from '../node/workers/worker-pool.ts';
-import { banner } from './banner.ts';
+import { startedLine } from './banner.ts';
 import { packageVersion } from './package-version.ts';
 import { clientFiles, preflight } from './preflight.ts';
-import { workerFront, type WorkerSide } from './worker-front.ts';
+import type { ProcessLog } from './process-log.ts';
+import { rowSink } from './row-sink.ts';
+import { workerFront } from './worker-front.ts';
 
 /** A gateway that serves, with the embedded V2 where there is no other. */
 export interface Serving {
@@ -25,46 +31,46 @@ export interface Serving {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
   readonly life: LifeCycle;
-  /** Where people are told things: stderr, without waiting for its reader. */
-  readonly tell: (line: string) => void;
 }
 
-/** Bytes of log lines, and of lines for people, that wait for a slow reader. */
+/** Bytes of lines of the rewrite log that wait for a slow reader. */
 const LOG_QUEUE_BYTES = 8 * 1024 * 1024;
-const NOTICE_QUEUE_BYTES = 256 * 1024;
 
-/** Starts everything that the settings name, or finds every fault; nothing is left running then. */
+/** Starts everything that the settings name, or finds every fault; nothing is left running then. `worker` is one process of many. */
 export async function startServing(
   flags: Readonly<Record<string, string | undefined>>,
   environment: Readonly<Record<string, string | undefined>>,
-  worker?: WorkerSide,
+  log: ProcessLog,
+  worker?: WorkerLink,
 ): Promise<Serving | { readonly faults: readonly string[] }> {
-  const people = openLogSink(2, { limit: NOTICE_QUEUE_BYTES, onNotice: () => {} });
-  const tell = worker?.tell ?? ((line: string): void => people.write(`${line}\n`));
+  const limited = new LimitedLines(log.write);
+  const surprised = (error: unknown): void => tellBug(limited, error);
   const sound = await preflight(flags, environment);
   if ('faults' in sound) return sound;
   const { settings, rulesPath: path, ruleBook: first } = sound;
-  const rollout = openRollout(settings, first.inForce.ruleBook, tell);
+  const rollout = openRollout(settings, first.rules.ruleBook, log.write);
   if ('fault' in rollout) return { faults: [rollout.fault] };
-  const sink = worker?.link ?? openSink(settings, tell);
+  const sink = worker ?? openSink(settings, log.write);
   if ('fault' in sink) return { faults: [sink.fault] };
   const ruleBooks = new RuleBooks(
     first,
     async () => {
       const next = await loadRuleBook(path);
-      const fault = 'faults' in next ? undefined : rollout.faultOf(next.inForce.ruleBook);
+      const fault = 'faults' in next ? undefined : rollout.faultOf(next.rules.ruleBook);
       return fault === undefined ? next : { faults: [fault] };
     },
     () => Date.now(),
   );
   let embedded: RunningReference | undefined;
   try {
-    embedded = settings.get(table.upstream) === undefined ? await embed(settings, tell) : undefined;
+    embedded = settings.get(table.upstream) === undefined ? await embed(settings, log.write) : undefined;
     const clientSecret = settings.get(table.clientSecret) ?? randomBytes(32).toString('hex');
     const origin = originOf(settings, embedded);
     const traces =
       worker === undefined
-        ? await openTraces(environment, packageVersion(), (trouble) => tell(`traces: ${trouble}.`))
+        ? await openTraces(environment, packageVersion(), (trouble) =>
+            log.write({ level: 'warn', event: 'trace-trouble', message: `traces: ${trouble}.` }),
+          )
         : undefined;
     const operators = createOperators({
       settings,
@@ -83,11 +89,11 @@ export async function startServing(
         ? workerFront({
             settings,
             flags,
-            upstream: `${origin.origin}${origin.path}`,
+            upstream: originText(origin),
             clientSecret,
             sink,
             observer: operators.observer,
-            tell,
+            log: log.write,
           })
         : undefined;
     const running: RunningGateway = await startGateway({
@@ -100,29 +106,32 @@ export async function startServing(
       sink,
       upstreamTls: sound.upstreamTls,
       clientTls: sound.clientTls,
-      observer: worker?.link ?? operators.observer,
+      observer: worker ?? operators.observer,
       admin: operators.admin,
       front,
       isWorker: worker !== undefined,
-      surprised: (error) =>
-        tell(`bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+      onNotice: (notice) => {
+        const { key, ...line } = noticeLine(notice);
+        limited.add(key, line);
+      },
+      surprised,
     });
     if (worker === undefined)
-      tell(banner({ running, settings, ruleBooks, rulesPath: path, embedded: embedded?.origin }));
+      log.write(startedLine({ running, settings, ruleBooks, rulesPath: path, embedded: embedded?.origin }));
     const life = lifeOf({
       running,
       settings,
       ruleBooks,
       sink,
-      people,
-      tell,
+      log,
+      surprised,
       embedded,
       path,
       rollout,
       traces,
       front,
     });
-    return { running, settings, ruleBooks, life, tell };
+    return { running, settings, ruleBooks, life };
   } catch (error) {
     await embedded?.close();
     return { faults: [startFault(error)] };
@@ -136,32 +145,66 @@ function once<Result>(work: () => Result): () => Result {
 }
 
 /** Reads the certificates for clients again; bad ones are refused, and the old ones stay. */
-function renewTls(running: RunningGateway, settings: Settings, tell: (line: string) => void): void {
+function renewTls(running: RunningGateway, settings: Settings, log: WriteProcessLine): void {
   const outcome = clientFiles(settings);
-  if ('fault' in outcome) tell(`certificate refused: ${outcome.fault} The old one stays.`);
+  if ('fault' in outcome)
+    log({
+      level: 'error',
+      event: 'certificate-refused',
+      message: `certificate refused: ${outcome.fault} The old one stays.`,
+    });
   else if (outcome.tls !== undefined) running.server.renew(outcome.tls);
 }
 
-function openSink(settings: Settings, tell: (line: string) => void): LogSink | { readonly fault: string } {
+function openSink(settings: Settings, log: WriteProcessLine): LogSink | { readonly fault: string } {
   const path = settings.get(table.logFile);
   try {
-    return openLogSink(path ?? 1, {
+    const sink = openLogSink(path ?? 1, {
       limit: LOG_QUEUE_BYTES,
-      onNotice: (trouble) => tell(`log: ${trouble}.`),
+      onNotice: (trouble) => log({ level: 'warn', event: 'log-trouble', message: `log: ${trouble}.` }),
     });
+    return path === undefined && process.stdout.isTTY ? rowSink(sink, process.stdout.hasColors()) : sink;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return { fault: `--log-file cannot be opened for appending: ${path ?? 'stdout'} (${code}).` };
   }
 }
 
-function embed(settings: Settings, tell: (line: string) => void): Promise<RunningReference> {
+/** Opens the log file anew, for it may have been renamed. */
+function reopenLog(sink: LogSink, log: WriteProcessLine): void {
+  try {
+    if (sink.reopen())
+      log({ level: 'info', event: 'log-reopened', message: 'log: the log file is opened anew.' });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const message = `log: the log file cannot be opened anew (${code}); lines go to the old one.`;
+    log({ level: 'error', event: 'log-trouble', message });
+  }
+}
+
+/** Tells of an error that no failure describes; repetitions are counted, for an attacker must not fill the log. */
+function tellBug(limited: LimitedLines, error: unknown): void {
+  const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
+  limited.add(`bug ${message}`, {
+    level: 'error',
+    event: 'unexpected-error',
+    message: `bug: ${message}`,
+    fields: { stack },
+  });
+}
+
+function embed(settings: Settings, log: WriteProcessLine): Promise<RunningReference> {
   return startReference({
     db: settings.get(table.referenceDb),
     unknown: settings.get(table.referenceUnknown),
     rate: settings.get(table.referenceRate),
     report: (error) =>
-      tell(`reference: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+      log({
+        level: 'error',
+        event: 'reference-error',
+        message: `reference: ${error instanceof Error ? error.message : String(error)}`,
+        fields: { stack: error instanceof Error ? error.stack : undefined },
+      }),
   });
 }
 
@@ -176,8 +219,8 @@ interface Parts {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
   readonly sink: LogSink;
-  readonly people: LogSink;
-  readonly tell: (line: string) => void;
+  readonly log: ProcessLog;
+  readonly surprised: (error: unknown) => void;
   readonly embedded: RunningReference | undefined;
   readonly path: string;
   readonly rollout: OpenRollout;
@@ -193,8 +236,8 @@ function lifeOf({
   settings,
   ruleBooks,
   sink,
-  people,
-  tell,
+  log,
+  surprised,
   embedded,
   path,
   rollout,
@@ -204,26 +247,42 @@ function lifeOf({
   return {
     watched: [path],
     drain: settings.get(table.drain),
+    surprised,
     reload: async (why) => {
+      // First, for who rotates the log may be about to compress the old file.
+      if (why === 'SIGHUP') reopenLog(sink, log.write);
       const { changed, faults } = await ruleBooks.reload();
-      for (const fault of faults) tell(`rule book refused: ${fault}`);
-      if (faults.length > 0) tell(`rule book ${ruleBooks.current.ruleBook.hash} stays in force.`);
-      else if (changed || why === 'SIGHUP') tell(`rule book ${ruleBooks.current.ruleBook.hash} is in force.`);
-      renewTls(running, settings, tell);
+      const { hash } = ruleBooks.current.ruleBook;
+      const tell = (level: ProcessLevel, event: ProcessEvent, message: string): void =>
+        log.write({ level, event, message, fields: { ruleBook: hash } });
+      for (const fault of faults) tell('error', 'rule-book-refused', `rule book refused: ${fault}`);
+      if (faults.length > 0) tell('error', 'rule-book-refused', `rule book ${hash} stays in force.`);
+      else if (changed || why === 'SIGHUP')
+        tell('info', 'rule-book-in-force', `rule book ${hash} is in force.`);
+      renewTls(running, settings, log.write);
       if (faults.length === 0) running.server.reload?.();
     },
     stop: async () => {
-      tell('stopping: finishing what is in flight.');
+      log.write({
+        level: 'info',
+        event: 'draining',
+        message: 'stopping: finishing what is in flight.',
+        fields: { inFlight: running.gateway.inFlight },
+      });
       await running.stop();
       await rollout.close();
       await embedded?.close();
     },
     flush: async () => {
       const dropped = sink.dropped + (front?.dropped ?? 0);
-      if (dropped > 0) tell(`log: ${dropped} lines were lost.`);
+      if (dropped > 0) {
+        const message = `log: ${dropped} lines were lost.`;
+        log.write({ level: 'warn', event: 'log-trouble', message, fields: { dropped } });
+      }
+      log.write({ level: 'info', event: 'stopped', message: 'stopped.' });
       await Promise.all([
         sink.flush(FLUSH_TIMEOUT_MS),
-        people.flush(FLUSH_TIMEOUT_MS),
+        log.flush(FLUSH_TIMEOUT_MS),
         traces?.close(FLUSH_TIMEOUT_MS),
       ]);
     },

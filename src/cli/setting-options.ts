@@ -1,5 +1,11 @@
 import { type Command, Option } from 'commander';
-import { environmentName, type Setting } from '../settings/settings.ts';
+import { allSettings, environmentName, type Setting } from '../settings/settings.ts';
+
+/** Settings of the command `reference` alone. */
+const ELSEWHERE: ReadonlySet<string> = new Set(['reference-listen', 'reference-dialect']);
+
+/** The settings of a gateway that serves: the same for the command that runs it and the one that checks them. */
+export const servedSettings = allSettings.filter(({ name }) => !ELSEWHERE.has(name));
 
 /** Adds a flag for each setting. Neither environment nor default is commander's business: `readSettings` knows both. */
 export function addSettings(command: Command, settings: readonly Setting<unknown>[]): Command {

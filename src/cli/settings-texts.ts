@@ -1,20 +1,22 @@
 import { allSettings, environmentName, type Setting } from '../settings/settings.ts';
 
-/** The settings as a table for the README, from the one table of settings. */
+/** Returns the settings as a Markdown table. */
 export function settingsTable(): string {
   const rows = allSettings.map((setting) => {
-    const unit = setting.kind.unit === '' || setting.initial === undefined ? '' : ` ${setting.kind.unit}`;
+    // A size such as 64MiB names its unit already.
+    const hasUnit = setting.kind.unit !== '' && /^\d+$/.test(setting.initial ?? '');
+    const unit = hasUnit ? ` ${setting.kind.unit}` : '';
     const initial =
       setting.initial === undefined || setting.initial === '' ? 'unset' : `\`${setting.initial}\`${unit}`;
     return `| \`${environmentName(setting)}\` | ${initial} | ${setting.sentence.replaceAll('|', '\\|')} |`;
   });
-  return ['| setting | default | what it does |', '|---|---|---|', ...rows, ''].join('\n');
+  return ['| setting | default | meaning |', '|---|---|---|', ...rows, ''].join('\n');
 }
 
-/** The settings as a file of environment variables, all commented out. */
+/** Returns the settings as a file of environment variables, all commented out. */
 export function settingsExample(): string {
   const head =
-    '# All settings of capture-gateway with their defaults. A flag (--listen) goes before a variable.\n# Times are in milliseconds; sizes take B, KiB, MiB and GiB.\n';
+    '# All settings of capture-gateway with their defaults. A flag (--listen) overrides a variable.\n# Times are in milliseconds; sizes accept B, KiB, MiB and GiB.\n';
   return `${head}${allSettings.map((setting) => example(setting)).join('')}`;
 }
 

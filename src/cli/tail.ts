@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { readLogFile } from './log-files.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
+import { AdminClient } from './admin-client.ts';
 import { streamEntries } from './admin-stream.ts';
 import { parseEntry } from './client-entries.ts';
 import { ENTRY_HEAD, entryRow } from './entry-row.ts';
@@ -19,19 +20,19 @@ interface TailOptions {
 export function tail(program: Command): void {
   program
     .command('tail')
-    .summary('show the rewrite log for people')
+    .summary('print the rewrite log in a readable form')
     .description(
-      'Shows entries of a log file, of stdin, or live from the admin listener, whose token is in GATEWAY_ADMIN_TOKEN.',
+      'Prints entries of a log file, of stdin, or live from the admin listener of a running gateway. The token is read from GATEWAY_ADMIN_TOKEN.',
     )
-    .argument('[file]', 'a log, packed with gzip or not; - is stdin')
+    .argument('[file]', 'log file, plain or gzipped; - is stdin')
     .option(
       '--filter <filter>',
-      'as in the inspector: client:3fa9 op:create_client status:4xx -verdict:passed',
+      'filter as in the inspector: client:3fa9 op:create_client status:4xx -verdict:passed',
       '',
     )
-    .option('-f, --follow', 'go on with what is added to the file')
+    .option('-f, --follow', 'follow the file as it grows')
     .option('--admin <url>', 'follow a running gateway, such as http://127.0.0.1:8081')
-    .addOption(new Option('--format <format>', 'what is printed').choices(['text', 'json']).default('text'))
+    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
     .action(async (file: string | undefined, options: TailOptions) => {
       const fault = await show(file, options);
       if (fault === undefined) return;
@@ -69,7 +70,11 @@ async function* entriesOf(
   signal: AbortSignal,
 ): AsyncGenerator<Entry> {
   if (admin !== undefined) {
-    yield* streamEntries({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }, filter, signal);
+    yield* streamEntries(
+      new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }),
+      filter,
+      signal,
+    );
     return;
   }
   const lines =

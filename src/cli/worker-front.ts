@@ -4,16 +4,9 @@ import { fileURLToPath } from 'node:url';
 import type { Settings } from '../settings/read-settings.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { LogSink } from '../node/log/log-sink.ts';
-import type { WorkerLink } from '../node/workers/worker-link.ts';
+import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { WorkerPool } from '../node/workers/worker-pool.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
-
-/** What a process of many is given in place of what a single one opens itself. */
-export interface WorkerSide {
-  /** The log and the observer, over the channel to the first process. */
-  readonly link: WorkerLink;
-  readonly tell: (line: string) => void;
-}
 
 /** What the first process of many has for its workers. */
 export interface WorkerFrontParts {
@@ -25,7 +18,7 @@ export interface WorkerFrontParts {
   readonly clientSecret: string;
   readonly sink: LogSink;
   readonly observer: Observer;
-  readonly tell: (line: string) => void;
+  readonly log: WriteProcessLine;
 }
 
 /** How many processes the settings want. */
@@ -42,7 +35,7 @@ export function workersFault(settings: Settings): string | undefined {
 
 /** Makes the processes that clients connect to; undefined where one is enough. */
 export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
-  const { settings, flags, sink, observer, tell } = parts;
+  const { settings, flags, sink, observer, log } = parts;
   const count = workersOf(settings);
   if (count === 1) return undefined;
   const given = Object.fromEntries(
@@ -64,7 +57,7 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
     },
     write: (line) => sink.write(line),
     observe: ({ entry, captured }) => observer.observe(entry, captured),
-    tell,
+    log,
   });
 }
 

@@ -1,5 +1,8 @@
+import { readSetting } from '../settings/read-settings.ts';
 import { settings as table } from '../settings/settings.ts';
 import { watchProcess } from '../node/admin/process-stats.ts';
+import type { WriteProcessLine } from '../node/log/process-log.ts';
+import { CaptureRate } from '../rewrite-log/capture-rate.ts';
 import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
 import { startServing } from './serving.ts';
@@ -17,33 +20,30 @@ process.once('message', (message) => {
 });
 
 async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<void> {
-  const structures = Number(flags['structure-rate'] ?? 0);
-  const begun = { second: 0, count: 0 };
+  const sources = { flags, environment: process.env };
+  const rate = new CaptureRate(readSetting(table.structureRate, sources), () => performance.now());
+  const level = readSetting(table.capture, sources);
   const link = new WorkerLink({
     send: say,
-    bodyLimit: Number(flags['capture-body-limit'] ?? 0),
-    wanted: () => {
-      if (flags['capture'] === 'bodies') return 'bodies';
-      const second = Math.floor(performance.now() / 1000);
-      if (second !== begun.second) Object.assign(begun, { second, count: 0 });
-      begun.count += 1;
-      return begun.count <= structures ? 'structure' : 'nothing';
-    },
+    bodyLimit: readSetting(table.captureBodyLimit, sources),
+    wanted: () => (level === 'bodies' ? 'bodies' : rate.next()),
   });
-  const tell = (line: string): void => say({ kind: 'told', line });
-  const started = await startServing(flags, process.env, { link, tell });
+  const write: WriteProcessLine = (line) => say({ kind: 'told', line });
+  const log = { write, flush: () => Promise.resolve() };
+  const started = await startServing(flags, process.env, log, link);
   if ('faults' in started) {
     say({ kind: 'faults', faults: started.faults }, () => process.exit(2));
     return;
   }
   const { running, settings, life } = started;
+  process.on('uncaughtException', life.surprised);
   const figuresOfProcess = watchProcess();
   const report = (done?: () => void): void => {
-    const { inFlight, budget, breaker } = running.gateway;
+    const { inFlight, budget, v2 } = running.gateway;
     const figures = {
       inFlight,
       bufferedBytes: budget.held,
-      breaker: breaker.state,
+      breaker: v2.breaker.state,
       process: figuresOfProcess(),
       dropped: link.dropped,
     };

@@ -1,4 +1,4 @@
-import type { Decoded } from '../gateway/gateway.ts';
+import type { DecodedBody } from '../migrate/decoded-body.ts';
 import type { Coding } from '../http/content-coding.ts';
 
 /** Decodes a body, up to `limit` bytes; one that would grow beyond them is given up on the way (a bomb). */
@@ -6,7 +6,7 @@ export function decodeBody(
   coding: Coding,
   body: Uint8Array,
   limit: number,
-  done: (outcome: Decoded) => void,
+  done: (outcome: DecodedBody) => void,
 ): void {
   decode(formatOf(coding, body), body, limit).then(done, () => done('undecodable'));
 }
@@ -15,7 +15,7 @@ async function decode(
   format: CompressionFormat | undefined,
   body: Uint8Array,
   limit: number,
-): Promise<Decoded> {
+): Promise<DecodedBody> {
   // Workers have no Brotli.
   if (format === undefined) return 'undecodable';
   const { readable, writable } = new DecompressionStream(format);

@@ -1,19 +1,22 @@
 import { Gateway } from '../gateway/gateway.ts';
+import { noticeLine } from '../gateway/notice.ts';
 import { modesInForce, needsV1 } from '../rollout/modes.ts';
+import { gatewayOptions } from '../settings/gateway-options.ts';
 import { readSettings, type Settings } from '../settings/read-settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
+import { settingConflicts } from '../settings/setting-conflicts.ts';
 import { environmentName, settings as table } from '../settings/settings.ts';
 import type { Upstream } from '../gateway/upstream.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
-import { entryLine } from '../rewrite-log/entry-line.ts';
-import { compilePlans } from '../rewrite/plan.ts';
-import { OperationTable } from '../rules/operation-table.ts';
+import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { logWriter } from '../rewrite-log/log-writer.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { createClientHash } from './client-hash.ts';
 import { decodeBody } from './decode-body.ts';
 import { dataPoint, type EdgeBindings, environmentOf } from './edge-bindings.ts';
+import { edgeProcessLine } from './edge-process-line.ts';
 import { createFetchUpstream } from './fetch-upstream.ts';
-import { structureRate } from './structure-rate.ts';
+import { structureObserver } from './structure-observer.ts';
 
 /** What a gateway on a platform is made of. */
 export interface EdgeGatewayParts {
@@ -36,16 +39,18 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
   const outcome = readSettings({ flags: {}, environment, readFile: noFile });
   if ('faults' in outcome) return outcome;
   const { settings } = outcome;
+  const conflicts = settingConflicts(settings);
+  if (conflicts.length > 0) return { faults: conflicts };
   const origin = settings.get(table.upstream);
   if (origin === undefined) {
     return {
       faults: [`${environmentName(table.upstream)} is needed here: there is no embedded V2 at the edge.`],
     };
   }
-  if (
-    settings.get(table.v1Upstream) === undefined &&
-    needsV1(modesInForce(parts.ruleBook.rollout?.modes, undefined))
-  ) {
+  const v1Origin = settings.get(table.v1Upstream);
+  if (origin.socketPath !== undefined || v1Origin?.socketPath !== undefined)
+    return { faults: ['There are no Unix sockets at the edge; set an http or https address.'] };
+  if (v1Origin === undefined && needsV1(modesInForce(parts.ruleBook.rollout?.modes, undefined))) {
     const name = environmentName(table.v1Upstream);
     return { faults: [`There are modes that send requests to V1; set ${name}, or take them out.`] };
   }
@@ -57,28 +62,23 @@ function gatewayOf(
   settings: Settings,
   origin: OriginSetting,
 ): Gateway {
-  const operations = new OperationTable(ruleBook.operations);
-  const inForce = {
-    ruleBook,
-    plans: compilePlans(ruleBook),
-    match: (method: string, path: string) => operations.match(method, path),
-  };
+  const rules = new CompiledRuleBook(ruleBook);
   const secret = settings.get(table.clientSecret) ?? randomHex(32);
   const v1 = settings.get(table.v1Upstream);
   const nameClient = createClientHash(secret);
-  const from = SEVERITIES[settings.get(table.logLevel)];
+  const write = logWriter(settings.get(table.rewriteLogLevel), (line) => print(line.trimEnd()));
   return new Gateway(
     {
-      rules: () => inForce,
+      rules: () => rules,
       upstream: upstreamOf(settings, origin),
       originPath: origin.path,
       originHost: new URL(origin.origin).host,
       v1: v1 && { upstream: upstreamOf(settings, v1), path: v1.path, host: new URL(v1.origin).host },
       record: (entry) => {
-        if (SEVERITIES[entry.level] >= from) print(entryLine(entry).trimEnd());
+        write(entry);
         ship(entry, bindings, later);
       },
-      observer: structureRate(settings.get(table.structureRate), Date.now),
+      observer: structureObserver(settings.get(table.structureRate), Date.now),
       now: () => performance.now(),
       time: () => Date.now(),
       newRequestId: () => crypto.randomUUID(),
@@ -95,20 +95,19 @@ function gatewayOf(
         setTimeout(run, milliseconds);
       },
       random: () => Math.random(),
-      onUnexpectedError: (error) =>
-        print(`bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+      onNotice: (notice) => {
+        // The entry of an exchange names the fault; here a line for each would be one more a request.
+        if (notice.event === 'upstream-fault') return;
+        const { level, event, message, fields } = noticeLine(notice);
+        print(edgeProcessLine(level, event, message, fields));
+      },
+      onUnexpectedError: (error) => {
+        const { message, stack } =
+          error instanceof Error ? error : { message: String(error), stack: undefined };
+        print(edgeProcessLine('error', 'unexpected-error', `bug: ${message}`, { stack }));
+      },
     },
-    {
-      count: settings.get(table.headerCount),
-      bytes: settings.get(table.headerBytes),
-      trustedProxies: settings.get(table.trustedProxies),
-      maxInFlight: settings.get(table.maxInFlight),
-      bufferBytes: Math.min(settings.get(table.bufferBytes), ISOLATE_BYTES),
-      bodyLimit: settings.get(table.bodyLimit),
-      forwarded: settings.get(table.forwarded),
-      breakerFailures: settings.get(table.breaker) ? settings.get(table.breakerFailures) : 0,
-      breakerOpenMs: settings.get(table.breakerOpen),
-    },
+    { ...gatewayOptions(settings), bufferBytes: Math.min(settings.get(table.bufferBytes), ISOLATE_BYTES) },
   );
 }
 
@@ -122,8 +121,6 @@ function upstreamOf(settings: Settings, origin: OriginSetting): Upstream {
 
 /** An isolate has 128 MB for everything; a body is there twice while it is rewritten. */
 const ISOLATE_BYTES = 48 * 1024 * 1024;
-
-const SEVERITIES = { info: 0, warn: 1, error: 2, silent: 3 } as const;
 
 function ship(entry: Entry, bindings: EdgeBindings, later: EdgeGatewayParts['later']): void {
   bindings.REWRITE_LOG_ANALYTICS?.writeDataPoint(dataPoint(entry));

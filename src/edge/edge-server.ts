@@ -2,6 +2,7 @@ import type { Hono } from 'hono';
 import { type AppEnv, createApp } from '../app.ts';
 import { failure } from '../migrate/failure.ts';
 import { EdgeExchange } from './edge-exchange.ts';
+import { edgeProcessLine } from './edge-process-line.ts';
 import { createEdgeGateway, type EdgeGateway, type EdgeGatewayParts } from './edge-gateway.ts';
 
 /** Responses requests of a platform with the gateway of an isolate. */
@@ -23,12 +24,10 @@ export class EdgeServer {
     // A client that goes away ends the worker, and with it the entry, unless something is still to be done.
     parts.later(exchange.finished);
     const received = edge.gateway.receive(exchange);
-    if (received !== undefined) {
-      try {
-        await app.fetch(request, { received });
-      } catch (error) {
-        await edge.gateway.failInternally(received, error);
-      }
+    try {
+      await app.fetch(request, { received });
+    } catch (error) {
+      await edge.gateway.failInternally(received, error);
     }
     return exchange.handled;
   }
@@ -36,7 +35,7 @@ export class EdgeServer {
   /** A worker cannot refuse to start for its settings; it refuses every request, and says why to the operator. */
   private unconfigured(): Response {
     const faults = 'faults' in this.edge ? this.edge.faults : [];
-    for (const fault of faults) this.parts.print(`settings: ${fault}`);
+    for (const fault of faults) this.parts.print(edgeProcessLine('error', 'start-refused', fault));
     return new Response(failure('internal', 'The gateway is not configured.').envelope(), {
       status: 500,
       headers: { 'Content-Type': 'application/json', 'x-gateway-error': 'internal' },

@@ -1,11 +1,13 @@
 import type { HeaderList } from '../http/header-list.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
+import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
 import type {
   CapturedExchange,
   ObservedResponse,
   ObservedBody,
   ObservedHead,
   Observer,
+  CaptureLevel,
 } from '../rewrite-log/observer.ts';
 import type { Exchange } from './exchange.ts';
 import type { UpstreamRequest } from './upstream.ts';
@@ -14,31 +16,35 @@ import type { UpstreamRequest } from './upstream.ts';
 export class ExchangeRecorder {
   private readonly observer: Observer;
   private readonly exchange: Exchange;
-  private request: ObservedBody = {};
+  private readonly level: CaptureLevel;
+  /** The client's body, decoded, where it was read: borrowed until the exchange is over. */
+  requestBody: Uint8Array | undefined = undefined;
   private v2Request: ObservedHead | undefined = undefined;
   private v2Response: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
   private clientResponse: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
+  private ownHeaders: HeaderList | undefined = undefined;
   private response: ObservedBody | undefined = undefined;
   private chunks: Uint8Array[] = [];
   private bytes = 0;
 
-  constructor(observer: Observer, exchange: Exchange) {
+  constructor(observer: Observer, exchange: Exchange, level: CaptureLevel) {
     this.observer = observer;
     this.exchange = exchange;
-    if (exchange.hasBody) this.request = { withheld: 'streamed' };
+    this.level = level;
   }
 
-  /** The client's body, decoded, or why it is not in memory. */
-  clientBody(body: ObservedBody): void {
-    this.request = body;
+  /** The client's body, decoded. */
+  clientBody(body: Uint8Array): void {
+    this.requestBody = body;
   }
 
   upstreamRequest({ method, target, headers }: UpstreamRequest): void {
     this.v2Request = { method, target, headers };
   }
 
+  /** The head of V2's response, unless the exchange has shown V2's own already. */
   upstreamResponded(status: number, headers: HeaderList): void {
-    this.v2Response = { status, headers };
+    this.v2Response = { status, headers: this.ownHeaders ?? headers };
   }
 
   clientResponded(status: number, headers: HeaderList): void {
@@ -51,16 +57,28 @@ export class ExchangeRecorder {
     if (this.bytes <= this.observer.bodyLimit) this.chunks.push(new Uint8Array(chunk));
   }
 
-  /** V2's own body, decoded, where the client got another one. */
-  upstreamBody(body: Uint8Array): void {
+  /** V2's own response, its body decoded, where the client gets another one. */
+  upstreamResponse(headers: HeaderList, body: Uint8Array): void {
+    this.ownHeaders = headers;
     this.response =
-      body.length > this.observer.bodyLimit ? { withheld: 'too-large' } : { body: body.slice() };
+      body.length > this.observer.bodyLimit
+        ? { withheld: 'too-large' }
+        : { body: new Uint8Array(body), isDecoded: true };
+  }
+
+  /** Whether anything but the entry is wanted of the exchange, now that it is known how it ended. */
+  isWanted(hasFailed: boolean): boolean {
+    return hasFailed || this.level !== 'failure';
   }
 
   finish(entry: Entry): void {
+    if (!this.isWanted(hasFailed(entry))) {
+      this.observer.observe(entry);
+      return;
+    }
     const { method, target, headers } = this.exchange;
     const material: CapturedExchange = {
-      v1Request: { method, target, headers, ...this.request },
+      v1Request: { method, target, headers, ...this.request() },
       v2Request: this.v2Request,
       v2Response:
         this.response === undefined || this.v2Response === undefined
@@ -71,6 +89,12 @@ export class ExchangeRecorder {
     this.observer.observe(entry, material);
   }
 
+  private request(): ObservedBody {
+    const body = this.requestBody;
+    if (body === undefined) return this.exchange.hasBody ? { withheld: 'streamed' } : {};
+    return body.length > this.observer.bodyLimit ? { withheld: 'too-large' } : { body };
+  }
+
   private withBody(
     response: { readonly status: number; readonly headers: HeaderList } | undefined,
   ): ObservedResponse | undefined {
@@ -78,6 +102,11 @@ export class ExchangeRecorder {
     if (this.bytes > this.observer.bodyLimit) return { ...response, withheld: 'too-large' };
     return { ...response, body: joined(this.chunks, this.bytes) };
   }
+}
+
+/** An exchange that ended in a failure of whoever it may be, or without a response. */
+export function hasFailed({ failure, status = 0 }: Pick<EntryFacts, 'failure' | 'status'>): boolean {
+  return failure !== undefined || status === 0 || status >= 400;
 }
 
 function joined(chunks: readonly Uint8Array[], bytes: number): Uint8Array {

@@ -1,4 +1,5 @@
 import type { HeaderList } from '../http/header-list.ts';
+import type { HttpVersion } from '../migrate/head-failure.ts';
 
 /** A body on its way to V2: whole, in parts as they come, or none. It can be read once; only a whole one can be sent again. */
 export type Body = Uint8Array | AsyncIterable<Uint8Array> | null;
@@ -14,8 +15,7 @@ export interface Exchange {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
-  /** `other` for a version that is not served. */
-  readonly version: '1.0' | '1.1' | '2' | 'other';
+  readonly version: HttpVersion;
   /** The peer's address; empty where the platform does not tell. */
   readonly remote: string;
   readonly secure: boolean;
@@ -35,7 +35,7 @@ export interface Exchange {
 
   /** Sends an interim response (1xx), where the client can read one. */
   information(status: number, headers: HeaderList): void;
-  /** Sends the head of the response; without a reason the usual words. Headers are end-to-end ones; framing is the adapter's. */
+  /** Sends the head of the response; without a reason the usual words. Headers are end-to-end ones; framing is the adapter's. Throws `UnwritableHead`. */
   head(status: number, reason: string | undefined, headers: HeaderList): void;
   /** Sends a part of the response's body; false asks to hold back until `owner.drained`. */
   data(chunk: Uint8Array): boolean;

@@ -6,13 +6,14 @@ import type { Entry, Route } from '../rewrite-log/entry.ts';
 import type { ReceivedRequest } from './received-request.ts';
 import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
-import type { Gateway } from './gateway.ts';
+import type { GatewayContext } from './gateway-context.ts';
 import { GuardedOwner, GuardedReceiver } from './guard.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { ExchangeRecorder } from './exchange-recorder.ts';
+import { ExchangeRecorder, hasFailed } from './exchange-recorder.ts';
 import type { Origin } from './origin.ts';
 import { isRequestId, readTraceparent } from '../http/trace-context.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from './upstream.ts';
+import { UnwritableHead } from './unwritable-head.ts';
 import { failureForFault, isCounted, mayResend, resendDelay } from './upstream-failure.ts';
 
 const NO_HEADERS: HeaderList = [];
@@ -23,7 +24,7 @@ const ascii = new TextEncoder();
  * One object with methods instead of closures, for this is the hot path.
  */
 export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
-  protected readonly gateway: Gateway;
+  protected readonly gateway: GatewayContext;
   protected readonly received: ReceivedRequest;
   protected readonly rules: CompiledRuleBook;
   /** What the log will say. */
@@ -44,11 +45,13 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
   /** True once no response is waited for: it is being written, or the client is gone. */
   private settled = false;
   private finished = false;
+  /** True once it is in flight no more. */
+  private hasLeft = false;
 
-  constructor(gateway: Gateway, received: ReceivedRequest, route: Route) {
+  constructor(gateway: GatewayContext, received: ReceivedRequest, route: Route) {
     this.gateway = gateway;
     this.received = received;
-    this.rules = gateway.parts.rules();
+    this.rules = received.rules;
     this.origin = gateway.v2;
     const { exchange, head } = received;
     this.facts = {
@@ -72,13 +75,19 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     const { observer } = gateway.parts;
     const wanted = observer === undefined ? 'nothing' : observer.begin();
     this.recorder =
-      observer === undefined || wanted === 'nothing' ? undefined : new ExchangeRecorder(observer, exchange);
+      observer === undefined || wanted === 'nothing'
+        ? undefined
+        : new ExchangeRecorder(observer, exchange, wanted);
     gateway.inFlight += 1;
     exchange.attach(new GuardedOwner(this, this.failInternally));
   }
 
   /** Ends the exchange at a bug: the operator is told what, the client only that there was one. */
   readonly failInternally = (error: unknown): void => {
+    if (error instanceof UnwritableHead) {
+      this.refuseUnwritable(error);
+      return;
+    }
     this.gateway.parts.onUnexpectedError(error);
     this.call?.abort();
     if (this.settled) this.received.exchange.reset();
@@ -94,7 +103,15 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     }
   }
 
-  /** Responds to in the gateway's own name, unless a response is on its way already. */
+  /** V2 gave a head that HTTP has no room for: nothing of it went out. */
+  private refuseUnwritable(error: UnwritableHead): void {
+    this.call?.abort();
+    this.settled = false;
+    this.facts.cause = error.message;
+    this.refuse(failure('upstream-invalid'));
+  }
+
+  /** Responds in the gateway's own name, unless a response has begun. */
   refuse(refused: Failure): void {
     if (this.settled) return;
     this.settled = true;
@@ -132,14 +149,16 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
   protected send(request: UpstreamRequest): void {
     if (this.settled) return;
     const { parts } = this.gateway;
-    const { breaker, upstream, version } = this.origin;
-    if (!breaker.admit()) {
+    const { breaker, resends, upstream, version } = this.origin;
+    const isFirst = this.facts.attempts === 0;
+    if (isFirst && !breaker.admit(upstream.recoveries)) {
       this.refuse(failure('circuit-open', undefined, ['Retry-After', String(breaker.retryAfter())]));
       return;
     }
     this.request = request;
     this.facts.attempts += 1;
     this.sentAt = parts.now();
+    if (isFirst) resends.count(this.sentAt);
     if (request.body instanceof Uint8Array) this.facts.bytesOut = request.body.length;
     if (version === 'v2') this.recorder?.upstreamRequest(request);
     this.call = upstream.send(request, new GuardedReceiver(this.receiver(), this.failInternally));
@@ -219,22 +238,41 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
 
   fail(fault: UpstreamFault): void {
     if (this.finished) return;
-    if (isCounted(fault)) this.origin.breaker.failed();
+    const { request } = this;
+    const isCountedFault = isCounted(fault, request?.body ?? null);
     if (this.settled) {
+      if (isCountedFault) this.countFault(fault);
       this.facts.failure = 'upstream-broken';
       this.facts.cause = fault.cause;
       this.received.exchange.reset();
       return;
     }
-    const { request } = this;
-    if (request !== undefined && mayResend(request, fault, this.facts.attempts)) {
-      this.gateway.parts.after(resendDelay(this.facts.attempts, this.gateway.parts.random()), () =>
-        this.guarded(() => this.send(request)),
-      );
+    const { attempts } = this.facts;
+    if (request !== undefined && mayResend(request, fault, attempts) && this.origin.resends.take()) {
+      this.resend(request);
       return;
     }
+    if (isCountedFault) this.countFault(fault);
     this.facts.cause = fault.cause;
+    this.facts.sent = fault.sent || attempts > 1;
     this.refuse(failureForFault(fault));
+  }
+
+  /** All attempts together have the time of one. */
+  private resend(request: UpstreamRequest): void {
+    const { after, now, random } = this.gateway.parts;
+    const { sentAt } = this;
+    after(resendDelay(this.facts.attempts, random()), () =>
+      this.guarded(() => this.send({ ...request, spentMs: now() - sentAt })),
+    );
+  }
+
+  /** A connection that closes ends all that were sent on others like it; a time that is over was waited for by each request. */
+  private countFault(fault: UpstreamFault): void {
+    const { kind } = fault;
+    const { breaker, upstream, version } = this.origin;
+    this.gateway.notify({ event: 'upstream-fault', origin: version, fault });
+    breaker.failed(kind === 'closed' ? this.sentAt : undefined, upstream.recoveries);
   }
 
   /** The head of the response is here, whether it goes out now or later. */
@@ -253,20 +291,31 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     return headers;
   }
 
+  /** Gives the place in flight back: the client waits for nothing more. What follows is not in the times of the log. */
+  protected leave(): void {
+    if (this.hasLeft) return;
+    this.hasLeft = true;
+    const { gateway, received, facts } = this;
+    gateway.inFlight -= 1;
+    facts.totalMs = gateway.parts.now() - received.started;
+  }
+
   private finish(): void {
     if (this.finished) return;
     this.finished = true;
+    this.leave();
     const { gateway, received, facts } = this;
-    gateway.inFlight -= 1;
     gateway.budget.release(this.bufferedBytes);
     facts.bytesIn = received.exchange.bytesIn;
     const body = this.request?.body ?? null;
     if (body !== null && !(body instanceof Uint8Array)) facts.bytesOut = facts.bytesIn;
     facts.status = this.status;
     facts.time = received.time;
-    facts.totalMs = gateway.parts.now() - received.started;
     facts.upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
     this.onFinished(this.status);
+    const failed = hasFailed(facts);
+    if (this.recorder?.isWanted(failed) === true)
+      facts.attributes = gateway.attributeNames.of(this.recorder.requestBody, failed);
     const { authorization } = received.head;
     const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
     if (typeof client === 'string' || client === undefined) {

@@ -1,24 +1,25 @@
 import { type Failure, failure } from '../migrate/failure.ts';
 import type { UpstreamFault, UpstreamRequest } from './upstream.ts';
 
-/** How often a request is sent again when nothing of it was sent. */
-const MOST_RESENDS = 2;
-
 /** Methods that may be carried out twice (RFC 9110 §9.2.2). */
 const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
 
+/** Bytes of a body up to which a server that closes is taken to have failed, and not to have refused the body. */
+const SMALL_BODY_BYTES = 16 * 1024;
+
+/** True for a method that may be carried out twice. */
+export function isIdempotent(method: string): boolean {
+  return IDEMPOTENT_METHODS.has(method);
+}
+
 /**
- * The retry table of the transport contract §4: nothing sent — again, twice at most; a connection that closed before
- * a response — once more for idempotent methods with a body that is still there; anything else never, for an order must
- * not be placed twice.
+ * The retry table of the transport contract §4: a connection that closed before a response — once more for idempotent methods with a
+ * body that is still there; anything else never, for an order must not be placed twice. While nothing was sent the upstream itself
+ * connects again, until the time is over.
  */
 export function mayResend(request: UpstreamRequest, fault: UpstreamFault, attempts: number): boolean {
-  if (!fault.sent)
-    return fault.kind === 'unreachable' || fault.kind === 'timeout' ? attempts <= MOST_RESENDS : false;
-  if (fault.kind !== 'closed' || attempts > 1) return false;
-  return (
-    IDEMPOTENT_METHODS.has(request.method) && (request.body === null || request.body instanceof Uint8Array)
-  );
+  if (!fault.sent || fault.kind !== 'closed' || attempts > 1) return false;
+  return isIdempotent(request.method) && (request.body === null || request.body instanceof Uint8Array);
 }
 
 /** Milliseconds to wait before the next attempt: doubling from 25, spread over half to one and a half of it. */
@@ -39,10 +40,17 @@ export function failureForFault(fault: UpstreamFault): Failure {
       return failure('upstream-invalid');
     case 'rejected':
       return failure('bad-request', 'The request cannot be written for the service.');
+    case 'crowded':
+      return failure('overloaded', 'Too many requests wait for the service.', ['Retry-After', '1']);
   }
 }
 
-/** True for a fault that says something of the origin's health. */
-export function isCounted(fault: UpstreamFault): boolean {
-  return fault.kind !== 'rejected';
+/**
+ * True for a fault that says something of the origin's health. A server may refuse a large body by closing, and its response is then lost
+ * in the reset: that is about the body.
+ */
+export function isCounted(fault: UpstreamFault, body: UpstreamRequest['body']): boolean {
+  if (fault.kind === 'rejected' || fault.kind === 'crowded') return false;
+  if (fault.kind !== 'closed' || body === null) return true;
+  return body instanceof Uint8Array && body.length <= SMALL_BODY_BYTES;
 }

@@ -26,16 +26,29 @@ export function readFieldLines(text: string, from: number): string[] | undefined
   return list;
 }
 
+/** True when every field can stand in one line that is read as it was meant. */
+export function areFieldLines(fields: HeaderList): boolean {
+  for (let at = 0; at < fields.length; at += 2) {
+    if (!isFieldName(fields[at] ?? '') || !isFieldValue(fields[at + 1] ?? '')) return false;
+  }
+  return true;
+}
+
 /** Writes field lines; undefined when a name or a value would not stand in one line that is read as it was meant. */
 export function writeFieldLines(fields: HeaderList): string | undefined {
   let text = '';
   for (let at = 0; at < fields.length; at += 2) {
     const name = fields[at] ?? '';
     const value = fields[at + 1] ?? '';
-    if (name === '' || !isMadeOf(name, TOKEN_CHARACTER) || !isFieldValue(value)) return undefined;
+    if (!isFieldName(name) || !isFieldValue(value)) return undefined;
     text += `${name}: ${value}\r\n`;
   }
   return text;
+}
+
+/** True for the name of a field: a token (RFC 9110 §5.6.2). */
+export function isFieldName(text: string): boolean {
+  return text !== '' && isMadeOf(text, TOKEN_CHARACTER);
 }
 
 /** True for what may stand in a line of its own, as a value or a reason: each character is a byte, and none a control but the tab. */

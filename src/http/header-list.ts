@@ -26,9 +26,8 @@ export function isNamed(name: string | undefined, lower: string): boolean {
   return name !== undefined && name.length === lower.length && name.toLowerCase() === lower;
 }
 
-/** The list without the fields whose lower-case names are in `names`. */
-export function withoutFields(headers: string[], names: ReadonlySet<string>): string[] {
-  if (names.size === 0) return headers;
+/** A new list without the fields whose lower-case names are in `names`. */
+export function withoutFields(headers: HeaderList, names: ReadonlySet<string>): string[] {
   const kept: string[] = [];
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? '';

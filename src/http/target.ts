@@ -50,17 +50,25 @@ function pathFault(path: string): string | undefined {
   if (PLAIN_PATH.test(path)) return undefined;
   if (path === '/') return undefined;
   if (path.includes('\\')) return 'The path holds a backslash, which some readers take for a slash.';
-  if (path.includes(';')) return 'The path holds a semicolon, behind which some readers drop the segment.';
-  if (path.includes('//')) return 'The path holds an empty segment, which some readers drop.';
   if (/%(?![0-9a-f]{2})/i.test(path)) return 'The path holds a percent sign without two hexadecimal digits.';
-  if (/%(?:2f|5c)/i.test(path)) return 'The path holds an encoded slash or backslash.';
+  if (/%5c/i.test(path)) return 'The path holds an encoded backslash.';
   if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'The path holds an encoded control character.';
-  if (/%3b/i.test(path)) return 'The path holds an encoded semicolon.';
   if (/%(?:c[01]|e0%[89]|f0%8|f[5-9a-f])/i.test(path)) return 'The path holds an overlong encoding.';
   if (/%25[0-9a-f]{2}/i.test(path)) return 'The path is encoded twice.';
-  if (/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) return 'The path holds a dot segment.';
+  if (DOT_SEGMENT.test(path)) return 'The path holds a dot segment.';
+  if (isOtherPrefix(path)) return 'Some readers take the path for one under another prefix.';
   return undefined;
 }
+
+/** A dot segment for any reader: encoded, between encoded slashes, or in front of path parameters. */
+const DOT_SEGMENT = /(?:\/|%2f)(?:\.|%2e){1,2}(?:\/|%2f|;|%3b|$)/i;
+
+/** True for a path that names another origin where a URL is resolved, or is under a prefix only for readers that decode or merge slashes or drop path parameters. */
+function isOtherPrefix(path: string): boolean {
+  return prefixOf(path) === undefined && (path.startsWith('//') || LOOSE_PREFIX.test(path));
+}
+
+const LOOSE_PREFIX = /^(?:\/|%2[fF])+api(?:(?:;|%3[bB])[^/]*)?(?:\/|%2[fF])+v[12](?=\/|%2[fF]|;|%3[bB]|$)/;
 
 function prefixOf(path: string): Prefix | undefined {
   if (path.length > 7 && path.charCodeAt(7) !== SLASH) return undefined;

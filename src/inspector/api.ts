@@ -4,7 +4,7 @@
  * | route | takes | gives |
  * |---|---|---|
  * | `GET /entries` | `filter`, `before` (a seq), `limit` (1–500, 100) | `EntriesPage`, newest first |
- * | `GET /entries/:seq` | | `EntryDetail`; 404 when it has left the ring |
+ * | `GET /entries/:seq` | | `EntryDetail`, large bodies folded; 404 when it has left the ring |
  * | `GET /entries/stream` | `filter`, `Last-Event-ID` or `after` | SSE: `entry` (`NumberedEntry`), `gap` (`StreamGap`), `state` (`State`) |
  * | `GET /state` | | `State` |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
@@ -22,7 +22,8 @@ import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
 
-export type { Census, CensusRow } from '../report/census.ts';
+export type { Census } from '../report/census.ts';
+export type { CensusRow } from '../report/census-row.ts';
 export type { HistoryMinute, Quantiles } from '../rewrite-log/history.ts';
 export type { Entry } from '../rewrite-log/entry.ts';
 export type { ClientReport } from '../report/client-report.ts';
@@ -132,6 +133,8 @@ export interface BodyView {
   readonly text?: string;
   readonly bytes: number;
   readonly note?: string;
+  /** True when `text` has not all of it: `…` stands where nesting, values or characters are left out. */
+  readonly isFolded?: true;
 }
 
 /** Half-open range of UTF-16 code units in the text it belongs to. */
@@ -224,6 +227,8 @@ export interface ExplainRequest {
   readonly target?: string;
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: string;
+  /** The body, where it is no text; instead of `body`. */
+  readonly bodyBase64?: string;
 }
 
 /** What the gateway would do with a request, by the same compiled plan as live; nobody is called. */

@@ -14,9 +14,13 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'x-request-id',
 ]);
 
+/** Characters of a body that stand in a command: shells and terminals take no more than so much of a line. */
+const MOST_BODY_CHARACTERS = 16 * 1024;
+
 /**
  * Prints a request as a curl command for a POSIX shell. `origin` is scheme, host and port. The key is `$API_KEY`, other masked
- * fields are left out, and where only the structure of a body is known, placeholders of the right types stand for its values.
+ * fields are left out, and where only the structure of a body is known, placeholders of the right types stand for its values. A
+ * large body is taken from a file, `body.json`.
  */
 export function curlCommand(request: RequestView, origin: string): string {
   const { method, target, headers, body } = request;
@@ -33,7 +37,9 @@ export function curlCommand(request: RequestView, origin: string): string {
     if (!masked && lower !== 'content-encoding') parts.push(`-H ${quote(`${name}: ${value}`)}`);
   }
   // Not --data-binary: a body that begins with @ would make the operator's curl send a file of the operator's.
-  if (body.text !== undefined)
+  if (body.text !== undefined && (body.isFolded === true || body.text.length > MOST_BODY_CHARACTERS))
+    parts.push('--data-binary @body.json');
+  else if (body.text !== undefined)
     parts.push(`--data-raw ${quote(body.state === 'structure' ? placeholders(body.text) : body.text)}`);
   return parts.join(' \\\n  ');
 }

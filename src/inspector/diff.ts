@@ -1,24 +1,30 @@
 import type { EditRecord, PatchOperation, Refusal, Rewrite } from '../rewrite/rewrite.ts';
-import type { RuleBook } from '../rules/rule-book.ts';
+import type { Change, RuleBook } from '../rules/rule-book.ts';
 import type { Diff, DiffMark, TextSpan } from './api.ts';
-import { type JsonLayout, layOutJson, type Place } from './json-layout.ts';
+import { type JsonLayout, layOutJson, layOutText, type Place, SHOWN_LIMITS } from './json-layout.ts';
 import { editReason } from './rule-words.ts';
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * Puts a V1 body and what became of it side by side. Both texts are laid out alike, and each edit record becomes a mark
- * with its places on both sides.
+ * with its places on both sides; what is folded has none. `layOut` may remember layouts that others need too.
  */
-export function makeDiff(body: Uint8Array, outcome: Rewrite, ruleBook: RuleBook): Diff {
-  const before = layOutJson(body);
+export function makeDiff(
+  body: Uint8Array,
+  outcome: Rewrite,
+  ruleBook: RuleBook,
+  layOut: (bytes: Uint8Array) => JsonLayout | undefined = layOutJson,
+): Diff {
+  const before = layOut(body);
   if (outcome.verdict === 'refused') return refusedDiff(body, before, outcome.refusal);
-  const after = layOutJson(outcome.body);
+  const after = layOut(outcome.body);
   if (before === undefined || after === undefined) {
-    return { before: decoder.decode(body), after: decoder.decode(outcome.body), marks: [] };
+    return { before: layOutText(body), after: layOutText(outcome.body), marks: [] };
   }
   const patch = outcome.verdict === 'rewritten' ? outcome.patch : [];
-  const sides = { before, after, ruleBook, seen: new Map<string, number>() };
+  const changes = new Map(ruleBook.changes.map((change) => [change.id, change]));
+  const sides = { before, after, changes, seen: new Map<string, number>() };
   const marks = outcome.records.map((record, index) => mark(record, index, sides));
   return {
     before: before.text,
@@ -30,13 +36,13 @@ export function makeDiff(body: Uint8Array, outcome: Rewrite, ruleBook: RuleBook)
 interface Sides {
   readonly before: JsonLayout;
   readonly after: JsonLayout;
-  readonly ruleBook: RuleBook;
+  readonly changes: ReadonlyMap<string, Change>;
   /** How many records have named a pointer so far: a repeated member has a place for each. */
   readonly seen: Map<string, number>;
 }
 
-function mark(record: EditRecord, index: number, { before, after, ruleBook, seen }: Sides): DiffMark {
-  const change = ruleBook.changes.find(({ id }) => id === record.change);
+function mark(record: EditRecord, index: number, { before, after, changes, seen }: Sides): DiffMark {
+  const change = changes.get(record.change);
   const { from, path, note } = record;
   const nth = from === undefined ? 0 : (seen.get(from) ?? 0);
   if (from !== undefined) seen.set(from, nth + 1);
@@ -95,7 +101,7 @@ function withMadeObjects(
 }
 
 function refusedDiff(body: Uint8Array, layout: JsonLayout | undefined, refusal: Refusal): Diff {
-  const text = layout?.text ?? decoder.decode(body);
+  const text = layout?.text ?? layOutText(body);
   const span = layout === undefined ? spanAt(body, refusal) : spanOfPointer(layout, refusal);
   const place: DiffMark = {
     index: -1,
@@ -115,6 +121,7 @@ function spanOfPointer(layout: JsonLayout, { pointer }: Refusal): TextSpan | und
 
 function spanAt(body: Uint8Array, { position }: Refusal): TextSpan | undefined {
   if (position === undefined) return undefined;
+  if (position.offset > SHOWN_LIMITS.characters) return undefined;
   const start = decoder.decode(body.subarray(0, position.offset)).length;
   return { start, end: start + 1 };
 }

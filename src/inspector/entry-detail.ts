@@ -5,8 +5,8 @@ import type { ResponseView, BodyView, EntryDetail, NumberedEntry, RequestView } 
 import { curlCommand } from './curl.ts';
 import { makeDiff } from './diff.ts';
 import { compareHeaders } from './header-views.ts';
-import { layOutJson } from './json-layout.ts';
-import type { InspectedRules } from './inspected-rules.ts';
+import { type JsonLayout, layOutJson, layOutText } from './json-layout.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 
 /** What the detail of an entry is made of. */
 export interface DetailParts {
@@ -15,45 +15,46 @@ export interface DetailParts {
   readonly entry: Entry;
   readonly kept: KeptExchange | undefined;
   /** The rule book of the entry, unless it is no longer known. */
-  readonly rules: InspectedRules | undefined;
+  readonly rules: CompiledRuleBook | undefined;
   /** Where V2 is. */
   readonly origin: string;
 }
 
-const decoder = new TextDecoder();
-
-/** Shows one exchange from its four perspectives, with what was changed in it and why. */
-export function entryDetail(parts: DetailParts): EntryDetail {
-  const { run, seq, entry, kept } = parts;
+/**
+ * Shows one exchange from its four perspectives, with what was changed in it and why. Each body is laid out once, within the
+ * bounds of `SHOWN_LIMITS`; `pause` is awaited before each large one, so that clients have their turn.
+ */
+export async function entryDetail(parts: DetailParts, pause: () => Promise<void>): Promise<EntryDetail> {
+  const { run, seq, entry, kept, rules } = parts;
   const numbered: NumberedEntry = { seq, ...entry };
   if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_KEPT };
   const outcome = rewriteAgain(parts, kept);
+  const bodies = new BodyViews();
+  for (const bytes of bytesOf(kept, outcome)) {
+    if (bytes.length < LARGE_BYTES) continue;
+    await pause();
+    bodies.layOut(bytes);
+  }
   const headers = compareHeaders(kept.v1Request.headers, kept.v2Request?.headers);
-  const responses = compareHeaders(kept.v2Response?.headers ?? [], kept.clientResponse?.headers);
-  const v1Request = requestView(kept.v1Request, headers.before, bodyView(kept.v1Request.body, entry.bytesIn));
+  const v1Request = requestView(
+    kept.v1Request,
+    headers.before,
+    bodies.view(kept.v1Request.body, entry.bytesIn),
+  );
   const v2Request =
     kept.v2Request &&
-    requestView(kept.v2Request, headers.after, sentBody(kept.v1Request.body, outcome, entry));
-  const isRead = outcome !== undefined && parts.rules !== undefined;
+    requestView(kept.v2Request, headers.after, bodies.sent(kept.v1Request.body, outcome, entry));
   const bytes = kept.v1Request.body.bytes;
   return {
     run,
     entry: numbered,
     kept: kept.v1Request.body.state === 'values' ? 'bodies' : 'structure',
-    ...(entry.route === 'migrate' && parts.rules === undefined ? { note: OLD_RULES } : {}),
+    ...(entry.route === 'migrate' && rules === undefined ? { note: OLD_RULES } : {}),
     v1Request,
     ...(v2Request === undefined ? {} : { v2Request }),
-    ...(kept.v2Response === undefined ? {} : { v2Response: responseView(kept.v2Response, responses.before) }),
-    ...(kept.clientResponse === undefined
-      ? {}
-      : {
-          clientResponse: responseView(
-            kept.clientResponse,
-            kept.v2Response === undefined ? kept.clientResponse.headers : responses.after,
-          ),
-        }),
-    ...(isRead && bytes !== undefined && parts.rules !== undefined
-      ? { diff: makeDiff(bytes, outcome, parts.rules.ruleBook) }
+    ...responseViews(kept, bodies),
+    ...(outcome !== undefined && bytes !== undefined && rules !== undefined
+      ? { diff: makeDiff(bytes, outcome, rules.ruleBook, (body) => bodies.layOut(body)) }
       : {}),
     curl: {
       v1: curlCommand(v1Request, gatewayOrigin(kept.v1Request)),
@@ -61,6 +62,9 @@ export function entryDetail(parts: DetailParts): EntryDetail {
     },
   };
 }
+
+/** Bytes of a body that takes more than a millisecond to lay out. */
+const LARGE_BYTES = 16 * 1024;
 
 const NOT_KEPT =
   'Nothing was kept of this exchange but its entry: so many came at once that only a share had its structure kept, or it made room for newer ones.';
@@ -72,22 +76,67 @@ function rewriteAgain({ entry, rules }: DetailParts, kept: KeptExchange): Rewrit
   if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
   if (entry.note === 'media-type' || entry.note === 'unsupported: forward') return undefined;
   const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
-  return rules.plans.of(operation).rewrite(bytes);
+  return rules.requestPlan(operation).rewrite(bytes);
 }
 
-function sentBody(kept: KeptBody, outcome: Rewrite | undefined, entry: Entry): BodyView {
-  if (outcome === undefined) return bodyView(kept, entry.bytesOut);
-  if (outcome.verdict === 'refused') return { state: 'none', bytes: 0 };
-  return bodyView({ ...kept, bytes: outcome.body }, entry.bytesOut);
+/** The bodies of an exchange that are shown. */
+function bytesOf(kept: KeptExchange, outcome: Rewrite | undefined): Uint8Array[] {
+  const sent = outcome !== undefined && 'body' in outcome ? outcome.body : undefined;
+  const { v1Request, v2Response, clientResponse } = kept;
+  return [v1Request.body.bytes, sent, v2Response?.body.bytes, clientResponse?.body.bytes].filter(
+    (bytes) => bytes !== undefined,
+  );
 }
 
-function bodyView({ state, bytes, note }: KeptBody, size: number): BodyView {
-  const text = bytes === undefined ? undefined : (layOutJson(bytes)?.text ?? decoder.decode(bytes));
+/** Lays each body out once, however often it is shown. */
+class BodyViews {
+  private readonly layouts = new Map<Uint8Array, JsonLayout | undefined>();
+
+  layOut(bytes: Uint8Array): JsonLayout | undefined {
+    if (!this.layouts.has(bytes)) this.layouts.set(bytes, layOutJson(bytes));
+    return this.layouts.get(bytes);
+  }
+
+  view({ state, bytes, note }: KeptBody, size: number): BodyView {
+    const layout = bytes === undefined ? undefined : this.layOut(bytes);
+    const text = bytes === undefined ? undefined : (layout?.text ?? layOutText(bytes));
+    return {
+      state,
+      ...(text === undefined ? {} : { text }),
+      bytes: size,
+      ...(note === undefined ? {} : { note }),
+      ...(layout?.isFolded === true ? { isFolded: true } : {}),
+    };
+  }
+
+  /** The body that V2 got: what the plan makes of the one that was kept. */
+  sent(kept: KeptBody, outcome: Rewrite | undefined, entry: Entry): BodyView {
+    if (outcome === undefined) return this.view(kept, entry.bytesOut);
+    if (outcome.verdict === 'refused') return { state: 'none', bytes: 0 };
+    return this.view({ ...kept, bytes: outcome.body }, entry.bytesOut);
+  }
+}
+
+function responseViews(
+  { v2Response, clientResponse }: KeptExchange,
+  bodies: BodyViews,
+): Pick<EntryDetail, 'v2Response' | 'clientResponse'> {
+  const headers = compareHeaders(v2Response?.headers ?? [], clientResponse?.headers);
+  const view = ({ status, body, bodyBytes }: KeptResponse, shown: ResponseView['headers']): ResponseView => ({
+    status,
+    headers: shown,
+    body: bodies.view(body, bodyBytes),
+  });
   return {
-    state,
-    ...(text === undefined ? {} : { text }),
-    bytes: size,
-    ...(note === undefined ? {} : { note }),
+    ...(v2Response === undefined ? {} : { v2Response: view(v2Response, headers.before) }),
+    ...(clientResponse === undefined
+      ? {}
+      : {
+          clientResponse: view(
+            clientResponse,
+            v2Response === undefined ? clientResponse.headers : headers.after,
+          ),
+        }),
   };
 }
 
@@ -97,13 +146,6 @@ function requestView(
   body: BodyView,
 ): RequestView {
   return { method, target, headers, body };
-}
-
-function responseView(
-  { status, body, bodyBytes }: KeptResponse,
-  headers: ResponseView['headers'],
-): ResponseView {
-  return { status, headers, body: bodyView(body, bodyBytes) };
 }
 
 /** The gateway as the client addressed it. */

@@ -4,8 +4,9 @@ import type { EntriesPage } from './api.ts';
 import { entryDetail } from './entry-detail.ts';
 import { entryStream } from './entry-stream.ts';
 import { failureBody } from './failure-body.ts';
+import { jsonResponse, pause } from './json-response.ts';
 import { stateOf } from './stat-routes.ts';
-import type { InspectorParts } from './inspector.ts';
+import type { InspectorParts } from './inspector-parts.ts';
 
 /** Entries on one page of the API, at most. */
 const PAGE = 500;
@@ -27,7 +28,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
       oldest: ring.oldest,
       latest: ring.latest,
     };
-    return c.json(page);
+    return jsonResponse(page);
   });
   app.get('/entries/stream', (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '');
@@ -43,7 +44,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
       every: parts.every,
     });
   });
-  app.get('/entries/:seq{[0-9]+}', (c) => {
+  app.get('/entries/:seq{[0-9]+}', async (c) => {
     const seq = Number(c.req.param('seq'));
     const entry = ring.at(seq);
     if (entry === undefined) {
@@ -51,9 +52,8 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
       return c.json(failureBody(404, 'no-entry', detail), 404);
     }
     const rules = parts.rulesOf(entry.ruleBook);
-    return c.json(
-      entryDetail({ run: parts.run, seq, entry, kept: capture.of(seq), rules, origin: parts.origin }),
-    );
+    const { run, origin } = parts;
+    return jsonResponse(await entryDetail({ run, seq, entry, kept: capture.of(seq), rules, origin }, pause));
   });
 }
 

@@ -3,9 +3,18 @@ import type { ExplainRequest } from './api.ts';
 /** True for what has the shape of a request to explain. */
 export function isExplainRequest(value: unknown): value is ExplainRequest {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const { operation, method, target, headers, body }: Partial<Record<keyof ExplainRequest, unknown>> = value;
+  const {
+    operation,
+    method,
+    target,
+    headers,
+    body,
+    bodyBase64,
+  }: Partial<Record<keyof ExplainRequest, unknown>> = value;
   return (
-    [operation, method, target, body].every((text) => text === undefined || typeof text === 'string') &&
+    [operation, method, target, body, bodyBase64].every(
+      (text) => text === undefined || typeof text === 'string',
+    ) &&
     (headers === undefined || (Array.isArray(headers) && headers.every((pair) => isHeader(pair))))
   );
 }

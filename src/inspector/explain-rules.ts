@@ -6,7 +6,9 @@ import { layOutJson } from './json-layout.ts';
 import { nameOf, requestRuleWords } from './rule-words.ts';
 
 /** What became of a body, or why nobody looked at it. */
-export type BodyOutcome = Rewrite | { readonly verdict: 'unread'; readonly why: string };
+export type BodyOutcome =
+  | Rewrite
+  | { readonly verdict: 'unread'; readonly why: string; readonly note?: string };
 
 /** Says of each request rule of the book what it did, and of the others why they did nothing. */
 export function ruleOutcomes(

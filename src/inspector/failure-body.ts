@@ -1,3 +1,5 @@
+import type { BodyFault } from './read-body.ts';
+
 /** What the admin listener responds when it cannot do what was asked: the service's own envelope. */
 export interface FailureBody {
   readonly errors: readonly [
@@ -10,11 +12,30 @@ export function failureBody(status: keyof typeof TITLES, code: string, detail: s
   return { errors: [{ status: String(status), title: TITLES[status], detail, code }] };
 }
 
+/** Responds that a body was not read; the connection ends with it, since the rest of the body may still come. */
+export function bodyFailure(fault: BodyFault, limit: number): Response {
+  const status = fault === 'too-large' ? 413 : 408;
+  const detail = fault === 'too-large' ? `Send at most ${limit} bytes.` : 'The body took too long to come.';
+  return Response.json(failureBody(status, fault, detail), { status, headers: { Connection: 'close' } });
+}
+
+/** Responds that so much is asked at the moment that this has to wait a second. */
+export function tooManyRequests(): Response {
+  const detail = 'Try again in a second.';
+  return Response.json(failureBody(429, 'too-many-requests', detail), {
+    status: 429,
+    headers: { 'Retry-After': '1' },
+  });
+}
+
 const TITLES = {
   400: 'Bad request',
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'Not found',
+  408: 'Request timeout',
   413: 'Content too large',
   422: 'Unprocessable content',
+  429: 'Too many requests',
+  503: 'Service unavailable',
 } as const;

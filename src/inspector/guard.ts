@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
-import { failureBody } from './failure-body.ts';
+import { failureBody, tooManyRequests } from './failure-body.ts';
+import { addressOf, type RateLimit } from './rate-limit.ts';
 
 /** Who may come in. */
 export interface GuardOptions {
@@ -66,18 +67,25 @@ function isOwnHost(host: string, allowed: ReadonlySet<string>): boolean {
   return /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]|localhost)$/.test(name) || allowed.has(name);
 }
 
+/** Refuses requests beyond a rate, by address: whoever asks without end holds nobody else up. */
+export function requestRate(requests: RateLimit): MiddlewareHandler {
+  return async (c, next) => (requests.take(addressOf(c.env)) ? next() : tooManyRequests());
+}
+
 const COOKIE = 'inspector';
 
-/** Lets in who shows the token, as a bearer or in the cookie that `loginCookie` made. */
-export function tokenGate({ token }: GuardOptions): MiddlewareHandler {
+/** Lets in who shows the token, as a bearer or in the cookie that `loginCookie` made. `tries` counts wrong ones. */
+export function tokenGate({ token }: GuardOptions, tries: RateLimit): MiddlewareHandler {
   return async (c, next) => {
     if (token === undefined) return next();
     const bearer = /^bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
     const cookie = cookieValue(c.req.header('cookie'));
-    const isKnown =
-      (bearer !== undefined && (await isSame(bearer, token))) ||
-      (cookie !== undefined && (await isSame(cookie, await sessionOf(token))));
-    if (isKnown) return next();
+    // A cookie is too long to be guessed, so whoever guesses tokens does not lock out those who are in.
+    if (cookie !== undefined && (await isSame(cookie, await sessionOf(token)))) return next();
+    const address = addressOf(c.env);
+    if (bearer !== undefined && tries.isSpent(address)) return tooManyRequests();
+    if (bearer !== undefined && (await isSame(bearer, token))) return next();
+    if (bearer !== undefined) tries.take(address);
     c.header('WWW-Authenticate', 'Bearer');
     return c.json(failureBody(401, 'token-needed', 'The admin listener wants its token.'), 401);
   };

@@ -1,49 +1,28 @@
 import { Hono } from 'hono';
-import type { GatewayStats } from '../rewrite-log/stat-families.ts';
-import type { OperatorView } from './operator-view.ts';
-import type { PageFile } from './api.ts';
 import { entryRoutes } from './entry-routes.ts';
-import type { ExplainParts } from './explain.ts';
+import type { InspectorParts } from './inspector-parts.ts';
 import { statRoutes } from './stat-routes.ts';
-import { type GuardOptions, sameSite, secureHeaders, tokenGate } from './guard.ts';
+import { requestRate, sameSite, secureHeaders, tokenGate } from './guard.ts';
 import { loginRoute, pageRoutes } from './page-routes.ts';
+import { type Rate, RateLimit } from './rate-limit.ts';
 import { ruleRoutes } from './rule-routes.ts';
-import { type RolloutAdmin, rolloutRoutes } from './rollout-routes.ts';
-import type { InspectedRules } from './inspected-rules.ts';
+import { rolloutRoutes } from './rollout-routes.ts';
 
-/** What the inspector reads. It writes nothing, anywhere; what it changes is done by the desk of the rollout. */
-export interface InspectorParts extends GuardOptions {
-  readonly view: OperatorView;
-  /** Names this run of the gateway. */
-  readonly run: string;
-  /** Milliseconds since 1970 when this run began. */
-  readonly startedAt: number;
-  readonly time: () => number;
-  readonly stats: () => GatewayStats;
-  readonly rules: () => InspectedRules & { readonly since: number; readonly text: string };
-  /** A rule book that was in force when an entry was written, as long as it is known. */
-  readonly rulesOf: (hash: string) => InspectedRules | undefined;
-  readonly versionOf: ExplainParts['versionOf'];
-  /** Scheme, host and port of the gateway and of V2. */
-  readonly gatewayOrigin: () => string;
-  readonly origin: string;
-  /** Names for people, by client hash. */
-  readonly names: () => ReadonlyMap<string, string>;
-  /** Runs something every so many milliseconds until the returned function is called. */
-  readonly every: (milliseconds: number, run: () => void) => () => void;
-  /** Where the migration stands; absent where nobody can change it. */
-  readonly rollout?: RolloutAdmin | undefined;
-  /** The page's files by path, asked for when somebody opens it; empty where there is no page. */
-  readonly page: () => ReadonlyMap<string, PageFile>;
-}
+/** Wrong tokens from one address. */
+const WRONG_TOKENS: Rate = { burst: 10, perSecond: 1 };
+
+/** Requests from one address: a page asks some ten a second at the most. */
+const REQUESTS: Rate = { burst: 300, perSecond: 100 };
 
 /** Makes the routes of the admin listener that operators use; health is the listener's own. */
 export function createInspector(parts: InspectorParts): Hono {
   const app = new Hono();
   app.use(secureHeaders(), sameSite(parts));
+  const tries = new RateLimit(WRONG_TOKENS, parts.time);
   pageRoutes(app, parts.page);
-  loginRoute(app, parts);
-  app.use(tokenGate(parts));
+  app.use(requestRate(new RateLimit(REQUESTS, parts.time)));
+  loginRoute(app, parts, tries);
+  app.use(tokenGate(parts, tries));
   entryRoutes(app, parts);
   statRoutes(app, parts);
   ruleRoutes(app, parts);

@@ -1,4 +1,5 @@
-import { JsonWalker, pointerOf } from '../json/json-walk.ts';
+import { pointerToken } from '../json/json-pointer.ts';
+import { JsonWalker, type WalkedNode } from '../json/json-walk.ts';
 import type { TextSpan } from './api.ts';
 
 /** Where a value stands in a laid out text. `key` is empty for what is no member. */
@@ -10,50 +11,149 @@ export interface Place {
 /** A JSON text printed for people, and where everything in it stands. */
 export interface JsonLayout {
   readonly text: string;
-  /** By RFC 6901 pointer; more than one where a name is repeated. */
+  /** By RFC 6901 pointer; more than one where a name is repeated. What is folded has no place. */
   readonly places: ReadonlyMap<string, readonly Place[]>;
+  /** True when something was left out: a sign `…` stands there, with how many bytes it takes the place of. */
+  readonly isFolded: boolean;
 }
 
-const decoder = new TextDecoder();
+/** How much of a text is printed. */
+export interface LayoutLimits {
+  /** Levels of nesting; containers below them are folded. */
+  readonly levels: number;
+  /** Values and characters; what follows is left out. */
+  readonly values: number;
+  readonly characters: number;
+  /** Characters of a pointer that has a place. */
+  readonly pointer: number;
+}
+
+/** What people look at: a text nested 500 deep would be printed as hundreds of times its size, most of it white space. */
+export const SHOWN_LIMITS: LayoutLimits = { levels: 32, values: 4000, characters: 256 * 1024, pointer: 1024 };
+
+/** Everything, for commands that compare whole bodies. */
+export const NO_LIMITS: LayoutLimits = {
+  levels: Number.POSITIVE_INFINITY,
+  values: Number.POSITIVE_INFINITY,
+  characters: Number.POSITIVE_INFINITY,
+  pointer: Number.POSITIVE_INFINITY,
+};
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * Prints a JSON text with two spaces a level and one member a line. Only white space changes: numbers, escapes, order and
  * repeated names are those of the bytes. Undefined when it is not JSON.
  */
-export function layOutJson(bytes: Uint8Array): JsonLayout | undefined {
-  const places = new Map<string, Place[]>();
-  const opened: { readonly pointer: string; readonly key: TextSpan; readonly start: number }[] = [];
-  let text = '';
-  const keep = (pointer: string, key: TextSpan, start: number): void => {
-    const place = { key, value: { start, end: text.length } };
-    const known = places.get(pointer);
-    if (known === undefined) places.set(pointer, [place]);
-    else known.push(place);
-  };
+export function layOutJson(bytes: Uint8Array, limits: LayoutLimits = SHOWN_LIMITS): JsonLayout | undefined {
+  const printer = new LayoutPrinter(bytes, limits);
   const isJson = new JsonWalker().walk(bytes, {
-    enter: ({ kind, keyStart, keyEnd, start, end, path, first }) => {
-      if (path.length > 0) text += `${first ? '' : ','}\n${'  '.repeat(path.length)}`;
-      const keyAt = text.length;
-      text += decoder.decode(bytes.subarray(keyStart, keyEnd));
-      const key = { start: keyAt, end: text.length };
-      if (keyEnd > keyStart) text += ': ';
-      const at = text.length;
-      const pointer = pointerOf(path);
-      if (kind === 'object' || kind === 'array') {
-        text += kind === 'object' ? '{' : '[';
-        opened.push({ pointer, key, start: at });
-        return;
-      }
-      text += decoder.decode(bytes.subarray(start, end));
-      keep(pointer, key, at);
-    },
-    leave: ({ kind, path }) => {
-      const container = opened.pop();
-      if (container === undefined) return;
-      const isEmpty = text.length === container.start + 1;
-      text += `${isEmpty ? '' : `\n${'  '.repeat(path.length)}`}${kind === 'object' ? '}' : ']'}`;
-      keep(container.pointer, container.key, container.start);
-    },
+    enter: (node) => printer.enter(node),
+    leave: (node) => printer.leave(node),
   });
-  return isJson ? { text, places } : undefined;
+  return isJson ? printer : undefined;
+}
+
+interface Opened {
+  /** Undefined when it is too long to be looked for. */
+  readonly pointer: string | undefined;
+  readonly key: TextSpan;
+  readonly start: number;
+}
+
+class LayoutPrinter implements JsonLayout {
+  text = '';
+  isFolded = false;
+  readonly places = new Map<string, Place[]>();
+  private readonly bytes: Uint8Array;
+  private readonly limits: LayoutLimits;
+  private readonly opened: Opened[] = [];
+  private values = 0;
+  private isFull = false;
+
+  constructor(bytes: Uint8Array, limits: LayoutLimits) {
+    this.bytes = bytes;
+    this.limits = limits;
+  }
+
+  /** Prints a value, or what opens it; false when nothing in it is printed. */
+  enter(node: WalkedNode): boolean {
+    const { kind, keyStart, keyEnd, start, end, path, first } = node;
+    if (this.isFull) return false;
+    if (path.length > 0) this.text += `${first ? '' : ','}\n${'  '.repeat(path.length)}`;
+    if (this.isBeyond(keyEnd - keyStart)) {
+      this.text += '…';
+      this.isFull = true;
+      this.isFolded = true;
+      return false;
+    }
+    this.values += 1;
+    const keyAt = this.text.length;
+    this.text += decoder.decode(this.bytes.subarray(keyStart, keyEnd));
+    const key = { start: keyAt, end: this.text.length };
+    if (keyEnd > keyStart) this.text += ': ';
+    const opened = { pointer: this.pointerAt(path), key, start: this.text.length };
+    const isContainer = kind === 'object' || kind === 'array';
+    if (isContainer && path.length < this.limits.levels) {
+      this.text += kind === 'object' ? '{' : '[';
+      this.opened.push(opened);
+      return true;
+    }
+    this.text += isContainer ? this.folded(kind, end - start) : this.scalar(start, end);
+    this.keep(opened);
+    return false;
+  }
+
+  /** Prints what closes a container. */
+  leave({ kind, path }: WalkedNode): void {
+    const container = this.opened.pop();
+    if (container === undefined) return;
+    const isEmpty = this.text.length === container.start + 1;
+    this.text += `${isEmpty ? '' : `\n${'  '.repeat(path.length)}`}${kind === 'object' ? '}' : ']'}`;
+    this.keep(container);
+  }
+
+  private isBeyond(keyBytes: number): boolean {
+    const { values, characters } = this.limits;
+    return this.values >= values || this.text.length + keyBytes > characters;
+  }
+
+  private folded(kind: 'object' | 'array', bytes: number): string {
+    if (bytes === 2) return kind === 'object' ? '{}' : '[]';
+    this.isFolded = true;
+    return kind === 'object' ? `{ … ${bytes} bytes … }` : `[ … ${bytes} bytes … ]`;
+  }
+
+  private scalar(start: number, end: number): string {
+    const room = this.limits.characters - this.text.length;
+    if (end - start <= room) return decoder.decode(this.bytes.subarray(start, end));
+    this.isFolded = true;
+    const shown = Math.min(Math.max(0, room), CUT_SCALAR_BYTES);
+    return `${decoder.decode(this.bytes.subarray(start, start + shown))}… ${end - start} bytes …`;
+  }
+
+  private pointerAt(path: WalkedNode['path']): string | undefined {
+    const step = path.at(-1);
+    if (step === undefined) return '';
+    const around = this.opened.at(-1)?.pointer;
+    if (around === undefined || around.length + String(step).length > this.limits.pointer) return undefined;
+    return `${around}/${typeof step === 'number' ? step : pointerToken(step)}`;
+  }
+
+  private keep({ pointer, key, start }: Opened): void {
+    if (pointer === undefined) return;
+    const place = { key, value: { start, end: this.text.length } };
+    const known = this.places.get(pointer);
+    if (known === undefined) this.places.set(pointer, [place]);
+    else known.push(place);
+  }
+}
+
+/** Bytes that are shown of a text that does not fit. */
+const CUT_SCALAR_BYTES = 1024;
+
+/** The beginning of a text that is not JSON, as people are shown it. */
+export function layOutText(bytes: Uint8Array): string {
+  if (bytes.length <= SHOWN_LIMITS.characters) return decoder.decode(bytes);
+  return `${decoder.decode(bytes.subarray(0, CUT_SCALAR_BYTES))}… ${bytes.length} bytes …`;
 }

@@ -1,7 +1,12 @@
 import type { Hono } from 'hono';
 import type { PageFile } from './api.ts';
-import { failureBody } from './failure-body.ts';
+import { bodyFailure, failureBody, tooManyRequests } from './failure-body.ts';
 import { type GuardOptions, loginCookie } from './guard.ts';
+import { addressOf, type RateLimit } from './rate-limit.ts';
+import { readBody } from './read-body.ts';
+
+/** Bytes of a body with a token. */
+const LOGIN_BYTES = 4096;
 
 /** Serves the page. It holds nothing of the gateway, so it needs no token; what it asks for does. */
 export function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>): void {
@@ -12,14 +17,21 @@ export function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>)
   });
 }
 
-/** Takes the token once, as `{"token":"…"}`, and gives a cookie for it: an event stream cannot send a header. */
-export function loginRoute(app: Hono, { token }: GuardOptions): void {
+/** Takes the token once, as `{"token":"…"}`, and gives a cookie for it: an event stream cannot send a header. `tries` counts wrong ones. */
+export function loginRoute(app: Hono, { token }: GuardOptions, tries: RateLimit): void {
   app.post('/login', async (c) => {
-    const given = tokenIn(await c.req.text());
+    const address = addressOf(c.env);
+    if (tries.isSpent(address)) return tooManyRequests();
+    const body = await readBody(c.req.raw, LOGIN_BYTES);
+    if (typeof body === 'string') return bodyFailure(body, LOGIN_BYTES);
     if (token === undefined) return c.body(null, 204);
+    const given = tokenIn(body.text);
     const cookie =
       given === undefined ? undefined : await loginCookie(given, token, c.req.url.startsWith('https:'));
-    if (cookie === undefined) return c.json(failureBody(401, 'wrong-token', 'This is not the token.'), 401);
+    if (cookie === undefined) {
+      tries.take(address);
+      return c.json(failureBody(401, 'wrong-token', 'This is not the token.'), 401);
+    }
     c.header('Set-Cookie', cookie);
     return c.body(null, 204);
   });

@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import type { RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
-import { failureBody } from './failure-body.ts';
+import { bodyFailure, failureBody } from './failure-body.ts';
+import { readBody } from './read-body.ts';
 
 /** Who shows where a migration stands, and changes it. */
 export interface RolloutAdmin {
@@ -10,7 +11,7 @@ export interface RolloutAdmin {
 }
 
 /** Bytes of a command. */
-const LIMIT = 4096;
+const COMMAND_BYTES = 4096;
 
 /**
  * Adds `GET /rollout`, which gives a `RolloutView`, and `POST /rollout`, which takes a `RolloutRequest` and gives the view
@@ -20,10 +21,10 @@ export function rolloutRoutes(app: Hono, desk: RolloutAdmin): void {
   app.get('/rollout', (c) => c.json(desk.view()));
   app.post('/rollout', async (c) => {
     const isJson = /^application\/json(?:;|$)/i.test(c.req.header('content-type') ?? '');
-    if (!isJson || !(Number(c.req.header('content-length')) <= LIMIT)) {
-      return c.json(failureBody(400, 'bad-request', `Send application/json of at most ${LIMIT} bytes.`), 400);
-    }
-    const request = readRequest(await c.req.text());
+    if (!isJson) return c.json(failureBody(400, 'bad-request', 'Send application/json.'), 400);
+    const body = await readBody(c.req.raw, COMMAND_BYTES);
+    if (typeof body === 'string') return bodyFailure(body, COMMAND_BYTES);
+    const request = readRequest(body.text);
     if (request === undefined) {
       const detail =
         'Send {"mode": "migrate", "observe", "shadow" or "canary", "share", "operation", "client"}.';

@@ -1,3 +1,4 @@
+import { tokenName } from '../json/json-pointer.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Change } from '../rules/rule-book.ts';
 import type { Path, RequestRule, ResponseRule } from '../rules/rule.ts';
@@ -40,19 +41,18 @@ export function editReason(edit: EditRecord, change: Change | undefined): string
 
 function doneBy({ rule, from, path, note }: EditRecord): string {
   const name = nameOf(from);
-  if (note === 'already-flat') return 'The body came without a wrapper; there was nothing to take off.';
-  if (note === 'byte-order-mark') return 'The byte order mark before the body was dropped: JSON has none.';
-  if (note === 'sibling')
-    return `${name} stood beside the wrapper, where V1 did not read it; it was dropped.`;
+  if (note === 'already-flat') return 'The body has no wrapper; nothing to remove.';
+  if (note === 'byte-order-mark') return 'The byte order mark was dropped; JSON does not allow one.';
+  if (note === 'sibling') return `${name} stood beside the wrapper, where V1 ignored it; it was dropped.`;
   if (note === 'duplicate')
     return `${name} occurred more than once; the last one counts, this one was dropped.`;
   if (note === 'conflict' && path === undefined) {
-    return `${name} is V2's name for what V1's name says too; V1 did not know it, so it was dropped.`;
+    return `${name} is the V2 name of an attribute that is present under its V1 name; V1 ignored it, so it was dropped.`;
   }
   const aside = note === 'conflict' ? ' V2’s name was there too; the V1 value won.' : '';
   switch (rule) {
     case 'unwrap':
-      return `The wrapper ${name} was taken off.`;
+      return `The wrapper ${name} was removed.`;
     case 'nest':
       return `${name} moved into ${nameOf(parentOf(path))}.${aside}`;
     case 'rename':
@@ -60,14 +60,14 @@ function doneBy({ rule, from, path, note }: EditRecord): string {
     case 'strip':
       return `${name} was removed.`;
     case 'only':
-      return `${name} is not in the list of what V2 takes; it was removed.`;
+      return `${name} is not an attribute that V2 accepts; it was removed.`;
   }
 }
 
 /** The last name of a pointer, for people. */
 export function nameOf(pointer: string | undefined): string {
   const last = pointer?.slice(pointer.lastIndexOf('/') + 1) ?? '';
-  return last === '' ? 'the body' : last.replaceAll('~1', '/').replaceAll('~0', '~');
+  return last === '' ? 'the body' : tokenName(last);
 }
 
 function parentOf(pointer: string | undefined): string | undefined {

@@ -8,7 +8,7 @@ import { makeReport } from '../report/report.ts';
 import { reportCsv, reportMarkdown } from '../report/report-text.ts';
 import type { HistoryView, State } from './api.ts';
 import { failureBody } from './failure-body.ts';
-import type { InspectorParts } from './inspector.ts';
+import type { InspectorParts } from './inspector-parts.ts';
 
 /** Adds `/state`, `/history`, `/metrics` and `/report`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
@@ -19,7 +19,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     return c.json(history);
   });
   app.get('/metrics', () => {
-    const { operations } = parts.rules().ruleBook;
+    const { operations } = parts.rules().current.ruleBook;
     const templates = new Map(operations.map(({ id, template }) => [id, template]));
     const families = [
       ...exchangeFamilies(view.metrics, (operation) => templates.get(operation)),
@@ -84,7 +84,7 @@ function guideOf(client: string, { view, rules, names }: InspectorParts): string
   }
   const [only] = guide.clients;
   if (only === undefined || guide.clients.length > 1) return undefined;
-  const { changes, version } = rules().ruleBook;
+  const { changes, version } = rules().current.ruleBook;
   return guide.markdown(changes, version, names().get(only));
 }
 

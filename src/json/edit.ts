@@ -21,15 +21,22 @@ export function applyEdits(bytes: Uint8Array, edits: readonly Edit[], slab?: Sla
   let from = 0;
   let at = 0;
   for (const edit of edits) {
-    at = copy(bytes, from, edit.start, out, at);
-    at = copy(edit.insert, 0, edit.insert.length, out, at);
+    at = copyBytes(bytes, from, edit.start, out, at);
+    at = copyBytes(edit.insert, 0, edit.insert.length, out, at);
     from = edit.end;
   }
-  copy(bytes, from, bytes.length, out, at);
+  copyBytes(bytes, from, bytes.length, out, at);
   return out;
 }
 
-function copy(source: Uint8Array, start: number, end: number, target: Uint8Array, at: number): number {
+/** Copies the bytes from `start` up to `end` to `at` of `target`; returns the offset behind them. */
+export function copyBytes(
+  source: Uint8Array,
+  start: number,
+  end: number,
+  target: Uint8Array,
+  at: number,
+): number {
   if (end - start > SHORT) {
     target.set(source.subarray(start, end), at);
     return at + end - start;

@@ -1,3 +1,4 @@
+import { hasByteOrderMark } from './byte-order-mark.ts';
 import { memberName } from './member-name.ts';
 import { Scanner } from './scanner.ts';
 import { ARRAY, OBJECT, STRING, type Tape } from './tape.ts';
@@ -17,36 +18,40 @@ export interface WalkedNode {
 
 /** Who is told of the nodes, in document order; `leave` follows the last child of a container. */
 export interface WalkVisitor {
-  enter(node: WalkedNode): void;
+  /** Returns false to pass over everything in the container; `leave` is not called for it then. */
+  enter(node: WalkedNode): boolean | undefined;
   leave?(node: WalkedNode): void;
 }
 
 /** Levels of nesting that are walked: as deep as the default limit of what the gateway rewrites. */
 const DEPTH = 512;
 
-/** Walks through whole JSON texts. The scanner's memory is reused, so one walker serves one walk at a time. */
+/** Walks through whole JSON texts, once each. The scanner's memory is reused, so one walker serves one walk at a time. */
 export class JsonWalker {
   private readonly scanner = new Scanner({ depth: DEPTH, record: DEPTH });
+  private readonly mostValues: number;
 
-  /**
-   * Visits every value of `bytes`; returns false, having visited none, when they are not JSON or are too deep. Without `names`,
-   * which cost most of the walk, paths are empty.
-   */
-  walk(bytes: Uint8Array, visitor: WalkVisitor, names = true): boolean {
-    const from = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  /** Texts with more than `mostValues` values are not walked. */
+  constructor(mostValues = Number.POSITIVE_INFINITY) {
+    this.mostValues = mostValues;
+  }
+
+  /** Visits every value of `bytes`; returns false, having visited none, when they are not JSON, are too deep or have too many values. */
+  walk(bytes: Uint8Array, visitor: WalkVisitor): boolean {
+    const from = hasByteOrderMark(bytes) ? 3 : 0;
+    const { tape } = this.scanner;
     if (bytes.length === 0 || this.scanner.scan(bytes, from) !== undefined) return false;
-    visit(bytes, this.scanner.tape, 0, names ? [] : undefined, true, visitor);
+    if (tape.size > this.mostValues) return false;
+    visit(bytes, tape, 0, [], true, visitor);
     return true;
   }
 }
-
-const NO_PATH: readonly (string | number)[] = [];
 
 function visit(
   bytes: Uint8Array,
   tape: Tape,
   at: number,
-  path: (string | number)[] | undefined,
+  path: (string | number)[],
   first: boolean,
   visitor: WalkVisitor,
 ): void {
@@ -57,26 +62,17 @@ function visit(
     keyEnd: tape.keyEnd(at),
     start: tape.start(at),
     end: tape.end(at),
-    path: path ?? NO_PATH,
+    path,
     first,
   };
-  visitor.enter(node);
-  if (kind !== OBJECT && kind !== ARRAY) return;
+  const isOpened = visitor.enter(node) !== false;
+  if (!isOpened || (kind !== OBJECT && kind !== ARRAY)) return;
   let child = tape.firstChild(at);
   for (let index = 0; child !== 0; index += 1) {
-    path?.push(kind === OBJECT ? memberName(bytes, tape, child) : index);
+    path.push(kind === OBJECT ? memberName(bytes, tape, child) : index);
     visit(bytes, tape, child, path, index === 0, visitor);
-    path?.pop();
+    path.pop();
     child = tape.next(child);
   }
   visitor.leave?.(node);
-}
-
-/** Prints a path as an RFC 6901 pointer. */
-export function pointerOf(path: readonly (string | number)[]): string {
-  let pointer = '';
-  for (const step of path) {
-    pointer += `/${typeof step === 'number' ? step : step.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-  }
-  return pointer;
 }

@@ -1,6 +1,6 @@
 import type { Tape } from './tape.ts';
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
 /** Returns the bytes of `text` as a JSON string with its quotes. */

@@ -1,5 +1,7 @@
-import type { ApiVersionReason } from '../rewrite-log/entry.ts';
 import { isReleaseDate } from '../rules/release-date.ts';
+
+/** Why the `x-api-version` that is sent is what it is. */
+export type ApiVersionReason = 'absent' | 'invalid' | 'client' | 'pin';
 
 /** The dated release to ask V2 for, and why. */
 export interface ApiVersion {

@@ -1,47 +1,62 @@
 import { ALL_CODINGS, type Coding, readCoding } from '../http/content-coding.ts';
 import { readJsonType } from '../http/media-type.ts';
+import type { RequestHead } from '../http/request-head.ts';
 import type { Policies } from '../rules/rule-book.ts';
-import type { ReceivedRequest } from '../gateway/received-request.ts';
 import { type Failure, failure } from './failure.ts';
+import { bodyTooLarge } from './migrate-body.ts';
 
-/** What is to be done with the body of a V1 request, by its head alone. */
+/** What is done with the body of a V1 request. */
 export type BodyDecision =
+  /** Rules apply: it is collected, decoded and rewritten. */
   | { readonly action: 'rewrite'; readonly coding: Coding | undefined }
   /** It crosses as it came; `note` says why, where rules would have applied. */
   | { readonly action: 'forward'; readonly note: string | undefined }
   | { readonly action: 'refuse'; readonly failure: Failure };
 
-/** Judges the body of a V1 request; `limit` is the bytes that are rewritten at the most, `codings` what can be decoded. */
+/** What the body of a request is decided by. */
+export interface BodyLimits {
+  readonly policies: Policies;
+  /** Maximum bytes of a body to rewrite. */
+  readonly bodyLimit: number;
+  readonly codings: readonly Coding[];
+}
+
+/** Decides what is done with the body of a V1 request, by its method and its head (rewriting contract §2). */
 export function decideBody(
-  { exchange, head }: ReceivedRequest,
-  { unsupported }: Policies,
-  limit: number,
-  codings: readonly Coding[] = ALL_CODINGS,
+  {
+    method,
+    hasBody,
+    head,
+  }: { readonly method: string; readonly hasBody: boolean; readonly head: RequestHead },
+  { policies, bodyLimit, codings }: BodyLimits,
 ): BodyDecision {
-  if (exchange.method !== 'POST' && exchange.method !== 'PATCH')
-    return { action: 'forward', note: undefined };
+  if (!hasBody || (method !== 'POST' && method !== 'PATCH')) return FORWARD;
   const type = readJsonType(head.contentType);
   if (type === 'other') return { action: 'forward', note: 'media-type' };
   if (type === 'ambiguous') return { action: 'refuse', failure: failure('ambiguous-media-type') };
   if (type === 'charset') {
-    if (unsupported === 'forward') return { action: 'forward', note: 'unsupported: forward' };
+    if (policies.unsupported === 'forward') return { action: 'forward', note: 'unsupported: forward' };
     return { action: 'refuse', failure: failure('unsupported-charset') };
   }
   const coding = readCoding(head.contentEncoding);
   if (coding === 'unsupported' || (coding !== undefined && !codings.includes(coding))) {
-    if (unsupported === 'forward') return { action: 'forward', note: 'unsupported: forward' };
-    const detail =
-      codings === ALL_CODINGS ? undefined : `The Content-Encoding is not one of ${codings.join(', ')}.`;
-    return {
-      action: 'refuse',
-      failure: failure('unsupported-coding', detail, ['Accept-Encoding', codings.join(', ')]),
-    };
+    if (policies.unsupported === 'forward') return { action: 'forward', note: 'unsupported: forward' };
+    return { action: 'refuse', failure: unsupportedCoding(codings) };
   }
-  if (head.contentLength !== undefined && head.contentLength > limit) {
-    return {
-      action: 'refuse',
-      failure: failure('body-too-large', `The body is larger than ${limit} bytes.`),
-    };
-  }
+  if (head.contentLength !== undefined && head.contentLength > bodyLimit)
+    return { action: 'refuse', failure: bodyTooLarge(bodyLimit) };
   return { action: 'rewrite', coding };
+}
+
+/** Returns the content coding to remove from a body that is rewritten; an empty one has none, whatever its head says. */
+export function codingOf(decision: BodyDecision, body: Uint8Array): Coding | undefined {
+  return decision.action === 'rewrite' && body.length > 0 ? decision.coding : undefined;
+}
+
+const FORWARD: BodyDecision = { action: 'forward', note: undefined };
+
+function unsupportedCoding(codings: readonly Coding[]): Failure {
+  const detail =
+    codings === ALL_CODINGS ? undefined : `The Content-Encoding is not one of ${codings.join(', ')}.`;
+  return failure('unsupported-coding', detail, ['Accept-Encoding', codings.join(', ')]);
 }

@@ -1,5 +1,5 @@
 import { type BrotliDecompress, brotliDecompress, type Gunzip, gunzip, inflate, inflateRaw } from 'node:zlib';
-import type { Decoded } from '../gateway/gateway.ts';
+import type { DecodedBody } from '../migrate/decoded-body.ts';
 import type { Coding } from '../http/content-coding.ts';
 
 /** What zlib gives with `info`: the result, and the engine that knows how many bytes it took in. */
@@ -16,7 +16,7 @@ export function decodeBody(
   coding: Coding,
   body: Uint8Array,
   limit: number,
-  done: (outcome: Decoded) => void,
+  done: (outcome: DecodedBody) => void,
 ): void {
   const options = { maxOutputLength: Math.max(1, limit), info: true };
   decoderOf(coding, body)(body, options, (error, result) => {

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { settings } from '../settings/settings.ts';
-import { compilePlans } from '../rewrite/plan.ts';
-import { OperationTable } from '../rules/operation-table.ts';
+import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
 import { readRuleBook } from '../rules/read-rule-book.ts';
 import type { RuleBookOutcome } from './rule-books.ts';
@@ -22,8 +21,5 @@ export async function loadRuleBook(path: string): Promise<RuleBookOutcome> {
   }
   const reading = await readRuleBook(text, path);
   if (!reading.ok) return { faults: reading.faults.map((fault) => printFault(fault)) };
-  const { ruleBook } = reading;
-  const table = new OperationTable(ruleBook.operations);
-  const plans = compilePlans(ruleBook);
-  return { text, inForce: { ruleBook, plans, match: (method, target) => table.match(method, target) } };
+  return { text, rules: new CompiledRuleBook(reading.ruleBook) };
 }

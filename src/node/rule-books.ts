@@ -2,7 +2,7 @@ import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 
 /** A rule book that can be in force, with the text it was read from. */
 export interface LoadedRuleBook {
-  readonly inForce: CompiledRuleBook;
+  readonly rules: CompiledRuleBook;
   readonly text: string;
 }
 
@@ -25,7 +25,7 @@ export class RuleBooks {
   private reading: Promise<unknown> = Promise.resolve();
 
   constructor(first: LoadedRuleBook, load: () => Promise<RuleBookOutcome>, time: () => number) {
-    this.current = first.inForce;
+    this.current = first.rules;
     this.text = first.text;
     this.load = load;
     this.time = time;
@@ -47,8 +47,8 @@ export class RuleBooks {
       this.refused += 1;
       return { changed: false, faults: outcome.faults };
     }
-    const changed = outcome.inForce.ruleBook.hash !== this.current.ruleBook.hash;
-    this.current = outcome.inForce;
+    const changed = outcome.rules.ruleBook.hash !== this.current.ruleBook.hash;
+    this.current = outcome.rules;
     this.text = outcome.text;
     if (changed) {
       this.since = this.time();

@@ -1,10 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import { Gateway } from '../gateway/gateway.ts';
+import type { GatewayNotice } from '../gateway/notice.ts';
+import { gatewayOptions } from '../settings/gateway-options.ts';
 import type { Settings } from '../settings/read-settings.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
+import { logWriter } from '../rewrite-log/log-writer.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import type { ClientListener } from './clients/client-listener.ts';
@@ -15,9 +18,8 @@ import { listen } from './listen.ts';
 import type { LogSink } from './log/log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
-import { createRewriteLogger } from './log/rewrite-logger.ts';
 import { createSocketUpstream } from './upstream/socket-upstream.ts';
-import type { NodeUpstream } from './upstream/node-upstream.ts';
+import type { NodeUpstream, UpstreamOptions } from './upstream/node-upstream.ts';
 
 /** What a gateway on Node is made of. */
 export interface NodeGatewayParts {
@@ -35,6 +37,8 @@ export interface NodeGatewayParts {
   readonly upstreamTls: TlsTexts | undefined;
   /** PEM texts for TLS with clients; reading them again gives renewed ones. */
   readonly clientTls: TlsTexts | undefined;
+  /** Told of the circuits and of upstream faults. */
+  readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
   /** Told of bugs. */
   readonly surprised: (error: unknown) => void;
   readonly observer?: Observer | undefined;
@@ -124,10 +128,12 @@ function v1Tls({ upstreamTls }: NodeGatewayParts): TlsTexts | undefined {
 }
 
 function upstreamOf(
-  { settings }: NodeGatewayParts,
+  parts: NodeGatewayParts,
   origin: OriginSetting,
   upstreamTls: TlsTexts | undefined,
 ): NodeUpstream {
+  const { settings } = parts;
+  const isV2 = origin === parts.origin;
   return createSocketUpstream({
     origin: origin.origin,
     connections: settings.get(table.upstreamConnections),
@@ -136,8 +142,24 @@ function upstreamOf(
     bodyTimeout: settings.get(table.upstreamBodyTimeout),
     headerBytes: settings.get(table.headerBytes),
     headerCount: settings.get(table.headerCount),
+    idleTimeout: settings.get(table.upstreamIdleTimeout),
+    maxAge: settings.get(table.upstreamMaxAge),
+    maxRequests: settings.get(table.upstreamMaxRequests),
+    waiting: waitingLimits(parts),
+    socketPath: origin.socketPath,
+    host: isV2 ? settings.get(table.upstreamHost) : undefined,
+    sni: isV2 ? settings.get(table.upstreamSni) : undefined,
     tls: upstreamTls,
   });
+}
+
+/** How many may wait for a service that cannot be reached: where there are two, one leaves places in flight to the other. */
+function waitingLimits({ settings, v1Origin }: NodeGatewayParts): UpstreamOptions['waiting'] {
+  const share = v1Origin === undefined ? 1 : 0.5;
+  return {
+    count: Math.ceil(settings.get(table.maxInFlight) * share),
+    bytes: Math.ceil(settings.get(table.bufferBytes) * share),
+  };
 }
 
 function gatewayOf(
@@ -151,10 +173,10 @@ function gatewayOf(
       rules: () => ruleBooks.current,
       upstream,
       originPath: parts.origin.path,
-      originHost: new URL(parts.origin.origin).host,
+      originHost: settings.get(table.upstreamHost) ?? new URL(parts.origin.origin).host,
       v1: v1 && { upstream: v1.upstream, path: v1.origin.path, host: new URL(v1.origin.origin).host },
       rollout: parts.rollout,
-      record: createRewriteLogger(settings.get(table.logLevel), sink),
+      record: logWriter(settings.get(table.rewriteLogLevel), (line) => sink.write(line)),
       observer: parts.observer,
       now: () => performance.now(),
       time: () => Date.now(),
@@ -166,19 +188,10 @@ function gatewayOf(
         setTimeout(run, milliseconds);
       },
       random: () => Math.random(),
+      onNotice: parts.onNotice,
       onUnexpectedError: parts.surprised,
     },
-    {
-      count: settings.get(table.headerCount),
-      bytes: settings.get(table.headerBytes),
-      trustedProxies: settings.get(table.trustedProxies),
-      maxInFlight: settings.get(table.maxInFlight),
-      bufferBytes: settings.get(table.bufferBytes),
-      bodyLimit: settings.get(table.bodyLimit),
-      forwarded: settings.get(table.forwarded),
-      breakerFailures: settings.get(table.breaker) ? settings.get(table.breakerFailures) : 0,
-      breakerOpenMs: settings.get(table.breakerOpen),
-    },
+    gatewayOptions(settings),
   );
 }
 

@@ -65,7 +65,7 @@ function versionComponents(releases: readonly string[]): Record<string, unknown>
       },
     },
     headers: {
-      version: { description: 'The release that answered.', schema: { type: 'string', format: 'date' } },
+      version: { description: 'The release that responded.', schema: { type: 'string', format: 'date' } },
     },
   };
 }

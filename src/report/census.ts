@@ -1,22 +1,7 @@
+import { generalPointer } from '../json/json-pointer.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
+import type { CensusRow } from './census-row.ts';
 import { proposeStrips } from './strip-proposal.ts';
-
-/** One attribute name as the clients of an operation send it. */
-export interface CensusRow {
-  readonly operation: string;
-  /** Pointer below the wrapper, array elements as `*`, such as `/items/*`. */
-  readonly pointer: string;
-  /** Exchanges that carried it. */
-  readonly count: number;
-  /** Those that V2 answered 2xx. */
-  readonly accepted: number;
-  /** Those that V2 responded with 422. */
-  readonly unprocessable: number;
-  /** Clients that sent it, the first ten. */
-  readonly clients: readonly string[];
-  /** The change that took or moved it. */
-  readonly change?: string;
-}
 
 /** Every attribute name that V1 clients sent, by operation. */
 export interface Census {
@@ -111,7 +96,7 @@ export class CensusTally {
     }
     for (const { from, change, rule } of edits) {
       if (from === undefined || rule === 'unwrap') continue;
-      const row = rows.get(from.slice(wrapper.length).replaceAll(/\/\d+(?=\/|$)/g, '/*'));
+      const row = rows.get(generalPointer(from.slice(wrapper.length)));
       if (row !== undefined) row.change = change;
     }
     this.places.set(attributes, place);

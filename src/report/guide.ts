@@ -1,7 +1,8 @@
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { count, table } from './report-text.ts';
-import { generalPointer, sketchJson } from './json-sketch.ts';
+import { generalPointer } from '../json/json-pointer.ts';
+import { sketchJson } from './json-sketch.ts';
 import { movedPointer } from '../rewrite-log/value-masks.ts';
 
 /** What the guide says of a change beside its id. */

@@ -1,7 +1,4 @@
-/** A pointer with `*` for every element: elements of an array are alike. */
-export function generalPointer(pointer: string): string {
-  return pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*');
-}
+import { generalPointer, tokenName } from '../json/json-pointer.ts';
 
 interface Branch extends Map<string, Branch> {}
 
@@ -24,8 +21,7 @@ function draw(branch: Branch, indent: string): string {
   const elements = branch.get('*');
   if (elements !== undefined) return `[${draw(elements, `${indent}  `)}]`;
   const lines = [...branch].map(
-    ([name, inside]) =>
-      `${indent}  ${JSON.stringify(name.replaceAll('~1', '/').replaceAll('~0', '~'))}: ${draw(inside, `${indent}  `)}`,
+    ([name, inside]) => `${indent}  ${JSON.stringify(tokenName(name))}: ${draw(inside, `${indent}  `)}`,
   );
   return `{\n${lines.join(',\n')}\n${indent}}`;
 }

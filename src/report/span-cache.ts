@@ -11,7 +11,7 @@ const BUCKETS = 1 << 13;
 /** Texts that are compared before anything else; old clients send few shapes, again and again. */
 const RECENT = 16;
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Parsed JSON values by their bytes: what comes again is parsed once, and shared. */
 export class SpanCache<Value> {

@@ -1,4 +1,4 @@
-import type { CensusRow } from './census.ts';
+import type { CensusRow } from './census-row.ts';
 
 /** Requests with a name that V2 must have called unprocessable before the name is proposed. */
 const ENOUGH = 3;

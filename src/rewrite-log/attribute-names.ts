@@ -1,22 +1,62 @@
-import { JsonWalker, pointerOf } from '../json/json-walk.ts';
+import { type AttributePlace, AttributeTree } from './attribute-tree.ts';
+import { NameWalk } from './name-walk.ts';
+import { ObservationBudget } from './observation-budget.ts';
 
-/** Names kept of one body, and characters of one pointer: a body whose names are data cannot flood the log. */
-const NAMES = 64;
-const LENGTH = 120;
+/** Bytes of one body that are looked at. */
+const MOST_BYTES = 32 * 1024;
 
-/** Lists the members of a JSON body as pointers with `*` for elements, each once, in document order; empty when it is not JSON. */
+/** Lists of names that are shared between bodies of the same make. */
+const MOST_LISTS = 512;
+
+/**
+ * Lists the members of JSON bodies as pointers with `*` for elements, each once, in document order. The first bytes of a body
+ * are read once, whatever is nested in them; names that were met before cost no text, and bodies of the same make share one list.
+ */
 export class AttributeNames {
-  private readonly walker = new JsonWalker();
+  private readonly budget: ObservationBudget;
+  private readonly tree = new AttributeTree();
+  private readonly lists = new Map<number, (readonly string[])[]>();
+  private listCount = 0;
+  private bodies = 0;
 
-  of(body: Uint8Array): readonly string[] {
-    const names = new Set<string>();
-    this.walker.walk(body, {
-      enter: ({ path }) => {
-        if (names.size >= NAMES || typeof path.at(-1) !== 'string') return;
-        const pointer = pointerOf(path.map((step) => (typeof step === 'number' ? '*' : step)));
-        if (pointer.length <= LENGTH) names.add(pointer);
-      },
-    });
-    return [...names];
+  /** `now` is milliseconds of a clock that never goes back. */
+  constructor(now: () => number) {
+    this.budget = new ObservationBudget(now);
+  }
+
+  /** The names in a body; empty when it is not JSON, undefined when there is none or this second's budget is spent. */
+  of(body: Uint8Array | undefined, isFailure = false): readonly string[] | undefined {
+    if (body === undefined) return undefined;
+    const length = Math.min(body.length, MOST_BYTES);
+    return this.budget.run(length, isFailure, () => this.namesIn(body, length));
+  }
+
+  private namesIn(body: Uint8Array, length: number): readonly string[] {
+    if (this.tree.makeRoom()) this.forgetLists();
+    this.bodies += 1;
+    const walk = new NameWalk(this.tree, this.bodies, body, length);
+    return walk.isJson ? this.shared(walk.places) : NO_NAMES;
+  }
+
+  private shared(places: readonly AttributePlace[]): readonly string[] {
+    let hash = places.length;
+    for (const { pointer } of places) hash = (Math.imul(hash, 31) + pointer.length) | 0;
+    const known = this.lists.get(hash) ?? [];
+    for (const list of known) {
+      if (list.length === places.length && places.every(({ pointer }, at) => pointer === list[at]))
+        return list;
+    }
+    const list = places.map(({ pointer }) => pointer);
+    if (this.listCount === MOST_LISTS) this.forgetLists();
+    this.listCount += 1;
+    this.lists.set(hash, [...known, list]);
+    return list;
+  }
+
+  private forgetLists(): void {
+    this.lists.clear();
+    this.listCount = 0;
   }
 }
+
+const NO_NAMES: readonly string[] = [];

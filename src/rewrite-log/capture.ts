@@ -1,5 +1,7 @@
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import { bodyStructure } from './body-structure.ts';
+import { CaptureRate } from './capture-rate.ts';
+import { ObservationBudget } from './observation-budget.ts';
 import { JsonWalker } from '../json/json-walk.ts';
 import type { KeptResponse, KeptBody, KeptExchange, KeptHead } from './kept-exchange.ts';
 import { maskHeaders, maskQuerySecrets } from './mask-headers.ts';
@@ -32,15 +34,17 @@ export interface CaptureOptions {
 export class Capture {
   readonly options: CaptureOptions;
   private readonly masks: ValueMasks;
-  private readonly walker = new JsonWalker();
+  private readonly walker = new JsonWalker(MOST_VALUES);
+  private readonly rate: CaptureRate;
+  private readonly budget: ObservationBudget;
   private readonly kept = new Map<number, { readonly exchange: KeptExchange; readonly bytes: number }>();
   private bytes = 0;
-  private second = -1;
-  private begun = 0;
 
   constructor(options: CaptureOptions) {
     this.options = options;
     this.masks = new ValueMasks(options.masks);
+    this.rate = new CaptureRate(options.structurePerSecond, options.now);
+    this.budget = new ObservationBudget(options.now);
   }
 
   /** Exchanges held and their bytes, about. */
@@ -50,37 +54,23 @@ export class Capture {
 
   /** Says how much of the exchange that begins now is wanted. */
   nextLevel(): CaptureLevel {
-    if (this.options.mode === 'bodies') return 'bodies';
-    const second = Math.floor(this.options.now() / 1000);
-    if (second !== this.second) {
-      this.second = second;
-      this.begun = 0;
-    }
-    this.begun += 1;
-    return this.begun <= this.options.structurePerSecond ? 'structure' : 'nothing';
+    return this.options.mode === 'bodies' ? 'bodies' : this.rate.next();
   }
 
-  /** Keeps what may be kept of an exchange; its material is not referred to afterwards. */
+  /** Keeps what may be kept of an exchange, within the second's budget; its material is not referred to afterwards. */
   keep(seq: number, material: CapturedExchange, records: readonly EditRecord[]): void {
-    const { v1Request, v2Request, v2Response, clientResponse } = material;
-    const told = v2Response === undefined ? undefined : this.response(v2Response);
-    // Most responses cross unchanged, in the same memory: what was made of one side holds for the other.
-    const isSame =
-      told !== undefined && clientResponse?.body !== undefined && clientResponse.body === v2Response?.body;
-    const exchange: KeptExchange = {
-      v1Request: {
-        ...this.head(v1Request),
-        body: this.body(v1Request, (body) => this.masks.ofRequest(this.walker, body, records)),
-      },
-      ...(v2Request === undefined ? {} : { v2Request: this.head(v2Request) }),
-      ...(told === undefined ? {} : { v2Response: told }),
-      ...(clientResponse === undefined
-        ? {}
-        : { clientResponse: this.response(clientResponse, isSame ? told.body : undefined) }),
-    };
-    const bytes = sizeOf(exchange);
+    const { v1Request, v2Response, clientResponse } = material;
+    const lengths = [v1Request, v2Response, clientResponse].map((side) => this.lengthOf(side));
+    const hasFailed = clientResponse === undefined || clientResponse.status >= 400;
+    const kept = this.budget.run(
+      lengths.reduce((sum, length) => sum + length, 0),
+      hasFailed,
+      () => this.exchangeOf(material, records),
+    );
+    if (kept === undefined) return;
+    const bytes = sizeOf(kept);
     if (bytes > this.options.maxBytes) return;
-    this.kept.set(seq, { exchange, bytes });
+    this.kept.set(seq, { exchange: kept, bytes });
     this.bytes += bytes;
     this.shrink();
   }
@@ -97,6 +87,30 @@ export class Capture {
       this.kept.delete(oldest);
       this.bytes -= bytes;
     }
+  }
+
+  private exchangeOf(material: CapturedExchange, records: readonly EditRecord[]): KeptExchange {
+    const { v1Request, v2Request, v2Response, clientResponse } = material;
+    const told = v2Response === undefined ? undefined : this.response(v2Response);
+    // Most responses cross unchanged, in the same memory: what was made of one side holds for the other.
+    const isSame =
+      told !== undefined && clientResponse?.body !== undefined && clientResponse.body === v2Response?.body;
+    return {
+      v1Request: {
+        ...this.head(v1Request),
+        body: this.body(v1Request, (body) => this.masks.ofRequest(this.walker, body, records)),
+      },
+      ...(v2Request === undefined ? {} : { v2Request: this.head(v2Request) }),
+      ...(told === undefined ? {} : { v2Response: told }),
+      ...(clientResponse === undefined
+        ? {}
+        : { clientResponse: this.response(clientResponse, isSame ? told.body : undefined) }),
+    };
+  }
+
+  private lengthOf(side: ObservedBody | undefined): number {
+    const length = side?.body?.length ?? 0;
+    return length > this.options.bodyLimit ? 0 : length;
   }
 
   private shrink(): void {
@@ -134,17 +148,24 @@ export class Capture {
     if (body === undefined || body.length === 0) return { state: 'none' };
     if (body.length > this.options.bodyLimit) return { state: 'withheld', note: TOO_LARGE };
     if (this.options.mode === 'off') {
-      const structure = bodyStructure(this.walker, body);
-      if (structure === undefined)
-        return { state: 'withheld', note: 'It is not JSON; only its values would be left to show.' };
+      const structure = bodyStructure(body);
+      if (typeof structure === 'string') return { state: 'withheld', note: NO_STRUCTURE[structure] };
       return { state: 'structure', bytes: structure };
     }
     const masked = mask(body);
     if (masked === undefined)
-      return { state: 'withheld', note: 'It is not JSON, so its fields cannot be masked.' };
+      return { state: 'withheld', note: 'It is not JSON of a usual size, so its fields cannot be masked.' };
     return { state: 'values', bytes: masked === body ? new Uint8Array(body) : masked };
   }
 }
+
+/** Values of one body that masks are looked for among. */
+const MOST_VALUES = 20_000;
+
+const NO_STRUCTURE = {
+  'not-json': 'It is not JSON; only its values would be left to show.',
+  'too-large': 'It is larger, or has more values, than what is kept while capture is off.',
+} as const;
 
 const TOO_LARGE = 'It is larger than what is kept.';
 
@@ -154,7 +175,8 @@ const WITHHELD: Readonly<Record<string, string>> = {
   'too-large': TOO_LARGE,
 };
 
-function isEncoded({ headers, body }: ObservedResponse): boolean {
+function isEncoded({ headers, body, isDecoded }: ObservedResponse): boolean {
+  if (isDecoded === true) return false;
   const coding = headers.findIndex((name, at) => at % 2 === 0 && name.toLowerCase() === 'content-encoding');
   return body !== undefined && coding !== -1 && headers[coding + 1]?.toLowerCase() !== 'identity';
 }

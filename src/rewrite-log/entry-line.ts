@@ -47,6 +47,7 @@ function rolloutMembers({ mode, origin, would, comparison }: Entry): string {
 function failureMembers(entry: Entry): string {
   let members = `,"failure":${quoted(entry.failure ?? '')}`;
   if (entry.cause !== undefined) members += `,"cause":${quoted(entry.cause)}`;
+  if (entry.sent !== undefined) members += `,"sent":${entry.sent}`;
   if (entry.pointer !== undefined) members += `,"pointer":${quoted(entry.pointer)}`;
   if (entry.position !== undefined) members += `,"position":${JSON.stringify(entry.position)}`;
   return members;

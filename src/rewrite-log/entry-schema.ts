@@ -47,29 +47,35 @@ const comparison = z.strictObject({
 /** One line of the rewrite log, strictly: a member that is not named here is a fault. */
 export const entrySchema = z
   .strictObject({
-    time: z.iso.datetime({ precision: 3 }).describe('When the head of the request had arrived, UTC.'),
-    level: z.enum(['info', 'warn', 'error']),
-    requestId: z.string().min(1),
-    traceId: z.exactOptional(z.string().regex(/^[0-9a-f]{32}$/)),
-    spanId: z.exactOptional(z.string().regex(/^[0-9a-f]{16}$/)),
-    spanOfClient: z.exactOptional(z.literal(true)).describe('The client named the span.'),
+    time: z.iso.datetime({ precision: 3 }).describe('Time at which the request headers had arrived, UTC.'),
+    level: z.enum(['info', 'warn', 'error']).describe('Severity.'),
+    requestId: z.string().min(1).describe('The x-request-id of the client, or a new one.'),
+    traceId: z.exactOptional(z.string().regex(/^[0-9a-f]{32}$/)).describe('W3C trace id.'),
+    spanId: z.exactOptional(z.string().regex(/^[0-9a-f]{16}$/)).describe('W3C span id.'),
+    spanOfClient: z.exactOptional(z.literal(true)).describe('The span id is that of the client.'),
     client: z
       .exactOptional(z.string().regex(/^[0-9a-f]{16}$/))
       .describe('First 16 hex digits of HMAC-SHA-256(API key, secret).'),
     route: z.enum(['migrate', 'pass', 'none']),
-    method: z.string(),
-    path: z.string().describe('As the client sent it, query values left out.'),
-    upstreamPath: z.exactOptional(z.string()).describe('As V2 got it, query values left out.'),
-    operation: z.exactOptional(z.string()).describe('The id in the rule book.'),
-    apiVersion: z.exactOptional(
-      z.strictObject({ sent: z.string(), why: z.enum(['absent', 'invalid', 'client', 'pin']) }),
-    ),
+    method: z.string().describe('HTTP method.'),
+    path: z.string().describe('Path and query as the client sent them, without query values.'),
+    upstreamPath: z
+      .exactOptional(z.string())
+      .describe('Path and query as V2 received them, without query values.'),
+    operation: z.exactOptional(z.string()).describe('Operation id in the rule book.'),
+    apiVersion: z
+      .exactOptional(
+        z.strictObject({ sent: z.string(), why: z.enum(['absent', 'invalid', 'client', 'pin']) }),
+      )
+      .describe('The x-api-version that V2 received, and the reason for it.'),
     mode: z
       .exactOptional(z.enum(['observe', 'canary', 'shadow']))
-      .describe('What V1 traffic goes through, where that is not simply being migrated.'),
+      .describe('Mode of V1 traffic, unless it is migrate.'),
     origin: z
       .exactOptional(z.literal('v1'))
-      .describe('The request went to V1, untouched; edits and patch are what migrating it would have done.'),
+      .describe(
+        'The request went to V1 unchanged; edits and patch are those of a migration that was not carried out.',
+      ),
     would: z
       .exactOptional(
         z.strictObject({
@@ -77,44 +83,58 @@ export const entrySchema = z
           failure: z.exactOptional(z.string()),
         }),
       )
-      .describe('What migrating it would have come to.'),
-    comparison: z.exactOptional(comparison).describe('What asking both origins found, for a read in shadow.'),
+      .describe('Result of a migration that was not carried out.'),
+    comparison: z
+      .exactOptional(comparison)
+      .describe('Result of comparing both services, for a read in mode shadow.'),
     heldMs: z
       .exactOptional(milliseconds)
-      .describe('For which it was held back for the rate limit of the service.'),
+      .describe('Milliseconds of delay for the rate limit of the service.'),
     verdict: z.enum(['rewritten', 'unchanged', 'refused', 'passed']),
-    edits: z.array(editRecord).readonly(),
+    edits: z
+      .array(editRecord)
+      .readonly()
+      .describe('Edits of the V1 body, each with change, rule and pointers.'),
     patch: z
       .exactOptional(z.array(patchOperation).readonly())
-      .describe('RFC 6902, from the V1 body to the V2 body.'),
+      .describe('RFC 6902 patch from the V1 body to the V2 body, without values of the body.'),
     responseEdits: z
       .exactOptional(z.array(responseRecord).readonly())
-      .describe('What response rules did to the response.'),
+      .describe('Edits of the response by response rules.'),
     responseNote: z
       .exactOptional(z.string())
-      .describe('Why a response that a response rule applies to was left as it is.'),
+      .describe('Reason why a response was not rewritten although a response rule applies.'),
     editsOmitted: z
       .exactOptional(count)
-      .describe('Edits carried out beyond those listed; there is no patch then.'),
-    note: z.exactOptional(z.string()).describe('Which policy, limit or media type decided.'),
-    failure: z.exactOptional(z.string()).describe('The code when the gateway answered itself.'),
+      .describe('Number of edits that are not listed; there is no patch then.'),
+    note: z.exactOptional(z.string()).describe('Policy, limit or media type that decided.'),
+    failure: z.exactOptional(z.string()).describe('Failure code of a response that the gateway made itself.'),
     cause: z.exactOptional(z.string()).describe("The system's name for what went wrong upstream."),
+    sent: z
+      .exactOptional(z.boolean())
+      .describe('Where V2 gave no response: false when nothing of the request reached it.'),
     pointer: z.exactOptional(pointer).describe('What in the V1 body a refusal is about.'),
-    position: z.exactOptional(z.strictObject({ offset: count, line: count, column: count })),
+    position: z
+      .exactOptional(z.strictObject({ offset: count, line: count, column: count }))
+      .describe('Byte offset, line and column of a fault in the V1 body.'),
     bytesIn: count.describe('Bytes of the request body as received.'),
     bytesOut: count.describe('Bytes of the request body as sent on.'),
     responseBytes: count.describe("Bytes of the response's body as sent to the client."),
-    status: count.describe('What the client got; 0 when it went away before.'),
-    upstreamMs: z.exactOptional(milliseconds),
-    totalMs: milliseconds,
-    rewriteMs: z.exactOptional(milliseconds),
-    attempts: z.exactOptional(count).describe('How often it was sent to V2, when more than once.'),
+    status: count.describe('Status that the client received; 0 if it disconnected before.'),
+    upstreamMs: z
+      .exactOptional(milliseconds)
+      .describe('Milliseconds from sending the request to V2 to the head of its response.'),
+    totalMs: milliseconds.describe('Milliseconds from the head of the request to the end of the response.'),
+    rewriteMs: z.exactOptional(milliseconds).describe('Milliseconds of rewriting the body.'),
+    attempts: z
+      .exactOptional(count)
+      .describe('Number of times the request was sent to V2, if more than one.'),
     attributes: z
       .exactOptional(z.array(z.string()).max(64).readonly())
-      .describe('Names of the members of the V1 body.'),
+      .describe('Pointers of the members of the V1 body, without values.'),
     ruleBook: z
       .string()
       .regex(/^[0-9a-f]{16}$/)
-      .describe('The hash of the rule book in force.'),
+      .describe('Hash of the rule book in force.'),
   })
   .describe('One exchange in the rewrite log of capture-gateway.') satisfies z.ZodType<Entry>;

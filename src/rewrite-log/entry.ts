@@ -1,5 +1,6 @@
+import type { ApiVersionReason } from '../migrate/api-version.ts';
 import type { ResponseRecord } from '../rewrite/response-rewrite.ts';
-import type { Comparison } from './comparison.ts';
+import type { Comparison } from '../rollout/comparison.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 
 /** How a request crossed: V1 migrated, V2 passed unread, or neither prefix. */
@@ -14,9 +15,6 @@ export interface Would {
   /** The failure code that the client would have got. */
   readonly failure?: string;
 }
-
-/** Why the `x-api-version` that was sent is what it is. */
-export type ApiVersionReason = 'absent' | 'invalid' | 'client' | 'pin';
 
 /**
  * One entry of the rewrite log: one exchange, one JSON line (rewriting contract §5).
@@ -64,10 +62,12 @@ export interface Entry {
   readonly responseNote?: string | undefined;
   /** Which policy, limit or media type left a V1 body untouched or had it refused. */
   readonly note?: string | undefined;
-  /** The failure code when the gateway answered itself. */
+  /** The failure code of a response that the gateway made itself. */
   readonly failure?: string | undefined;
   /** The system's name for what went wrong upstream, such as `ECONNREFUSED`. */
   readonly cause?: string | undefined;
+  /** Where V2 gave no response: false when nothing of the request reached it, true when it may have been carried out. */
+  readonly sent?: boolean | undefined;
   /** Pointer and position of a refusal. */
   readonly pointer?: string | undefined;
   readonly position?: { readonly offset: number; readonly line: number; readonly column: number } | undefined;

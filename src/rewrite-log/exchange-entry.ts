@@ -1,7 +1,8 @@
+import type { ApiVersionReason } from '../migrate/api-version.ts';
 import type { ResponseRecord } from '../rewrite/response-rewrite.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
-import type { Comparison } from './comparison.ts';
-import type { ApiVersionReason, Entry, Route, Verdict, Would } from './entry.ts';
+import type { Comparison } from '../rollout/comparison.ts';
+import type { Entry, Route, Verdict, Would } from './entry.ts';
 import { redactTarget } from './redact-target.ts';
 
 /** What is known of an exchange while it is under way; the entry is made of it when it is over. */
@@ -32,6 +33,7 @@ export interface EntryFacts {
   failure?: string | undefined;
   /** The system's name for what went wrong upstream. */
   cause?: string | undefined;
+  sent?: boolean;
   pointer?: string | undefined;
   position?: Entry['position'] | undefined;
   upstreamTarget?: string | undefined;
@@ -44,7 +46,7 @@ export interface EntryFacts {
   upstreamMs?: number;
   totalMs?: number;
   rewriteMs?: number;
-  attributes?: readonly string[];
+  attributes?: readonly string[] | undefined;
   attempts: number;
 }
 
@@ -78,6 +80,7 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
     note: facts.note,
     failure: facts.failure,
     cause: facts.cause,
+    sent: facts.sent,
     pointer: facts.pointer,
     position: facts.position,
     bytesIn: facts.bytesIn ?? 0,

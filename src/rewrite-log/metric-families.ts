@@ -4,11 +4,21 @@ import type { Metrics, Series } from './metrics.ts';
 
 /** The families of what was counted. `templateOf` gives the path of an operation, such as `/clients`. */
 export function exchangeFamilies(
-  { series, edits, rewriting }: Metrics,
+  { series, edits, rewriting, v1Requests, lastV1Seconds }: Metrics,
   templateOf: (operation: string) => string | undefined,
 ): MetricFamily[] {
   const sent = series.filter((one) => one.upstreamSeen);
   return [
+    // Both are there from the start: an alert on what is absent never fires, and a series born at 1 never increases.
+    family('gateway_v1_requests_total', 'counter', 'Requests of V1 clients that ended.', [
+      { labels: [], value: v1Requests },
+    ]),
+    family(
+      'gateway_v1_last_request_timestamp_seconds',
+      'gauge',
+      'When the last request of a V1 client began; 0 when there was none since the start.',
+      [{ labels: [], value: lastV1Seconds }],
+    ),
     family('gateway_exchanges_total', 'counter', 'Exchanges that ended.', exchanges(series)),
     family(
       'gateway_edits_total',
@@ -19,7 +29,7 @@ export function exchangeFamilies(
     family(
       'gateway_failures_total',
       'counter',
-      'Exchanges that the gateway answered itself, by code.',
+      'Responses that the gateway made itself, by code.',
       failures(series),
     ),
     family(

@@ -33,6 +33,9 @@ const METHODS: ReadonlySet<string> = new Set(
 export class Metrics {
   /** How long bodies took to rewrite. */
   readonly rewriting = new MetricHistogram(REWRITE_BUCKETS);
+  /** Requests of V1 clients that ended, and seconds since 1970 when the last one began; 0 before the first. */
+  v1Requests = 0;
+  lastV1Seconds = 0;
   private readonly seriesByKey = new Map<string, Map<number, Series[]>>();
   private readonly editCells = new Map<string, Cell & { readonly edit: EditRecord }>();
   private readonly cellsOfEdits = new WeakMap<readonly EditRecord[], readonly Cell[]>();
@@ -42,6 +45,10 @@ export class Metrics {
     const series = this.seriesOf(entry);
     series.exchanges += 1;
     series.duration.add(entry.totalMs / 1000);
+    if (entry.route === 'migrate') {
+      this.v1Requests += 1;
+      this.lastV1Seconds = Math.max(this.lastV1Seconds, Date.parse(entry.time) / 1000);
+    }
     if (entry.upstreamMs !== undefined) {
       series.upstream.add(entry.upstreamMs / 1000);
       series.upstreamSeen = true;

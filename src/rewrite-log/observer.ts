@@ -1,7 +1,5 @@
+import type { HeaderList } from '../http/header-list.ts';
 import type { Entry } from './entry.ts';
-
-/** A raw header list: name, value, name, value, … in the order of the wire. */
-export type HeaderList = readonly string[];
 
 /** The head of a request as one side saw it. What is handed in is borrowed: an observer copies what it keeps. */
 export interface ObservedHead {
@@ -16,6 +14,8 @@ export interface ObservedBody {
   readonly body?: Uint8Array | undefined;
   /** Why `body` is not here although there was one: `streamed`, `encoded`, `too-large`. */
   readonly withheld?: string | undefined;
+  /** True when `body` is decoded though the headers name a content coding: they are those of the wire. */
+  readonly isDecoded?: true;
 }
 
 /** A response as one side saw it. */
@@ -35,17 +35,17 @@ export interface CapturedExchange {
 }
 
 /**
- * How much of an exchange is kept beside its entry. `structure` is asked for a bounded number of exchanges a
- * second, `bodies` only while capture is on: then up to `Observer.bodyLimit` bytes of each response are wanted too.
+ * How much of an exchange is kept beside its entry. `structure` is asked for a bounded number of exchanges a second, `failure`
+ * for some more: it is wanted of them only if they fail. `bodies` is asked for only while capture is on.
  */
-export type CaptureLevel = 'nothing' | 'structure' | 'bodies';
+export type CaptureLevel = 'nothing' | 'failure' | 'structure' | 'bodies';
 
 /**
  * What the gateway tells of its exchanges: `begin` once a request's head is accepted, `observe` once its response
  * has ended. Neither throws, waits or calls back; both cost well under a microsecond when nothing is wanted.
  */
 export interface Observer {
-  /** Bytes of a response's body to keep for `bodies`. */
+  /** Bytes of a body beyond which nothing of it is wanted. */
   readonly bodyLimit: number;
   begin(): CaptureLevel;
   /** `material` is passed when `begin` wanted any; the entry belongs to the observer from here on. */

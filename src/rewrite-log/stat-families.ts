@@ -29,7 +29,7 @@ export interface ProcessStats {
   readonly startSeconds: number;
   readonly openFiles?: number | undefined;
   readonly maxFiles?: number | undefined;
-  /** Seconds the event loop was late at the 99th percentile since the scrape before. */
+  /** Seconds of the event loop's longest delay in the last minute. */
   readonly loopDelaySeconds?: number | undefined;
 }
 
@@ -100,7 +100,7 @@ function processFamilies(figures: ProcessStats): MetricFamily[] {
     gauge('process_max_fds', 'Files and sockets that may be open.', figures.maxFiles),
     gauge(
       'gateway_event_loop_delay_seconds',
-      'How late the event loop was, 99th percentile since the scrape before.',
+      'The longest delay of the event loop in the last minute.',
       figures.loopDelaySeconds,
     ),
   ];

@@ -1,6 +1,8 @@
 import { applyEdits, type Edit } from '../json/edit.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
-import { type JsonWalker, pointerOf } from '../json/json-walk.ts';
+import { pointerSteps } from '../json/json-pointer.ts';
+import type { JsonWalker } from '../json/json-walk.ts';
+import { MaskPositions } from './mask-positions.ts';
 
 const MASK = new TextEncoder().encode('"…"');
 
@@ -17,7 +19,7 @@ export class ValueMasks {
 
   constructor(masks: readonly string[]) {
     this.masks = masks;
-    this.pointers = masks.filter((mask) => mask.startsWith('/')).map(steps);
+    this.pointers = masks.filter((mask) => mask.startsWith('/')).map(pointerSteps);
     this.names = new Set(masks.filter((mask) => !mask.startsWith('/')));
     const last = this.pointers.map((pointer) => pointer.findLast((step) => step !== '*') ?? '*');
     this.lastNames = new Set([...this.names, ...last]);
@@ -29,50 +31,41 @@ export class ValueMasks {
 
   /** The V1 body with masked values as `"…"`; `records` tell where its members went. Undefined when it cannot be read. */
   ofRequest(walker: JsonWalker, body: Uint8Array, records: readonly EditRecord[]): Uint8Array | undefined {
-    return this.mask(walker, body, (path) => {
-      const here = path.map(String);
-      return (
-        this.names.has(here.at(-1) ?? '') ||
-        this.holds(here) ||
-        this.holds(steps(movedPointer(pointerOf(path), records)))
-      );
-    });
-  }
-
-  /** An respond with masked values as `"…"`. Where a member stands in a response no rule tells, so a mask holds by its last name. */
-  ofResponse(walker: JsonWalker, body: Uint8Array): Uint8Array | undefined {
-    return this.mask(
-      walker,
-      body,
-      (path) => this.lastNames.has('*') || this.lastNames.has(String(path.at(-1))),
-    );
-  }
-
-  private holds(path: readonly string[]): boolean {
-    return this.pointers.some(
-      (pointer) =>
-        pointer.length === path.length && pointer.every((step, at) => step === '*' || step === path[at]),
-    );
-  }
-
-  private mask(
-    walker: JsonWalker,
-    body: Uint8Array,
-    isMasked: (path: readonly (string | number)[]) => boolean,
-  ): Uint8Array | undefined {
     if (this.empty) return body;
-    const edits: Edit[] = [];
-    let maskedUntil = 0;
-    const isJson = walker.walk(body, {
-      enter: ({ kind, path, start, end }) => {
-        if (start >= maskedUntil && path.length > 0 && isMasked(path)) maskedUntil = end;
-        // Containers stay, so that the rules still find what they look for; all values in them go.
-        if (start < maskedUntil && kind !== 'object' && kind !== 'array')
-          edits.push({ start, end, insert: MASK });
-      },
+    const positions = new MaskPositions(this.pointers, records);
+    const places = [positions.root];
+    return masked(walker, body, (path) => {
+      const step = String(path.at(-1));
+      const place = positions.below(places[path.length - 1] ?? positions.root, step);
+      places[path.length] = place;
+      return this.names.has(step) || positions.isNamed(place);
     });
-    return isJson ? applyEdits(body, edits) : undefined;
   }
+
+  /** A response with masked values as `"…"`. Where a member stands in a response no rule tells, so a mask holds by its last name. */
+  ofResponse(walker: JsonWalker, body: Uint8Array): Uint8Array | undefined {
+    if (this.empty) return body;
+    const { lastNames } = this;
+    return masked(walker, body, (path) => lastNames.has('*') || lastNames.has(String(path.at(-1))));
+  }
+}
+
+function masked(
+  walker: JsonWalker,
+  body: Uint8Array,
+  isMasked: (path: readonly (string | number)[]) => boolean,
+): Uint8Array | undefined {
+  const edits: Edit[] = [];
+  let maskedUntil = 0;
+  const isJson = walker.walk(body, {
+    enter: ({ kind, path, start, end }) => {
+      if (path.length > 0 && start >= maskedUntil && isMasked(path)) maskedUntil = end;
+      // Containers stay, so that the rules still find what they look for; all values in them go.
+      if (start < maskedUntil && kind !== 'object' && kind !== 'array')
+        edits.push({ start, end, insert: MASK });
+    },
+  });
+  return isJson ? applyEdits(body, edits) : undefined;
 }
 
 /** Where the member at `pointer` of the V1 body stands in the V2 body, as far as `records` tell: the longest move above it counts. */
@@ -85,11 +78,4 @@ export function movedPointer(pointer: string, records: readonly EditRecord[]): s
     if (longest?.from === undefined || from.length >= longest.from.length) longest = record;
   }
   return longest?.from === undefined ? pointer : `${longest.path ?? ''}${pointer.slice(longest.from.length)}`;
-}
-
-function steps(pointer: string): readonly string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }

@@ -1,3 +1,4 @@
+import { pointerSteps, tokenName } from '../json/json-pointer.ts';
 import type { EditRecord } from './rewrite.ts';
 
 /** An attribute of a V1 request that V2 has no more under that name or in that place. */
@@ -48,15 +49,11 @@ function wrapperOf(records: readonly EditRecord[]): string {
 function fateOf({ rule, path, note }: EditRecord): string | undefined {
   if (rule === 'strip' || rule === 'only') return note === undefined ? 'is gone' : undefined;
   const tokens = path?.split('/') ?? [];
-  if (rule === 'rename' && path !== undefined) return `is called ${plain(tokens.at(-1))}`;
-  if (rule === 'nest' && path !== undefined) return `belongs in the ${plain(tokens.at(-2))} object`;
+  if (rule === 'rename' && path !== undefined) return `is called ${tokenName(tokens.at(-1) ?? '')}`;
+  if (rule === 'nest' && path !== undefined) return `belongs in the ${tokenName(tokens.at(-2) ?? '')} object`;
   return undefined;
 }
 
 function dotted(pointer: string): string {
-  return pointer.slice(1).split('/').map(plain).join('.');
-}
-
-function plain(token = ''): string {
-  return token.replaceAll('~1', '/').replaceAll('~0', '~');
+  return pointerSteps(pointer).join('.');
 }

@@ -1,7 +1,8 @@
 import type { NameTable } from '../json/member-name.ts';
 import type { NestRule } from '../rules/rule.ts';
 import { DraftMember, DraftObject, find, remove, settle } from './draft.ts';
-import { currentPointer, pointerToken } from './pointer.ts';
+import { pointerToken } from '../json/json-pointer.ts';
+import { currentPointer } from './pointer.ts';
 import { MADE, pathIds, placesOf, PLAIN, STEPS, type CompiledRule, type Run, type Stop } from './run.ts';
 
 /** A `nest` rule, compiled. */

@@ -1,3 +1,4 @@
+import { hasByteOrderMark } from '../json/byte-order-mark.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/member-name.ts';
 import { Scanner } from '../json/scanner.ts';
@@ -230,8 +231,4 @@ function openedBy(rules: readonly Compiled[]): readonly boolean[] {
 function reach(rule: Compiled): number {
   if (rule.rule === 'unwrap') return 1;
   return rule.path.length + (rule.rule === 'nest' ? 2 : 1);
-}
-
-function hasByteOrderMark(body: Uint8Array): boolean {
-  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 }

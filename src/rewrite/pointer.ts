@@ -1,10 +1,6 @@
+import { pointerToken } from '../json/json-pointer.ts';
 import { memberName } from '../json/member-name.ts';
 import { DraftElement, type Draft, type DraftMember, type DraftObject } from './draft.ts';
-
-/** Escapes one member name for a pointer (RFC 6901 section 3). */
-export function pointerToken(name: string): string {
-  return name.includes('~') || name.includes('/') ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
-}
 
 /**
  * Returns the RFC 6901 pointer of a member in the V1 body; undefined when a rule made it. `node` tells which, where the member

@@ -1,3 +1,4 @@
+import { hasByteOrderMark } from '../json/byte-order-mark.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/member-name.ts';
 import { Scanner } from '../json/scanner.ts';
@@ -154,8 +155,4 @@ function reach(rule: Compiled): number {
 
 function isWriting(method: string): boolean {
   return method === 'POST' || method === 'PATCH';
-}
-
-function hasByteOrderMark(body: Uint8Array): boolean {
-  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 }

@@ -1,3 +1,4 @@
+import { pointerOf, pointerSteps } from '../json/json-pointer.ts';
 import type { Path, RequestRule } from '../rules/rule.ts';
 
 /** Turns places and names of a V2 body back into those of V1: the request rules of an operation, backwards. */
@@ -12,12 +13,12 @@ export class V1Names {
   /** The V1 pointer of an RFC 6901 pointer into the V2 body; `isWrapped` tells whether the request had the wrapper. */
   pointer(pointer: string, isWrapped: boolean): string {
     if (pointer !== '' && !pointer.startsWith('/')) return pointer;
-    let tokens: readonly string[] = pointer.split('/').slice(1).map(decoded);
+    let tokens: readonly string[] = pointerSteps(pointer);
     for (const rule of this.rules) {
       if (rule.rule !== 'unwrap') tokens = undone(rule, tokens, false);
       else if (isWrapped) tokens = [rule.member, ...tokens];
     }
-    return tokens.map((token) => `/${encoded(token)}`).join('');
+    return pointerOf(tokens);
   }
 
   /** The V1 spelling of a name or of names joined by dots, such as `address.suburb`; the same text when V1 has no other. */
@@ -53,12 +54,4 @@ function isAt(path: Path, tokens: readonly string[], length: number, loose: bool
     if (segment === '*' ? !/^\d+$/.test(token) : segment !== token) return false;
   }
   return true;
-}
-
-function decoded(token: string): string {
-  return token.replaceAll('~1', '/').replaceAll('~0', '~');
-}
-
-function encoded(token: string): string {
-  return token.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -1,11 +1,15 @@
 import type { Brownout, Rollout } from '../rules/rollout.ts';
-import { Failure } from '../migrate/failure.ts';
 import { isInScope, type Sender } from './scope.ts';
 
-/** A V1 request that is refused because V1 comes to its end, with what the log says of it. */
+/** The refusal of a V1 request because V1 comes to its end. */
 export interface Retired {
-  readonly failure: Failure;
-  /** The id of the brownout, or `sunset`. */
+  readonly code: 'brownout' | 'sunset';
+  readonly status: number;
+  readonly title: string;
+  readonly detail: string;
+  /** Header fields of the response, such as `Retry-After`. */
+  readonly headers: readonly string[];
+  /** For the log: the id of the brownout, or `sunset`. */
   readonly note: string;
 }
 
@@ -19,11 +23,11 @@ export function retired(rollout: Rollout, sender: Sender, time: number, random: 
     isInScope(gone, sender)
   ) {
     const detail = `V1 ended on ${dayOf(signals.sunset)}; use V2 under /api/v2.${hint(rollout)}`;
-    return { failure: new Failure({ code: 'sunset', status: 410, title: 'Gone', detail }), note: 'sunset' };
+    return { code: 'sunset', status: 410, title: 'Gone', detail, headers: [], note: 'sunset' };
   }
   for (const brownout of brownouts) {
     if (!isOn(brownout, time) || !isInScope(brownout, sender) || random * 100 >= brownout.share) continue;
-    return { failure: brownoutFailure(brownout, rollout, time), note: brownout.id };
+    return brownoutRefusal(brownout, rollout, time);
   }
   return undefined;
 }
@@ -32,8 +36,8 @@ function isOn({ from, until }: Brownout, time: number): boolean {
   return (from === undefined || time >= from) && (until === undefined || time < until);
 }
 
-function brownoutFailure(brownout: Brownout, rollout: Rollout, time: number): Failure {
-  const { status, message, until } = brownout;
+function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number): Retired {
+  const { id, status, message, until } = brownout;
   const end = rollout.signals?.sunset;
   const when = end === undefined ? 'V1 comes to its end' : `V1 ends on ${dayOf(end)}`;
   const detail =
@@ -42,7 +46,7 @@ function brownoutFailure(brownout: Brownout, rollout: Rollout, time: number): Fa
   const isTimed = status === 503 && until !== undefined;
   const headers = isTimed ? ['Retry-After', String(Math.max(1, Math.ceil((until - time) / 1000)))] : [];
   const title = status === 410 ? 'Gone' : 'Service unavailable';
-  return new Failure({ code: 'brownout', status, title, detail, headers });
+  return { code: 'brownout', status, title, detail, headers, note: id };
 }
 
 function hint({ signals }: Rollout): string {

@@ -1,4 +1,4 @@
-import type { FieldDifference } from '../rewrite-log/comparison.ts';
+import type { FieldDifference } from './comparison.ts';
 
 /** A mode, and who chose it. */
 export interface ModeView {

@@ -1,5 +1,5 @@
 import type { Operation } from './rule-book.ts';
-import { plainSpelling, readTemplate } from './template.ts';
+import { looseSpelling, plainSpelling, readTemplate } from './template.ts';
 
 /** Finds the operation of a request. The cost grows with the segments of the path, not with the number of operations. */
 export class OperationTable {
@@ -16,18 +16,26 @@ export class OperationTable {
 
   /**
    * Returns the operation that `method` and the raw path below `/api/v1` mean, without regard to one trailing slash,
-   * a `.json` behind the last segment and percent-encoded unreserved characters: no spelling evades a rule.
+   * a `.json` behind the last segment and percent-encoded unreserved characters: no spelling evades a rule. A path that means none
+   * as it stands is matched as a service reads it that decodes or merges slashes or drops path parameters.
    * A segment that is spelled out in a template goes before a parameter.
    */
   match(method: string, path: string): Operation | undefined {
     const root = this.roots.get(method);
     if (root === undefined) return undefined;
     const plain = plainSpelling(path);
-    let end = plain.length;
-    if (plain.charCodeAt(end - 1) === SLASH) end -= 1;
-    if (plain.endsWith('.json', end)) end -= '.json'.length;
-    return find(root, plain, 0, end);
+    const found = matchPlain(root, plain);
+    if (found !== undefined) return found;
+    const loose = looseSpelling(plain);
+    return loose === plain ? undefined : matchPlain(root, loose);
   }
+}
+
+function matchPlain(root: Branch, plain: string): Operation | undefined {
+  let end = plain.length;
+  if (plain.charCodeAt(end - 1) === SLASH) end -= 1;
+  if (plain.endsWith('.json', end)) end -= '.json'.length;
+  return find(root, plain, 0, end);
 }
 
 interface Branch {

@@ -53,14 +53,14 @@ export const rolloutSource = {
       z.string().regex(/^[0-9a-f]{16}$/, 'must be the 16 hex digits that the log has for the client'),
     )
     .exactOptional()
-    .describe('Names for clients, by which the rest of the rule book can speak of them.'),
+    .describe('Names for clients, for use in the rest of the rule book.'),
   deprecation: z
     .union([instant, strict({ since: instant, attributes: z.boolean().exactOptional() })], {
       error: 'a day or a time, or a mapping with since',
     })
     .exactOptional()
     .describe(
-      'Since when V1 is deprecated: sent on V1 responses, with the deprecated attributes that a request used.',
+      'The date from which V1 is deprecated; V1 responses carry it, with the deprecated attributes that a request used.',
     ),
   sunset: z
     .union(
@@ -69,11 +69,11 @@ export const rolloutSource = {
     )
     .exactOptional()
     .describe(
-      'When V1 ends: sent on V1 responses. With after: gone, V1 requests after it are responded with 410.',
+      'The date on which V1 ends; V1 responses carry it. With after: gone, V1 requests get 410 from then on.',
     ),
   links: strict({ deprecation: address, sunset: address, 'successor-version': address })
     .exactOptional()
-    .describe('Pages about the end of V1: sent on V1 responses as Link.'),
+    .describe('Pages about the end of V1; V1 responses carry them as Link.'),
   brownouts: z
     .array(
       strict({
@@ -82,12 +82,12 @@ export const rolloutSource = {
         until: instant.exactOptional(),
         share: percent.exactOptional().describe('Percent of the requests; all when absent.'),
         status: z.union([z.literal(410), z.literal(503)], { error: '410 or 503' }).exactOptional(),
-        message: z.string().min(1).exactOptional().describe('What the client is told.'),
+        message: z.string().min(1).exactOptional().describe('Message for the client.'),
         ...scope,
       }),
     )
     .exactOptional()
-    .describe('Times in which V1 requests are refused on purpose.'),
+    .describe('Time windows in which V1 requests are refused on purpose.'),
   modes: z
     .union(
       [
@@ -106,7 +106,9 @@ export const rolloutSource = {
       { error: 'a mode, or a mapping with default, operations, clients and rollback' },
     )
     .exactOptional()
-    .describe('What V1 traffic goes through: migrate, observe, shadow or a canary. Needs --v1-upstream.'),
+    .describe(
+      'The mode of V1 traffic: migrate, observe, shadow or a canary. All but migrate need --v1-upstream.',
+    ),
   pins: z
     .array(
       strict({
@@ -115,7 +117,7 @@ export const rolloutSource = {
       }),
     )
     .exactOptional()
-    .describe('Dated releases for some clients or operations, instead of the one of the rule book.'),
+    .describe('Other dated releases of V2 for some clients or operations.'),
   shield: strict({
     requests: z.int().min(1),
     per: duration.exactOptional(),
@@ -123,5 +125,5 @@ export const rolloutSource = {
     queue: z.int().min(1).exactOptional(),
   })
     .exactOptional()
-    .describe("Holds V1 requests beyond the service's rate limit back for a while, for each client."),
+    .describe("Delays V1 requests of a client that exceed the service's rate limit."),
 };

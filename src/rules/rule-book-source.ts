@@ -93,7 +93,7 @@ const aliasErrors = strict({ 'alias-errors': z.literal(true), status }).describe
 const assumed = z
   .boolean()
   .exactOptional()
-  .describe('True when neither specification nor documentation shows it; check lists it.');
+  .describe('True when neither the specification nor the documentation shows this; check lists it.');
 
 const match = z
   .string()
@@ -118,7 +118,7 @@ const policies = {
   conflict: z
     .enum(['v1', 'refuse', 'forward'])
     .exactOptional()
-    .describe('The V1 and the V2 spelling of one attribute are both there.'),
+    .describe('Both the V1 and the V2 name of one attribute are present.'),
   duplicate: z
     .enum(['refuse', 'last', 'forward'])
     .exactOptional()
@@ -127,7 +127,7 @@ const policies = {
 };
 
 const change = strict({
-  id: id.describe('The name that the log, the metrics and the page give the change.'),
+  id: id.describe('The id of the change in log, metrics and inspector.'),
   summary: z.string().min(1).describe('One sentence for people.'),
   on: z
     .union([z.literal('every'), z.array(z.string()).min(1)], {
@@ -139,11 +139,11 @@ const change = strict({
   request: z
     .array(z.union([unwrap, nest, rename, strip, only], { error: 'a rule' }))
     .exactOptional()
-    .describe('What happens to the body of a V1 request. Each rule sees the body as the one before left it.'),
+    .describe('Rules for the body of a V1 request. Each rule sees the result of the one before.'),
   response: z
     .array(z.union([alias, flatten, deprecations, aliasErrors], { error: 'a rule' }))
     .exactOptional()
-    .describe('What happens to the body of the response to a V1 client.'),
+    .describe('Rules for the body of the response to a V1 client.'),
   policies: strict(policies).exactOptional().describe('Policies for the rules of this change only.'),
   assumed,
 });
@@ -155,7 +155,7 @@ export const ruleBookSource = strict({
     .string()
     .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')
     .refine(isReleaseDate, 'must be a real day, not before 2025-01-01')
-    .describe('The dated V2 release that the rules lead to, YYYY-MM-DD.'),
+    .describe('The dated V2 release that the rules target, YYYY-MM-DD.'),
   operations: z
     .record(
       operationId,
@@ -178,7 +178,7 @@ export const ruleBookSource = strict({
       .describe('A charset or content coding that the gateway cannot read.'),
   })
     .exactOptional()
-    .describe('What to do where the specification leaves a choice.'),
+    .describe('Decisions where the specification leaves a choice.'),
   limits: strict({
     depth: z.int().min(1).max(100_000).exactOptional().describe('Levels of nesting.'),
     body: z

@@ -27,7 +27,7 @@ export function templateFault(template: string): string | undefined {
   if (template.endsWith('.json')) return 'ends with .json; leave it out: both spellings match';
   for (const segment of template.slice(1).split('/')) {
     if (PARAMETER.test(segment)) continue;
-    if (segment === '') return 'holds an empty segment; no request has one, so leave it out';
+    if (segment === '') return 'holds an empty segment; services merge slashes, so leave it out';
     if (segment === '.' || segment === '..') return 'holds a dot segment; such requests are refused';
     if (/[{}]/.test(segment)) {
       return `holds "${segment}"; a parameter is a whole segment, such as {id}`;
@@ -49,6 +49,15 @@ export function plainSpelling(path: string): string {
     const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
     return /[\w.~-]/.test(character) ? character : encoded.toUpperCase();
   });
+}
+
+/**
+ * The spelling that a service compares which decodes slashes, merges them and drops path parameters; the very text for a path
+ * that has nothing of the kind.
+ */
+export function looseSpelling(path: string): string {
+  if (!/\/\/|;|%2f|%3b/i.test(path)) return path;
+  return path.replaceAll(/(?:;|%3b)(?:(?!%2f)[^/])*/gi, '').replaceAll(/(?:\/|%2f)+/gi, '/');
 }
 
 const PARAMETER = /^\{[A-Za-z_][\w-]*\}$/;

@@ -44,6 +44,14 @@ export function readSettings(
   }
 }
 
+/** Reads one setting before the others are known to be sound; one with a fault counts as its default. */
+export function readSetting<Value>(
+  setting: Setting<Value>,
+  { flags, environment }: Pick<SettingSources, 'flags' | 'environment'>,
+): Value {
+  return valueOf(setting, flags[setting.name] ?? (environment[environmentName(setting)] || setting.initial));
+}
+
 type Found = { readonly text: string | undefined; readonly from: string } | { readonly fault: string };
 
 function find(setting: Setting<unknown>, { flags, environment, readFile }: SettingSources): Found {

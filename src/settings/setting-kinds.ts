@@ -1,4 +1,5 @@
 import { type AddressRange, readRange } from '../http/address-range.ts';
+import { isHost } from '../http/host.ts';
 
 /** How the text of a setting is read; a fault is a sentence that ends "…, such as x". */
 export interface SettingKind<Value> {
@@ -21,6 +22,8 @@ export interface OriginSetting {
   readonly origin: string;
   /** The path before every target, without a trailing slash; mostly empty. */
   readonly path: string;
+  /** The Unix socket that stands for host and port. */
+  readonly socketPath?: string | undefined;
 }
 
 /** A piece of text: a path, a name. */
@@ -36,6 +39,13 @@ export const file: SettingKind<string> = { ...text, placeholder: '<file>' };
 /** A whole number from 0. */
 export const count: SettingKind<number> = numberKind('<n>', '', 'must be a whole number, such as 100');
 
+/** A whole number from 1, of what there cannot be none of. */
+export const positive: SettingKind<number> = {
+  ...count,
+  read: (given) =>
+    /^0*$/.test(given) ? { fault: 'must be a whole number from 1, such as 100' } : count.read(given),
+};
+
 /** A number of processes, or one for each core. */
 export const processes: SettingKind<number | 'auto'> = {
   placeholder: '<n|auto>',
@@ -50,11 +60,17 @@ export const processes: SettingKind<number | 'auto'> = {
 };
 
 /** A time in milliseconds; 0 is off. */
-export const milliseconds: SettingKind<number> = numberKind(
-  '<ms>',
-  'ms',
-  'must be a whole number of milliseconds, such as 5000',
-);
+export const milliseconds: SettingKind<number> = {
+  placeholder: '<ms>',
+  unit: 'ms',
+  read: (given) =>
+    /^\d{1,10}$/.test(given) && Number(given) <= TIMER_LIMIT_MS
+      ? { value: Number(given) }
+      : { fault: 'must be a whole number of milliseconds, such as 5000' },
+};
+
+/** Timers count in 31 bits; one beyond would fire at once. */
+const TIMER_LIMIT_MS = 2 ** 31 - 1;
 
 /** A size in bytes, with or without a binary unit: `1048576`, `1MiB`. */
 export const bytes: SettingKind<number> = {
@@ -94,23 +110,64 @@ export const address: SettingKind<ListenAddress> = {
   },
 };
 
-/** An http or https address, perhaps with a path, without user, query and fragment. */
+/**
+ * An http or https address, perhaps with a path, without user, query and fragment; or a Unix socket, as `unix:/run/puma.sock`, or as
+ * `http+unix://%2Frun%2Fpuma.sock/path` where a path stands before every target.
+ */
 export const origin: SettingKind<OriginSetting> = {
   placeholder: '<url>',
   unit: '',
   read: (given) => {
+    if (/^(?:http\+)?unix:/i.test(given)) return readUnixSocket(given);
     const url = URL.parse(given);
     if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
       return { fault: 'must be an http or https address, such as https://captur3d.io' };
     }
+    if (url.hostname === 'unix' && url.port === '')
+      return { fault: 'must name a Unix socket as unix:/run/puma.sock' };
     if (url.username !== '' || url.password !== '') return { fault: 'must not hold a user or a password' };
     if (url.search !== '' || url.hash !== '') return { fault: 'must not have a query or a fragment' };
-    const path = url.pathname.replace(/\/+$/, '');
-    if (/\/api\/v[12]$/.test(path)) {
-      return { fault: 'must end before /api/v1 or /api/v2, which stand in the target of each request' };
-    }
-    return { value: { origin: url.origin, path } };
+    return withPath({ origin: url.origin, path: url.pathname });
   },
+};
+
+/** The address of a service as a setting has it: for people, and for another process. */
+export function originText({ origin: address, path, socketPath }: OriginSetting): string {
+  if (socketPath === undefined) return address + path;
+  return path === '' ? `unix:${socketPath}` : `http+unix://${encodeURIComponent(socketPath)}${path}`;
+}
+
+function readUnixSocket(given: string): ReturnType<SettingKind<OriginSetting>['read']> {
+  const socket = /^unix:(?:\/\/)?(\/[^\0]+)$/i.exec(given)?.[1];
+  if (socket !== undefined) return { value: { origin: 'http://localhost', path: '', socketPath: socket } };
+  const [, authority = '', path = ''] = /^http\+unix:\/\/([^/?#]+)([^?#]*)$/i.exec(given) ?? [];
+  const socketPath = decoded(authority);
+  return socketPath?.startsWith('/') === true
+    ? withPath({ origin: 'http://localhost', path, socketPath })
+    : { fault: 'must name a Unix socket as unix:/run/puma.sock or http+unix://%2Frun%2Fpuma.sock' };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function withPath(setting: OriginSetting): ReturnType<SettingKind<OriginSetting>['read']> {
+  const path = setting.path.replace(/\/+$/, '');
+  if (/\/api\/v[12]$/.test(path))
+    return { fault: 'must end before /api/v1 or /api/v2, which stand in the target of each request' };
+  return { value: { ...setting, path } };
+}
+
+/** A host name or address with an optional port, as in `Host`. */
+export const host: SettingKind<string> = {
+  placeholder: '<host>',
+  unit: '',
+  read: (given) =>
+    isHost(given) && given !== '' ? { value: given } : { fault: 'must be a host, such as captur3d.io' },
 };
 
 /** Addresses and CIDR blocks, separated by commas. */

@@ -4,7 +4,7 @@ import { gatewayFor } from '../support/gateway.ts';
 import { exchange } from '../support/raw-client.ts';
 import { rawServer } from '../support/raw-server.ts';
 import { readRawMessage, writeRawResponse, writeRawRequest } from '../support/raw-message.ts';
-import { shippedInForce } from '../support/shipped-rule-book.ts';
+import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 import { differences, readTextCases } from '../support/text-case.ts';
 
 const here = new URL('.', import.meta.url);
@@ -13,7 +13,7 @@ for (const file of readdirSync(here).filter((name) => name.endsWith('.txt'))) {
   describe(file, () => {
     test.each(readTextCases(readFileSync(new URL(file, here), 'utf8')))('$title', async (textCase) => {
       const v2 = await rawServer((socket) => void socket.write(writeRawResponse(textCase.upstreamResponse)));
-      const gateway = await gatewayFor(v2.origin, { inForce: await shippedInForce() });
+      const gateway = await gatewayFor(v2.origin, { rules: await compiledShippedRuleBook() });
       const response = await exchange(gateway.port, writeRawRequest(textCase.request));
       const received = v2.received.join('');
       const faults = differences(textCase.response, readRawMessage(response.text)).map(

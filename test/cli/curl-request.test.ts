@@ -12,10 +12,10 @@ const noFile = (): string => {
 
 describe('a curl command', () => {
   test.each([
-    ["curl 'https://x/a'", { method: 'GET', target: 'https://x/a' }],
+    ["curl 'https://x/a'", { method: 'GET', target: '/a' }],
     ['curl https://x/a -d a=1 -d b=2', { method: 'POST', body: 'a=1&b=2' }],
     ['curl -sSXPATCH https://x/a --data-raw "@x"', { method: 'PATCH', body: '@x' }],
-    ['curl --request=PUT --url https://x/a', { method: 'PUT', target: 'https://x/a' }],
+    ['curl --request=PUT --url https://x/a', { method: 'PUT', target: '/a' }],
     [
       'curl https://x/a --json \'{"a":1}\'',
       { body: '{"a":1}', headers: [['Content-Type', 'application/json']] },
@@ -23,7 +23,7 @@ describe('a curl command', () => {
     ['curl https://x/a \\\n  -H "X-A: b\\"c" \\\n  -o /dev/null -k', { headers: [['X-A', 'b"c']] }],
     ["curl https://x/a -d $'it\\'s \\u00e9\\n'", { body: "it's é\n" }],
     ['curl -u me:secret https://x/a', { headers: [['Authorization', 'Basic …']] }],
-    ['# a comment\ncurl https://x/a', { target: 'https://x/a' }],
+    ['# a comment\ncurl https://x/a', { target: '/a' }],
   ])('%s', (text, expected) => {
     expect(readCurl(text, noFile)).toMatchObject(expected);
   });
@@ -53,7 +53,7 @@ describe('a curl command', () => {
           );
           expect(readCurl(command, noFile)).toEqual({
             method: 'POST',
-            target: 'http://127.0.0.1:8080/api/v1/clients?a=b',
+            target: '/api/v1/clients?a=b',
             headers: [
               ['Content-Type', 'application/json'],
               ['X-Some', header],

@@ -79,7 +79,7 @@ describe('demo', () => {
     ]) {
       expect(text).toContain(id);
     }
-    expect(text.match(/answered 20[01]/g)).toHaveLength(7);
+    expect(text.match(/response 20[01]/g)).toHaveLength(7);
     expect(text).toContain(
       '/data/transition_type → /highlight_type  transition_type is called highlight_type.',
     );
@@ -124,6 +124,25 @@ describe('check', () => {
     }
   });
 
+  test('reads the same settings as serve, and finds the same faults', async () => {
+    const flags = ['--client-request-timeout', '5000', '--client-secret', 'short'];
+    const faults = ['check', 'serve'].map(async (name) => {
+      const started = command([name, ...flags, '--log-file', 'no/such/folder/log']);
+      expect(await started.exit).toBe(2);
+      return started.stderr().match(/(?:GATEWAY_|--)\w.*\./g);
+    });
+    const [checked, served] = await Promise.all(faults);
+    expect(checked).toHaveLength(3);
+    expect(checked).toEqual(served);
+    const options = ['check', 'serve'].map(async (name) => {
+      const help = command([name, '--help']);
+      await help.exit;
+      return help.stdout().match(/^ +--[\w-]+/gm);
+    });
+    const [ofCheck, ofServe] = await Promise.all(options);
+    expect(ofCheck).toEqual(ofServe);
+  });
+
   test('names file, line and column of each fault', async () => {
     const check = command(['check', '--rules', 'test/cli/faulty-rules.yaml']);
     expect(await check.exit).toBe(2);
@@ -147,7 +166,7 @@ describe('--help', () => {
   });
 });
 
-test('the README begins with the two commands', () => {
+test('the README begins with the commands that start and prove it', () => {
   const screen = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
     .split('\n')
     .slice(0, 40)

@@ -1,7 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { Upstream } from '../../src/gateway/upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from '../../src/node/upstream/node-upstream.ts';
-import { ok, rawServer } from '../support/raw-server.ts';
 import { upstreamContract } from './upstream.ts';
 
 export const options = {
@@ -11,6 +10,10 @@ export const options = {
   bodyTimeout: 2000,
   headerBytes: 16_384,
   headerCount: 100,
+  idleTimeout: 4000,
+  maxAge: 0,
+  maxRequests: 0,
+  waiting: { count: 1000, bytes: 2 ** 20 },
   tls: undefined,
 } as const;
 
@@ -43,28 +46,4 @@ export function nodeUpstreamContract(make: (options: UpstreamOptions) => NodeUps
     },
     { interim: true, rawHeaders: true, rawTarget: true, knowsUnsent: true, controlled: true },
   );
-
-  test('a name with two addresses is tried on both, and one that changes is followed by new connections', async () => {
-    const old = await rawServer((socket) => socket.end(ok('"old"', 'Connection: close\r\n')));
-    const fresh = await rawServer((socket) => socket.write(ok('"fresh"')), {
-      host: '127.0.0.3',
-      port: old.port,
-    });
-    let addresses = ['127.0.0.2', '127.0.0.1'];
-    const upstream = make({
-      ...options,
-      origin: `http://moving.example:${old.port}`,
-      lookup: (_name, _options, done) => {
-        done(
-          null,
-          addresses.map((address) => ({ address, family: 4 })),
-        );
-      },
-    });
-    onTestFinished(() => upstream.close());
-    expect(await textOf(upstream)).toBe('"old"');
-    addresses = ['127.0.0.3'];
-    expect(await textOf(upstream)).toBe('"fresh"');
-    expect(fresh.received.join('')).toContain(`host: moving.example:${old.port}\r\n`);
-  });
 }

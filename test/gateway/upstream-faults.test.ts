@@ -10,6 +10,8 @@ const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const ORDER = '{"data":{"a":1}}';
 const post = `POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`;
 
+const SHORT_CONNECT = { flags: { 'upstream-connect-timeout': '300' } };
+
 /** A port on which nobody listens. */
 async function deadPort(): Promise<number> {
   const server = createServer();
@@ -27,9 +29,9 @@ async function listening(server: Server): Promise<number> {
 }
 
 describe('V2 cannot be reached', () => {
-  test('refused: 502, tried three times since nothing was sent, and the client is not told where V2 is', async () => {
+  test('refused: 502 once the time for connecting is over, and the client is not told where V2 is', async () => {
     const port = await deadPort();
-    const gateway = await gatewayFor(`http://127.0.0.1:${port}`);
+    const gateway = await gatewayFor(`http://127.0.0.1:${port}`, SHORT_CONNECT);
     const response = await exchange(gateway.port, post);
     expect(statusOf(response)).toBe(502);
     expect(response.text).toContain('x-gateway-error: upstream-unreachable');
@@ -37,8 +39,8 @@ describe('V2 cannot be reached', () => {
     expect(await gateway.entry()).toMatchObject({
       failure: 'upstream-unreachable',
       cause: 'ECONNREFUSED',
-      attempts: 3,
     });
+    expect((await gateway.entry()).attempts).toBeUndefined();
   });
 
   test('refused, then there: an order that was not sent is sent', async () => {
@@ -50,7 +52,7 @@ describe('V2 cannot be reached', () => {
       socket.on('error', () => {});
     });
     await new Promise((resolve) => {
-      setTimeout(resolve, 5);
+      setTimeout(resolve, 700);
     });
     server.listen(port, '127.0.0.1');
     onTestFinished(() => void server.close());
@@ -58,7 +60,7 @@ describe('V2 cannot be reached', () => {
   });
 
   test('its name does not resolve: 502', async () => {
-    const gateway = await gatewayFor('http://does-not-exist.invalid:81');
+    const gateway = await gatewayFor('http://does-not-exist.invalid:81', SHORT_CONNECT);
     expect(statusOf(await exchange(gateway.port, GET))).toBe(502);
     expect((await gateway.entry()).cause).toMatch(/^E/);
   });
@@ -323,22 +325,143 @@ test('the statuses of V2 pass on with their bodies, 429 and its Retry-After too'
   }
 });
 
-test('a circuit opens when V2 fails again and again, responses at once, and closes when it is back', async () => {
+test('a circuit opens when V2 fails again and again, responds at once, and closes when it is back', async () => {
   let sick = true;
   const v2 = await rawServer((socket) => {
     if (sick) socket.destroy();
     else socket.write(ok());
   });
-  const gateway = await gatewayFor(v2.origin, { flags: { 'breaker-failures': '3', 'breaker-open': '300' } });
-  for (let count = 0; count < 3; count += 1) expect(statusOf(await exchange(gateway.port, post))).toBe(502);
+  const gateway = await gatewayFor(v2.origin, { flags: { 'breaker-failures': '3', 'breaker-open': '600' } });
+  // Three that open it, the probe that follows at once, and those after 100 and 200 ms.
+  for (let count = 0; count < 4; count += 1) expect(statusOf(await exchange(gateway.port, post))).toBe(502);
   const asked = v2.received.length;
   const open = await exchange(gateway.port, post);
   expect(open.text).toMatch(/^HTTP\/1\.1 503 [^]*x-gateway-error: circuit-open\r\n[^]*Retry-After: 1\r\n/);
   expect(v2.received).toHaveLength(asked);
   sick = false;
   await new Promise((resolve) => {
-    setTimeout(resolve, 320);
+    setTimeout(resolve, 120);
   });
   expect(statusOf(await exchange(gateway.port, post))).toBe(200);
   expect(statusOf(await exchange(gateway.port, post))).toBe(200);
+});
+
+test('the circuit counts requests, however often each was sent', async () => {
+  const v2 = await rawServer((socket) => socket.destroy());
+  const gateway = await gatewayFor(v2.origin, { flags: { 'breaker-failures': '3' } });
+  const codes: string[] = [];
+  for (let count = 0; count < 5; count += 1) {
+    const { text } = await exchange(gateway.port, GET);
+    codes.push(/x-gateway-error: (\S+)/.exec(text)?.[1] ?? '');
+  }
+  expect(codes).toEqual([...Array.from({ length: 4 }, () => 'upstream-closed'), 'circuit-open']);
+});
+
+test('a V2 that resets everything gets no storm: of 100 reads no more than 20 are sent again', async () => {
+  let requests = 0;
+  const v2 = await rawServer((socket) => {
+    requests += 1;
+    socket.resetAndDestroy();
+  });
+  const gateway = await gatewayFor(v2.origin, { flags: { breaker: 'off' } });
+  const responses = await Promise.all(Array.from({ length: 100 }, () => exchange(gateway.port, GET)));
+  expect(responses.map(statusOf)).toEqual(responses.map(() => 502));
+  expect(requests).toBeGreaterThan(100);
+  expect(requests).toBeLessThanOrEqual(120);
+});
+
+describe('all attempts together take no longer than one limit', () => {
+  async function took(origin: string): Promise<readonly [status: number, milliseconds: number]> {
+    const began = performance.now();
+    const gateway = await gatewayFor(origin, {
+      flags: { 'upstream-connect-timeout': '500', 'upstream-connections': '2' },
+    });
+    const responses = await Promise.all([1, 2, 3].map(() => exchange(gateway.port, post)));
+    return [Math.min(...responses.map(statusOf)), performance.now() - began];
+  }
+
+  test('connecting to a V2 that accepts and never shakes hands on TLS', async () => {
+    const v2 = await rawServer(() => {});
+    const [status, milliseconds] = await took(v2.origin.replace('http:', 'https:'));
+    expect(status).toBe(504);
+    expect(milliseconds).toBeLessThan(1200);
+  });
+
+  test('connecting to a V2 that refuses', async () => {
+    const [status, milliseconds] = await took(`http://127.0.0.1:${await deadPort()}`);
+    expect(status).toBe(502);
+    expect(milliseconds).toBeGreaterThan(450);
+    expect(milliseconds).toBeLessThan(1200);
+  });
+
+  test('waiting for a connection that is free', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await gatewayFor(v2.origin, {
+      flags: { 'upstream-headers-timeout': '500', 'upstream-connections': '1' },
+    });
+    const began = performance.now();
+    const responses = await Promise.all([1, 2, 3].map(() => exchange(gateway.port, GET)));
+    expect(responses.map(statusOf)).toEqual([504, 504, 504]);
+    expect(performance.now() - began).toBeLessThan(1200);
+  });
+});
+
+test('an early 413 with a reset, again and again, is about the bodies, and never opens the circuit', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (chunk) => {
+      if (chunk.toString('latin1').startsWith('GET')) {
+        socket.write(ok());
+        return;
+      }
+      socket.pause();
+      socket.write('HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+      setTimeout(() => socket.resetAndDestroy(), 2);
+    });
+  });
+  const port = await listening(server);
+  onTestFinished(() => void server.close());
+  const gateway = await gatewayFor(`http://127.0.0.1:${port}`, { flags: { 'breaker-failures': '2' } });
+  const body = `{"data":{"a":"${'x'.repeat(3_000_000)}"}}`;
+  const large = `POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  for (let count = 0; count < 6; count += 1)
+    expect([413, 502]).toContain(statusOf(await exchange(gateway.port, large)));
+  expect(statusOf(await exchange(gateway.port, GET))).toBe(200);
+});
+
+test('a request that was sent to a V2 that died is told in the log from one that was not', async () => {
+  const v2 = await rawServer((socket) => socket.destroy());
+  const gateway = await gatewayFor(v2.origin, SHORT_CONNECT);
+  await exchange(gateway.port, post);
+  v2.server.close();
+  await exchange(gateway.port, post);
+  expect([await gateway.entry(1), await gateway.entry(2)]).toMatchObject([
+    { failure: 'upstream-closed', status: 502, sent: true },
+    { failure: 'upstream-unreachable', status: 502, sent: false },
+  ]);
+});
+
+test('more requests than may wait for a V2 that is away get 503 at once, with Retry-After', async () => {
+  const port = await deadPort();
+  const gateway = await gatewayFor(`http://127.0.0.1:${port}`, {
+    flags: {
+      'upstream-connect-timeout': '800',
+      'max-in-flight': '10',
+      'buffer-bytes': '1000',
+      breaker: 'off',
+    },
+  });
+  const first = exchange(gateway.port, GET);
+  await new Promise((resolve) => {
+    setTimeout(resolve, 100);
+  });
+  const large = 'x'.repeat(2000);
+  const began = performance.now();
+  const response = await exchange(
+    gateway.port,
+    `POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: ${large.length}\r\n\r\n${large}`,
+  );
+  expect(response.text).toMatch(/^HTTP\/1\.1 503 [^]*x-gateway-error: overloaded\r\n[^]*Retry-After: 1\r\n/);
+  expect(performance.now() - began).toBeLessThan(500);
+  expect(statusOf(await first)).toBe(502);
 });

@@ -171,7 +171,7 @@ async function active(page: Page): Promise<string | null> {
 /** Waits until the page shows what it asked for. */
 async function settled(page: Page): Promise<void> {
   await page.getByText(/^(Live|Paused)$/).waitFor();
-  await page.getByText('Asking the gateway for').waitFor({ state: 'detached' });
+  await page.getByText('Loading ').waitFor({ state: 'detached' });
   await expect.poll(() => page.locator('.detail-head h2:not(:empty)').count()).toBeGreaterThanOrEqual(0);
   await page.waitForLoadState('load');
   await expect

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bodyStructure } from '../../src/rewrite-log/body-structure.ts';
 import { Capture, type CaptureOptions } from '../../src/rewrite-log/capture.ts';
-import { JsonWalker } from '../../src/json/json-walk.ts';
 import { maskHeaders } from '../../src/rewrite-log/mask-headers.ts';
 import type { CapturedExchange } from '../../src/rewrite-log/observer.ts';
 import { anyDocument, brokenDocument } from '../rewrite/documents.ts';
@@ -35,6 +34,11 @@ function material(body: string, response?: string): CapturedExchange {
   };
 }
 
+function bytesOfStructure(body: Uint8Array): Uint8Array | undefined {
+  const structure = bodyStructure(body);
+  return typeof structure === 'string' ? undefined : structure;
+}
+
 function kept(given: Partial<CaptureOptions>, body: string, response?: string): string {
   const capture = new Capture({ ...options, ...given });
   capture.keep(1, material(body, response), [{ change: 'c', rule: 'unwrap', from: '/data', path: '' }]);
@@ -46,7 +50,7 @@ function kept(given: Partial<CaptureOptions>, body: string, response?: string): 
 describe('structure', () => {
   test('keeps names and types, and nothing else', () => {
     const text = '{ "a": "x", "b": [1, -2.5e3, true, false, null], "c": {} }';
-    const structure = bodyStructure(new JsonWalker(), encoder.encode(text));
+    const structure = bytesOfStructure(encoder.encode(text));
     expect(decoder.decode(structure)).toBe(
       '{ "a": "‹string›", "b": ["‹number›", "‹number›", "‹boolean›", "‹boolean›", null], "c": {} }',
     );
@@ -54,25 +58,38 @@ describe('structure', () => {
 
   test('goes through the plan as the body does: the same verdict, edits and pointers', () => {
     const plan = planOf(SHIPPED);
-    const walker = new JsonWalker();
     fc.assert(
       fc.property(anyDocument, (text) => {
         const body = encoder.encode(text);
-        const structure = bodyStructure(walker, body);
+        const structure = bytesOfStructure(body);
         const [real, masked] = [plan.rewrite(body), plan.rewrite(structure ?? new Uint8Array())];
         expect(masked.verdict).toBe(real.verdict);
         if (real.verdict === 'refused' || masked.verdict === 'refused') return;
         expect(masked.records).toEqual(real.records);
-        expect(decoder.decode(masked.body)).toBe(decoder.decode(bodyStructure(walker, real.body)));
+        expect(decoder.decode(masked.body)).toBe(decoder.decode(bytesOfStructure(real.body)));
       }),
       { numRuns: 2000 },
     );
   });
 
+  // Attack: a body of nothing but digits grows tenfold when each becomes a type.
+  test('is not made of bodies with very many values, nor of very large ones', () => {
+    const digits = (count: number): string => `[${Array.from({ length: count }, () => '1').join(',')}]`;
+    expect(bytesOfStructure(encoder.encode(digits(1000)))?.length).toBe(15_001);
+    expect(bodyStructure(encoder.encode(digits(1001)))).toBe('too-large');
+    expect(bodyStructure(encoder.encode(`["${'x'.repeat(100_000)}"]`))).toBe('too-large');
+  });
+
+  test('holds nothing of a value, however it is spelled', () => {
+    const text = String.raw`{"a":"x\\","b":"\"secret\\","c":"${'long '.repeat(20)}\"secret\" \\"}`;
+    const structure = bytesOfStructure(encoder.encode(text));
+    expect(decoder.decode(structure)).toBe('{"a":"‹string›","b":"‹string›","c":"‹string›"}');
+  });
+
   test('is not made of what is not JSON', () => {
     fc.assert(
       fc.property(brokenDocument, (bytes) => {
-        const structure = bodyStructure(new JsonWalker(), bytes);
+        const structure = bytesOfStructure(bytes);
         expect(structure === undefined || isJson(decoder.decode(structure))).toBe(true);
       }),
       { numRuns: 2000 },
@@ -138,9 +155,35 @@ describe('what is kept', () => {
     const capture = new Capture({ ...options, now: () => now });
     const ask = (times: number): string[] => Array.from({ length: times }, () => capture.nextLevel());
     expect(ask(7).filter((wanted) => wanted === 'structure')).toHaveLength(5);
+    // Of some more, if they fail.
+    expect(ask(20).filter((wanted) => wanted === 'failure')).toHaveLength(18);
     now = 1000;
     expect(capture.nextLevel()).toBe('structure');
     expect(new Capture({ ...options, mode: 'bodies', structurePerSecond: 0 }).nextLevel()).toBe('bodies');
+  });
+
+  // Attack: bodies that are expensive to look at, sent as fast as they can be.
+  test('has a budget of bytes a second, half of it for exchanges that failed', () => {
+    let now = 0;
+    const capture = new Capture({
+      ...options,
+      maxEntries: 10_000,
+      maxBytes: 1 << 30,
+      bodyLimit: 1 << 20,
+      now: () => now,
+    });
+    const body = `{"a":"${'x'.repeat(60_000)}"}`;
+    const keptOf = (status: number): number => {
+      for (let seq = 1; seq <= 200; seq += 1)
+        capture.keep(seq, { ...material(body), clientResponse: { status, headers: [] } }, []);
+      const { entries } = capture.held;
+      capture.forget(200);
+      return entries;
+    };
+    const [ordinary, failed] = [keptOf(201), keptOf(422)];
+    expect([ordinary, failed]).toEqual([69, 70]);
+    now = 1000;
+    expect(keptOf(201)).toBe(69);
   });
 
   test('does not change when the memory it was made from is used again', () => {

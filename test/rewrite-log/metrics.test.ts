@@ -77,6 +77,17 @@ describe('metrics', () => {
     expect(text).toContain('gateway_rule_book_info{hash="a\\"b\\\\c\\nd",version="2025-01-01"} 1');
   });
 
+  test('have the series of V1 from the start, and the time of its last request', () => {
+    const metrics = new Metrics();
+    expect(printed(metrics)).toContain('\ngateway_v1_requests_total 0\n');
+    expect(printed(metrics)).toContain('\ngateway_v1_last_request_timestamp_seconds 0\n');
+    metrics.add({ ...sampleEntry(1, 0), route: 'pass', time: '2026-01-02T00:00:00.000Z' });
+    metrics.add({ ...sampleEntry(1, 0), route: 'migrate', time: '2026-01-01T00:00:01.500Z' });
+    metrics.add({ ...sampleEntry(1, 0), route: 'migrate', time: '2026-01-01T00:00:00.000Z' });
+    expect(printed(metrics)).toContain('\ngateway_v1_requests_total 2\n');
+    expect(printed(metrics)).toContain('\ngateway_v1_last_request_timestamp_seconds 1767225601.5\n');
+  });
+
   test('have no series twice', () => {
     const names = printed(filled(300))
       .split('\n')

@@ -43,6 +43,20 @@ describe('an operation is found', () => {
     },
   );
 
+  // Attack: the client writes the path so that V2 reads another one than the rules do.
+  test.each([
+    ['POST', '/clients//', 'create_client'],
+    ['POST', '//clients', 'create_client'],
+    ['POST', '/clients;v=1', 'create_client'],
+    ['POST', '/clients%3Bv=1/', 'create_client'],
+    ['POST', '/orders%2Ffloor_plans', 'order_floor_plan'],
+    ['POST', '/orders;a/%2f/floor_plans;b.json', 'order_floor_plan'],
+    ['PATCH', '/properties/a%2Fb', 'update_property'],
+    ['PATCH', '/properties/1%2Fshares/2', 'share'],
+  ])('in the way that a service reads it: %s %s', (method, path, id) => {
+    expect(table.match(method, path)?.id).toBe(id);
+  });
+
   test.each([
     ['PUT', '/clients'],
     ['post', '/clients'],
@@ -51,17 +65,13 @@ describe('an operation is found', () => {
     ['POST', '/client'],
     ['POST', '/clients/1'],
     ['POST', '/Clients'],
-    ['POST', '/clients//'],
-    ['POST', '//clients'],
     ['POST', '/clients/.json'],
     ['POST', '/clients.json.json'],
     ['POST', '/clients.jsonx'],
-    ['POST', '/orders%2Ffloor_plans'],
     ['PATCH', '/properties'],
     ['PATCH', '/properties/'],
     ['PATCH', '/properties/.json'],
     ['PATCH', '/properties/1/2'],
-    ['PATCH', '/properties//shares/1'],
     ['PATCH', `/properties/1${'/shares'.repeat(5_000)}`],
   ])('but not for %s %s', (method, path) => {
     expect(table.match(method, path)).toBeUndefined();
@@ -83,7 +93,7 @@ test('the root of the API can be an operation', () => {
   expect(['', '/', '//', '/.json', '/x'].map((path) => root.match('GET', path)?.id)).toEqual([
     'root',
     'root',
-    undefined,
+    'root',
     undefined,
     undefined,
   ]);
@@ -116,7 +126,7 @@ test('the table finds what a search through all operations finds', () => {
         const operations = [...shapes.values()].map((one) => operation(one, `POST ${one}`));
         const subject = new OperationTable(operations);
         for (const one of paths) {
-          const expected = search(operations, one);
+          const expected = search(operations, one) ?? search(operations, one.replaceAll(/\/+/g, '/'));
           if (expected !== undefined) found += 1;
           expect(subject.match('POST', one)?.id).toBe(expected?.id);
         }

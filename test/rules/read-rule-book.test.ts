@@ -223,7 +223,7 @@ limits: { depth: 0 }
     ],
     [
       'operations: { a: POST /a//b }',
-      'operation "a": the path "/a//b" holds an empty segment; no request has one, so leave it out',
+      'operation "a": the path "/a//b" holds an empty segment; services merge slashes, so leave it out',
     ],
     [
       'operations: { a: POST /a/../b }',

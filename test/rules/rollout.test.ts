@@ -118,7 +118,7 @@ test.each([
 
 test('what the shipped rule book has commented out is sound', async () => {
   const text = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
-  const at = text.indexOf('# The life of a migration');
+  const at = text.indexOf('# The stages of a migration');
   const opened = text.slice(at).replaceAll(/^# ((?:\w[\w-]*:| {2})[^\n]*)$/gm, '$1');
   const { rollout } = await bookIn(text.slice(0, at) + opened);
   expect(rollout).toMatchObject({

@@ -103,7 +103,7 @@ test('starts as a user without rights in a root that it cannot write, responds, 
   createInterface({ input: child.stderr }).on('line', (line) => said.push(line));
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
   const portOf = (name: string): number =>
-    Number(new RegExp(`^ {2}${name} +http://127\\.0\\.0\\.1:(\\d+)`, 'm').exec(said.join('\n'))?.[1] ?? 0);
+    Number(new RegExp(`"${name}":"http://127\\.0\\.0\\.1:(\\d+)"`).exec(said.join('\n'))?.[1] ?? 0);
   await until(() => portOf('admin') > 0).catch(() => {
     throw new Error(said.join('\n'));
   });
@@ -126,6 +126,8 @@ test('starts as a user without rights in a root that it cannot write, responds, 
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([0, null]);
   expect(lines).toHaveLength(1);
+  // Containers merge both streams: a collector parses every line.
+  expect(said.map((line) => JSON.parse(line).event)).toEqual(['started', 'draining', 'stopped']);
 });
 
 async function healthOf(env: NodeJS.ProcessEnv): Promise<number> {

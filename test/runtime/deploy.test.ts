@@ -1,13 +1,16 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { validate as lintDockerfile } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readSettings } from '../../src/settings/read-settings.ts';
+import { settingConflicts } from '../../src/settings/setting-conflicts.ts';
 import { renderChart } from '../support/helm-chart.ts';
 import { buildKustomization } from '../support/kustomization.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type KubernetesObject, kubernetesFaults, readObjects } from '../support/kubernetes.ts';
 
 const deploy = new URL('../../deploy/', import.meta.url);
@@ -235,12 +238,18 @@ describe('the systemd unit', () => {
   const unit = fileURLToPath(new URL('systemd/capture-gateway.service', deploy));
 
   test('is understood by systemd, and leaves little to attack', () => {
+    // systemd speaks of every unit that ours leads to, and somebody else's may be faulty: this one is.
+    const units = temporaryFolder('units');
+    const wants = join(units, 'network-online.target.wants');
+    mkdirSync(wants);
+    writeFileSync(join(units, 'faulty.service'), '[Service]\nExecStart=/bin/true\nNonsense=1\n');
+    symlinkSync('../faulty.service', join(wants, 'faulty.service'));
+    const said = run('systemd-analyze', ['verify', unit], { SYSTEMD_UNIT_PATH: `${units}:` });
+    expect(said).toContain('faulty.service:3: Unknown key');
     // The command is not installed where this is tested; every other word of the unit is judged.
-    const said = run('systemd-analyze', ['verify', unit])
-      .split('\n')
-      .filter((line) => line !== '');
+    const ours = said.split('\n').filter((line) => line.includes('capture-gateway.service'));
     expect(
-      said.filter((line) => !line.includes('Command /usr/local/bin/capture-gateway is not executable')),
+      ours.filter((line) => !line.includes('Command /usr/local/bin/capture-gateway is not executable')),
     ).toEqual([]);
     const level = /exposure level for \S+: ([\d.]+)/.exec(
       run('systemd-analyze', ['security', '--offline=true', unit]),
@@ -273,15 +282,18 @@ function settingFaults(container: Pick<Container, 'env'> | undefined): readonly 
     (container?.env ?? []).map(({ name, value }) => [name, value ?? 'a secret of 16 bytes']),
   );
   const outcome = readSettings({ flags: {}, environment, readFile: () => 'a secret of 16 bytes' });
-  return 'faults' in outcome ? outcome.faults : [];
+  return 'faults' in outcome ? outcome.faults : settingConflicts(outcome.settings);
 }
 
-function run(command: string, given: readonly string[]): string {
-  try {
-    return execFileSync(command, given, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-  } catch (error) {
-    if (error instanceof Error && 'stdout' in error && 'stderr' in error)
-      return `${String(error.stdout)}${String(error.stderr)}`;
-    throw error;
-  }
+function run(
+  command: string,
+  given: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): string {
+  const { stdout, stderr, error } = spawnSync(command, given, {
+    encoding: 'utf8',
+    env: { ...process.env, ...environment },
+  });
+  if (error !== undefined) throw error;
+  return `${stdout}${stderr}`;
 }

@@ -71,7 +71,7 @@ describe.each(clients)('%s reads the response to an upload that is refused early
         );
         expect(stdout).toContain('413');
       }
-      expect(gateway.gateway.breaker.state).toBe('closed');
+      expect(gateway.gateway.v2.breaker.state).toBe('closed');
     },
     120_000,
   );

@@ -223,7 +223,7 @@ describe('what is promised is kept', () => {
     expect(response.text).toMatch(/^HTTP\/1\.1 500 /);
     expect(response.text).not.toContain('ftp');
     await until(() => edge.lines.some((line) => line.includes('GATEWAY_DRIAN')));
-    expect(edge.lines.some((line) => line.startsWith('settings: GATEWAY_UPSTREAM must be'))).toBe(true);
+    expect(edge.lines.some((line) => line.includes('"msg":"GATEWAY_UPSTREAM must be'))).toBe(true);
   });
 });
 

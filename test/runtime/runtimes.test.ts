@@ -69,11 +69,11 @@ test.each(['bun', 'deno', 'workerd'] as const)(
 test.each([
   ['bun', 'bun/bin/bun.exe', ['--bun']],
   ['deno', 'deno/deno', ['run', '--allow-all', '--quiet']],
-])('the contract of both upstreams holds on %s', { timeout: 60_000 }, async (_name, path, given) => {
+])('the contract of the upstream holds on %s', { timeout: 60_000 }, async (_name, path, given) => {
   const tool = (name: string): string => join(root, 'node_modules', name);
   const folder = temporaryFolder('contract');
   const vitest = [tool('vitest/vitest.mjs'), 'run', '--config', 'config/vitest.config.ts', '--reporter=json'];
-  const suites = ['undici', 'socket'].map((upstream) => `test/contract/${upstream}-upstream.test.ts`);
+  const suites = ['test/contract/socket-upstream.test.ts', 'test/node/upstream/body-writer.test.ts'];
   const results = join(folder, 'results.json');
   // Nothing of the test run around it: Vitest tells its processes much by the environment.
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DENO_DIR: folder };
@@ -81,8 +81,8 @@ test.each([
   await promisify(execFile)(tool(path), told, { cwd: root, env });
   expect(JSON.parse(readFileSync(results, 'utf8'))).toMatchObject({
     success: true,
-    numPassedTests: 30,
-    numTotalTests: 30,
+    numPassedTests: 29,
+    numTotalTests: 29,
   });
 });
 

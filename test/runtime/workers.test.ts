@@ -40,6 +40,7 @@ async function many(count: string, v2: RawServer, more: readonly string[] = []):
   ];
   const child = spawn(process.execPath, ['src/cli/main.ts', 'serve', ...given, ...more], {
     cwd: root,
+    env: { ...process.env, GATEWAY_LOG_FORMAT: 'text' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exit = once(child, 'exit');
@@ -107,7 +108,7 @@ test('a worker that dies is started again, and the others serve on', async () =>
   const [first = 0] = await gateway.workers();
   process.kill(first, 'SIGKILL');
   await until(() =>
-    gateway.said.some((line) => /^worker \d ended \(SIGKILL\); another one starts in 100 ms\.$/.test(line)),
+    gateway.said.some((line) => / worker \d ended \(SIGKILL\); another one starts in 100 ms\.$/.test(line)),
   );
   expect((await exchange(gateway.port, ORDER)).text).toMatch(/^HTTP\/1\.1 200 /);
   let pids: readonly number[] = [];
@@ -158,7 +159,7 @@ test('SIGHUP has every worker read the rule book again', async () => {
   writeFileSync(rules, shipped.replace('2025-01-01', '2025-06-01'));
   gateway.signal('SIGHUP');
   await until(
-    () => gateway.said.filter((line) => /^worker \d: rule book \w+ is in force/.test(line)).length === 2,
+    () => gateway.said.filter((line) => / worker \d: rule book \w+ is in force/.test(line)).length === 2,
   );
   await Promise.all(Array.from({ length: 20 }, () => exchange(gateway.port, ORDER)));
   await until(() => gateway.entries().length === 21);

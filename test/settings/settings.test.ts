@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readSettings, type Settings, type SettingSources } from '../../src/settings/read-settings.ts';
+import { originText } from '../../src/settings/setting-kinds.ts';
+import { settingConflicts } from '../../src/settings/setting-conflicts.ts';
 import { settings as table } from '../../src/settings/settings.ts';
 
 function read(sources: Partial<SettingSources>): ReturnType<typeof readSettings> {
@@ -21,9 +23,9 @@ test('a flag stands above the environment, which stands above the default; an em
 });
 
 test('a secret may stand in a file, without the line break that editors add, but not in both', () => {
-  const readFile = (path: string): string => (path === '/s' ? 'key\n' : raise());
+  const readFile = (path: string): string => (path === '/s' ? 'a key of a file\n' : raise());
   expect(sound({ environment: { GATEWAY_CLIENT_SECRET_FILE: '/s' }, readFile }).get(table.clientSecret)).toBe(
-    'key',
+    'a key of a file',
   );
   expect(read({ environment: { GATEWAY_CLIENT_SECRET_FILE: '/none' }, readFile })).toEqual({
     faults: ['GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: /none.'],
@@ -61,6 +63,31 @@ test('what Kubernetes sets beside a Service called gateway is no fault', () => {
     GATEWAY_PORT_80_TCP_ADDR: '10.0.0.1',
   };
   expect(read({ environment })).toHaveProperty('settings');
+});
+
+test.each([
+  ['unix:/run/puma.sock', '', '/run/puma.sock'],
+  ['unix:///run/puma.sock', '', '/run/puma.sock'],
+  ['http+unix://%2Frun%2Fpuma.sock', '', '/run/puma.sock'],
+  ['http+unix://%2Frun%2Fpuma.sock/base/', '/base', '/run/puma.sock'],
+])('the upstream %s is a Unix socket, for people and workers too', (text, path, socketPath) => {
+  const value = sound({ flags: { upstream: text } }).get(table.upstream);
+  expect(value).toEqual({ origin: 'http://localhost', path, socketPath });
+  const written = value === undefined ? '' : originText(value);
+  expect(sound({ flags: { upstream: written } }).get(table.upstream)).toEqual(value);
+});
+
+test.each([
+  'http://unix:/run/puma.sock',
+  'http://unix/run/puma.sock',
+  'unix:run/puma.sock',
+  'unix:',
+  'http+unix://run/puma.sock',
+  'http+unix://%2Frun%2Fpuma.sock/api/v2',
+  'http+unix://%zz',
+  'https+unix://%2Frun%2Fpuma.sock',
+])('the upstream %s is no Unix socket, and no host that is called "unix"', (text) => {
+  expect(read({ flags: { upstream: text } })).toHaveProperty('faults');
 });
 
 describe('values', () => {
@@ -103,3 +130,64 @@ describe('values', () => {
 function raise(): never {
   throw new Error('ENOENT');
 }
+
+describe('settings that cannot hold together are faults like all others', () => {
+  const SECRET = 'x'.repeat(16);
+  test.each<[Record<string, string>, RegExp]>([
+    [
+      { 'client-request-timeout': '5000' },
+      /CLIENT_REQUEST_TIMEOUT \(5000 ms\) is shorter than .*HEADERS_TIMEOUT \(10000 ms\)/,
+    ],
+    [{ 'client-secret': 'short' }, /GATEWAY_CLIENT_SECRET must have at least 16 characters/],
+    [{ 'admin-token': 'short' }, /GATEWAY_ADMIN_TOKEN must have at least 16 characters/],
+    [{ 'body-limit': '2MiB', 'buffer-bytes': '1MiB' }, /BODY_LIMIT .* is more than GATEWAY_BUFFER_BYTES/],
+    [
+      { capture: 'bodies', 'capture-body-limit': '2MiB', 'capture-bytes': '1MiB' },
+      /CAPTURE_BODY_LIMIT .* is more than GATEWAY_CAPTURE_BYTES/,
+    ],
+    [{ listen: '127.0.0.1:9000', 'admin-listen': '127.0.0.1:9000' }, /are both 127\.0\.0\.1:9000/],
+    [{ listen: '0.0.0.0:9000', 'admin-listen': '127.0.0.1:9000' }, /are both on port 9000/],
+    [
+      { upstream: 'http://localhost:8080' },
+      /UPSTREAM is http:\/\/localhost:8080, where the gateway itself listens/,
+    ],
+    [
+      { listen: '0.0.0.0:80', 'v1-upstream': 'http://127.0.0.1' },
+      /V1_UPSTREAM is .*where the gateway itself/,
+    ],
+    [{ 'log-file': 'a', 'rollout-file': 'a' }, /LOG_FILE and GATEWAY_ROLLOUT_FILE are both a/],
+    [{ 'log-file': 'config/rules.yaml' }, /LOG_FILE and GATEWAY_RULES are both/],
+    [{ 'proxy-protocol': 'on' }, /PROXY_PROTOCOL is on, and GATEWAY_TRUSTED_PROXIES names no proxy/],
+    [
+      { upstream: 'http://v2', 'upstream-ca': 'ca.pem' },
+      /UPSTREAM_CA is for TLS, and no upstream is an https/,
+    ],
+  ])('%j', (flags, fault) => {
+    expect(settingConflicts(sound({ flags }))).toEqual([expect.stringMatching(fault)]);
+  });
+
+  test.each<Record<string, string>>([
+    { 'client-request-timeout': '10000' },
+    { 'client-request-timeout': '5000', 'client-headers-timeout': '5000' },
+    { 'client-secret': SECRET, 'admin-token': SECRET },
+    { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0' },
+    { upstream: 'https://v2:8080', 'upstream-ca': 'ca.pem' },
+    { listen: '10.0.0.1:8080', upstream: 'http://127.0.0.1:8080' },
+  ])('%j is sound', (flags) => {
+    expect(settingConflicts(sound({ flags }))).toEqual([]);
+  });
+
+  test.each(['max-in-flight', 'header-count', 'upstream-connections', 'inspector-entries'])(
+    '%s cannot be 0',
+    (name) => {
+      expect(read({ flags: { [name]: '0' } })).toEqual({
+        faults: [`--${name} must be a whole number from 1, such as 100, not "0".`],
+      });
+    },
+  );
+
+  test('a time beyond what timers count is a fault: it would be over at once', () => {
+    expect(read({ flags: { drain: '2147483647' } })).toHaveProperty('settings');
+    expect(read({ flags: { drain: '2147483648' } })).toHaveProperty('faults');
+  });
+});

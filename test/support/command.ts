@@ -25,7 +25,7 @@ export function command(
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, ['src/cli/main.ts', ...args], {
     cwd: root,
-    env: { PATH, NO_COLOR: '1', ...environment },
+    env: { PATH, NO_COLOR: '1', GATEWAY_LOG_FORMAT: 'text', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';

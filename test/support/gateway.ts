@@ -1,12 +1,13 @@
 import { onTestFinished } from 'vitest';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import { settings } from '../../src/settings/settings.ts';
 import { readSettings } from '../../src/settings/read-settings.ts';
 import type { LogSink } from '../../src/node/log/log-sink.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
 import { type NodeGatewayParts, type RunningGateway, startGateway } from '../../src/node/start-gateway.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import type { RuleBook } from '../../src/rules/rule-book.ts';
-import { testInForce } from './rule-book.ts';
+import { compiledTestRuleBook } from './rule-book.ts';
 
 /** A gateway under test: the real one on real sockets, with its log at hand. */
 export interface TestGateway extends RunningGateway {
@@ -26,7 +27,7 @@ export interface TestGatewayOptions {
   readonly flags?: Readonly<Record<string, string>>;
   readonly ruleBook?: Partial<RuleBook>;
   /** A rule book in force, instead of the one of tests. */
-  readonly inForce?: CompiledRuleBook;
+  readonly rules?: CompiledRuleBook;
   readonly parts?: Partial<NodeGatewayParts>;
 }
 
@@ -50,13 +51,15 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     write: (line) => void lines.push(line),
     dropped: 0,
     flush: () => Promise.resolve(),
+    reopen: () => false,
   };
-  const inForce = options.inForce ?? testInForce(options.ruleBook);
-  const url = new URL(upstream);
+  const rules = options.rules ?? compiledTestRuleBook(options.ruleBook);
+  const origin = outcome.settings.get(settings.upstream);
+  if (origin === undefined) throw new Error('there is no upstream');
   const running = await startGateway({
     settings: outcome.settings,
-    ruleBooks: new RuleBooks({ inForce, text: '' }, () => Promise.resolve({ inForce, text: '' }), Date.now),
-    origin: { origin: url.origin, path: url.pathname.replace(/\/+$/, '') },
+    ruleBooks: new RuleBooks({ rules, text: '' }, () => Promise.resolve({ rules, text: '' }), Date.now),
+    origin,
     clientSecret: 'a secret of the tests',
     sink,
     upstreamTls: undefined,

@@ -21,14 +21,14 @@ export async function inspectGateway(
     listen: '127.0.0.1:0',
     'admin-listen': '127.0.0.1:0',
     'reference-rate': '1000000',
-    'log-level': 'error',
+    'rewrite-log-level': 'error',
     ...flags,
   };
   const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, ['src/cli/main.ts', 'serve', ...args], {
     cwd: root,
-    env: { PATH, ...environment },
+    env: { PATH, GATEWAY_LOG_FORMAT: 'text', ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let told = '';

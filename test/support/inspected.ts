@@ -4,7 +4,7 @@ import { createOperators, type Operators } from '../../src/node/admin/operators.
 import { RuleBooks } from '../../src/node/rule-books.ts';
 import { gatewayFor, type TestGateway } from './gateway.ts';
 import { rawServer, type RawServer } from './raw-server.ts';
-import { shippedInForce } from './shipped-rule-book.ts';
+import { compiledShippedRuleBook } from './shipped-rule-book.ts';
 
 /** A gateway under test with what operators see, in front of a V2 of bytes. */
 export interface Inspected extends TestGateway {
@@ -30,13 +30,13 @@ export async function inspected(
   });
   const read = readSettings({ flags, environment: {}, readFile: () => '' });
   if ('faults' in read) throw new Error(read.faults.join('\n'));
-  const inForce = await shippedInForce();
-  const book = { inForce, text: 'version: 2025-01-01' };
+  const rules = await compiledShippedRuleBook();
+  const book = { rules, text: 'version: 2025-01-01' };
   const ruleBooks = new RuleBooks(book, () => Promise.resolve(book), Date.now);
   const operators = createOperators({
     settings: read.settings,
     ruleBooks,
-    sink: { write: () => {}, dropped: 3, flush: () => Promise.resolve() },
+    sink: { write: () => {}, dropped: 3, reopen: () => false, flush: () => Promise.resolve() },
     origin: server.origin,
     gatewayOrigin: () => gateway.origin,
     version: '0.0.0-test',
@@ -44,7 +44,7 @@ export async function inspected(
   });
   const gateway: TestGateway = await gatewayFor(server.origin, {
     flags,
-    inForce,
+    rules,
     parts: { ruleBooks, observer: operators.observer, admin: operators.admin },
   });
   return {

@@ -1,6 +1,5 @@
 import type { Operation, Policies, RuleBook } from '../../src/rules/rule-book.ts';
-import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
-import { compilePlans } from '../../src/rewrite/plan.ts';
+import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 
 const POLICIES: Policies = {
   flat: 'migrate',
@@ -61,13 +60,7 @@ export function testRuleBook(over: Partial<RuleBook> = {}): RuleBook {
   };
 }
 
-/** The rule book in force, matched on exact templates. */
-export function testInForce(over: Partial<RuleBook> = {}): CompiledRuleBook {
-  const ruleBook = testRuleBook(over);
-  return {
-    ruleBook,
-    plans: compilePlans(ruleBook),
-    match: (method, path) =>
-      ruleBook.operations.find((operation) => operation.method === method && operation.template === path),
-  };
+/** The rule book of `testRuleBook`, compiled. */
+export function compiledTestRuleBook(over: Partial<RuleBook> = {}): CompiledRuleBook {
+  return new CompiledRuleBook(testRuleBook(over));
 }

@@ -46,6 +46,7 @@ async function startMain(
       DENO_DIR: temporaryFolder('deno'),
       DENO_NO_UPDATE_CHECK: '1',
       GATEWAY_CLIENT_SECRET: CLIENT_SECRET,
+      GATEWAY_LOG_FORMAT: 'text',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

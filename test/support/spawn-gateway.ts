@@ -29,7 +29,10 @@ export function spawnMain(
   stdio: StdioOptions = ['ignore', 'pipe', 'pipe'],
 ): ChildProcess {
   const { PATH = '' } = process.env;
-  const child = spawn(process.execPath, [main, ...args], { env: { PATH, ...environment }, stdio });
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { PATH, GATEWAY_LOG_FORMAT: 'text', ...environment },
+    stdio,
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child;
 }

@@ -1,5 +1,6 @@
-import type { Comparison, FieldDifference } from '../../rewrite-log/comparison.ts';
-import { JsonWalker, pointerOf, type WalkedNode } from '../../json/json-walk.ts';
+import { JsonWalker } from '../../json/json-walk.ts';
+import type { Comparison, FieldDifference } from '../../rollout/comparison.ts';
+import { type Field, type FieldPlace, FieldTree, type FieldValue } from './field-tree.ts';
 
 /** A response as it is compared: its body decoded. */
 export interface ComparedResponse {
@@ -10,60 +11,94 @@ export interface ComparedResponse {
 /** Differences that are told of one comparison. */
 const MOST_DIFFERENCES = 32;
 
-/** Fields of one body that are compared. */
-const MOST_FIELDS = 10_000;
+/** Bytes and values of one body; a larger one is not compared. */
+const MOST_BYTES = 512 * 1024;
+const MOST_VALUES = 20_000;
 
-interface Field {
-  /** The pointer with `*` for elements. */
-  readonly path: string;
-  readonly kind: WalkedNode['kind'];
-  readonly text: string;
-}
+const FIRST = 0;
+const AGAIN = 1;
+const V2 = 2;
 
 /**
  * Compares V2's response, after response rules, with V1's, field by field. Fields in which a second response of V1 differs
- * from the first are noise: an age, an id of a request, a moment.
+ * from the first are noise: an age, an id of a request, a moment. The work is in proportion to the bodies, which have a bound.
  */
 export function compareResponses(
   v1: ComparedResponse,
   again: ComparedResponse,
   v2: ComparedResponse,
 ): Comparison {
-  const [first, second, other] = [v1, again, v2].map(({ body }) => fieldsOf(body));
   const status = v1.status === v2.status ? {} : { status: { v1: v1.status, v2: v2.status } };
-  if (first === undefined || second === undefined || other === undefined) {
+  if ([v1, again, v2].some(({ body }) => body.length > MOST_BYTES)) return unknown('too-large', status);
+  const tree = new FieldTree(new JsonWalker(MOST_VALUES));
+  const isRead = [v1, again, v2].every(({ body }, number) => tree.add(number, body));
+  if (!isRead) {
     const isSame = isSameBytes(v1.body, v2.body) && v1.status === v2.status;
     if (isSame) return { verdict: 'same', differences: [], noise: 0, extra: 0 };
-    return { verdict: 'unknown', ...status, differences: [], noise: 0, extra: 0, why: 'not-json' };
+    return unknown('not-json', status);
   }
-  const noise = new Set([...between(first, second), ...between(second, first)].map(({ path }) => path));
-  if (v1.status !== again.status)
-    return { verdict: 'unknown', ...status, differences: [], noise: noise.size, extra: 0, why: 'noise' };
-  const differences = new Map<string, FieldDifference>();
-  for (const difference of between(first, other)) {
-    if (!noise.has(difference.path)) differences.set(`${difference.kind} ${difference.path}`, difference);
+  const noise = new Set<FieldPlace>();
+  for (const field of tree.fields) {
+    if (differenceOf(field, FIRST, AGAIN) !== undefined || differenceOf(field, AGAIN, FIRST) !== undefined)
+      noise.add(field.place);
   }
-  const extra = new Set([...other].filter(([pointer]) => !first.has(pointer)).map(([, { path }]) => path));
-  const isSame = differences.size === 0 && v1.status === v2.status;
+  if (v1.status !== again.status) return { ...unknown('noise', status), noise: noise.size };
+  const found = differencesIn(tree.fields, noise);
   return {
-    verdict: isSame ? 'same' : 'different',
+    verdict: found.count === 0 && v1.status === v2.status ? 'same' : 'different',
     ...status,
-    differences: [...differences.values()].slice(0, MOST_DIFFERENCES),
+    differences: found.differences,
     noise: noise.size,
-    extra: extra.size,
+    extra: found.extra,
   };
 }
 
-function* between(
-  one: ReadonlyMap<string, Field>,
-  other: ReadonlyMap<string, Field>,
-): Generator<FieldDifference> {
-  for (const [pointer, { path, kind, text }] of one) {
-    const field = other.get(pointer);
-    if (field === undefined) yield { path, kind: 'missing' };
-    else if (field.kind !== kind) yield { path, kind: 'type' };
-    else if (field.text !== text && !isSameNumber(text, field.text)) yield { path, kind: 'value' };
+function unknown(why: string, status: Pick<Comparison, 'status'>): Comparison {
+  return { verdict: 'unknown', ...status, differences: [], noise: 0, extra: 0, why };
+}
+
+interface Found {
+  readonly count: number;
+  readonly differences: readonly FieldDifference[];
+  readonly extra: number;
+}
+
+/** What V2 has otherwise than V1, each place and kind once, and how many places only V2 has. */
+function differencesIn(fields: readonly Field[], noise: ReadonlySet<FieldPlace>): Found {
+  const places = {
+    missing: new Set<FieldPlace>(),
+    type: new Set<FieldPlace>(),
+    value: new Set<FieldPlace>(),
+  };
+  const extra = new Set<FieldPlace>();
+  const differences: FieldDifference[] = [];
+  for (const field of fields) {
+    const { place, values } = field;
+    if (values[FIRST] === undefined && values[V2] !== undefined) extra.add(place);
+    const kind = differenceOf(field, FIRST, V2);
+    if (kind === undefined || noise.has(place) || places[kind].has(place)) continue;
+    places[kind].add(place);
+    if (differences.length < MOST_DIFFERENCES) differences.push({ path: place.pointer, kind });
   }
+  const count = places.missing.size + places.type.size + places.value.size;
+  return { count, differences, extra: extra.size };
+}
+
+/** How body `other` differs from body `one` in a field that `one` has. */
+function differenceOf({ values }: Field, one: number, other: number): FieldDifference['kind'] | undefined {
+  const [value, against] = [values[one], values[other]];
+  if (value === undefined) return undefined;
+  if (against === undefined) return 'missing';
+  if (value.kind !== against.kind) return 'type';
+  return isSameValue(value, against) ? undefined : 'value';
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+function isSameValue({ kind, bytes }: FieldValue, against: FieldValue): boolean {
+  if (isSameBytes(bytes, against.bytes)) return true;
+  const [text, other] = [decoder.decode(bytes), decoder.decode(against.bytes)];
+  return kind === 'string' ? plain(text) === plain(other) : isSameNumber(text, other);
 }
 
 /** `1.0` and `1` are the same to whoever reads numbers; digits beyond what a double holds are compared as they stand. */
@@ -72,36 +107,21 @@ function isSameNumber(one: string, other: string): boolean {
   return Number(one) === Number(other);
 }
 
-const decoder = new TextDecoder();
-
-/** Every value of a body by its pointer; undefined when it is not JSON. A body without anything has no fields. */
-function fieldsOf(body: Uint8Array): Map<string, Field> | undefined {
-  const fields = new Map<string, Field>();
-  if (body.length === 0) return fields;
-  const isJson = new JsonWalker().walk(body, {
-    enter: ({ kind, path, start, end }) => {
-      if (fields.size >= MOST_FIELDS) return;
-      const isLeaf = kind === 'string' || kind === 'scalar';
-      fields.set(pointerOf(path), {
-        path: pointerOf(path.map((step) => (typeof step === 'number' ? '*' : step))),
-        kind,
-        text: isLeaf ? plain(decoder.decode(body.subarray(start, end))) : '',
-      });
-    },
-  });
-  return isJson ? fields : undefined;
-}
-
-/** Services escape the same text differently. */
+/** A string with one spelling for each character: services escape the same text differently. */
 function plain(text: string): string {
-  return text
-    .replaceAll(/\\u([0-9a-fA-F]{4})/g, (whole, hex: string) => {
-      const code = Number.parseInt(hex, 16);
-      return code < 0x20 || code === 0x22 || code === 0x5c ? whole.toLowerCase() : String.fromCharCode(code);
-    })
-    .replaceAll(String.raw`\/`, '/');
+  return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.))/gs, (_, hex: string | undefined, short: string) => {
+    const code = hex === undefined ? (SHORT_ESCAPES[short] ?? short.charCodeAt(0)) : Number.parseInt(hex, 16);
+    const isBound = code < 0x20 || code === 0x22 || code === 0x5c;
+    return isBound ? `\\u${code.toString(16).padStart(4, '0')}` : String.fromCharCode(code);
+  });
 }
+
+const SHORT_ESCAPES: Readonly<Record<string, number>> = { b: 8, t: 9, n: 10, f: 12, r: 13 };
 
 function isSameBytes(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+  if (one.length !== other.length) return false;
+  for (let at = 0; at < one.length; at += 1) {
+    if (one[at] !== other[at]) return false;
+  }
+  return true;
 }

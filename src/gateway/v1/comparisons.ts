@@ -1,4 +1,6 @@
-import type { Comparison, FieldDifference } from '../../rewrite-log/comparison.ts';
+import { ObservationBudget } from '../../rewrite-log/observation-budget.ts';
+import type { Comparison, FieldDifference } from '../../rollout/comparison.ts';
+import { type ComparedResponse, compareResponses } from './compare-responses.ts';
 
 /** What shadowing found of one operation. */
 export interface OperationComparisons {
@@ -10,6 +12,8 @@ export interface OperationComparisons {
   /** The fields that differed, most often first. */
   readonly fields: readonly (FieldDifference & { readonly count: number })[];
 }
+
+const BEYOND: Comparison = { verdict: 'unknown', differences: [], noise: 0, extra: 0, why: 'budget' };
 
 /** Fields that are told apart for one operation. */
 const MOST_FIELDS = 200;
@@ -24,6 +28,18 @@ interface Sum {
 /** Adds up what comparing both origins found, since the start. */
 export class Comparisons {
   private readonly sums = new Map<string | undefined, Sum>();
+  private readonly budget: ObservationBudget;
+
+  /** `now` is milliseconds of a clock that never goes back. */
+  constructor(now: () => number) {
+    this.budget = new ObservationBudget(now);
+  }
+
+  /** Compares as `compareResponses` does, within the second's budget: beyond it the verdict is `unknown`, by `budget`. */
+  compare(v1: ComparedResponse, again: ComparedResponse, v2: ComparedResponse): Comparison {
+    const bytes = v1.body.length + again.body.length + v2.body.length;
+    return this.budget.run(bytes, v1.status !== v2.status, () => compareResponses(v1, again, v2)) ?? BEYOND;
+  }
 
   add(operation: string | undefined, { verdict, differences }: Comparison): void {
     const sum = this.sums.get(operation) ?? { same: 0, different: 0, unknown: 0, fields: new Map() };

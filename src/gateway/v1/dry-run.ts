@@ -1,131 +1,122 @@
-import type { Coding } from '../../http/content-coding.ts';
-import type { EditRecord, PatchOperation } from '../../rewrite/rewrite.ts';
-import type { Operation } from '../../rules/rule-book.ts';
-import type { Would } from '../../rewrite-log/entry.ts';
-import type { ReceivedRequest } from '../received-request.ts';
-import type { Body } from '../exchange.ts';
-import type { Decoded } from '../gateway.ts';
+import { codingOf } from '../../migrate/decide-body.ts';
+import type { MigrateDecision } from '../../migrate/decision.ts';
+import type { DecodeBody } from '../../migrate/decoded-body.ts';
+import type { Failure } from '../../migrate/failure.ts';
+import { bodyTooLarge, migrateBody } from '../../migrate/migrate-body.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
-import { decideBody } from '../../migrate/decide-body.ts';
+import type { EditRecord, PatchOperation } from '../../rewrite/rewrite.ts';
+import type { Would } from '../../rewrite-log/entry.ts';
+import type { Body } from '../exchange.ts';
 
-/** What migrating a request would have come to. */
+/** The outcome that migrating a request would have had. */
 export interface DryRunOutcome {
   readonly would: Would;
   readonly edits: readonly EditRecord[];
   readonly patch?: readonly PatchOperation[];
   readonly note?: string | undefined;
-  /** The body, decoded, where it was looked at. */
+  /** The decoded body, where it was read. */
   readonly body?: Uint8Array;
 }
 
-/** What a dry run is given. */
+/** The surroundings of a dry run. */
 export interface DryRunParts {
   /** Takes bytes from the budget; false when they are not there. */
   readonly take: (bytes: number) => boolean;
-  readonly decode: (coding: Coding, body: Uint8Array, done: (outcome: Decoded) => void) => void;
-  /** Told once, or never when a body could not be looked at. */
+  readonly decode: DecodeBody;
+  /** Called once, or never when a body could not be read. */
   readonly done: (outcome: DryRunOutcome) => void;
 }
 
-/** Looks at a body that crosses untouched: the same plan as for a migrated one, and nobody waits for it longer than that. */
+/** Reads a body that crosses untouched, and carries out on a copy what the decision says; the request waits for no more than that. */
 export class DryRun {
-  private readonly received: ReceivedRequest;
-  private readonly inForce: CompiledRuleBook;
-  private readonly operation: Operation | undefined;
-  private readonly limit: number;
+  private readonly decision: MigrateDecision;
+  private readonly rules: CompiledRuleBook;
   private readonly parts: DryRunParts;
 
-  constructor(
-    received: ReceivedRequest,
-    inForce: CompiledRuleBook,
-    operation: Operation | undefined,
-    limit: number,
-    parts: DryRunParts,
-  ) {
-    this.received = received;
-    this.inForce = inForce;
-    this.operation = operation;
-    this.limit = limit;
+  constructor(decision: MigrateDecision, rules: CompiledRuleBook, parts: DryRunParts) {
+    this.decision = decision;
+    this.rules = rules;
     this.parts = parts;
   }
 
-  /** Looks at the body, and hands it on: at once when it is whole, part by part when it comes so. */
+  /** Runs on `body` and hands it on: at once when it is whole, part by part when it comes so. */
   run(body: Body, forward: (body: Body) => void): void {
-    const judged = decideBody(this.received, this.inForce.ruleBook.policies, this.limit);
-    if (body === null || judged.action === 'forward') {
+    const { body: decided } = this.decision;
+    if (body === null || decided.action === 'forward') {
+      const note = body === null || decided.action !== 'forward' ? undefined : decided.note;
       this.parts.done({
         would: { verdict: 'unchanged' },
         edits: [],
-        ...(judged.action === 'forward' && body !== null ? { note: judged.note } : {}),
+        ...(note === undefined ? {} : { note }),
       });
       forward(body);
       return;
     }
-    if (judged.action === 'refuse') {
-      this.refused(judged.failure.code);
+    if (decided.action === 'refuse') {
+      this.refused(decided.failure);
       forward(body);
       return;
     }
-    const { coding } = judged;
     if (!(body instanceof Uint8Array)) {
-      forward(this.watched(body, coding));
+      forward(this.copied(body));
       return;
     }
-    this.read(body, coding, () => forward(body));
+    this.read(body, () => forward(body));
   }
 
-  /** The parts as they come, looked at once the last has gone; a body that is too large is given up on the way. */
-  private async *watched(
-    body: AsyncIterable<Uint8Array>,
-    coding: Coding | undefined,
-  ): AsyncGenerator<Uint8Array> {
+  /** The parts as they come, read once the last has gone; a copy that grows too large is given up on the way. */
+  private async *copied(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const { bodyLimit } = this.decision;
     let chunks: Uint8Array[] = [];
     let bytes = 0;
-    let isWatching = true;
+    let isCopying = true;
     for await (const chunk of body) {
       bytes += chunk.length;
-      if (isWatching && bytes <= this.limit && this.parts.take(chunk.length)) {
+      if (isCopying && bytes <= bodyLimit && this.parts.take(chunk.length)) {
         chunks.push(chunk.slice());
-      } else if (isWatching) {
-        isWatching = false;
+      } else if (isCopying) {
+        isCopying = false;
         chunks = [];
-        if (bytes > this.limit) this.refused('body-too-large');
+        if (bytes > bodyLimit) this.refused(bodyTooLarge(bodyLimit));
       }
       yield chunk;
     }
-    if (isWatching) this.read(joined(chunks, bytes), coding, () => {});
+    if (isCopying) this.read(joined(chunks, bytes), () => {});
   }
 
-  private read(body: Uint8Array, coding: Coding | undefined, then: () => void): void {
+  private read(body: Uint8Array, then: () => void): void {
+    const coding = codingOf(this.decision.body, body);
     if (coding === undefined) {
-      this.rewrite(body);
+      this.migrate(body);
       then();
       return;
     }
-    this.parts.decode(coding, body, (decoded) => {
-      if (decoded instanceof Uint8Array) this.rewrite(decoded);
-      else this.refused(decoded === 'too-large' ? 'body-too-large' : 'undecodable-body');
+    const { bodyLimit } = this.decision;
+    this.parts.decode(coding, body, bodyLimit, (decoded) => {
+      this.migrate(decoded);
       then();
     });
   }
 
-  private rewrite(body: Uint8Array): void {
-    const outcome = this.inForce.plans.of(this.operation).rewrite(body);
+  private migrate(decoded: Parameters<typeof migrateBody>[1]): void {
+    const { operation, bodyLimit } = this.decision;
+    const outcome = migrateBody(this.rules.requestPlan(operation), decoded, bodyLimit);
+    const body = typeof decoded === 'string' ? undefined : decoded;
     if (outcome.verdict === 'refused') {
-      this.refused(outcome.refusal.code, body);
+      this.refused(outcome.failure, body);
       return;
     }
     this.parts.done({
       would: { verdict: outcome.verdict },
       edits: outcome.records,
-      body,
+      ...(body === undefined ? {} : { body }),
       ...(outcome.verdict === 'rewritten' ? { patch: outcome.patch } : { note: outcome.note }),
     });
   }
 
-  private refused(failure: string, body?: Uint8Array): void {
+  private refused({ code }: Failure, body?: Uint8Array): void {
     this.parts.done({
-      would: { verdict: 'refused', failure },
+      would: { verdict: 'refused', failure: code },
       edits: [],
       ...(body === undefined ? {} : { body }),
     });

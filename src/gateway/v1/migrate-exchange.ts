@@ -1,54 +1,49 @@
-import type { Coding } from '../../http/content-coding.ts';
-import { withoutFields } from '../../http/header-list.ts';
+import { codingOf } from '../../migrate/decide-body.ts';
+import { migratedTarget } from '../../migrate/decision.ts';
+import type { DecodedBody } from '../../migrate/decoded-body.ts';
+import { failure } from '../../migrate/failure.ts';
+import { bodyTooLarge, migrateBody } from '../../migrate/migrate-body.ts';
 import type { Body } from '../exchange.ts';
-import { failure, failureOf } from '../../migrate/failure.ts';
-import type { Decoded } from '../gateway.ts';
-import { decideBody } from '../../migrate/decide-body.ts';
 import { V1Exchange } from './v1-exchange.ts';
 
 /** A V1 request on its way to V2: its target, its version header and, where rules apply, its body change. */
 export class MigrateExchange extends V1Exchange {
-  private coding: Coding | undefined = undefined;
-
   override start(): void {
-    const { exchange } = this.received;
-    if (!exchange.hasBody) {
+    const { decision, received } = this;
+    if (!received.exchange.hasBody) {
       this.onBody(null);
       return;
     }
-    const judged = decideBody(
-      this.received,
-      this.rules.ruleBook.policies,
-      this.bodyLimit,
-      this.gateway.parts.codings,
-    );
-    switch (judged.action) {
+    switch (decision.body.action) {
       case 'refuse':
-        return this.refuse(judged.failure);
+        return this.refuse(decision.body.failure);
       case 'forward':
-        this.facts.note = judged.note;
-        return exchange.open();
+        this.facts.note = decision.body.note;
+        return received.exchange.open();
       case 'rewrite':
-        this.coding = judged.coding;
-        return exchange.collect();
+        return received.exchange.collect();
     }
   }
 
   override acceptChunk(bytes: number): boolean {
-    if (this.received.exchange.bytesIn > this.bodyLimit) {
-      this.refuse(failure('body-too-large', `The body is larger than ${this.bodyLimit} bytes.`));
+    const { bodyLimit } = this.decision;
+    if (this.received.exchange.bytesIn > bodyLimit) {
+      this.refuse(bodyTooLarge(bodyLimit));
       return false;
     }
     return this.take(bytes);
   }
 
   override onWholeBody(body: Uint8Array): void {
-    if (this.coding === undefined || body.length === 0) {
-      this.rewrite(body, body);
+    const coding = codingOf(this.decision.body, body);
+    if (coding === undefined) {
+      this.migrate(body, body);
       return;
     }
-    this.gateway.parts.decode(this.coding, body, this.bodyLimit, (decoded) =>
-      this.guarded(() => this.decoded(body, decoded)),
+    this.gateway.parts.decode(coding, body, this.decision.bodyLimit, (decoded) =>
+      this.guarded(() => {
+        if (typeof decoded === 'string' || this.take(decoded.length)) this.migrate(body, decoded);
+      }),
     );
   }
 
@@ -66,50 +61,32 @@ export class MigrateExchange extends V1Exchange {
     return true;
   }
 
-  private decoded(original: Uint8Array, decoded: Decoded): void {
-    if (decoded === 'too-large') {
-      this.refuse(failure('body-too-large', `The decoded body is larger than ${this.bodyLimit} bytes.`));
+  private migrate(original: Uint8Array, decoded: DecodedBody): void {
+    const { decision, rules, facts } = this;
+    const { now } = this.gateway.parts;
+    const before = now();
+    const outcome = migrateBody(rules.requestPlan(decision.operation), decoded, decision.bodyLimit);
+    facts.rewriteMs = now() - before;
+    if (typeof decoded !== 'string' && decoded.length > 0) this.recorder?.clientBody(decoded);
+    if (outcome.verdict === 'refused') {
+      this.refuse(outcome.failure);
       return;
     }
-    if (decoded === 'undecodable') {
-      this.refuse(failure('undecodable-body'));
-      return;
-    }
-    if (this.take(decoded.length)) this.rewrite(original, decoded);
-  }
-
-  private rewrite(original: Uint8Array, body: Uint8Array): void {
-    if (body.length === 0) {
+    facts.edits = outcome.records;
+    if (outcome.verdict === 'unchanged') {
+      facts.note = outcome.note;
       this.forward(this.v2Headers(), original.length === 0 ? null : original);
       return;
     }
-    const { now } = this.gateway.parts;
-    const before = now();
-    const outcome = this.rules.plans.of(this.operation).rewrite(body);
-    this.facts.rewriteMs = now() - before;
-    if (this.recorder !== undefined) {
-      this.recorder.clientBody({ body });
-      this.facts.attributes = this.gateway.attributeNames.of(body);
-    }
-    if (outcome.verdict === 'refused') {
-      this.refuse(failureOf(outcome.refusal));
-      return;
-    }
-    this.facts.edits = outcome.records;
-    if (outcome.verdict === 'unchanged') {
-      this.facts.note = outcome.note;
-      this.forward(this.v2Headers(), original);
-      return;
-    }
-    this.facts.verdict = 'rewritten';
-    if (outcome.omitted > 0) this.facts.editsOmitted = outcome.omitted;
-    else this.facts.patch = outcome.patch;
-    this.forward(withoutFields(this.v2Headers(), BODY_FIELDS), outcome.body);
+    facts.verdict = 'rewritten';
+    if (outcome.omitted > 0) facts.editsOmitted = outcome.omitted;
+    else facts.patch = outcome.patch;
+    this.forward(this.v2Headers(true), outcome.body);
   }
 
   private forward(headers: string[], body: Body): void {
     const { exchange, head } = this.received;
-    this.upstreamTarget = `/api/v2${this.target.rest}${this.target.query}`;
+    this.upstreamTarget = migratedTarget(this.decision.target);
     this.send({
       method: exchange.method,
       target: this.origin.path + this.upstreamTarget,
@@ -119,12 +96,3 @@ export class MigrateExchange extends V1Exchange {
     });
   }
 }
-
-/** What was said of the bytes that the client sent is not true of those that are sent on (RFC 9530 §6.2). */
-const BODY_FIELDS: ReadonlySet<string> = new Set([
-  'content-encoding',
-  'content-md5',
-  'content-digest',
-  'digest',
-  'repr-digest',
-]);

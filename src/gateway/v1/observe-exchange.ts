@@ -1,9 +1,9 @@
-import type { Target } from '../../http/target.ts';
+import type { MigrateDecision } from '../../migrate/decision.ts';
 import { addForwarded } from '../../http/forwarded.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { DryRun } from './dry-run.ts';
 import type { Body } from '../exchange.ts';
-import type { Gateway } from '../gateway.ts';
+import type { GatewayContext } from '../gateway-context.ts';
 import type { Origin } from '../origin.ts';
 import type { UpstreamReceiver } from '../upstream.ts';
 import { V1Exchange } from './v1-exchange.ts';
@@ -11,8 +11,14 @@ import type { V1Routing } from './v1-routing.ts';
 
 /** A V1 request that goes to V1 untouched, while the log says what migrating it would have come to. */
 export class ObserveExchange extends V1Exchange {
-  constructor(gateway: Gateway, received: ReceivedRequest, target: Target, way: V1Routing, origin: Origin) {
-    super(gateway, received, target, way);
+  constructor(
+    gateway: GatewayContext,
+    received: ReceivedRequest,
+    decision: MigrateDecision,
+    routing: V1Routing,
+    origin: Origin,
+  ) {
+    super(gateway, received, decision, routing);
     this.origin = origin;
     this.facts.verdict = 'passed';
     this.facts.origin = 'v1';
@@ -25,20 +31,16 @@ export class ObserveExchange extends V1Exchange {
   }
 
   override onBody(body: Body): void {
-    const run = new DryRun(this.received, this.rules, this.operation, this.bodyLimit, {
+    const run = new DryRun(this.decision, this.rules, {
       take: (bytes) => this.takeResponse(bytes),
-      decode: (coding, bytes, done) =>
-        this.gateway.parts.decode(coding, bytes, this.bodyLimit, (outcome) =>
-          this.guarded(() => done(outcome)),
-        ),
+      decode: (coding, bytes, limit, done) =>
+        this.gateway.parts.decode(coding, bytes, limit, (outcome) => this.guarded(() => done(outcome))),
       done: (outcome) => {
         this.facts.would = outcome.would;
         this.facts.edits = outcome.edits;
         this.facts.note = outcome.note;
         if (outcome.patch !== undefined) this.facts.patch = outcome.patch;
-        if (outcome.body === undefined || this.recorder === undefined) return;
-        this.recorder.clientBody({ body: outcome.body });
-        this.facts.attributes = this.gateway.attributeNames.of(outcome.body);
+        if (outcome.body !== undefined) this.recorder?.clientBody(outcome.body);
       },
     });
     run.run(body, (seen) => this.forward(seen));

@@ -1,8 +1,8 @@
 import type { Coding } from '../../http/content-coding.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseRewrite } from '../../rewrite/response-rewrite.ts';
-import { headersOfRewritten } from './rewritten-fields.ts';
-import type { Decoded } from '../gateway.ts';
+import { rewrittenResponseFields } from '../../http/body-fields.ts';
+import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
 /** Why a response that a rule applies to is left as it is, as the log says it. */
@@ -23,12 +23,12 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined;
   /** Takes bytes from the budget; false when they are not there. */
   takeResponse(bytes: number): boolean;
-  decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: Decoded) => void): void;
+  decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
   rewriteResponse(status: number, body: Uint8Array): ResponseRewrite;
   /** Says in the log why the response is left as it is. */
   noteResponse(note: ResponseNote): void;
-  /** Shows V2's own body to whoever observes. */
-  observeResponse(body: Uint8Array): void;
+  /** Shows V2's own response, its body decoded, to whoever observes. */
+  observeResponse(headers: HeaderList, body: Uint8Array): void;
 }
 
 interface Held {
@@ -110,8 +110,8 @@ export class ResponseCollector implements UpstreamReceiver {
       this.send(held, held.headers, original, trailers);
       return;
     }
-    this.owner.observeResponse(body);
-    this.send(held, headersOfRewritten(held.headers, outcome.body.length), outcome.body, []);
+    this.owner.observeResponse(held.headers, body);
+    this.send(held, rewrittenResponseFields(held.headers, outcome.body.length), outcome.body, []);
   }
 
   private send({ status, reason }: Held, headers: HeaderList, body: Uint8Array, trailers: HeaderList): void {

@@ -1,15 +1,16 @@
 import { readCoding } from '../../http/content-coding.ts';
 import { type HeaderList, headerValues } from '../../http/header-list.ts';
-import type { Comparison } from '../../rewrite-log/comparison.ts';
+import { migratedTarget } from '../../migrate/decision.ts';
+import type { Comparison } from '../../rollout/comparison.ts';
 import { ResponseCopy, type CollectedResponse, type CollectFault } from './response-copy.ts';
-import { compareResponses } from './compare-responses.ts';
 import { ObserveExchange } from './observe-exchange.ts';
 import type { Origin } from '../origin.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
 /**
  * A read that both origins are asked: the client gets V1's response, and when it has it, V2 is asked the same and V1 once
- * more, to learn what differs by itself. The entry waits for the comparison; the client does not.
+ * more, to learn what differs by itself. The entry waits for the comparison; the client does not, and neither does any other: the
+ * place in flight is given back before, and both are asked in the background, within half of the connections and of the bytes.
  */
 export class ShadowExchange extends ObserveExchange {
   private copy: ResponseCopy | undefined = undefined;
@@ -56,6 +57,7 @@ export class ShadowExchange extends ObserveExchange {
       super.flushed();
       return;
     }
+    this.leave();
     this.isComparing = true;
     this.guarded(() => this.askBoth());
   }
@@ -67,7 +69,7 @@ export class ShadowExchange extends ObserveExchange {
 
   private askBoth(): void {
     const { v2 } = this.gateway;
-    this.ask(v2, `/api/v2${this.target.rest}${this.target.query}`, this.v2Headers(), (outcome) => {
+    this.ask(v2, migratedTarget(this.decision.target), this.v2Headers(), (outcome) => {
       this.other = outcome;
     });
     this.ask(this.origin, this.received.exchange.target, this.v1Headers(), (outcome) => {
@@ -90,12 +92,29 @@ export class ShadowExchange extends ObserveExchange {
         }),
       ),
     );
-    const request = { method, target: origin.path + target, headers, body: null, length: undefined };
+    if (origin.breaker.state !== 'closed') {
+      copy.fail({ kind: 'unreachable', sent: false, cause: 'circuit-open' });
+      return;
+    }
+    const request = {
+      method,
+      target: origin.path + target,
+      headers,
+      body: null,
+      length: undefined,
+      isBackground: true,
+    };
     this.calls.push(origin.upstream.send(request, copy));
   }
 
   private newCopy(done: (outcome: CollectedResponse | CollectFault) => void): ResponseCopy {
-    return new ResponseCopy(this.responseLimit, (bytes) => this.takeResponse(bytes), done);
+    return new ResponseCopy(this.responseLimit, (bytes) => this.takeCopy(bytes), done);
+  }
+
+  /** Copies leave half of the budget to requests that clients wait for. */
+  private takeCopy(bytes: number): boolean {
+    const { held, limit } = this.gateway.budget;
+    return held + bytes <= limit / 2 && this.takeResponse(bytes);
   }
 
   private decode(
@@ -124,7 +143,7 @@ export class ShadowExchange extends ObserveExchange {
     for (const call of this.calls) call.abort();
     this.decode(first, (read) => {
       this.facts.comparison = this.compared(read, second, other);
-      this.gateway.comparisons.add(this.operation?.id, this.facts.comparison);
+      this.gateway.comparisons.add(this.decision.operation?.id, this.facts.comparison);
       super.flushed();
     });
   }
@@ -138,7 +157,7 @@ export class ShadowExchange extends ObserveExchange {
     if (typeof again === 'string') return unknown(again);
     if (typeof v2 === 'string') return unknown(v2);
     const rewritten = this.v1Response(v2.status, v2.body);
-    return compareResponses(v1, again, { status: v2.status, body: rewritten.body });
+    return this.gateway.comparisons.compare(v1, again, { status: v2.status, body: rewritten.body });
   }
 }
 

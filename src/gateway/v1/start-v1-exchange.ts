@@ -1,30 +1,39 @@
-import type { Target } from '../../http/target.ts';
-import type { Shield } from '../../rules/rollout.ts';
-import type { ReceivedRequest } from '../received-request.ts';
+import type { MigrateDecision } from '../../migrate/decision.ts';
 import { failure } from '../../migrate/failure.ts';
-import type { Gateway } from '../gateway.ts';
-import { MigrateExchange } from './migrate-exchange.ts';
-import { chooseMode, type RoutedMode } from '../../rollout/modes.ts';
-import { ObserveExchange } from './observe-exchange.ts';
+import { chooseMode } from '../../rollout/modes.ts';
 import { retired } from '../../rollout/retirement.ts';
-import type { Sender } from '../../rollout/scope.ts';
+import type { Shield } from '../../rules/rollout.ts';
+import type { GatewayContext } from '../gateway-context.ts';
+import type { ReceivedRequest } from '../received-request.ts';
+import { MigrateExchange } from './migrate-exchange.ts';
+import { ObserveExchange } from './observe-exchange.ts';
 import { ShadowExchange } from './shadow-exchange.ts';
 import type { V1Exchange } from './v1-exchange.ts';
+import type { V1Routing } from './v1-routing.ts';
 
-/** Starts a V1 exchange on the way that the rule book and the rollout have for its client and operation. */
-export function startV1Exchange(gateway: Gateway, received: ReceivedRequest, target: Target): void {
-  const { ruleBook } = gateway.parts.rules();
-  if (ruleBook.rollout === undefined && gateway.rollout.isInitial) {
-    begin(new MigrateExchange(gateway, received, target));
+/** Starts a V1 exchange in the mode that the rule book and the rollout have for its client and operation. */
+export function startV1Exchange(
+  gateway: GatewayContext,
+  received: ReceivedRequest,
+  decision: MigrateDecision,
+): void {
+  const { onUnexpectedError, clientOf } = gateway.parts;
+  if (received.rules.ruleBook.rollout === undefined && gateway.rollout.isInitial) {
+    begin(new MigrateExchange(gateway, received, decision));
     return;
   }
   const { authorization } = received.head;
-  const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
+  const client = authorization === undefined ? undefined : clientOf(authorization);
   if (typeof client === 'string' || client === undefined) {
-    route(gateway, received, target, client);
+    route(gateway, received, decision, client);
     return;
   }
-  client.then((hash) => route(gateway, received, target, hash), gateway.parts.onUnexpectedError);
+  client
+    .then((hash) => route(gateway, received, decision, hash))
+    .catch((error: unknown) => {
+      onUnexpectedError(error);
+      received.exchange.reset();
+    });
 }
 
 function begin(exchange: V1Exchange): void {
@@ -32,17 +41,16 @@ function begin(exchange: V1Exchange): void {
 }
 
 function route(
-  gateway: Gateway,
+  gateway: GatewayContext,
   received: ReceivedRequest,
-  target: Target,
+  decision: MigrateDecision,
   client: string | undefined,
 ): void {
-  const { rules, time, random } = gateway.parts;
-  const book = rules();
-  const { ruleBook } = book;
-  const sender: Sender = { client, operation: book.match(received.exchange.method, target.rest)?.id };
+  const { ruleBook } = received.rules;
+  const { time, random } = gateway.parts;
+  const sender = { client, operation: decision.operation?.id };
   const routed = chooseMode(gateway.rollout.modes(ruleBook), sender);
-  const exchange = exchangeFor(gateway, received, target, sender, routed);
+  const exchange = exchangeFor(gateway, received, decision, { sender, routed });
   const refusal = ruleBook.rollout && retired(ruleBook.rollout, sender, time(), random());
   if (refusal !== undefined) exchange.guarded(() => exchange.retire(refusal));
   // Such modes are refused at the start and on reload: whoever meant V1 must not get V2 instead.
@@ -52,7 +60,7 @@ function route(
 
 /** Begins the exchange when the rate limit of the service has room for the client. */
 function queue(
-  gateway: Gateway,
+  gateway: GatewayContext,
   exchange: V1Exchange,
   shield: Shield | undefined,
   client: string | undefined,
@@ -62,17 +70,15 @@ function queue(
 }
 
 function exchangeFor(
-  gateway: Gateway,
+  gateway: GatewayContext,
   received: ReceivedRequest,
-  target: Target,
-  sender: Sender,
-  routed: RoutedMode,
+  decision: MigrateDecision,
+  routing: V1Routing,
 ): V1Exchange {
-  const routing = { sender, routed };
   const { v1 } = gateway;
-  if (routed.origin === 'v2' || v1 === undefined)
-    return new MigrateExchange(gateway, received, target, routing);
+  const { origin, mode } = routing.routed;
+  if (origin === 'v2' || v1 === undefined) return new MigrateExchange(gateway, received, decision, routing);
   const { method, hasBody } = received.exchange;
-  const isShadow = routed.mode.mode === 'shadow' && ShadowExchange.isFor(method, hasBody);
-  return new (isShadow ? ShadowExchange : ObserveExchange)(gateway, received, target, routing, v1);
+  const isShadow = mode.mode === 'shadow' && ShadowExchange.isFor(method, hasBody);
+  return new (isShadow ? ShadowExchange : ObserveExchange)(gateway, received, decision, routing, v1);
 }

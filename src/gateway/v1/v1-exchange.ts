@@ -3,22 +3,22 @@ import { type HeaderList, headerValue, headerValues } from '../../http/header-li
 import { addForwarded } from '../../http/forwarded.ts';
 import { isHost } from '../../http/host.ts';
 import { readJsonType } from '../../http/media-type.ts';
-import type { Target } from '../../http/target.ts';
+import { type MigrateDecision } from '../../migrate/decision.ts';
+import type { DecodedBody } from '../../migrate/decoded-body.ts';
+import { Failure } from '../../migrate/failure.ts';
+import { migratedHeaders } from '../../migrate/migrated-headers.ts';
 import type { ResponseRewrite } from '../../rewrite/response-rewrite.ts';
 import { isWrapped } from '../../rewrite/deprecated-attributes.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
-import type { Operation } from '../../rules/rule-book.ts';
 import { ResponseCollector, type ResponseNote, type ResponseCollectorOwner } from './response-collector.ts';
-import type { ResponseRules } from './response-rules.ts';
 import { chooseApiVersion } from '../../migrate/api-version.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
-import type { Decoded, Gateway } from '../gateway.ts';
+import type { GatewayContext } from '../gateway-context.ts';
 import type { Retired } from '../../rollout/retirement.ts';
 import type { QueuedRequest } from '../../rollout/rate-limit-queue.ts';
 import { isInScope } from '../../rollout/scope.ts';
-import { removeField, setField } from '../../http/set-field.ts';
-import { isRequestId, newTrace } from '../../http/trace-context.ts';
+import { newTrace } from '../../http/trace-context.ts';
 import { hasLinks, rewriteLinks } from './rewrite-links.ts';
 import type { UpstreamReceiver } from '../upstream.ts';
 import { isFailed, type V1Routing } from './v1-routing.ts';
@@ -26,25 +26,25 @@ import { RateLimitReset } from '../../rollout/rate-limit-reset.ts';
 
 /** A V1 exchange: its response is one that a V1 client can read (rewriting contract §4). */
 export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwner, QueuedRequest {
-  protected readonly target: Target;
-  protected readonly operation: Operation | undefined;
+  protected readonly decision: MigrateDecision;
   protected readonly routing: V1Routing | undefined;
-  /** Bytes of a body that is rewritten at the most. */
-  protected readonly bodyLimit: number;
-  private readonly responseRules: ResponseRules;
   private readonly responsePlan: ResponsePlan;
   private rateLimitReset: RateLimitReset | undefined = undefined;
 
-  constructor(gateway: Gateway, received: ReceivedRequest, target: Target, way?: V1Routing) {
+  constructor(
+    gateway: GatewayContext,
+    received: ReceivedRequest,
+    decision: MigrateDecision,
+    routing?: V1Routing,
+  ) {
     super(gateway, received, 'migrate');
-    this.target = target;
-    this.routing = way;
-    this.bodyLimit = gateway.options.bodyLimit ?? this.rules.ruleBook.limits.body;
-    if (way !== undefined && way.routed.mode.mode !== 'migrate') this.facts.mode = way.routed.mode.mode;
-    this.operation = this.rules.match(received.exchange.method, target.rest);
-    this.facts.operation = this.operation?.id;
-    this.responseRules = gateway.responseRules.of(this.rules.ruleBook);
-    this.responsePlan = this.responseRules.plans.of(this.operation, received.exchange.method);
+    const { operation } = decision;
+    const { mode } = routing?.routed.mode ?? {};
+    this.decision = decision;
+    this.routing = routing;
+    if (mode !== undefined && mode !== 'migrate') this.facts.mode = mode;
+    this.facts.operation = operation?.id;
+    this.responsePlan = this.rules.responsePlan(operation, received.exchange.method);
   }
 
   /** Begins to take the request in. */
@@ -88,9 +88,9 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   /** Refuses the request because V1 comes to its end. */
-  retire({ failure, note }: Retired): void {
-    this.facts.note = note;
-    this.refuse(failure);
+  retire(retired: Retired): void {
+    this.facts.note = retired.note;
+    this.refuse(new Failure(retired));
   }
 
   /** The dated release that the rule book has for this client or operation. */
@@ -101,22 +101,21 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   /** The header fields for V2; the version is said in the log, and a trace is begun where there is none. */
-  protected v2Headers(): string[] {
+  protected v2Headers(isRewritten = false): string[] {
     const { exchange, head } = this.received;
     const { parts, options } = this.gateway;
-    const headers = [...head.forwardedHeaders];
     const version = chooseApiVersion(head.apiVersion, this.rules.ruleBook.version, this.pinned());
-    this.facts.apiVersion = version;
-    if (version.why !== 'client') setField(headers, 'x-api-version', version.sent);
-    if (!isRequestId(head.requestId)) setField(headers, 'x-request-id', this.facts.requestId);
-    if (this.facts.traceId === undefined) {
-      const trace = newTrace(parts.newTraceHex());
-      this.facts.traceId = trace.traceId;
-      this.facts.spanId = trace.spanId;
-      setField(headers, 'traceparent', trace.header);
-      // The state of a trace that was not taken over says nothing of the new one (W3C Trace Context §3.3).
-      removeField(headers, 'tracestate');
+    const { facts } = this;
+    facts.apiVersion = version;
+    const hasTrace = facts.traceId !== undefined;
+    const trace = hasTrace ? undefined : newTrace(parts.newTraceHex());
+    if (trace !== undefined) {
+      facts.traceId = trace.traceId;
+      facts.spanId = trace.spanId;
     }
+    const { requestId } = facts;
+    const traceparent = trace?.header;
+    const headers = migratedHeaders(head, { version, isRewritten, requestId, hasTrace, traceparent });
     addForwarded(headers, options.forwarded, {
       address: exchange.remote,
       secure: exchange.secure,
@@ -133,7 +132,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined {
     this.noteResponseTime();
-    const deprecated = this.responseRules.deprecated.of(this.facts.edits);
+    const deprecated = this.rules.deprecatedAttributes.of(this.facts.edits);
     if (!this.responsePlan.appliesTo(status, deprecated.length > 0)) return undefined;
     if (readJsonType(headerValue(headers, 'content-type')) !== 'json') return undefined;
     const encoding = headerValues(headers, 'content-encoding');
@@ -152,7 +151,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return true;
   }
 
-  decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: Decoded) => void): void {
+  decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void {
     this.gateway.parts.decode(coding, body, this.responseLimit, (outcome) =>
       this.guarded(() => done(outcome)),
     );
@@ -167,7 +166,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   /** The response of V2 as a V1 client would get it. */
   protected v1Response(status: number, body: Uint8Array): ResponseRewrite {
     const { edits } = this.facts;
-    const deprecated = this.responseRules.deprecated.of(edits);
+    const deprecated = this.rules.deprecatedAttributes.of(edits);
     return this.responsePlan.rewrite(body, { status, deprecated, isWrapped: isWrapped(edits) });
   }
 
@@ -175,8 +174,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.facts.responseNote = note;
   }
 
-  observeResponse(body: Uint8Array): void {
-    this.recorder?.upstreamBody(body);
+  observeResponse(headers: HeaderList, body: Uint8Array): void {
+    this.recorder?.upstreamResponse(headers, body);
   }
 
   protected override receiver(): UpstreamReceiver {
@@ -199,8 +198,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   protected override addSignals(headers: string[]): void {
-    const { signals, deprecated } = this.responseRules;
-    signals?.addTo(headers, deprecated.of(this.facts.edits));
+    const { ruleBook, deprecatedAttributes } = this.rules;
+    this.gateway.signals(ruleBook)?.addTo(headers, deprecatedAttributes.of(this.facts.edits));
   }
 
   private unread(note: ResponseNote): undefined {

@@ -2,11 +2,11 @@ import { addForwarded } from '../../http/forwarded.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { Body } from '../exchange.ts';
-import type { Gateway } from '../gateway.ts';
+import type { GatewayContext } from '../gateway-context.ts';
 
 /** A V2 request on its way: nothing of it is read, and nothing but hop-by-hop fields and `Host` changes. */
 export class PassExchange extends ProxiedExchange {
-  constructor(gateway: Gateway, received: ReceivedRequest) {
+  constructor(gateway: GatewayContext, received: ReceivedRequest) {
     super(gateway, received, 'pass');
   }
 

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** The admin listener answered with a failure, or not at all (`status` 0). */
+/** A failure that the admin listener responded with; `status` 0 is no response at all. */
 export class AdminFailure extends Error {
   readonly status: number;
 
@@ -24,7 +24,7 @@ export async function postJson<Response>(path: string, body: unknown): Promise<R
   });
 }
 
-/** Posts JSON that is answered without a body. */
+/** Posts JSON; the response has no body. */
 export async function send(path: string, body: unknown): Promise<void> {
   const response = await fetch(path, { method: 'POST', body: JSON.stringify(body) });
   if (!response.ok) throw await failureOf(response);

@@ -33,7 +33,7 @@ export function CensusCard({
       ? el(
           'p',
           { class: 'lead' },
-          'No rule to propose: one takes three requests that V2 found unprocessable, none that it accepted, and others of the operation that it did accept.',
+          'No rule to propose. A proposal needs three requests with the name that V2 rejected with 422, none that it accepted, and other requests of the operation that it accepted.',
         )
       : proposalCard(proposal, say),
     rows.length > 0 &&
@@ -44,7 +44,7 @@ export function CensusCard({
           'table',
           { class: 'wide' },
           part(TableHead, {
-            columns: ['Operation', 'Attribute', 'Sent', 'Accepted', '422', 'Clients', 'Taken care of by'],
+            columns: ['Operation', 'Attribute', 'Sent', 'Accepted', '422', 'Clients', 'Handled by'],
             numbers: ['Sent', 'Accepted', '422', 'Clients'],
           }),
           el('tbody', null, shown.map(censusRow)),
@@ -67,7 +67,7 @@ function proposalCard(proposal: string, say: (sentence: string) => void): VNode 
     el(
       'p',
       { class: 'lead' },
-      'V2 never accepted these names and no rule takes care of them. To paste into the rule book:',
+      'V2 never accepted these names, and no rule handles them. Paste this into the rule book:',
     ),
     el('pre', { class: 'file', tabIndex: 0 }, proposal),
     part(CopyButton, { text: proposal, label: 'Copy the YAML', done: 'Copied: the proposed rules.', say }),

@@ -122,8 +122,8 @@ function changedIn({
 function missingWords({ verdict, failure }: NumberedEntry, note: string | undefined): string {
   if (verdict === 'refused')
     return `Nothing was sent to V2: the gateway refused it (${failure ?? 'no code'}).`;
-  if (verdict === 'passed') return 'Native V2 traffic passes unread; there is nothing to compare.';
-  return note ?? 'No body was kept of this exchange, so there is nothing to compare.';
+  if (verdict === 'passed') return 'V2 requests pass unchanged and unread; there is nothing to compare.';
+  return note ?? 'The body of this exchange was not kept, so there is nothing to compare.';
 }
 
 function failureWords(status: number, message: string): string {

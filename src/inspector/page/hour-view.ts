@@ -36,13 +36,13 @@ export function HourView({ go }: { readonly go: Go }): VNode {
       el(
         'section',
         { class: 'card' },
-        el('h3', null, 'What clients waited', el('small', null, 'logarithmic')),
+        el('h3', null, 'Time that clients waited', el('small', null, 'logarithmic')),
         part(DurationChart, { minutes, of: 'total' }),
       ),
       el(
         'section',
         { class: 'card' },
-        el('h3', null, 'What V2 took of it', el('small', null, 'to the head of its response')),
+        el('h3', null, 'Time that V2 took', el('small', null, 'to the head of its response')),
         part(DurationChart, { minutes, of: 'upstream' }),
       ),
     ),

@@ -13,6 +13,6 @@ export function Loading({
   return el(
     'p',
     { class: 'empty view' },
-    failure === undefined ? `Asking the gateway for ${what}…` : `No view of ${what}: ${failure.message}`,
+    failure === undefined ? `Loading ${what}…` : `Could not load ${what}: ${failure.message}`,
   );
 }

@@ -28,7 +28,7 @@ export function Login({ onDone }: { readonly onDone: () => void }): VNode {
         },
       },
       el('h1', null, 'capture-gateway'),
-      el('p', null, 'This gateway wants the token of its admin listener.'),
+      el('p', null, 'Enter the token of the admin listener.'),
       el('label', { for: 'token' }, 'Admin token'),
       el('input', {
         id: 'token',

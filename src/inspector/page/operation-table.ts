@@ -79,7 +79,7 @@ function operationFilter({ id }: OperationView): string {
 export function assumedSign(): VNode {
   return el(
     'span',
-    { class: 'assumed', title: 'Neither the specification nor the documentation shows it.' },
+    { class: 'assumed', title: 'Neither the specification nor the documentation shows this.' },
     'assumed',
   );
 }

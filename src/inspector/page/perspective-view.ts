@@ -75,9 +75,9 @@ function viewOf(
 function whyMissing({ entry, kept, note }: EntryDetail, perspective: Perspective): string {
   const isFromV2 = perspective === 'v2-request' || perspective === 'v2-response';
   if (isFromV2 && entry.upstreamPath === undefined)
-    return 'Nothing was sent to V2: the gateway answered itself.';
+    return 'Nothing was sent to V2: the gateway responded itself.';
   if (note !== undefined) return note;
   return kept === 'nothing'
-    ? 'Nothing was kept of this exchange but its entry.'
+    ? 'Only the log entry of this exchange was kept.'
     : 'The gateway did not see this side.';
 }

@@ -24,7 +24,7 @@ const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'gone'] as const;
 /** Who still needs V1, and what stands between today and switching it off. */
 export function RetirementView({ go, say, hueOf }: RetirementViewProps): VNode {
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
-  if (report === undefined) return part(Loading, { failure, what: 'who still needs V1' });
+  if (report === undefined) return part(Loading, { failure, what: 'the clients on V1' });
   return el(
     'div',
     { class: 'view retirement' },

@@ -36,9 +36,9 @@ function banner(rollout: Rollout): VNode {
     ...standing.map(rollbackSentence),
     ...(rollout.isSticky
       ? []
-      : ['Client hashes are new at each start, so no share holds: set GATEWAY_CLIENT_SECRET.']),
+      : ['Client hashes change at each start, so shares are not stable: set GATEWAY_CLIENT_SECRET.']),
     ...(rollout.v1Origin === undefined
-      ? ['There is no V1 origin, so V1 requests can only be migrated.']
+      ? ['No V1 service is configured, so V1 requests can only be migrated.']
       : []),
   ];
   return el(
@@ -176,7 +176,7 @@ function shadowsCard({ shadows }: Rollout): VNode | false {
   return el(
     'section',
     { class: 'card' },
-    el('h3', null, 'Reads that both were asked', el('small', null, 'since the start, noise left out')),
+    el('h3', null, 'Reads sent to both services', el('small', null, 'since the start, noise left out')),
     table(
       ['Operation', 'Same', 'Different', 'Unknown', 'Fields that differ'],
       ['Same', 'Different', 'Unknown'],

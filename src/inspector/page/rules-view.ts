@@ -26,7 +26,7 @@ export function RulesView({ asked, go, hueOf }: RulesViewProps): VNode {
     el(
       'p',
       { class: 'lead' },
-      'Leads to V2 of ',
+      'Targets V2 release ',
       el('strong', null, rules.version),
       '. In force since ',
       el('time', { dateTime: rules.loadedAt }, clockTime(rules.loadedAt).slice(0, 8)),
@@ -103,7 +103,7 @@ function assumptions(sentences: readonly string[]): VNode | false {
     el(
       'p',
       { class: 'lead' },
-      'What neither the specification nor the documentation shows. Check these against the service.',
+      'Neither the specification nor the documentation shows these. Confirm them with the service.',
     ),
     el(
       'ul',

@@ -96,7 +96,10 @@ function flow({ held, waiting, stride, state }: LiveView, live: LiveEntries): VN
       sample !== '' &&
         el(
           'span',
-          { class: 'sample', title: 'More arrive than anybody can read. Pause or filter to see every one.' },
+          {
+            class: 'sample',
+            title: 'Only a sample is shown at this rate. Pause or filter to see every exchange.',
+          },
           sample,
         ),
     ),
@@ -117,10 +120,9 @@ function flow({ held, waiting, stride, state }: LiveView, live: LiveEntries): VN
 
 function emptyWords({ connection, failure }: LiveView, filter: string): string {
   if (failure !== undefined) return failure.message;
-  if (connection === 'connecting') return 'Asking the gateway for its exchanges…';
-  if (filter !== '')
-    return 'No exchange that the gateway remembers passes this filter. New ones appear here.';
-  return 'No exchange yet. Send a request to the gateway, and it appears here.';
+  if (connection === 'connecting') return 'Loading exchanges…';
+  if (filter !== '') return 'No recent exchange matches this filter. New ones appear here.';
+  return 'No exchanges yet. Send a request to the gateway, and it appears here.';
 }
 
 /** Values to complete filters with: from the rule book, and from the rows at hand. */

@@ -4,9 +4,9 @@ import { el } from './element.ts';
 
 /** The verdicts in the order in which charts and legends show them, with a sentence each. */
 export const VERDICTS: Readonly<Record<Verdict, string>> = {
-  rewritten: 'V1 request whose body was edited',
-  unchanged: 'V1 request whose body went on as it came',
-  refused: 'answered by the gateway itself',
+  rewritten: 'V1 request with an edited body',
+  unchanged: 'V1 request with an unchanged body',
+  refused: 'refused by the gateway; V2 got nothing',
   passed: 'native V2 request, passed unread',
 };
 

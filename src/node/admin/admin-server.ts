@@ -21,10 +21,18 @@ export function createAdminServer({ ready, mounted }: AdminParts): Server {
     overrideGlobalObjects: false,
     errorHandler: () => new Response(null, { status: 400 }),
   });
-  return createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (incoming, outgoing) => {
+  const server = createServer(TIMES, (incoming, outgoing) => {
     void respond(incoming, outgoing);
   });
+  server.maxConnections = MOST_CONNECTIONS;
+  return server;
 }
+
+/** Milliseconds for the head of a request, for all of it, and between two looks at the clock. */
+const TIMES = { headersTimeout: 10_000, requestTimeout: 20_000, connectionsCheckingInterval: 2000 };
+
+/** Connections of operators, monitors and event streams, all together. */
+const MOST_CONNECTIONS = 512;
 
 const NOT_READY = {
   errors: [

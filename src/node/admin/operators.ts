@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Hono } from 'hono';
-import { chooseApiVersion } from '../../migrate/api-version.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { captureOptions } from '../../settings/capture-options.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import type { PageFile } from '../../inspector/api.ts';
@@ -50,8 +50,6 @@ export function adminFault(settings: Settings): string | undefined {
   const { host } = settings.get(table.adminListen);
   const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.');
   const token = settings.get(table.adminToken);
-  if (token !== undefined && token.length < 16)
-    return 'GATEWAY_ADMIN_TOKEN must have at least 16 characters.';
   if (isLoopback || token !== undefined) return undefined;
   return `--admin-listen ${host} can be reached from other machines; set GATEWAY_ADMIN_TOKEN, or listen on 127.0.0.1.`;
 }
@@ -63,15 +61,7 @@ export function createOperators(parts: OperatorParts): Operators {
     entries: settings.get(table.inspectorEntries),
     time: Date.now,
     also: parts.also,
-    capture: {
-      mode: settings.get(table.capture),
-      masks: settings.get(table.captureMask),
-      maxEntries: settings.get(table.captureEntries),
-      maxBytes: settings.get(table.captureBytes),
-      structurePerSecond: settings.get(table.structureRate),
-      bodyLimit: settings.get(table.captureBodyLimit),
-      now: () => performance.now(),
-    },
+    capture: { ...captureOptions(settings), now: () => performance.now() },
   });
   const books = new Books();
   const processFigures = watchProcess();
@@ -91,7 +81,7 @@ export function createOperators(parts: OperatorParts): Operators {
     inFlight: gateway.inFlight,
     bufferedBytes: gateway.budget.held,
     droppedLogLines: sink.dropped,
-    breaker: gateway.breaker.state,
+    breaker: gateway.v2.breaker.state,
     ruleBook: {
       hash: ruleBooks.current.ruleBook.hash,
       version: ruleBooks.current.ruleBook.version,
@@ -109,12 +99,10 @@ export function createOperators(parts: OperatorParts): Operators {
       startedAt,
       time: Date.now,
       stats: () => parts.merge?.(figuresOf(gateway)) ?? figuresOf(gateway),
-      rules: () => {
-        const { current, since, text } = ruleBooks;
-        return { ...inspectedRulesOf(current), since, text };
-      },
+      rules: () => ruleBooks,
       rulesOf: (hash) => books.of(hash),
-      versionOf: chooseApiVersion,
+      limits: gateway.options,
+      decode: gateway.parts.decode,
       gatewayOrigin: parts.gatewayOrigin,
       origin: parts.origin,
       names,
@@ -141,10 +129,10 @@ class Books {
   private readonly known = new Map<string, CompiledRuleBook>();
   private last: CompiledRuleBook | undefined;
 
-  see(inForce: CompiledRuleBook): void {
-    if (inForce === this.last) return;
-    this.last = inForce;
-    this.known.set(inForce.ruleBook.hash, inForce);
+  see(rules: CompiledRuleBook): void {
+    if (rules === this.last) return;
+    this.last = rules;
+    this.known.set(rules.ruleBook.hash, rules);
     const [oldest] = this.known.keys();
     if (this.known.size > BOOKS && oldest !== undefined) this.known.delete(oldest);
   }
@@ -152,12 +140,4 @@ class Books {
   of(hash: string): CompiledRuleBook | undefined {
     return this.known.get(hash);
   }
-}
-
-function inspectedRulesOf(inForce: CompiledRuleBook): Pick<CompiledRuleBook, 'ruleBook' | 'plans' | 'match'> {
-  return {
-    ruleBook: inForce.ruleBook,
-    plans: inForce.plans,
-    match: (method, path) => inForce.match(method, path),
-  };
 }

@@ -1,18 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
+import { watchLoopDelay } from './loop-delay.ts';
 
-/** Watches the process; each call gives the figures of the moment, and the loop's delay since the call before. */
+/** Watches the process; each call gives the figures of the moment. */
 export function watchProcess(): () => ProcessStats {
-  const delay = monitorEventLoopDelay({ resolution: 20 });
-  delay.enable();
+  const loopDelay = watchLoopDelay();
   const startSeconds = Date.now() / 1000 - process.uptime();
   const maxFiles = openFilesLimit();
   return () => {
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed } = process.memoryUsage();
-    const loopDelaySeconds = delay.count === 0 ? 0 : delay.percentile(99) / 1e9;
-    delay.reset();
     return {
       cpuSeconds: (user + system) / 1e6,
       residentBytes: rss,
@@ -20,7 +17,7 @@ export function watchProcess(): () => ProcessStats {
       startSeconds,
       openFiles: openFiles(),
       maxFiles,
-      loopDelaySeconds,
+      loopDelaySeconds: loopDelay(),
     };
   };
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
+import type { ReaderLimits } from './slow-reader-guard.ts';
 import { readFastPathRequest, type FastPathRequest } from './fast-path-request.ts';
 import { judgeUnusualHead, PartialHead } from './partial-head.ts';
 
@@ -8,8 +9,7 @@ import { judgeUnusualHead, PartialHead } from './partial-head.ts';
 export interface ClientConnectionOwner {
   /** Bytes of a request's head. */
   readonly headerBytes: number;
-  /** For which a client may stop reading its response. */
-  readonly bodyTimeout: number;
+  readonly readerLimits: ReaderLimits;
   readonly keepAliveLines: string;
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
@@ -68,8 +68,8 @@ export class ClientConnection implements ExchangeConnection {
     socket.on('error', ignore);
   }
 
-  get bodyTimeout(): number {
-    return this.owner.bodyTimeout;
+  get readerLimits(): ReaderLimits {
+    return this.owner.readerLimits;
   }
 
   get keptLines(): string {

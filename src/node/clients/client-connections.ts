@@ -1,14 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
-import type { RateLimits } from './minimum-rate.ts';
+import type { ReaderLimits } from './slow-reader-guard.ts';
 
 /** How long clients may take, in milliseconds, and how much they may say; 0 is no limit of time. */
-export interface ClientLimits extends RateLimits {
+export interface ClientLimits extends ReaderLimits {
   /** Bytes of a request's head. */
   readonly headerBytes: number;
   readonly headersTimeout: number;
-  readonly bodyTimeout: number;
   readonly idleTimeout: number;
 }
 
@@ -35,7 +34,7 @@ const KEEP_ALIVE_GRACE_MS = 1000;
 /** The plain connections that the gateway reads itself: all that begin with usual requests, until something unusual comes. */
 export class ClientConnections implements ClientConnectionOwner {
   readonly headerBytes: number;
-  readonly bodyTimeout: number;
+  readonly readerLimits: ReaderLimits;
   readonly keepAliveLines: string;
   private readonly limits: ClientLimits;
   private readonly owner: ClientConnectionsOwner;
@@ -50,7 +49,7 @@ export class ClientConnections implements ClientConnectionOwner {
     this.limits = limits;
     this.owner = owner;
     this.headerBytes = limits.headerBytes;
-    this.bodyTimeout = limits.bodyTimeout;
+    this.readerLimits = limits;
     const seconds = Math.floor(limits.idleTimeout / 1000);
     this.keepAliveLines = `Connection: keep-alive\r\n${seconds > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}`;
   }

@@ -25,7 +25,7 @@ import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
 import { LingeringConnections } from './lingering-connections.ts';
-import type { RateLimits } from './minimum-rate.ts';
+import type { ReaderLimits } from './slow-reader-guard.ts';
 import { PieceTurns } from './piece-turns.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
 import { StreamedBodies } from './streamed-bodies.ts';
@@ -33,13 +33,12 @@ import { listen } from '../listen.ts';
 import type { TlsTexts } from '../tls-files.ts';
 
 /** How clients are served. Times are milliseconds; 0 is no limit. */
-export interface GatewayServerOptions extends RateLimits {
+export interface GatewayServerOptions extends ReaderLimits {
   /** Bytes of a request's head. */
   readonly headerBytes: number;
   /** Fields of a request's head. */
   readonly headerCount: number;
   readonly headersTimeout: number;
-  readonly bodyTimeout: number;
   readonly idleTimeout: number;
   readonly requestTimeout: number;
   /** For which it goes on accepting while it drains. */
@@ -61,6 +60,11 @@ export interface GatewayServerOptions extends RateLimits {
 const READ_AHEAD_BYTES = 32 * 1024 * 1024;
 /** Milliseconds between two looks for connections that took too long. */
 const TIMEOUT_CHECK_MS = 250;
+/** Fields of a request's head beyond the limit that Node takes in, so that the gateway can respond with 431 to them. */
+const SPARE_HEADER_FIELDS = 1000;
+/** Bytes of them; what is beyond is a reset of the stream. */
+const SPARE_HEADER_BYTES = 48 * 1024;
+
 /**
  * Routing goes by the exchange (see `createApp`), so one request object serves Hono for all of them: making one an exchange
  * costs more than the routing, and reading its URL would normalise the path.
@@ -198,8 +202,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
       // Room for the pseudo-header fields, and so that it is the gateway that responds when there are too many.
-      maxHeaderListPairs: headerCount + 16,
-      settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes },
+      maxHeaderListPairs: headerCount + SPARE_HEADER_FIELDS,
+      settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes + SPARE_HEADER_BYTES },
+      // HTTP/1.1 passes a second ETag of V2 on; Node would throw for it.
+      strictSingleValueFields: false,
     });
     Object.assign(server, { maxHeadersCount: 0 });
     server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -268,7 +274,6 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 
   take(exchange: Exchange): void {
     const received = this.gateway.receive(exchange);
-    if (received === undefined) return;
     const answered = this.app.fetch(anyRequest, { received });
     if (answered instanceof Promise)
       answered.catch((error: unknown) => this.gateway.failInternally(received, error));
@@ -285,6 +290,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 
   get minDataRate(): number {
     return this.options.minDataRate;
+  }
+
+  onUnexpectedError(error: unknown): void {
+    this.gateway.parts.onUnexpectedError(error);
   }
 
   get minDataRateGrace(): number {

@@ -1,16 +1,29 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Stream, ServerStreamResponseOptions } from 'node:http2';
+import type { Body, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
+import { UnwritableHead } from '../../gateway/unwritable-head.ts';
 import type { HeaderList } from '../../http/header-list.ts';
-import type { Body, ClientFault, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
-import type { H1ExchangeOptions } from './h1-exchange.ts';
-import { IncomingBody, type IncomingBodyOwner } from './incoming-body.ts';
 import { ALREADY_SENT } from './already-sent.ts';
+import { BodyExchange, type BodyExchangeOptions } from './body-exchange.ts';
+import { requestFields, responseFields, valuesByName } from './h2-fields.ts';
+import { H2ResponseWriter, type H2WriterOwner } from './h2-response-writer.ts';
+import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 
 /** `NO_ERROR` and `INTERNAL_ERROR` of RFC 9113 §7. */
 const NO_ERROR = 0;
 const INTERNAL_ERROR = 2;
+/** Milliseconds in which a stream that was reset tells of its close; when the peer is gone, it never does. */
+const RESET_GRACE_MS = 1000;
+
+/** Node adds a Date unless told not to; its types do not say so. */
+interface RespondOptions extends ServerStreamResponseOptions {
+  readonly sendDate: boolean;
+}
+
+const WITH_TRAILERS: RespondOptions = { sendDate: false, waitForTrailers: true };
+const WITHOUT: RespondOptions = { sendDate: false };
 
 /** An exchange on a stream of HTTP/2. Pseudo-header fields become method, target and `host`. */
-export class H2Exchange implements Exchange, IncomingBodyOwner {
+export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
@@ -20,169 +33,144 @@ export class H2Exchange implements Exchange, IncomingBodyOwner {
   readonly hasBody: boolean;
   readonly handled = ALREADY_SENT;
   private readonly stream: ServerHttp2Stream;
-  private readonly options: H1ExchangeOptions;
-  private readonly body: IncomingBody;
-  private readonly expectsContinue: boolean;
-  private owner: ExchangeOwner | undefined = undefined;
+  private readonly writer: H2ResponseWriter;
+  private framing: ResponseFraming | undefined = undefined;
   private trailers: HeaderList = [];
-  private stalledReader: NodeJS.Timeout | undefined = undefined;
-  private ended = false;
-  private closed = false;
+  private isEnded = false;
+  private isOver = false;
 
   constructor(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     raw: readonly string[],
-    options: H1ExchangeOptions,
+    options: BodyExchangeOptions,
   ) {
+    super(stream, headers['content-length'], headers.expect !== undefined, options);
     this.stream = stream;
-    this.options = options;
+    this.writer = new H2ResponseWriter(stream, options, this);
     this.method = headers[':method'] ?? '';
     this.target = headers[':path'] ?? '';
-    this.headers = plainHeaders(raw);
+    this.headers = requestFields(raw);
     this.remote = stream.session === undefined ? '' : options.addressOf(stream.session.socket);
     this.hasBody = !stream.endAfterHeaders;
-    this.expectsContinue = headers.expect !== undefined;
-    const length = headers['content-length'];
-    this.body = new IncomingBody(stream, length === undefined ? undefined : Number(length), options, this);
-  }
-
-  get bytesIn(): number {
-    return this.body.bytes;
   }
 
   attach(owner: ExchangeOwner): void {
+    const { stream } = this;
     this.owner = owner;
-    this.stream.on('close', () => this.over());
-    this.stream.on('error', ignore);
-    this.stream.on('wantTrailers', () => this.stream.sendTrailers(asObject(this.trailers)));
-  }
-
-  collect(): void {
-    this.goOn();
-    this.body.collect();
-  }
-
-  open(): void {
-    this.goOn();
-    this.body.open();
+    stream.on('close', this.over);
+    stream.on('error', ignore);
+    stream.on('wantTrailers', this.sendTrailers);
+    if (this.hasBody) stream.on('end', this.endBody);
+    // Node tells of a stream a tick after it began; its connection may be closed by then, and with it the stream.
+    if (stream.destroyed) setImmediate(this.over);
   }
 
   information(status: number, headers: HeaderList): void {
-    if (this.stream.destroyed || this.stream.headersSent || status === 101) return;
-    this.stream.additionalHeaders({ ':status': status, ...asObject(headers) });
+    const { stream } = this;
+    const fields = responseFields(headers);
+    if (!this.isOpen || stream.headersSent || !isInterimStatus(status) || fields === undefined) return;
+    stream.additionalHeaders({ ':status': status, ...valuesByName(fields) });
   }
 
   head(status: number, _reason: string | undefined, headers: HeaderList): void {
-    if (this.stream.destroyed || this.stream.headersSent) return;
-    const empty = this.method === 'HEAD' || status === 204 || status === 304;
-    const fields = lowerCased(headers, status);
-    this.stream.respond([':status', String(status), ...fields], { waitForTrailers: !empty });
-    if (this.options.draining) this.stream.session?.close();
+    const { stream } = this;
+    if (!this.isOpen || stream.headersSent) return;
+    const framing = new ResponseFraming(this, status, headers);
+    const fields = responseFields(framing.fields);
+    if (fields === undefined || !isFinalStatus(status)) throw new UnwritableHead(status);
+    this.framing = framing;
+    stream.respond([':status', String(status), ...fields], framing.hasTrailers ? WITH_TRAILERS : WITHOUT);
+    if (this.options.draining) stream.session?.close();
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.stream.destroyed) return true;
-    if (this.stream.write(chunk)) return true;
-    if (this.options.bodyTimeout > 0) {
-      this.stalledReader ??= setTimeout(() => this.reset(), this.options.bodyTimeout);
+    if (!this.isOpen) return true;
+    switch (this.framing?.count(chunk.length)) {
+      case 'part':
+      case 'last':
+        return this.writer.write(chunk);
+      case 'beyond':
+        this.reset();
+        return true;
+      case 'none':
+      case undefined:
+        return true;
     }
-    this.stream.once('drain', () => {
-      clearTimeout(this.stalledReader);
-      this.stalledReader = undefined;
-      this.owner?.drained();
-    });
-    return false;
   }
 
   end(trailers: HeaderList): void {
+    if (!this.isOpen) return;
+    if (this.framing?.isWhole === false) {
+      this.reset();
+      return;
+    }
     this.trailers = trailers;
-    this.ended = true;
-    this.stream.end();
+    this.isEnded = true;
+    this.writer.end();
     // RFC 9113 §8.1: a response that is whole before its request tells the client to stop sending.
     if (this.hasBody && !this.body.complete) this.body.discard(() => this.stream.close(NO_ERROR));
   }
 
   closeAfterResponse(): void {}
 
+  drained(): void {
+    this.owner?.drained();
+  }
+
   reset(): void {
-    this.stream.close(INTERNAL_ERROR);
+    const { stream } = this;
+    stream.close(INTERNAL_ERROR);
+    // The exchange is over whenever the stream tells of its close, or never does.
+    setTimeout(destroy, RESET_GRACE_MS, stream).unref();
+    setImmediate(this.over);
   }
 
-  mayTake(bytes: number): boolean {
-    return this.owner?.acceptChunk(bytes) ?? false;
+  override collected(body: Uint8Array): void {
+    if (this.isOpen) super.collected(body);
   }
 
-  collected(body: Uint8Array): void {
-    this.owner?.onWholeBody(body);
+  override opened(body: Body): void {
+    if (this.isOpen) super.opened(body);
   }
 
-  opened(body: Body): void {
-    this.owner?.onBody(body);
+  protected override writeContinue(): void {
+    if (this.isOpen && !this.stream.headersSent) this.stream.additionalHeaders({ ':status': 100 });
   }
 
-  stalled(): void {
-    const fault: ClientFault = 'client-timeout';
-    this.body.stop(new Error(fault));
-    this.owner?.onClientFault(fault);
+  /** False once the client has reset the stream, or its connection is closed: Node throws on every call from then on. */
+  private get isOpen(): boolean {
+    return !this.stream.destroyed && !this.stream.closed;
   }
 
-  private goOn(): void {
-    if (this.expectsContinue) this.stream.additionalHeaders({ ':status': 100 });
-  }
+  /** Node ends the body of a stream that the client reset with `NO_ERROR` as if it were whole. */
+  private readonly endBody = (): void => {
+    if (!this.isOpen) this.body.stop(new Error('client gone'));
+  };
 
-  private over(): void {
-    if (this.closed) return;
-    this.closed = true;
-    clearTimeout(this.stalledReader);
+  private readonly sendTrailers = (): void => {
+    try {
+      if (this.isOpen) this.stream.sendTrailers(valuesByName(responseFields(this.trailers) ?? []));
+    } catch (error) {
+      this.reset();
+      this.options.onUnexpectedError(error);
+    }
+  };
+
+  private readonly over = (): void => {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { stream } = this;
+    this.writer.stop();
     this.body.rest();
     if (!this.body.complete) this.body.stop(new Error('client gone'));
-    if (this.ended && this.stream.rstCode === NO_ERROR) this.owner?.flushed();
+    if (this.isEnded && stream.writableFinished && stream.rstCode === NO_ERROR) this.owner?.flushed();
     else this.owner?.disconnected();
-  }
+  };
 }
 
-/**
- * The fields without the pseudo ones. The parts of a cookie become one again, for HTTP/1.1 knows no others (RFC 9113
- * §8.2.3). An authority beside another `host` stays as a second one, which is refused.
- */
-function plainHeaders(raw: readonly string[]): string[] {
-  const headers: string[] = [];
-  let authority: string | undefined;
-  let host: string | undefined;
-  let cookie = -1;
-  for (let at = 0; at < raw.length; at += 2) {
-    const name = raw[at] ?? '';
-    const value = raw[at + 1] ?? '';
-    if (name === ':authority') authority = value;
-    if (name.startsWith(':')) continue;
-    if (name === 'cookie' && cookie !== -1) {
-      headers[cookie] += `; ${value}`;
-      continue;
-    }
-    headers.push(name, value);
-    if (name === 'host') host = value;
-    if (name === 'cookie') cookie = headers.length - 1;
-  }
-  if (authority !== undefined && authority !== host) headers.push('host', authority);
-  return headers;
-}
-
-/** HTTP/2 has names in lower case only, and a length on 204 is a fault of framing. */
-function lowerCased(headers: HeaderList, status: number): string[] {
-  const fields: string[] = [];
-  for (let at = 0; at < headers.length; at += 2) {
-    const name = (headers[at] ?? '').toLowerCase();
-    if (name !== 'content-length' || status !== 204) fields.push(name, headers[at + 1] ?? '');
-  }
-  return fields;
-}
-
-function asObject(list: HeaderList): Record<string, string[]> {
-  const object: Record<string, string[]> = {};
-  for (let at = 0; at < list.length; at += 2)
-    (object[(list[at] ?? '').toLowerCase()] ??= []).push(list[at + 1] ?? '');
-  return object;
+function destroy(stream: ServerHttp2Stream): void {
+  stream.destroy();
 }
 
 /** The `close` of the stream tells what there is to know. */

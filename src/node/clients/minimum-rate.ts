@@ -18,6 +18,8 @@ export interface RatedTransfer {
 const MOST_CREDIT_MS = 300_000;
 /** Milliseconds of grace at the least: timers and busy turns are no slowness of the client. */
 const LEAST_GRACE_MS = 100;
+/** Milliseconds to which times are rounded up: timers of one length share a list. */
+const TIMER_STEP_MS = 50;
 
 /**
  * Holds one transfer to the minimum rate. Time counts only while the client is waited for, between `start` and `stop`: backpressure of
@@ -37,11 +39,16 @@ export class MinimumRate {
     this.transfer = transfer;
   }
 
+  /** Gives the client at least the time that so many bytes take at the minimum rate: how much of them it has taken cannot be seen. */
+  allow(bytes: number): void {
+    if (this.rate > 0) this.creditMs = Math.max(this.creditMs, (bytes / this.rate) * 1000);
+  }
+
   /** The client is waited for from now on; nothing changes when it is already. */
   start(): void {
     if (this.rate === 0 || this.timer !== undefined) return;
     this.since = performance.now();
-    this.timer = setTimeout(check, this.creditMs, this);
+    this.timer = setTimeout(check, Math.ceil(this.creditMs / TIMER_STEP_MS) * TIMER_STEP_MS, this);
   }
 
   /** The client is not waited for: the gateway has not asked for more, or the transfer is over. */

@@ -1,18 +1,21 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
+import { UnwritableHead } from '../../gateway/unwritable-head.ts';
 import { isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { ALREADY_SENT } from './already-sent.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
+import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
+import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
+import { takenBytes } from './taken-bytes.ts';
 
 /** The connection that an exchange is on. */
 export interface ExchangeConnection {
   readonly socket: Socket;
   /** The peer's address. */
   readonly remote: string;
-  /** Milliseconds for which a client may stop reading its response; 0 is no limit. */
-  readonly bodyTimeout: number;
+  readonly readerLimits: ReaderLimits;
   /** The fields that tell the client how long the connection is kept. */
   readonly keptLines: string;
   /** True when this response is the last, whatever the client wants. */
@@ -25,7 +28,7 @@ export interface ExchangeConnection {
 const COPY_LIMIT_BYTES = 64 * 1024;
 
 /** An exchange on a socket that the gateway reads and writes itself: the whole request is there, and a small response is one write. */
-export class SocketExchange implements Exchange {
+export class SocketExchange implements Exchange, SlowReader {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
@@ -41,18 +44,15 @@ export class SocketExchange implements Exchange {
   private readonly isWhole: boolean;
   private owner: ExchangeOwner | undefined = undefined;
   private isLast: boolean;
-  private hasHead = false;
   /** What is written with the next part of the response, or at the end of the turn. */
   private held = '';
   private heldPart: Uint8Array | undefined = undefined;
-  private framing: 'length' | 'chunks' | 'none' = 'none';
-  /** Bytes of the response that are still to come, where it has a length. */
-  private left = 0;
+  private framing: ResponseFraming | undefined = undefined;
   private isWritten = false;
   private isOver = false;
   private isWaiting = false;
-  /** Breaks off; there while the client is waited for. */
-  private stalledReader: (() => void) | undefined = undefined;
+  /** There once the client was waited for. */
+  private guard: SlowReaderGuard | undefined = undefined;
 
   /** `body` is shorter than the request says when the client went away before it was whole. */
   constructor(connection: ExchangeConnection, request: FastPathRequest, body: Buffer) {
@@ -66,6 +66,11 @@ export class SocketExchange implements Exchange {
     this.body = body;
     this.bytesIn = body.length;
     this.isWhole = body.length === request.end - request.bodyAt;
+  }
+
+  /** Bytes of the connection that the system has taken; one response is written on it at a time. */
+  get bytesTaken(): number {
+    return takenBytes(this.connection.socket);
   }
 
   attach(owner: ExchangeOwner): void {
@@ -85,35 +90,32 @@ export class SocketExchange implements Exchange {
 
   information(status: number, headers: HeaderList): void {
     const lines = writeFieldLines(headers);
-    if (this.hasHead || this.isBroken || status === 101 || lines === undefined) return;
+    if (this.framing !== undefined || this.isBroken || !isInterimStatus(status) || lines === undefined)
+      return;
     this.connection.socket.write(`${statusLine(status, undefined)}${lines}\r\n`, 'latin1');
   }
 
   head(status: number, reason: string | undefined, headers: HeaderList): void {
-    if (this.hasHead || this.isBroken) return;
-    this.hasHead = true;
+    if (this.framing !== undefined || this.isBroken) return;
+    const framing = new ResponseFraming(this, status, headers);
+    const lines = writeFieldLines(framing.fields);
+    if (lines === undefined || !isFieldValue(reason ?? '') || !isFinalStatus(status))
+      throw new UnwritableHead(status);
+    this.framing = framing;
     this.isLast ||= this.connection.isEnding;
-    const lines = writeFieldLines(this.framed(status, headers));
-    if (lines === undefined || (reason !== undefined && !isFieldValue(reason))) {
-      throw new TypeError(`the head of the response ${status} cannot be written`);
-    }
     const kept = this.isLast ? 'Connection: close\r\n' : this.connection.keptLines;
-    const chunked = this.framing === 'chunks' ? 'Transfer-Encoding: chunked\r\n' : '';
+    const chunked = framing.kind === 'chunks' ? 'Transfer-Encoding: chunked\r\n' : '';
     this.held = `${statusLine(status, reason)}${lines}${kept}${chunked}\r\n`;
     // An event stream may stay silent for long after its head.
     process.nextTick(flushHeld, this);
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.isBroken || this.framing === 'none' || chunk.length === 0) return true;
-    if (this.framing === 'length') {
-      this.left -= chunk.length;
-      if (this.left < 0) {
-        // V2 said fewer: what is beyond would be read as the next response.
-        this.reset();
-        return true;
-      }
-    }
+    const { framing } = this;
+    if (framing === undefined || this.isBroken || chunk.length === 0) return true;
+    const part = framing.count(chunk.length);
+    if (part === 'beyond') this.reset();
+    if (part === 'beyond' || part === 'none') return true;
     if (this.held !== '' && this.heldPart === undefined) {
       this.heldPart = chunk;
       return true;
@@ -123,18 +125,19 @@ export class SocketExchange implements Exchange {
   }
 
   end(trailers: HeaderList): void {
-    if (this.isWritten || this.isBroken) return;
-    if (this.framing === 'length' && this.left > 0) {
+    const { framing } = this;
+    if (framing === undefined || this.isWritten || this.isBroken) return;
+    if (!framing.isWhole) {
       this.reset();
       return;
     }
     this.isWritten = true;
-    const last = this.framing === 'chunks' ? `0\r\n${writeFieldLines(trailers) ?? ''}\r\n` : '';
+    const last = framing.kind === 'chunks' ? `0\r\n${writeFieldLines(trailers) ?? ''}\r\n` : '';
     const { held, heldPart } = this;
     this.held = '';
     this.heldPart = undefined;
     if (held !== '' || last !== '') this.write(held, heldPart, last);
-    if (this.connection.socket.writableLength > 0) this.watchReader();
+    if (this.connection.socket.writableLength > 0) this.awaitReader();
     this.connection.responseEnded(this.isLast);
   }
 
@@ -167,7 +170,7 @@ export class SocketExchange implements Exchange {
   flushed(): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.leaveReader();
+    this.guard?.stop();
     this.owner?.flushed();
   }
 
@@ -175,6 +178,7 @@ export class SocketExchange implements Exchange {
   gone(): void {
     if (this.isOver) return;
     this.isOver = true;
+    this.guard?.stop();
     this.owner?.disconnected();
   }
 
@@ -182,34 +186,10 @@ export class SocketExchange implements Exchange {
     return this.isOver || this.connection.socket.destroyed;
   }
 
-  /** The fields of the respond with this connection's framing (RFC 9112 §6). */
-  private framed(status: number, headers: HeaderList): string[] {
-    const hasContent = this.method !== 'HEAD' && status !== 204 && status !== 304;
-    if (hasContent) this.framing = 'chunks';
-    const fields: string[] = [];
-    let trailer: string | undefined;
-    for (let at = 0; at < headers.length; at += 2) {
-      const name = headers[at] ?? '';
-      const value = headers[at + 1] ?? '';
-      if (name.length === 14 && name.toLowerCase() === 'content-length') {
-        // RFC 9110 §8.6: a length on 204 would have the client wait for bytes that never come.
-        if (status === 204) continue;
-        if (hasContent) {
-          this.framing = 'length';
-          this.left = Number(value);
-        }
-      }
-      if (name.length === 7 && name.toLowerCase() === 'trailer') trailer = value;
-      else fields.push(name, value);
-    }
-    if (trailer !== undefined && this.framing === 'chunks') fields.push('Trailer', trailer);
-    return fields;
-  }
-
   /** Writes a part of the body, with text before and after it, in one write where that is cheaper; false asks to hold back. */
   private write(before: string, part: Uint8Array | undefined, after: string): boolean {
     const { socket } = this.connection;
-    const isChunk = this.framing === 'chunks' && part !== undefined;
+    const isChunk = this.framing?.kind === 'chunks' && part !== undefined;
     const front = isChunk ? `${before}${part.length.toString(16)}\r\n` : before;
     const back = isChunk ? `\r\n${after}` : after;
     if (part === undefined || part.length <= COPY_LIMIT_BYTES) {
@@ -234,28 +214,18 @@ export class SocketExchange implements Exchange {
     if (isRoom || socket.writableLength === 0 || socket.destroyed) return true;
     if (this.isWaiting) return false;
     this.isWaiting = true;
-    this.watchReader();
+    this.awaitReader();
     socket.once('drain', () => {
       this.isWaiting = false;
-      this.leaveReader();
+      this.guard?.stop();
       if (!this.isOver && !this.isWritten) this.owner?.drained();
     });
     return false;
   }
 
-  /** Waits no longer than it may for a client that has stopped reading. */
-  private watchReader(): void {
-    const { socket, bodyTimeout } = this.connection;
-    if (this.stalledReader !== undefined || bodyTimeout === 0) return;
-    this.stalledReader = () => this.reset();
-    // The socket's own time begins anew whenever the client takes some, however much there is still to write.
-    socket.setTimeout(bodyTimeout, this.stalledReader);
-  }
-
-  private leaveReader(): void {
-    if (this.stalledReader === undefined) return;
-    this.connection.socket.setTimeout(0, this.stalledReader);
-    this.stalledReader = undefined;
+  private awaitReader(): void {
+    this.guard ??= new SlowReaderGuard(this.connection.readerLimits, this);
+    this.guard.wait();
   }
 }
 

@@ -1,4 +1,4 @@
-import { fstatSync, openSync, write } from 'node:fs';
+import { close, fstatSync, openSync, write } from 'node:fs';
 import { Socket } from 'node:net';
 
 /** Where lines go. Writing never waits, never throws, and never holds more than `limit` bytes. */
@@ -8,6 +8,11 @@ export interface LogSink {
   readonly dropped: number;
   /** Waits until everything is written, or so many milliseconds; whatever is left then is lost. */
   flush(milliseconds: number): Promise<void>;
+  /**
+   * Opens the file anew, for it was renamed (logrotate's `create`); lines go on without a gap. True when it was done: only
+   * regular files are. Throws the system's error when the path cannot be opened, and the old file stays.
+   */
+  reopen(): boolean;
 }
 
 /** What a sink hears of its own trouble. */
@@ -29,8 +34,27 @@ const RETRY_MS = 1000;
 
 /** Opens a sink on a file that is appended to, or on a file descriptor such as 1. */
 export function openLogSink(target: string | number, options: LogSinkOptions): LogSink {
-  const descriptor = typeof target === 'string' ? openSync(target, 'a') : target;
-  return new QueueSink(writerOf(descriptor), options);
+  return new QueueSink(openTarget(target), options);
+}
+
+/** Permission bits of a log that is created: paths and client hashes are nobody else's business. */
+const LOG_MODE = 0o600;
+
+interface Target {
+  readonly writer: Writer;
+  /** Opens the same path again; absent where nothing can be renamed away. */
+  readonly openAgain: (() => Target) | undefined;
+  readonly close: () => void;
+}
+
+function openTarget(target: string | number): Target {
+  const descriptor = typeof target === 'string' ? openSync(target, 'a', LOG_MODE) : target;
+  const isFile = typeof target === 'string' && fstatSync(descriptor).isFile();
+  return {
+    writer: writerOf(descriptor),
+    openAgain: isFile ? () => openTarget(target) : undefined,
+    close: () => close(descriptor, () => {}),
+  };
 }
 
 /** Writes bytes and calls back with an error, or with how many were written. */
@@ -84,7 +108,9 @@ class Page {
 
 class QueueSink implements LogSink {
   dropped = 0;
-  private readonly writer: Writer;
+  private target: Target;
+  /** Takes the place of `target` once the write under way is done: a batch is never split over two files. */
+  private renewed: Target | undefined = undefined;
   private readonly options: LogSinkOptions;
   /** Full pages, the oldest first. */
   private full: Page[] = [];
@@ -99,8 +125,8 @@ class QueueSink implements LogSink {
   private timer: NodeJS.Timeout | undefined = undefined;
   private waiting: (() => void)[] = [];
 
-  constructor(writer: Writer, options: LogSinkOptions) {
-    this.writer = writer;
+  constructor(target: Target, options: LogSinkOptions) {
+    this.target = target;
     this.options = options;
   }
 
@@ -114,6 +140,15 @@ class QueueSink implements LogSink {
     this.page.add(line);
     this.size += this.page.used - before;
     if (!this.writing) this.gather();
+  }
+
+  reopen(): boolean {
+    const opened = this.target.openAgain?.();
+    if (opened === undefined) return false;
+    this.renewed?.close();
+    this.renewed = opened;
+    this.next();
+    return true;
   }
 
   flush(milliseconds: number): Promise<void> {
@@ -132,6 +167,7 @@ class QueueSink implements LogSink {
     clearTimeout(this.timer);
     this.timer = undefined;
     if (this.writing) return;
+    this.renew();
     if (this.size === 0) {
       for (const done of this.waiting.splice(0)) done();
       return;
@@ -140,6 +176,13 @@ class QueueSink implements LogSink {
     const pages = this.full.splice(0, MOST_BUFFERS);
     this.writing = true;
     this.put(pages, bytesOf(pages));
+  }
+
+  private renew(): void {
+    if (this.renewed === undefined) return;
+    this.target.close();
+    this.target = this.renewed;
+    this.renewed = undefined;
   }
 
   /** Begins a new page, in which so many bytes fit. */
@@ -161,7 +204,7 @@ class QueueSink implements LogSink {
   }
 
   private put(pages: readonly Page[], bytes: Buffer): void {
-    this.writer(bytes, (error, written) => {
+    this.target.writer(bytes, (error, written) => {
       if (error === null && written < bytes.length) {
         this.put(pages, bytes.subarray(written));
         return;
@@ -172,6 +215,7 @@ class QueueSink implements LogSink {
         return;
       }
       this.writing = false;
+      this.renew();
       for (const page of pages) this.size -= page.used;
       if (error !== null) {
         this.fail(code, linesOf(pages));

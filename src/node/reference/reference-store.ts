@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import {
   StoreBusy,
@@ -13,6 +14,7 @@ import {
  * another one. Throws an error that says why when the file cannot be one of ours.
  */
 export function openReferenceStore(path: string | undefined, patience = 5000): Store {
+  if (path !== undefined) makePrivate(path);
   const db = new DatabaseSync(path ?? ':memory:', { timeout: patience });
   try {
     prepareFile(db, patience);
@@ -20,6 +22,15 @@ export function openReferenceStore(path: string | undefined, patience = 5000): S
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+/** Makes the file before SQLite does, which would let every user of the machine read it. Where it cannot be made SQLite says why. */
+function makePrivate(path: string): void {
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+  } catch {
+    return;
   }
 }
 

@@ -5,6 +5,7 @@ import type { OriginSetting } from '../../settings/setting-kinds.ts';
 import { settings as table } from '../../settings/settings.ts';
 import type { Rollout, Scope } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
+import type { WriteProcessLine } from '../log/process-log.ts';
 import { RolloutFile } from './rollout-file.ts';
 
 /** What moves V1 traffic while the gateway runs. */
@@ -21,15 +22,16 @@ export interface OpenRollout {
 export function openRollout(
   settings: Settings,
   book: RuleBook,
-  tell: (line: string) => void,
+  log: WriteProcessLine,
 ): OpenRollout | { readonly fault: string } {
   const v1Origin = settings.get(table.v1Upstream);
   const path = settings.get(table.rolloutFile);
-  const file = path === undefined ? undefined : new RolloutFile(path, tell);
+  const file = path === undefined ? undefined : new RolloutFile(path, log);
   const control = new RolloutControl({
     time: Date.now,
     save: file === undefined ? undefined : (change) => file.keep(change),
-    onNotice: (sentence) => tell(`rollout: ${sentence}`),
+    onNotice: (sentence) =>
+      log({ level: 'error', event: 'rollout-rolled-back', message: `rollout: ${sentence}` }),
   });
   const damaged = file?.open(control);
   if (damaged !== undefined) return { fault: `--rollout-file ${damaged.fault}` };
@@ -44,9 +46,12 @@ export function openRollout(
     settings.get(table.clientSecret) === undefined &&
     (v1Origin !== undefined || namesClients(book.rollout))
   ) {
-    tell(
-      'rollout: client hashes are new at each start, so that shares, pins and names do not hold; set GATEWAY_CLIENT_SECRET, the same for every replica.',
-    );
+    log({
+      level: 'warn',
+      event: 'client-secret-random',
+      message:
+        'rollout: client hashes are new at each start, so that shares, pins and names do not hold; set GATEWAY_CLIENT_SECRET, the same for every replica.',
+    });
   }
   return { control, v1Origin, faultOf, close: () => file?.close() ?? Promise.resolve() };
 }

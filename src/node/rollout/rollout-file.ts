@@ -1,7 +1,8 @@
 import { readFileSync, statSync, unlinkSync } from 'node:fs';
-import { open, rename, stat, unlink } from 'node:fs/promises';
-import { setTimeout as wait } from 'node:timers/promises';
+import { open, rename } from 'node:fs/promises';
 import * as z from 'zod';
+import { lockFile } from './file-lock.ts';
+import type { WriteProcessLine } from '../log/process-log.ts';
 import type { RolloutControl } from '../../rollout/rollout-control.ts';
 import { initialRollout, type RolloutState } from '../../rollout/rollout-state.ts';
 
@@ -34,8 +35,6 @@ type Reading = { readonly state: RolloutState | undefined } | { readonly fault: 
 
 /** Milliseconds between two looks for what another replica wrote. */
 const POLL_MS = 500;
-/** Milliseconds after which a lock is that of a process that died. */
-const STALE_LOCK_MS = 5000;
 
 /**
  * Keeps the state of a rollout in a file that replicas may share. A change reads the file, and replaces it whole; a
@@ -43,7 +42,7 @@ const STALE_LOCK_MS = 5000;
  */
 export class RolloutFile {
   private readonly path: string;
-  private readonly tell: (line: string) => void;
+  private readonly log: WriteProcessLine;
   private control: RolloutControl | undefined;
   private work: Promise<void> = Promise.resolve();
   /** What the file had when it was good last. */
@@ -54,9 +53,9 @@ export class RolloutFile {
   private seen = '';
   private number = 0;
 
-  constructor(path: string, tell: (line: string) => void) {
+  constructor(path: string, log: WriteProcessLine) {
     this.path = path;
-    this.tell = tell;
+    this.log = log;
   }
 
   /** Gives `control` the state that was kept, and follows the file from now on; a fault when neither file nor copy is good. */
@@ -66,7 +65,7 @@ export class RolloutFile {
     if ('fault' in reading) {
       const copy = read(this.copy);
       if ('fault' in copy || copy.state === undefined) return reading;
-      this.tell(`rollout: ${reading.fault} The last good state is used.`);
+      this.complain(`rollout: ${reading.fault} The last good state is used.`);
       reading = copy;
     } else {
       this.seen = signOf(this.path);
@@ -83,8 +82,8 @@ export class RolloutFile {
     this.work = this.work
       .then(() => this.replace())
       .catch((error: unknown) => {
-        const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-        this.tell(
+        const code = reasonOf(error);
+        this.complain(
           `rollout: the state cannot be kept in ${this.path} (${code}); it holds here, and is kept with the next change.`,
         );
       });
@@ -103,7 +102,7 @@ export class RolloutFile {
   private async replace(): Promise<void> {
     const control = this.control;
     if (control === undefined || this.pending.length === 0) return;
-    const release = await lock(`${this.path}.lock`);
+    const release = await lockFile(`${this.path}.lock`);
     try {
       const reading = read(this.path);
       // A file that was damaged in the meantime, or taken away, is made again of what it had.
@@ -119,7 +118,7 @@ export class RolloutFile {
       this.pending.splice(0, count);
       this.adopt(control, next);
     } finally {
-      await release();
+      release();
     }
   }
 
@@ -152,12 +151,20 @@ export class RolloutFile {
     this.seen = sign;
     const reading = read(this.path);
     if ('fault' in reading) {
-      this.tell(`rollout: ${reading.fault} The state of revision ${this.control.state.revision} stays.`);
+      this.complain(`rollout: ${reading.fault} The state of revision ${this.control.state.revision} stays.`);
       return;
     }
     if (reading.state === undefined || reading.state.revision === this.good.revision) return;
     this.adopt(this.control, reading.state);
-    this.tell(`rollout: revision ${reading.state.revision} is in force, from ${this.path}.`);
+    this.log({
+      level: 'info',
+      event: 'rollout-changed',
+      message: `rollout: revision ${reading.state.revision} is in force, from ${this.path}.`,
+    });
+  }
+
+  private complain(message: string): void {
+    this.log({ level: 'error', event: 'rollout-file', message });
   }
 }
 
@@ -175,6 +182,11 @@ function read(path: string): Reading {
   return { state };
 }
 
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error ? String(error.code) : error.message;
+}
+
 function parsed(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -188,20 +200,4 @@ function parsed(text: string): unknown {
 function signOf(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? '' : `${found.ino} ${found.mtimeMs} ${found.size}`;
-}
-
-/** Takes a lock that one process has at a time; resolves to what gives it back. */
-async function lock(path: string): Promise<() => Promise<void>> {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      await (await open(path, 'wx', 0o600)).close();
-      return () => unlink(path).catch(() => {});
-    } catch (error) {
-      const isTaken = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-      if (!isTaken || tries > STALE_LOCK_MS / 10) throw error;
-    }
-    const taken = await stat(path).catch(() => undefined);
-    if (taken !== undefined && Date.now() - taken.mtimeMs > STALE_LOCK_MS) await unlink(path).catch(() => {});
-    await wait(20);
-  }
 }

@@ -1,9 +1,16 @@
-import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
+import type {
+  UpstreamCall,
+  UpstreamFault,
+  UpstreamReceiver,
+  UpstreamRequest,
+} from '../../gateway/upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
-import { StreamCall } from './stream-call.ts';
-import { UndiciUpstream } from './undici-upstream.ts';
-import { type ConnectionOwner, Destination, UpstreamConnection } from './upstream-connection.ts';
-import { headOf, WholeCall } from './whole-call.ts';
+import { Destination } from './destination.ts';
+import { IdleConnections } from './idle-connections.ts';
+import { headOf, PooledCall } from './pooled-call.ts';
+import { isLasting, Reconnection, type ReconnectionOwner } from './reconnection.ts';
+import { type ConnectionOwner, UpstreamConnection } from './upstream-connection.ts';
+import { WaitingCalls } from './waiting-calls.ts';
 
 /**
  * An upstream on sockets of its own, for requests whose body is there: a request is one write, and timers are one look at all
@@ -20,57 +27,91 @@ export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
  */
 const QUARANTINE_MS = 60_000;
 
-/** What waits for a connection. */
-type WaitingCall = WholeCall | StreamCall;
+/** Milliseconds after which the next address is tried beside one that did not take the connection yet (RFC 8305 §5). */
+const NEXT_ADDRESS_MS = 250;
+const GOLDEN_RATIO = 0.618_034;
 
-class SocketPool implements ConnectionOwner, NodeUpstream {
+class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   /** When somebody last looked. */
   now = 0;
   private readonly options: UpstreamOptions;
-  private readonly host: string;
   private readonly destination: Destination;
   private readonly all = new Set<UpstreamConnection>();
-  private readonly idle: UpstreamConnection[] = [];
+  /** Connections that are being made. Requests wait for any connection, not for one of their own. */
+  private readonly connecting = new Set<UpstreamConnection>();
+  private readonly idle: IdleConnections;
   /** Connections whose response came in this turn of the event loop. */
   private readonly cooling: UpstreamConnection[] = [];
-  /** In order of time, since all may wait equally long. */
-  private readonly waiting: WaitingCall[] = [];
-  /** Connections of bodies that come in parts. */
-  private readonly streams: UndiciUpstream;
-  /** Idle connections that were closed for such bodies, and are not gone yet. */
+  private readonly waiting = new WaitingCalls();
+  /** How many requests that no client waits for were given a connection, since they were last ended for others. */
+  private background = 0;
+  /** Idle connections that were closed for others, and are not gone yet. */
   private readonly evicting = new Set<UpstreamConnection>();
+  private readonly reconnection = new Reconnection(this);
   /** True when calls are served at the end of this turn. */
   private isDispatchScheduled = false;
   /** Until then every request has a connection to itself. */
   private quarantinedUntil = 0;
   /** What all connections read into, one after the other. */
   private readonly buffer = Buffer.allocUnsafeSlow(64 * 1024);
+  private opens = 0;
   private timer: NodeJS.Timeout | undefined = undefined;
   private isClosed = false;
   private readonly emptied = Promise.withResolvers<void>();
 
   constructor(options: UpstreamOptions) {
     this.options = options;
-    this.host = new URL(options.origin).host;
     this.destination = new Destination(options);
-    this.streams = new UndiciUpstream(options, this.destination, () => this.onRoom());
+    this.idle = new IdleConnections(this.destination.addresses);
+  }
+
+  get recoveries(): number {
+    return this.reconnection.recoveries;
+  }
+
+  get isWaitedFor(): boolean {
+    return this.waiting.count > 0;
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
     this.now = performance.now();
     const { headersTimeout } = this.options;
-    const due = headersTimeout > 0 ? this.now + headersTimeout : Number.POSITIVE_INFINITY;
-    const { body } = request;
-    if (body !== null && !(body instanceof Uint8Array))
-      return this.enqueue(new StreamCall(this, request, receiver, due));
-    const call = new WholeCall(this, request.method, receiver, due);
-    const head = headOf(request, this.host, body);
+    const { spentMs = 0 } = request;
+    const times = {
+      since: this.now,
+      due: headersTimeout > 0 ? this.now + headersTimeout - spentMs : Number.POSITIVE_INFINITY,
+    };
+    const call = new PooledCall(this, request, receiver, times);
+    const head = headOf(request, this.destination.host);
     if (head === undefined) {
       receiver.fail({ kind: 'rejected', sent: false, cause: 'not a request' });
       return call;
     }
-    call.write(head, body);
+    call.write(head, request);
     return this.enqueue(call);
+  }
+
+  opened(connection: UpstreamConnection): void {
+    this.connecting.delete(connection);
+    if (connection.address !== undefined) connection.address.failedUntil = 0;
+    this.reconnection.reached();
+    // Now, and not in another turn: a V2 that closes at once is told from one that takes no connection.
+    const call = this.waiting.takeFirst();
+    if (call === undefined) this.idle.add(connection);
+    else this.put(call, connection);
+    this.onRoom();
+  }
+
+  failed(connection: UpstreamConnection, fault: UpstreamFault): void {
+    this.connecting.delete(connection);
+    this.all.delete(connection);
+    if (this.isClosed) {
+      this.endIfEmpty();
+      return;
+    }
+    this.destination.addresses.failed(connection.address, performance.now());
+    this.notReached(connection.began, fault);
+    this.onRoom();
   }
 
   released(connection: UpstreamConnection): void {
@@ -85,7 +126,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   quarantine(): void {
     this.quarantinedUntil = performance.now() + QUARANTINE_MS;
     for (const connection of this.cooling) connection.destroy();
-    for (const connection of this.idle) connection.destroy();
+    this.idle.destroyAll();
   }
 
   /**
@@ -96,94 +137,149 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   dispatch(): void {
     this.isDispatchScheduled = false;
     const { waiting, idle, cooling } = this;
-    if (waiting.length > 0) this.now = performance.now();
-    for (let call = waiting[0]; call !== undefined; call = waiting[0]) {
-      if (call instanceof StreamCall) {
-        if (!this.hasRoom()) break;
-        waiting.shift();
-        this.open(call);
-        continue;
-      }
-      const connection = this.take();
-      if (connection === undefined) break;
-      waiting.shift();
-      call.connection = connection;
-      connection.send(call);
-      if (call.isPaused) connection.pause();
+    if (waiting.count > 0) {
+      this.now = performance.now();
+      this.serveWaiting();
     }
-    for (const connection of cooling) idle.push(connection);
+    const fresh = cooling.length;
+    for (const connection of cooling) idle.add(connection);
     cooling.length = 0;
-    if (waiting.length === 0) return;
-    this.openConnections();
-    this.evictIdle();
-    if (idle.length > 0 && waiting.length > 0) this.scheduleDispatch();
+    if (waiting.count === 0) return;
+    this.openConnections(fresh);
+    this.makeRoom();
+    if (fresh > 0 && waiting.count > 0) this.scheduleDispatch();
+  }
+
+  closedIdle(age: number): void {
+    this.idle.life.closed(age, performance.now());
   }
 
   closed(connection: UpstreamConnection): void {
     this.all.delete(connection);
     this.evicting.delete(connection);
-    const at = this.idle.indexOf(connection);
-    if (at >= 0) this.idle.splice(at, 1);
-    if (this.isClosed && this.all.size === 0) this.emptied.resolve();
+    this.idle.remove(connection);
+    this.endIfEmpty();
     this.onRoom();
   }
 
   /** A call that waits for a connection waits no longer. */
-  leave(call: WaitingCall): void {
-    const at = this.waiting.indexOf(call);
-    if (at >= 0) this.waiting.splice(at, 1);
+  leave(call: PooledCall): void {
+    this.waiting.remove(call);
   }
 
   /** Resolves when the last socket is gone, and every request was told of it. */
   async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.timer);
-    for (let call = this.waiting.shift(); call !== undefined; call = this.waiting.shift())
-      call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
+    this.reconnection.stop();
+    this.waiting.fail(() => ({ kind: 'unreachable', sent: false, cause: 'closed' }));
     for (const connection of this.all) connection.close();
-    if (this.all.size === 0) this.emptied.resolve();
-    await Promise.all([this.emptied.promise, this.streams.close()]);
+    this.endIfEmpty();
+    await this.emptied.promise;
   }
 
-  private enqueue(call: WaitingCall): UpstreamCall {
+  private enqueue(call: PooledCall): UpstreamCall {
     if (this.isClosed) {
       call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
       return call;
     }
-    this.waiting.push(call);
+    if (call.isBackground ? !this.hasSpareConnection() : this.isCrowded(call)) {
+      call.receiver.fail({ kind: 'crowded', sent: false, cause: 'too many requests wait' });
+      return call;
+    }
+    this.waiting.add(call);
     this.scheduleDispatch();
     return call;
   }
 
+  /** True when as many wait for V2 to come back as may, or too many bytes would. */
+  private isCrowded(next: PooledCall): boolean {
+    if (this.reconnection.outage === undefined) return false;
+    const { count, bytes } = this.options.waiting;
+    return this.waiting.count >= count || this.waiting.heldBytes + next.heldBytes > bytes;
+  }
+
+  /** True when a request that nobody waits for takes nothing from others: V2 is there, and half of the connections are free. */
+  private hasSpareConnection(): boolean {
+    if (this.reconnection.outage !== undefined || this.isWaitedFor) return false;
+    const used = this.all.size - this.idle.count - this.cooling.length;
+    return used < this.options.connections / 2;
+  }
+
   private hasRoom(): boolean {
-    return this.all.size + this.streams.connections < this.options.connections;
+    return this.all.size < this.options.connections;
   }
 
   private onRoom(): void {
-    if (this.waiting.length > 0) this.scheduleDispatch();
+    if (this.isWaitedFor) this.scheduleDispatch();
   }
 
-  /** Opens connections while there is room, but for those who are served by what is idle: connecting takes longer than their turn. */
-  private openConnections(): void {
-    const { waiting } = this;
-    let served = this.idle.length;
-    for (let at = 0; at < waiting.length && this.hasRoom();) {
-      const call = waiting[at];
-      if (call instanceof WholeCall && served > 0) {
-        served -= 1;
+  private endIfEmpty(): void {
+    if (this.isClosed && this.all.size === 0) this.emptied.resolve();
+  }
+
+  private serveWaiting(): void {
+    const { waiting, idle } = this;
+    let at = 0;
+    for (let call = waiting.at(at); call !== undefined; call = waiting.at(at)) {
+      if (idle.count === 0) return;
+      const connection = idle.take(call.isRepeatable, this.now);
+      if (connection === undefined) {
         at += 1;
         continue;
       }
-      waiting.splice(at, 1);
-      if (call !== undefined) this.open(call);
+      waiting.removeAt(at);
+      this.put(call, connection);
     }
   }
 
-  /** Closes idle connections, the oldest first, for the bodies in parts that are next: they take no connection that was used. */
-  private evictIdle(): void {
+  private put(call: PooledCall, connection: UpstreamConnection): void {
+    call.connection = connection;
+    if (call.isBackground) this.background += 1;
+    connection.send(call);
+    if (call.isPaused) connection.pause();
+    if (this.destination.addresses.count > 1) this.openToOthers();
+  }
+
+  /** Opens connections while there is room, but for those who are served by `fresh` ones: connecting takes longer than their turn. */
+  private openConnections(fresh: number): void {
+    if (this.reconnection.outage !== undefined) {
+      this.reconnection.next(this.now);
+      return;
+    }
+    if (!this.hasRoom()) return;
+    const wanted = this.waiting.count - fresh - this.promisingConnections();
+    for (let count = 0; count < wanted && this.hasRoom(); count += 1) this.open();
+  }
+
+  /** How many connections are being made that may well come to be: of those that take long another address may be faster. */
+  private promisingConnections(): number {
+    if (this.destination.addresses.count === 1) return this.connecting.size;
+    let count = 0;
+    for (const { began } of this.connecting) if (this.now - began < NEXT_ADDRESS_MS) count += 1;
+    return count;
+  }
+
+  /** Opens one connection more while some address has none: all of them take their turns. */
+  private openToOthers(): void {
+    const { addresses } = this.destination;
+    if (this.connecting.size > 0 || !this.hasRoom() || this.isWaitedFor) return;
+    const used = new Set<unknown>();
+    for (const { address } of this.all) used.add(address);
+    if (used.size < addresses.aliveCount(this.now)) this.open();
+  }
+
+  /** Makes room for those who need a connection that is new: idle ones close, the oldest first, and background requests end. */
+  private makeRoom(): void {
     const { waiting, idle, evicting } = this;
-    while (waiting[evicting.size] instanceof StreamCall) {
-      const connection = idle.shift();
+    if (this.reconnection.outage !== undefined || this.hasRoom()) return;
+    if (this.background > 0 && waiting.at(0)?.isBackground === false) {
+      this.background = 0;
+      for (const connection of this.all) connection.endBackground();
+    }
+    for (let next = waiting.at(evicting.size); next !== undefined; next = waiting.at(evicting.size)) {
+      if (idle.serves(next.isRepeatable, this.now)) return;
+      const connection = idle.takeOldest();
       if (connection === undefined) return;
       // One that was gone before it was idle makes no room.
       if (!this.all.has(connection)) continue;
@@ -192,34 +288,36 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
     }
   }
 
-  /** The connection that was used last, of those that are free: the others grow old, and close. */
-  private take(): UpstreamConnection | undefined {
-    for (let last = this.idle.pop(); last !== undefined; last = this.idle.pop()) {
-      if (last.isFree(this.now)) return last;
-      last.destroy();
-    }
-    return undefined;
-  }
-
   private scheduleDispatch(): void {
     if (this.isDispatchScheduled) return;
     this.isDispatchScheduled = true;
     setImmediate(dispatch, this);
   }
 
-  private open(call: WaitingCall): void {
+  private open(): void {
     this.startTimer();
-    if (call instanceof StreamCall) {
-      call.start(this.streams, this.now);
-      return;
-    }
-    const connection = new UpstreamConnection(this, this.destination, this.buffer, call);
-    call.connection = connection;
-    if (call.isPaused) connection.pause();
+    this.opens += 1;
+    const spread = (this.opens * GOLDEN_RATIO) % 1;
+    const connection = new UpstreamConnection(this, this.destination, this.buffer, spread);
+    this.connecting.add(connection);
     this.all.add(connection);
   }
 
-  /** Keeps time while there are connections: where there is none, nobody waits for one. */
+  connectAgain(): void {
+    if (this.connecting.size === 0 && this.hasRoom() && !this.isClosed) this.open();
+  }
+
+  private notReached(began: number, fault: UpstreamFault): void {
+    this.now = performance.now();
+    const hasHope = this.destination.addresses.hasHope(this.now);
+    this.reconnection.failed(began, fault, this.now, hasHope);
+    if (hasHope) return;
+    if (isLasting(fault)) this.waiting.fail(() => fault);
+    this.expireWaiting();
+    this.reconnection.next(this.now);
+  }
+
+  /** Keeps time while there are connections, and while somebody waits for one. */
   private startTimer(): void {
     if (this.timer !== undefined) return;
     const { connectTimeout, headersTimeout, bodyTimeout } = this.options;
@@ -232,14 +330,32 @@ class SocketPool implements ConnectionOwner, NodeUpstream {
   checkTimeouts(): void {
     const now = performance.now();
     this.now = now;
+    this.idle.life.update(now);
     for (const connection of this.all) connection.check(now);
-    for (let call = this.waiting[0]; call !== undefined && call.due <= now; call = this.waiting[0]) {
-      this.waiting.shift();
-      call.receiver.fail({ kind: 'timeout', sent: false, cause: 'no connection free' });
-    }
-    if (this.all.size + this.streams.connections > 0) return;
+    this.expireWaiting();
+    // Who waited behind one that left is served, and another address is tried.
+    this.onRoom();
+    if (this.all.size + this.waiting.count > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
+  }
+
+  /** Ends the waiting of those who wait too long: for V2 to be reached, or for a connection that is free. */
+  private expireWaiting(): void {
+    this.waiting.fail((call) => this.lateFault(call));
+  }
+
+  private lateFault(call: PooledCall): UpstreamFault | undefined {
+    const { now, options, reconnection } = this;
+    const { outage } = reconnection;
+    const { connectTimeout } = options;
+    if (
+      outage !== undefined &&
+      connectTimeout > 0 &&
+      now >= Math.max(call.since, outage.since) + connectTimeout
+    )
+      return outage.fault;
+    return now < call.due ? undefined : { kind: 'timeout', sent: false, cause: 'no connection free' };
   }
 }
 

@@ -1,115 +1,113 @@
-import { connect, isIP, type OnReadOpts, type Socket, type TcpSocketConnectOpts } from 'node:net';
-import { type ConnectionOptions, connect as connectSecurely, createSecureContext } from 'node:tls';
+import type { Socket } from 'node:net';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts';
+import type { Address } from './addresses.ts';
+import type { Destination } from './destination.ts';
+import { BodyWriter, type BodyWriterOwner } from './body-writer.ts';
 import { type ResponseEvents, ResponseReader } from './response-reader.ts';
 import type { UpstreamOptions } from './node-upstream.ts';
 
-/** A request that waits for a connection, or is on one. */
+/** A request that is on a connection. */
 export interface PendingRequest {
   readonly method: string;
   /** The request on the wire, but for a large body. */
   readonly bytes: Buffer;
   /** What is written behind `bytes`. */
   readonly body: Uint8Array | undefined;
+  /** What is written behind `bytes` as it comes; `length` is undefined where it is framed by chunks. */
+  readonly parts: AsyncIterable<Uint8Array> | undefined;
+  readonly length: number | undefined;
   readonly receiver: UpstreamReceiver;
   /** When the first byte of the response must be there, on the pool's clock. */
   readonly due: number;
+  /** True when no client waits for it. */
+  readonly isBackground: boolean;
 }
 
 /** Who keeps connections. */
 export interface ConnectionOwner {
   /** Milliseconds of a clock that is read now and then: it may be late, never ahead. */
   readonly now: number;
+  /** The connection is made. */
+  opened(connection: UpstreamConnection): void;
+  /** The connection could not be made; nothing was sent on it. */
+  failed(connection: UpstreamConnection, fault: UpstreamFault): void;
   /** The response is whole, and the connection can take another request, if the server keeps to what it said. */
   released(connection: UpstreamConnection): void;
   /** The server wrote what it was not asked for. */
   quarantine(): void;
-  /** The socket is gone, whatever the reason. */
+  /** The server closed a connection that had been idle for `age` milliseconds. */
+  closedIdle(age: number): void;
+  /** The socket of a connection that was made is gone, whatever the reason. */
   closed(connection: UpstreamConnection): void;
 }
 
-/** Milliseconds for which a connection is kept: shorter than any server in use does, for a POST that meets its end costs a 502. */
-const KEEP_ALIVE_MARGIN_MS = 4000;
+/** Milliseconds within which the rest of a request is out once its response is whole; a V2 that reads no more does not get it. */
+const FLUSH_MS = 1000;
+/** Milliseconds for which a connection waits for its first request: servers give up such connections sooner than used ones. */
+const UNUSED_MS = 5000;
 
-/** Where connections lead, worked out once for all of them. */
-export class Destination {
-  readonly options: UpstreamOptions;
-  readonly isSecure: boolean;
-  private readonly where: TcpSocketConnectOpts;
-  private readonly secure: ConnectionOptions;
-  /** What the next TLS handshake can be cut short with (RFC 8446 §2.2). */
-  private session: Buffer | undefined = undefined;
-
-  constructor(options: UpstreamOptions) {
-    const { protocol, hostname, port } = new URL(options.origin);
-    const host = hostname.replace(/^\[|\]$/g, '');
-    const { lookup, tls } = options;
-    this.options = options;
-    this.isSecure = protocol === 'https:';
-    const usual = this.isSecure ? 443 : 80;
-    this.where = { host, port: port === '' ? usual : Number(port), ...(lookup && { lookup }) };
-    this.secure = this.isSecure
-      ? {
-          secureContext: createSecureContext(tls),
-          ALPNProtocols: ['http/1.1'],
-          ...(isIP(host) === 0 ? { servername: host } : {}),
-        }
-      : {};
-  }
-
-  connect(onread?: OnReadOpts): Socket {
-    const where = onread === undefined ? this.where : { ...this.where, onread };
-    if (!this.isSecure) return connect(where);
-    const socket = connectSecurely({
-      ...where,
-      ...this.secure,
-      ...(this.session && { session: this.session }),
-    });
-    socket.on('session', (fresh) => {
-      this.session = fresh;
-    });
-    // Whatever went wrong, the next handshake is a whole one.
-    socket.on('error', () => {
-      this.session = undefined;
-    });
-    return socket;
-  }
-}
+const nothing = Buffer.alloc(0);
 
 /** One connection to V2, with one request on it at a time. */
-export class UpstreamConnection implements ResponseEvents {
+export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private readonly owner: ConnectionOwner;
   private readonly options: UpstreamOptions;
+  /** Where it leads, once that is known. */
+  address: Address | undefined = undefined;
   private readonly socket: Socket;
   private readonly reader: ResponseReader;
-  private request: PendingRequest | undefined;
+  private readonly destination: Destination;
+  private readonly attemptedAt = performance.now();
+  private request: PendingRequest | undefined = undefined;
+  /** Writes the request's body, where that comes in parts. */
+  private writer: BodyWriter | undefined = undefined;
+  /** Until then the first byte of the response is not late: some of the request is still on its way. */
+  private writtenUntil = 0;
   private connected = false;
   private closed = false;
+  /** True once it is given up on this side. */
+  private isGivenUp = false;
   /** True once the head of the response is told. */
   private answered = false;
   /** True when some of the response came since the last look. */
   private moved = false;
   /** When something must have happened. */
-  private due: number;
+  private due = 0;
+  /** Until when it may be idle, once the last request is out. */
+  private keptUntil = 0;
+  private freeSince = 0;
+  /** When it is too old for another request. */
+  private retiredAt = Number.POSITIVE_INFINITY;
+  private requests = 0;
   private isPaused = false;
+  /** True when connecting took too long. */
+  private isLate = false;
   private error: Error | undefined = undefined;
 
-  /** `buffer` is read into; it may be shared, for what comes is copied or written before the next read. */
-  constructor(owner: ConnectionOwner, destination: Destination, buffer: Buffer, request: PendingRequest) {
+  /**
+   * Begins to connect. `buffer` is read into; it may be shared, for what comes is copied or written before the next read. `spread`, from
+   * 0 up to 1, keeps connections that were made together from growing old together.
+   */
+  constructor(owner: ConnectionOwner, destination: Destination, buffer: Buffer, spread: number) {
     const { options } = destination;
     this.owner = owner;
     this.options = options;
-    this.request = request;
+    this.destination = destination;
     this.reader = new ResponseReader(options, this);
-    this.due = performance.now() + options.connectTimeout;
-    this.socket = destination.connect({
-      buffer,
-      callback: (length) => {
-        this.read(buffer.subarray(0, length));
-        return !this.isPaused;
+    if (options.maxAge > 0) this.retiredAt = this.attemptedAt + options.maxAge * (1 - spread / 10);
+    this.socket = destination.connect(
+      {
+        buffer,
+        callback: (length) => {
+          this.read(buffer.subarray(0, length));
+          return !this.isPaused;
+        },
       },
-    });
+      (address) => {
+        this.address = address;
+      },
+    );
     this.socket.setNoDelay(true);
     this.socket.setKeepAlive(true, 60_000);
     this.socket.on(destination.isSecure ? 'secureConnect' : 'connect', () => this.ready());
@@ -118,6 +116,16 @@ export class UpstreamConnection implements ResponseEvents {
     });
     this.socket.on('end', () => this.ended());
     this.socket.on('close', () => this.gone());
+  }
+
+  /** When connecting began, on the clock of `performance`. */
+  get began(): number {
+    return this.attemptedAt;
+  }
+
+  /** Since when it is idle, on the owner's clock. */
+  get idleSince(): number {
+    return this.freeSince;
   }
 
   /** True when a request can be sent: a socket that was closed is gone only later in the turn of the event loop. */
@@ -156,29 +164,41 @@ export class UpstreamConnection implements ResponseEvents {
   }
 
   destroy(): void {
+    this.isGivenUp = true;
+    this.writer?.stop();
     this.socket.destroy();
   }
 
   /** Gives up whatever is on the connection, and tells so. */
   close(): void {
-    this.fail({ ...this.fault(), cause: 'closed' });
+    this.fail({ kind: 'closed', sent: true, cause: 'closed' });
+  }
+
+  /** Gives up a request that no client waits for. */
+  endBackground(): void {
+    if (this.request?.isBackground === true)
+      this.fail({ kind: 'crowded', sent: true, cause: 'others need the connection' });
   }
 
   /** Looks whether something is late. */
   check(now: number): void {
     const { request, options } = this;
+    if (!this.connected) {
+      const { attemptTimeout } = this.destination;
+      if (attemptTimeout > 0 && now >= this.attemptedAt + attemptTimeout) this.expire();
+      return;
+    }
     if (request === undefined) {
       if (now >= this.due) this.destroy();
       return;
     }
-    if (!this.connected) {
-      if (options.connectTimeout > 0 && now >= this.due)
-        this.fail({ kind: 'timeout', sent: false, cause: 'UND_ERR_CONNECT_TIMEOUT' });
-      else if (now >= request.due) this.fail({ kind: 'timeout', sent: false, cause: 'no connection free' });
-      return;
+    if (this.writer?.goesOn() === true) {
+      this.moved = true;
+      this.writtenUntil = now + options.headersTimeout;
     }
     if (!this.answered) {
-      if (now >= request.due) this.fail({ kind: 'timeout', sent: true, cause: 'first byte' });
+      if (now >= request.due && now >= this.writtenUntil)
+        this.fail({ kind: 'timeout', sent: true, cause: 'first byte' });
       return;
     }
     // Not by the owner's clock: after a long turn it is so late that the next part would be.
@@ -207,28 +227,55 @@ export class UpstreamConnection implements ResponseEvents {
   }
 
   complete(trailers: HeaderList, keptFor: number): void {
-    const { request, socket } = this;
+    const { request, socket, writer, options, owner } = this;
     this.request = undefined;
-    // A response that came before the request was out: the rest of it must not be read as another request.
-    if (keptFor <= 0 || socket.writableLength > 0 || socket.readableEnded) this.destroy();
+    this.writer = undefined;
+    writer?.stop();
+    const isSpent = owner.now >= this.retiredAt || this.requests === options.maxRequests;
+    // A response that came before the body was out: the rest of it must not be read as another request.
+    const isCut = writer?.isWhole === false;
+    if (keptFor <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
     request?.receiver.end(trailers);
     if (socket.destroyed) return;
     if (this.isPaused) this.resume();
-    this.due = this.owner.now + Math.min(KEEP_ALIVE_MARGIN_MS, keptFor);
+    this.keptUntil = owner.now + Math.min(options.idleTimeout, keptFor);
+    if (socket.writableLength === 0) {
+      this.release();
+      return;
+    }
+    // TLS tells that a request is out only after a fast response to it. What V2 did not take yet must not be read as another request.
+    this.due = owner.now + FLUSH_MS;
+    socket.write(nothing, this.release);
+  }
+
+  private readonly release = (): void => {
+    if (this.socket.destroyed) return;
+    this.freeSince = this.owner.now;
+    this.due = Math.min(this.keptUntil, this.retiredAt);
     this.owner.released(this);
+  };
+
+  /** It is the client that broke it, not V2. */
+  bodyBroke(cause: string): void {
+    this.fail({ kind: 'rejected', sent: true, cause });
   }
 
   private ready(): void {
     this.connected = true;
-    if (this.request !== undefined) this.write(this.request);
+    this.freeSince = performance.now();
+    this.due = this.freeSince + UNUSED_MS;
+    this.owner.opened(this);
   }
 
   private write(request: PendingRequest): void {
     this.answered = false;
+    this.requests += 1;
     this.reader.expect(request.method);
     const { socket } = this;
     if (request.body === undefined) {
       socket.write(request.bytes);
+      if (request.parts !== undefined)
+        this.writer = new BodyWriter(socket, request.parts, request.length, this);
       return;
     }
     socket.cork();
@@ -246,7 +293,7 @@ export class UpstreamConnection implements ResponseEvents {
 
   private ended(): void {
     if (!this.reader.isUntilClose || this.request === undefined) {
-      this.destroy();
+      this.socket.destroy();
       return;
     }
     this.complete([], 0);
@@ -255,12 +302,26 @@ export class UpstreamConnection implements ResponseEvents {
   private gone(): void {
     if (this.closed) return;
     this.closed = true;
+    this.writer?.stop();
+    const { owner, request } = this;
+    if (!this.connected) {
+      owner.failed(this, this.fault());
+      return;
+    }
+    if (request === undefined && !this.isGivenUp && this.requests > 0)
+      owner.closedIdle(performance.now() - this.freeSince);
     this.fail(this.fault());
-    this.owner.closed(this);
+    owner.closed(this);
+  }
+
+  private expire(): void {
+    this.isLate = true;
+    this.destroy();
   }
 
   private fault(): UpstreamFault {
     const { error, connected } = this;
+    if (this.isLate) return { kind: 'timeout', sent: false, cause: 'UND_ERR_CONNECT_TIMEOUT' };
     const cause = error === undefined ? 'other side closed' : causeOf(error);
     if (connected) return { kind: 'closed', sent: true, cause };
     return { kind: cause === 'ETIMEDOUT' ? 'timeout' : 'unreachable', sent: false, cause };

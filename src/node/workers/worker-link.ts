@@ -57,6 +57,11 @@ export class WorkerLink implements LogSink, Observer {
     this.schedule();
   }
 
+  /** The file is the first process's. */
+  reopen(): boolean {
+    return false;
+  }
+
   flush(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const deadline = setTimeout(resolve, milliseconds);

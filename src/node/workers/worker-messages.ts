@@ -1,4 +1,5 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
+import type { ProcessLine } from '../log/process-log.ts';
 import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
 import type { CapturedExchange } from '../../rewrite-log/observer.ts';
 
@@ -34,8 +35,8 @@ export type FromWorker =
   | { readonly kind: 'faults'; readonly faults: readonly string[] }
   /** Lines of the log, and exchanges for who watches them, gathered over some milliseconds. */
   | { readonly kind: 'seen'; readonly lines: readonly string[]; readonly seen: readonly ObservedExchange[] }
-  /** A line for people. */
-  | { readonly kind: 'told'; readonly line: string }
+  /** A line of the process log. */
+  | { readonly kind: 'told'; readonly line: ProcessLine }
   | { readonly kind: 'figures'; readonly figures: WorkerStats };
 
 /** True for what comes over the channel: nobody but the two processes writes to it. */

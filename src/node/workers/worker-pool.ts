@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
+import type { WriteProcessLine } from '../log/process-log.ts';
 import type { ClientListener } from '../clients/client-listener.ts';
 import {
   type FromWorker,
@@ -20,8 +21,7 @@ export interface WorkerPoolParts {
   /** Takes a line of the log, with its line feed. */
   readonly write: (line: string) => void;
   readonly observe: (seen: ObservedExchange) => void;
-  /** Tells people. */
-  readonly tell: (line: string) => void;
+  readonly log: WriteProcessLine;
 }
 
 /** A worker cannot start; the message says why. */
@@ -144,7 +144,11 @@ export class WorkerPool implements ClientListener {
         for (const seen of message.seen) this.parts.observe(seen);
         return;
       case 'told':
-        this.parts.tell(`worker ${worker.number}: ${message.line}`);
+        this.parts.log({
+          ...message.line,
+          message: `worker ${worker.number}: ${message.line.message}`,
+          fields: { ...message.line.fields, worker: worker.number },
+        });
         return;
       case 'figures':
         worker.figures = message.figures;
@@ -160,13 +164,17 @@ export class WorkerPool implements ClientListener {
     const before = Date.now() - worker.since > SETTLED_MS ? 0 : (this.ends.get(worker.number) ?? 0);
     this.ends.set(worker.number, before + 1);
     const delay = Math.min(BACK_OFF_MS[1], BACK_OFF_MS[0] * 2 ** before);
-    this.parts.tell(`worker ${worker.number} ended (${how}); another one starts in ${delay} ms.`);
+    this.tellEnd(`worker ${worker.number} ended (${how}); another one starts in ${delay} ms.`);
     setTimeout(() => {
       if (this.stopping) return;
       this.start(worker.number).catch((error: unknown) =>
-        this.parts.tell(`worker ${worker.number}: ${error instanceof Error ? error.message : String(error)}`),
+        this.tellEnd(`worker ${worker.number}: ${error instanceof Error ? error.message : String(error)}`),
       );
     }, delay);
+  }
+
+  private tellEnd(message: string): void {
+    this.parts.log({ level: 'error', event: 'worker-ended', message });
   }
 
   private broadcast(message: ToWorker): void {

@@ -156,7 +156,7 @@ describe('observe', () => {
     const { v1, gateway } = await serve(
       { operations: { order_floor_plan: { mode: 'observe' } } },
       {},
-      { flags: { 'breaker-failures': '2' } },
+      { flags: { 'breaker-failures': '2', 'upstream-connect-timeout': '300' } },
     );
     v1.server.close();
     for (const socket of v1.sockets) socket.destroy();
@@ -349,6 +349,59 @@ describe('shadow', () => {
     });
     expect(gateway.gateway.inFlight).toBe(0);
     expect(gateway.gateway.budget.held).toBe(0);
+  });
+
+  // Attack: nobody's, but a V2 that is only shadowed, and silent, must not take V1's clients with it.
+  test('a silent V2 takes no place in flight and no time of the clients', async () => {
+    const { gateway } = await serve(
+      shadow,
+      { v1: answering('{"a":1}'), v2: () => {} },
+      { flags: { 'upstream-headers-timeout': '400', 'max-in-flight': '2' } },
+    );
+    for (let count = 0; count < 6; count += 1)
+      expect(statusOf(await exchange(gateway.port, get()))).toBe(200);
+    expect(gateway.gateway.inFlight).toBe(0);
+    const entry = await gateway.entry(6);
+    expect(entry).toMatchObject({ status: 200, comparison: { verdict: 'unknown' } });
+    for (const { totalMs } of gateway.entries()) expect(totalMs).toBeLessThan(300);
+    expect(gateway.gateway.budget.held).toBe(0);
+  });
+
+  test('a shadow that is under way is given up for a client who needs its connection', async () => {
+    const { gateway } = await serve(
+      { operations: { read: { mode: 'shadow' } }, default: { mode: 'migrate' } },
+      {
+        v1: answering('{"a":1}'),
+        v2: (socket, request) => {
+          if (request.startsWith('POST')) socket.write(ok('{"data":{}}'));
+        },
+      },
+      {
+        flags: { 'upstream-connections': '1' },
+        ruleBook: {
+          operations: [{ id: 'read', method: 'GET', template: '/clients', assumed: false }],
+          rollout: rolloutOf({ operations: { read: { mode: 'shadow' } }, default: { mode: 'migrate' } }),
+        },
+      },
+    );
+    expect(statusOf(await exchange(gateway.port, get('/api/v1/clients')))).toBe(200);
+    const began = performance.now();
+    expect(statusOf(await exchange(gateway.port, post()))).toBe(200);
+    expect(performance.now() - began).toBeLessThan(2000);
+    expect(gateway.entries().find(({ mode }) => mode === 'shadow')).toMatchObject({
+      comparison: { verdict: 'unknown', why: 'crowded' },
+    });
+  });
+
+  test('an open circuit is not asked by a shadow', async () => {
+    const { v2, gateway } = await serve(shadow, {
+      v1: answering('{"a":1}'),
+      v2: (socket) => socket.destroy(),
+    });
+    for (let count = 0; count < 20; count += 1) gateway.gateway.v2.breaker.failed();
+    await exchange(gateway.port, get());
+    expect(await gateway.entry()).toMatchObject({ comparison: { verdict: 'unknown', why: 'unreachable' } });
+    expect(v2.received).toEqual([]);
   });
 
   test('responses beyond limits.response are not compared', async () => {

@@ -3,6 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Exchange, ExchangeOwner } from '../../../src/gateway/exchange.ts';
+import { UnwritableHead } from '../../../src/gateway/unwritable-head.ts';
 import { ClientConnection, type ClientConnectionOwner } from '../../../src/node/clients/client-connection.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
@@ -416,7 +417,7 @@ async function heldConnection(): Promise<{
   let isClosed = false;
   const owner: ClientConnectionOwner = {
     headerBytes: 16_384,
-    bodyTimeout: 0,
+    readerLimits: { bodyTimeout: 0, minDataRate: 0, minDataRateGrace: 0 },
     keepAliveLines: '',
     draining: false,
     take: (exchange) => void taken.push(exchange),
@@ -546,7 +547,7 @@ describe('what may not be written breaks the connection, and nothing of it stand
     await until(() => taken.length === 1);
     const [exchange] = taken;
     exchange?.attach(new Told());
-    expect(() => exchange && response(exchange)).toThrow(TypeError);
+    expect(() => exchange && response(exchange)).toThrow(UnwritableHead);
     exchange?.reset();
     await until(() => client.destroyed);
     expect(text).toBe('');

@@ -26,7 +26,7 @@ test('the faults of clients never open the circuit', async () => {
     client.write(`\r\n${GET}${FAULTY}`);
     await client.end();
   }
-  expect(gateway.gateway.breaker.state).toBe('closed');
+  expect(gateway.gateway.v2.breaker.state).toBe('closed');
   expect((await exchange(gateway.port, GET)).text).toMatch(/^HTTP\/1\.1 200 /);
 });
 

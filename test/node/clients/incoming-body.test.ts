@@ -78,7 +78,7 @@ describe('a body that trickles in', () => {
     clearInterval(trickle);
     // Two of the four may go on: half of the connections.
     await until(() => trickling.filter((client) => / 408 /.test(client.text())).length === 2);
-    expect(gateway.gateway.breaker.state).toBe('closed');
+    expect(gateway.gateway.v2.breaker.state).toBe('closed');
     for (const client of trickling) client.socket.destroy();
     await until(() => gateway.gateway.inFlight === 0);
   });

@@ -1,15 +1,14 @@
 import { once } from 'node:events';
 import { request as tlsRequest } from 'node:https';
-import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
 import { createServer, connect as tlsConnect, type TlsOptions } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../../support/certificates.ts';
-import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
+import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
+import { ask, ca, secureGateway, session } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
 
-const ca = certificate({ name: 'private CA' });
 const leaf = certificate({ name: 'V2', hosts: ['localhost', '127.0.0.1'], issuer: ca });
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
@@ -84,56 +83,6 @@ describe('TLS to V2', () => {
     expect(statusOf(await exchange(gateway.port, GET))).toBe(502);
   });
 });
-
-const mine = certificate({ name: 'gateway', hosts: ['localhost'], issuer: ca });
-
-async function secureGateway(upstream: string, flags: Record<string, string> = {}): Promise<TestGateway> {
-  return gatewayFor(upstream, { flags, parts: { clientTls: { cert: mine.cert, key: mine.key } } });
-}
-
-function session(gateway: TestGateway): ClientHttp2Session {
-  const client = connect(`https://localhost:${gateway.port}`, { ca: ca.cert });
-  client.on('error', () => {});
-  onTestFinished(() => client.destroy());
-  return client;
-}
-
-interface Response {
-  readonly headers: IncomingHttpHeaders;
-  readonly trailers: IncomingHttpHeaders | undefined;
-  readonly interim: readonly IncomingHttpHeaders[];
-  readonly body: string;
-  readonly code: number;
-}
-
-function ask(
-  client: ClientHttp2Session,
-  headers: Record<string, string | string[]>,
-  body?: string | Buffer,
-): Promise<Response> {
-  return new Promise((resolve) => {
-    const stream = client.request(headers, { endStream: body === undefined });
-    let got: IncomingHttpHeaders = {};
-    let trailers: IncomingHttpHeaders | undefined;
-    const interim: IncomingHttpHeaders[] = [];
-    let text = '';
-    stream.on('response', (fields) => {
-      got = fields;
-    });
-    stream.on('headers', (fields) => void interim.push(fields));
-    stream.on('trailers', (fields) => {
-      trailers = fields;
-    });
-    stream.on('data', (chunk: Buffer) => {
-      text += chunk.toString('latin1');
-    });
-    stream.on('error', () => {});
-    stream.on('close', () =>
-      resolve({ headers: got, trailers, interim, body: text, code: stream.rstCode ?? 0 }),
-    );
-    if (body !== undefined) stream.end(body);
-  });
-}
 
 describe('HTTP/2 for clients', () => {
   test('the same migration as over HTTP/1.1, and pseudo-headers become method, target and host', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -109,4 +109,16 @@ test('a file that is no database is refused, and stays as it was', () => {
   writeFileSync(file, 'dear diary');
   expect(() => openReferenceStore(file)).toThrow('not a database');
   expect(readFileSync(file, 'utf8')).toBe('dear diary');
+});
+
+test('the database and what SQLite keeps beside it are readable by their owner only', () => {
+  const path = join(folder, 'private.db');
+  const store = openReferenceStore(path);
+  store.create('client', {});
+  const modes = readdirSync(folder)
+    .filter((name) => name.startsWith('private.db'))
+    .map((name) => statSync(join(folder, name)).mode & 0o777);
+  expect(modes.length).toBeGreaterThan(0);
+  expect(new Set(modes)).toEqual(new Set([0o600]));
+  store.close();
 });

@@ -1,3 +1,5 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdtempSync,
@@ -29,9 +31,12 @@ function folder(): string {
 
 function replica(path: string): Replica {
   const told: string[] = [];
-  const tell = (line: string): void => void told.push(line);
-  const file = new RolloutFile(path, tell);
-  const control = new RolloutControl({ time: Date.now, onNotice: tell, save: (change) => file.keep(change) });
+  const file = new RolloutFile(path, ({ message }) => void told.push(message));
+  const control = new RolloutControl({
+    time: Date.now,
+    onNotice: () => {},
+    save: (change) => file.keep(change),
+  });
   const fault = file.open(control)?.fault;
   onTestFinished(() => file.close());
   return { control, file, told, fault };
@@ -59,7 +64,11 @@ test('replicas that share the file follow each other, and lose none of their cha
   }
   await until(() => replicas.every(({ control }) => Object.keys(control.state.operations).length === 15));
   expect(new Set(replicas.map(({ control }) => control.state.revision))).toEqual(new Set([15]));
-  expect(readdirSync(join(path, '..')).toSorted()).toEqual(['rollout.json', 'rollout.json.last-good']);
+  expect(readdirSync(join(path, '..')).toSorted()).toEqual([
+    'rollout.json',
+    'rollout.json.last-good',
+    'rollout.json.lock',
+  ]);
 });
 
 test('a file that is damaged while the gateway runs is refused, and the state stays', async () => {
@@ -115,13 +124,67 @@ test('a folder that cannot be written is told, and the change holds in memory', 
   expect(control.state.default).toEqual({ mode: 'observe' });
 });
 
-test('the lock of a process that died is taken over', async () => {
+/** Runs a script in a process of its own, with `RolloutFile`, `RolloutControl` and `lockFile` at hand; resolves to the exit code. */
+function elsewhere(script: string): { readonly child: ChildProcess; readonly exit: Promise<number | null> } {
+  const from = (file: string): string =>
+    JSON.stringify(new URL(`../../../src/${file}`, import.meta.url).href);
+  const whole = `import { RolloutFile } from ${from('node/rollout/rollout-file.ts')};
+
+    import { lockFile } from ${from('node/rollout/file-lock.ts')};
+    import { RolloutControl } from ${from('rollout/rollout-control.ts')};
+    ${script}`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', whole], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return { child, exit: once(child, 'exit').then(([code]) => (typeof code === 'number' ? code : null)) };
+}
+
+/** Commands of a replica in a process of its own: each on an operation of its own. */
+const commandsOf = (path: string, name: string, count: number): string => `
+  const file = new RolloutFile(${JSON.stringify(path)}, ({ message }) => console.error(message));
+  const control = new RolloutControl({ time: Date.now, onNotice() {}, save: (change) => file.keep(change) });
+  file.open(control);
+  for (let n = 0; n < ${count}; n += 1) {
+    control.command({ mode: { mode: 'observe' }, operation: '${name}_' + n });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await file.close();`;
+
+test('processes that race for the file, over what dead ones left, lose no change', async () => {
   const path = join(folder(), 'rollout.json');
-  const { control } = replica(path);
+  // A replica of before left the file of its lock.
   writeFileSync(`${path}.lock`, '');
   utimesSync(`${path}.lock`, new Date(0), new Date(0));
-  control.command({ mode: { mode: 'observe' } });
+  const killed = elsewhere(commandsOf(path, 'killed', 1000));
   await until(() => existsSync(path));
-  await until(() => !existsSync(`${path}.lock`));
+  const exits = ['a', 'b', 'c', 'd'].map((name) => elsewhere(commandsOf(path, name, 15)).exit);
+  killed.child.kill('SIGKILL');
+  expect(await Promise.all(exits)).toEqual([0, 0, 0, 0]);
+  const { operations } = JSON.parse(readFileSync(path, 'utf8')) as { operations: Record<string, unknown> };
+  const names = Object.keys(operations).filter((name) => !name.startsWith('killed'));
+  expect(names.toSorted()).toEqual(
+    ['a', 'b', 'c', 'd'].flatMap((name) => Array.from({ length: 15 }, (_, n) => `${name}_${n}`)).toSorted(),
+  );
+}, 30_000);
+
+test('a process that is stopped keeps the lock, however long; one that is killed gives it back at once', async () => {
+  const path = join(folder(), 'rollout.json');
+  const holder = elsewhere(
+    `await lockFile(${JSON.stringify(`${path}.lock`)}); process.stdout.write('held'); setInterval(() => {}, 1000);`,
+  );
+  if (holder.child.stdout === null) throw new Error('it has no stdout');
+  await once(holder.child.stdout, 'data');
+  holder.child.kill('SIGSTOP');
+  // As old as a lock can be.
+  utimesSync(`${path}.lock`, new Date(0), new Date(0));
+  const { control } = replica(path);
+  control.command({ mode: { mode: 'observe' } });
+  await new Promise((resolve) => {
+    setTimeout(resolve, 500);
+  });
+  expect(existsSync(path)).toBe(false);
+  holder.child.kill('SIGKILL');
+  await until(() => existsSync(path));
   expect(readFileSync(path, 'utf8')).toContain('"observe"');
 });

@@ -67,26 +67,6 @@ describe('bodies that come in parts and those that are whole have one budget of 
     expect(v2.most()).toBe(1);
   });
 
-  test('a connection that is kept closes for a body in parts, the oldest first, and no more of them than are needed', async () => {
-    const responses: (() => void)[] = [];
-    const v2 = await countingV2((socket, request) => {
-      const response = (): void => void socket.write(ok(targetOf(request)));
-      if (responses.push(response) > 3) response();
-      if (responses.length === 3) for (const one of responses) one();
-    });
-    const upstream = upstreamTo(v2.origin, { connections: 3 });
-    const whole = ['/a', '/b', '/c'].map((target) => new Call(upstream, { target }));
-    await Promise.all(whole.map(({ over }) => over));
-    const parts = new Call(upstream, { ...streamed(0), target: '/d' });
-    await parts.over;
-    expect(parts.body).toBe('/d');
-    await until(() => v2.sockets.filter(({ destroyed }) => destroyed).length === 2);
-    expect(v2.sockets.map(({ destroyed }) => destroyed)).toEqual([true, false, false, true]);
-    // A V2 that is asked to close may do so with some of the body unread, and its response would be lost.
-    expect(v2.received[3]).not.toMatch(/\r\nconnection: close\r\n/i);
-    expect(v2.most()).toBe(3);
-  });
-
   test('one that waits for a connection waits no longer than for a first byte, and none of its body is read', async () => {
     const v2 = await countingV2(() => {});
     const upstream = upstreamTo(v2.origin, { connections: 1, headersTimeout: 150 });
@@ -137,6 +117,7 @@ describe('a body in parts gives its place back, once', () => {
     waiting.abort();
     connecting.abort();
     isSlow = false;
+    for (const response of resolved) response();
     const stalled = Promise.withResolvers<void>();
     onTestFinished(() => stalled.resolve());
     const body = (async function* parts() {
@@ -145,7 +126,6 @@ describe('a body in parts gives its place back, once', () => {
     })();
     const written = new Call(upstream, { method: 'POST', body });
     await until(() => v2.received.some((text) => text.includes('\r\nx')));
-    for (const response of resolved) response();
     written.abort();
     const silent = new Call(upstream, { ...streamed(2), target: '/silent' });
     await until(() => v2.received.some((text) => text.startsWith('POST /silent ') && text.endsWith('hello')));
@@ -222,11 +202,11 @@ test('the response to a body in parts that is held back before it is sent comes 
   const upstream = upstreamTo(v2.origin);
   const call = new Call(upstream, streamed(0));
   call.pause();
-  await until(() => call.events.length > 0);
+  await until(() => v2.received[0]?.endsWith('hello') === true);
   await new Promise((resolve) => {
     setTimeout(resolve, 50);
   });
-  expect(call.events).toEqual(['200']);
+  expect(call.events).toEqual([]);
   call.resume();
   await call.over;
   expect(call.body).toBe('abc');

@@ -11,7 +11,12 @@ test.each([
   ['a GET that is migrated', 'GET /api/v1/x HTTP/1.1\r\nHost: g\r\n\r\n'],
   ['a POST that is migrated', `POST /api/v1/x HTTP/1.1\r\n${fields}\r\n${ORDER}`],
   ['a POST that passes', `POST /api/v2/x HTTP/1.1\r\n${fields}\r\n${ORDER}`],
-])('a 100 that nobody asked V2 for goes before the response: %s', async (_what, request) => {
+  [
+    'a POST that streams',
+    'POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n',
+    '0\r\n\r\n',
+  ],
+])('a 100 that nobody asked V2 for goes before the response: %s', async (_what, request, rest = '') => {
   const v2 = await rawServer((socket) => {
     socket.write('HTTP/1.1 100 Continue\r\n\r\n');
     setTimeout(() => socket.write(`HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${ok('"done"')}`), 5);
@@ -19,21 +24,11 @@ test.each([
   const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
   client.write(request);
+  if (rest !== '') setTimeout(() => client.write(rest), 50);
   const { text } = await client.until(/"done"$/);
   client.socket.destroy();
   expect(text.match(/^HTTP\/1\.1 \d{3}/gm)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 103', 'HTTP/1.1 200']);
   expect(await gateway.entry()).toMatchObject({ status: 200 });
   expect(v2.received.join('').match(/ HTTP\/1\.1\r\n/g)).toHaveLength(1);
   expect(gateway.surprises).toEqual([]);
-});
-
-test('before the response to a body that streams it is a fault: undici takes it for one', async () => {
-  const v2 = await rawServer((socket) => void socket.write(`HTTP/1.1 100 Continue\r\n\r\n${ok('"done"')}`));
-  const gateway = await gatewayFor(v2.origin);
-  const client = rawClient(gateway.port);
-  client.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n');
-  setTimeout(() => client.write('0\r\n\r\n'), 100);
-  const { text } = await client.until(/^HTTP\/1\.1 502 [^]*\}$/);
-  client.socket.destroy();
-  expect(text).toMatch(/^HTTP\/1\.1 502 /);
 });

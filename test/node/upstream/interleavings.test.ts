@@ -80,6 +80,8 @@ test(
           const v2 = await playingV2();
           const upstream = upstreamTo(v2.origin, { connections, headersTimeout: 150, bodyTimeout: 150 });
           const calls: Call[] = [];
+          /** Those whose body breaks. */
+          const breaking = new Set<Call>();
           /** How many events had been told when the call was given up. */
           const given = new Map<Call, number>();
           const send = (
@@ -108,6 +110,7 @@ test(
               if (within === 'pause') holdBack(own);
               if (within === 'send') send('responses');
             });
+            if (parts === 'breaks') breaking.add(call);
             if (after === 'abort') giveUp(call);
             if (after === 'pause') holdBack(call);
             if (after === 'V2 closes all') for (const socket of v2.open) socket.destroy();
@@ -118,8 +121,8 @@ test(
             const told = given.get(call);
             const outcome = told === undefined ? call.outcome : call.events.slice(told).join();
             const what = `${id}: ${outcome} ${call.fault?.cause}`;
-            if (told === undefined)
-              expect(what).toMatch(/^\d+: (?:end|fail (?:closed|timeout|invalid|unreachable)) /);
+            const faults = `closed|timeout|invalid|unreachable${breaking.has(call) ? '|rejected' : ''}`;
+            if (told === undefined) expect(what).toMatch(new RegExp(`^\\d+: (?:end|fail (?:${faults})) `));
             else expect(what).toBe(`${id}:  undefined`);
             expect(call.outcome === 'end' ? call.body : '').toBe(call.outcome === 'end' ? String(id) : '');
             expect(v2.came.get(String(id)) ?? 0).toBeLessThan(2);

@@ -20,6 +20,10 @@ export function upstreamTo(origin: string, over: Partial<UpstreamOptions> = {}):
     bodyTimeout: 4000,
     headerBytes: 16_384,
     headerCount: 100,
+    idleTimeout: 4000,
+    maxAge: 0,
+    maxRequests: 0,
+    waiting: { count: 1000, bytes: 2 ** 20 },
     tls: undefined,
     ...over,
   });

@@ -1,0 +1,57 @@
+/**
+ * `npm run attack [-- A F-abrupt …]`: each known attack against a gateway as it ships, in a process of its own, and what an innocent
+ * client felt meanwhile. A letter or number stands for all attacks of that finding; `list` says what each does. Exit code 1 when an
+ * attack passes a limit.
+ */
+import { attacks } from './attack/attacks.ts';
+import type { Outcome } from './attack/run-attack.ts';
+import { runAttack } from './attack/run-attack.ts';
+import { startV2 } from './attack/v2.ts';
+
+const asked = process.argv.slice(2);
+if (asked.includes('list')) {
+  for (const { id, sentence } of attacks) console.log(`${id.padEnd(16)}${sentence}`);
+  process.exit(0);
+}
+const chosen = attacks.filter(
+  ({ id }) => asked.length === 0 || asked.includes(id) || asked.includes(id.split('-')[0] ?? ''),
+);
+const v2 = await startV2();
+const outcomes: Outcome[] = [];
+for (const attack of chosen) {
+  console.log(`${attack.id}: ${attack.sentence}`);
+  const outcome = await runAttack(attack, v2);
+  outcomes.push(outcome);
+  for (const fault of outcome.faults) console.log(`  FAILED ${fault}`);
+}
+await v2.stop();
+printTable(outcomes);
+process.exitCode = outcomes.length > 0 && outcomes.every(({ faults }) => faults.length === 0) ? 0 : 1;
+
+function printTable(all: readonly Outcome[]): void {
+  console.log(
+    '\n| attack | requests | failed | median | worst | peak memory | loop late | left in flight | lived | bug lines | verdict |',
+  );
+  console.log('|---|---|---|---|---|---|---|---|---|---|---|');
+  for (const one of all) console.log(`| ${row(one).join(' | ')} |`);
+  console.log(
+    `\n${all.filter(({ faults }) => faults.length === 0).length} of ${all.length} attacks came to nothing.`,
+  );
+}
+
+function row({ attack, felt, memory, loop, left, isAlive, bugs, faults }: Outcome): readonly string[] {
+  const failed = Object.values(felt.failures).reduce((sum, count) => sum + count, 0);
+  return [
+    attack.id,
+    String(felt.requests),
+    String(failed),
+    `${felt.median.toFixed(1)} ms`,
+    `${felt.worst.toFixed(0)} ms`,
+    `${memory.toFixed(0)} MiB`,
+    loop === undefined ? '–' : `${loop.toFixed(0)} ms`,
+    left === undefined ? '–' : String(left),
+    isAlive ? 'yes' : 'no',
+    String(bugs),
+    faults.length === 0 ? 'held' : 'FAILED',
+  ];
+}

@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { certificate } from '../../test/support/certificates.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const START_MS = 15_000;
+
+/** A gateway as it ships, in a process of its own. */
+export interface AttackedGateway {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly adminPort: number;
+  readonly isAlive: boolean;
+  /** Resident bytes now, and at the peak; the last known ones when it has ended. */
+  memory(): number;
+  peak(): number;
+  stderr(): string;
+  /** Ends it without waiting for what is in flight. */
+  kill(): Promise<void>;
+}
+
+/** Starts `serve` with flags on free ports, and waits until it is ready. Its log goes into `folder`. */
+export async function startAttackedGateway(
+  flags: Readonly<Record<string, string>>,
+  folder: string,
+  isTls: boolean,
+): Promise<AttackedGateway> {
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const all = {
+    listen: `127.0.0.1:${port}`,
+    'admin-listen': `127.0.0.1:${adminPort}`,
+    'log-file': join(folder, 'rewrite.log'),
+    ...(isTls ? tlsFlags(folder) : {}),
+    ...flags,
+  };
+  const { PATH = '' } = process.env;
+  const child = spawn(
+    process.execPath,
+    [MAIN, 'serve', ...Object.entries(all).flatMap(([name, value]) => [`--${name}`, value])],
+    { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH } },
+  );
+  let text = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    if (text.length < 2 ** 20) text += chunk.toString();
+  });
+  const memory = { resident: 0, peak: 0 };
+  const read = (): typeof memory => readMemory(child, memory);
+  const watch = setInterval(read, 200);
+  child.on('exit', () => clearInterval(watch));
+  await ready(child, adminPort, () => text);
+  return {
+    child,
+    port,
+    adminPort,
+    get isAlive() {
+      return child.exitCode === null && child.signalCode === null;
+    },
+    memory: () => read().resident,
+    peak: () => read().peak,
+    stderr: () => text,
+    kill: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+function readMemory(child: ChildProcess, last: { resident: number; peak: number }): typeof last {
+  try {
+    const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+    last.resident = kibibytes(status, 'VmRSS') || last.resident;
+    last.peak = kibibytes(status, 'VmHWM') || last.peak;
+  } catch {
+    // It has ended.
+  }
+  return last;
+}
+
+function kibibytes(status: string, name: string): number {
+  return 1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0);
+}
+
+function tlsFlags(folder: string): Readonly<Record<string, string>> {
+  const { cert, key } = certificate({ name: 'gateway', hosts: ['localhost', '127.0.0.1'] });
+  writeFileSync(join(folder, 'cert.pem'), cert);
+  writeFileSync(join(folder, 'key.pem'), key, { mode: 0o600 });
+  return { 'tls-cert': join(folder, 'cert.pem'), 'tls-key': join(folder, 'key.pem') };
+}
+
+async function ready(child: ChildProcess, adminPort: number, text: () => string): Promise<void> {
+  const end = performance.now() + START_MS;
+  while (performance.now() < end) {
+    if (child.exitCode !== null) break;
+    const response = await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined);
+    if (response?.ok === true) return;
+    await delay(20);
+  }
+  child.kill('SIGKILL');
+  throw new Error(`the gateway did not start: ${text()}`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof bound === 'object' && bound !== null ? bound.port : 0;
+}

@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Attack, type Check, check, type Limits, type Target, USUAL_LIMITS } from './attack.ts';
+import { type AttackedGateway, startAttackedGateway } from './attacked-gateway.ts';
+import { type Felt, Innocent, type InnocentKind } from './innocent.ts';
+import { sample, watchLoop } from './metric.ts';
+import type { V2 } from './v2.ts';
+
+/** What came of an attack. */
+export interface Outcome {
+  readonly attack: Attack;
+  readonly limits: Limits;
+  readonly felt: Felt;
+  /** Resident MiB at the peak. */
+  readonly memory: number;
+  /** Milliseconds that the event loop was late at most; undefined where nothing tells. */
+  readonly loop: number | undefined;
+  /** Exchanges in flight when everybody has left; undefined where nothing tells. */
+  readonly left: number | undefined;
+  readonly isAlive: boolean;
+  /** Lines on stderr that speak of a bug, or are of a stack trace. */
+  readonly bugs: number;
+  /** The limits that were passed, and the checks that do not hold, as sentences. Empty when the attack came to nothing. */
+  readonly faults: readonly string[];
+}
+
+const ALL_KINDS: readonly InnocentKind[] = ['v1-write', 'v2-read', 'v1-read', 'v2-write'];
+const ATTACK_MS = 15_000;
+/** For exchanges to come to their end when everybody has left. */
+const SETTLE_MS = 3000;
+
+/** How an attack is carried out, where not in full. */
+export interface RunOptions {
+  /** How much of it, from 0 to 1. */
+  readonly scale?: number;
+  /** Limits in place of the usual ones; those that the attack states itself stand above them. */
+  readonly limits?: Limits;
+}
+
+/** Starts a gateway, carries the attack out while an innocent client sends requests, and judges what came of it. */
+export async function runAttack(attack: Attack, v2: V2, options: RunOptions = {}): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'attack-'));
+  const gateway = await startAttackedGateway(flagsOf(attack, v2), folder, attack.isTls === true);
+  try {
+    return await judge(attack, gateway, folder, options);
+  } finally {
+    await gateway.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function flagsOf({ isV2Silent, flags }: Attack, v2: V2): Readonly<Record<string, string>> {
+  const origins =
+    isV2Silent === true ? { upstream: v2.silentOrigin, 'v1-upstream': v2.origin } : { upstream: v2.origin };
+  return { ...origins, ...flags };
+}
+
+async function judge(
+  attack: Attack,
+  gateway: AttackedGateway,
+  folder: string,
+  { scale = 1, limits = USUAL_LIMITS }: RunOptions,
+): Promise<Outcome> {
+  const kinds = attack.innocents ?? ALL_KINDS;
+  const { port, adminPort } = gateway;
+  const innocent = new Innocent({ port, isTls: attack.isTls === true, kinds });
+  const loop = watchLoop(adminPort);
+  await delay(500);
+  const target: Target = {
+    port,
+    adminPort,
+    folder,
+    signal: AbortSignal.timeout(ATTACK_MS),
+    memory: () => gateway.memory(),
+    metric: (name) => sample(adminPort, name),
+    stderr: () => gateway.stderr(),
+  };
+  const checks = await attack.play(target, scale);
+  await delay(300);
+  const felt = await innocent.stop();
+  const delayed = await loop.stop();
+  const outcome = {
+    attack,
+    limits: { ...limits, ...attack.limits },
+    felt,
+    left: await leftInFlight(adminPort),
+    memory: gateway.peak() / 2 ** 20,
+    loop: delayed,
+    isAlive: gateway.isAlive,
+    bugs: bugLines(gateway.stderr()),
+  };
+  return { ...outcome, faults: faultsOf(outcome, checks) };
+}
+
+async function leftInFlight(adminPort: number): Promise<number | undefined> {
+  const end = performance.now() + SETTLE_MS;
+  for (;;) {
+    const left = await sample(adminPort, 'http_server_active_requests');
+    if (left === undefined || left === 0 || performance.now() > end) return left;
+    await delay(50);
+  }
+}
+
+function bugLines(text: string): number {
+  return text.split('\n').filter((line) => /\bbug\b|"stack"|^\s+at .+:\d+:\d+\)?$/.test(line)).length;
+}
+
+function faultsOf(outcome: Omit<Outcome, 'faults'>, checks: readonly Check[]): readonly string[] {
+  const { limits, felt, memory, loop = 0, left = 0, isAlive, bugs } = outcome;
+  const failed = Object.values(felt.failures).reduce((sum, count) => sum + count, 0);
+  return [
+    check(`${failed} innocent requests failed (${reasons(felt)})`, failed <= limits.failed),
+    check(`an innocent request took ${felt.worst.toFixed(0)} ms`, felt.worst <= limits.worst),
+    check(
+      `half of the innocent requests took over ${felt.median.toFixed(0)} ms`,
+      felt.median <= limits.median,
+    ),
+    check(`the gateway took ${memory.toFixed(0)} MiB`, memory <= limits.memory),
+    check(`the event loop was ${loop.toFixed(0)} ms late`, loop <= limits.loop),
+    check(`${left} exchanges are in flight for nobody`, left <= limits.left),
+    check('the process ended', isAlive),
+    check(`stderr has ${bugs} lines of bugs`, bugs === 0),
+  ]
+    .concat(checks)
+    .filter(({ holds }) => !holds)
+    .map(({ sentence }) => sentence);
+}
+
+function reasons({ failures }: Felt): string {
+  return Object.entries(failures)
+    .map(([reason, count]) => `${count} × ${reason}`)
+    .join(', ');
+}

@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { parentPort } from 'node:worker_threads';
+
+type Play = (incoming: IncomingMessage, outgoing: ServerResponse, url: URL) => void;
+
+const HINT = Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n'.repeat(1000));
+const MEBIBYTE = Buffer.alloc(2 ** 20, 'x');
+
+/** What is done on a path below `/api/v2/`; elsewhere the id of the request is sent back. */
+const plays: Readonly<Record<string, Play>> = {
+  /** Writes the bytes that the path says. */
+  raw: ({ socket }, outgoing, url) => {
+    socket.write(Buffer.from(url.pathname.slice('/api/v2/raw/'.length), 'base64url'));
+    if (url.searchParams.has('closes')) socket.end();
+    else letGo(outgoing);
+  },
+  silent: () => {},
+  slow: (_incoming, outgoing, url) => void setTimeout(() => outgoing.end('{"data":{}}'), number(url, 'ms')),
+  /** Streams bytes for as long as they are read. */
+  large: (_incoming, outgoing, url) => void writeAll(outgoing, number(url, 'mebibytes')),
+  /** JSON in chunks of one byte each. */
+  tiny: ({ socket }, outgoing, url) => {
+    writeTiny(socket, number(url, 'bytes'));
+    letGo(outgoing);
+  },
+  /** Early hints for as long as they are read. */
+  hints: ({ socket }) => writeHints(socket),
+};
+
+const server = createServer((incoming, outgoing) => {
+  incoming.on('error', () => {});
+  outgoing.on('error', () => {});
+  const url = new URL(incoming.url ?? '/', 'http://v2');
+  if (url.pathname === '/api/v2/early-413') refuseEarly(incoming);
+  else incoming.on('end', () => respond(incoming, outgoing, url)).resume();
+});
+const silent = createServer((incoming) => void incoming.on('error', () => {}).resume());
+parentPort?.postMessage({ port: await listen(server), silentPort: await listen(silent) });
+
+function respond(incoming: IncomingMessage, outgoing: ServerResponse, url: URL): void {
+  const play = plays[url.pathname.split('/')[3] ?? ''];
+  if (play !== undefined) {
+    play(incoming, outgoing, url);
+    return;
+  }
+  const body = JSON.stringify({ data: { id: String(incoming.headers['x-id'] ?? '') } });
+  outgoing.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
+}
+
+/** A service that does not want the upload, and resets instead of reading it. */
+function refuseEarly({ socket }: IncomingMessage): void {
+  socket.write('HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig', () =>
+    socket.resetAndDestroy(),
+  );
+}
+
+/** Tells Node's server that what was written by hand was the response, so that the next one on this connection has its turn. */
+function letGo(outgoing: ServerResponse): void {
+  outgoing.emit('finish');
+}
+
+async function writeAll(outgoing: ServerResponse, mebibytes: number): Promise<void> {
+  outgoing.writeHead(200, { 'content-length': mebibytes * MEBIBYTE.length });
+  for (let k = 0; k < mebibytes && !outgoing.destroyed; k += 1) {
+    if (!outgoing.write(MEBIBYTE)) await Promise.race([once(outgoing, 'drain'), once(outgoing, 'close')]);
+  }
+  outgoing.end();
+}
+
+function writeTiny(socket: Socket, bytes: number): void {
+  const body = `{"data":{"highlight_type":"${'x'.repeat(Math.max(0, bytes - 32))}"}}`;
+  socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n');
+  socket.write(`${body.replaceAll(/./g, '1\r\n$&\r\n')}0\r\n\r\n`, 'latin1');
+}
+
+function writeHints(socket: Socket): void {
+  const more = (): void => {
+    while (!socket.destroyed && socket.write(HINT));
+    socket.once('drain', more);
+  };
+  more();
+}
+
+function number(url: URL, name: string): number {
+  return Number(url.searchParams.get(name) ?? 0);
+}
+
+async function listen(one: Server): Promise<number> {
+  one.requestTimeout = 0;
+  one.keepAliveTimeout = 75_000;
+  one.on('clientError', (_error, socket) => socket.destroy());
+  one.listen(0, '127.0.0.1', 4096);
+  await once(one, 'listening');
+  const bound = one.address();
+  return typeof bound === 'object' && bound !== null ? bound.port : 0;
+}

@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+// Plain JavaScript without imports: an old Node must be able to read this file to say that it is too old.
+const [major = 0] = process.versions.node.split('.').map(Number);
+if (major < 24) {
+  process.stderr.write(
+    `capture-gateway needs Node 24 or later, and this is Node ${process.versions.node}. In a checkout, "npm run -s gateway -- <command>" uses the Node that npm ci installed.\n`,
+  );
+  process.exit(2);
+}
+
+// A checkout has the sources; the published package has only dist/.
+const { existsSync } = await import('node:fs');
+const source = new URL('../src/cli/main.ts', import.meta.url);
+await import(existsSync(source) ? source.href : new URL('../dist/cli/main.js', import.meta.url).href);

@@ -1,0 +1,43 @@
+import type { SettingSources } from '../settings/read-settings.ts';
+import { readSetting } from '../settings/read-settings.ts';
+import { settings as table } from '../settings/settings.ts';
+import { openLogSink } from '../node/log/log-sink.ts';
+import { openProcessLog, type WriteProcessLine } from '../node/log/process-log.ts';
+
+/** The process log of a command that serves. */
+export interface ProcessLog {
+  readonly write: WriteProcessLine;
+  /** Waits until everything is written, or so many milliseconds. */
+  readonly flush: (milliseconds: number) => Promise<void>;
+}
+
+/** Bytes of lines that wait for a slow reader of stderr. */
+const QUEUE_BYTES = 256 * 1024;
+
+/** Opens the process log on stderr, before the settings are known to be sound: those with a fault count as their defaults. */
+export function stderrLog(sources: Pick<SettingSources, 'flags' | 'environment'>): ProcessLog {
+  const sink = openLogSink(2, { limit: QUEUE_BYTES, onNotice: () => {} });
+  const format = readSetting(table.logFormat, sources);
+  const write = openProcessLog(sink, {
+    level: readSetting(table.logLevel, sources),
+    format: format === 'auto' ? (process.stderr.isTTY ? 'text' : 'json') : format,
+    colour: process.stderr.isTTY && process.stderr.hasColors(),
+  });
+  // Node would print its warnings as plain lines among the JSON.
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) =>
+    write({ level: 'warn', event: 'runtime-warning', message: `${name}: ${message}`, fields: { name } }),
+  );
+  return { write, flush: (milliseconds) => sink.flush(milliseconds) };
+}
+
+/** Milliseconds for the last lines of a start that was refused. */
+const FLUSH_TIMEOUT_MS = 1000;
+
+/** Says why the start is refused, one line a fault, and leaves the exit code at 2. */
+export async function refuseStart(log: ProcessLog, faults: readonly string[]): Promise<void> {
+  process.exitCode = 2;
+  for (const message of faults.flatMap((fault) => fault.split('\n')))
+    log.write({ level: 'error', event: 'start-refused', message });
+  await log.flush(FLUSH_TIMEOUT_MS);
+}

@@ -1,0 +1,32 @@
+import { type HeaderList, withoutFields } from './header-list.ts';
+
+/** Fields that describe the bytes of one body or its framing, and are not true of another one (RFC 9530 §6.2). */
+const BODY_FIELDS: ReadonlySet<string> = new Set([
+  'content-encoding',
+  'content-length',
+  'content-md5',
+  'content-digest',
+  'digest',
+  'repr-digest',
+  'accept-ranges',
+  'trailer',
+]);
+
+/** Returns the fields without those that describe the body that was received. */
+export function withoutBodyFields(headers: HeaderList): string[] {
+  return withoutFields(headers, BODY_FIELDS);
+}
+
+/**
+ * Returns the fields of a response whose body was rewritten to `length` bytes. A strong entity tag becomes a weak one: two bodies
+ * must not share a strong tag (RFC 9110 §8.8.1), and a conditional GET works with either.
+ */
+export function rewrittenResponseFields(headers: HeaderList, length: number): string[] {
+  const kept = withoutBodyFields(headers);
+  for (let at = 0; at < kept.length; at += 2) {
+    const value = kept[at + 1] ?? '';
+    if (kept[at]?.toLowerCase() === 'etag' && value.startsWith('"')) kept[at + 1] = `W/${value}`;
+  }
+  kept.push('Content-Length', String(length));
+  return kept;
+}

@@ -1,0 +1,74 @@
+/** Characters that are made and sent between two turns of the event loop. */
+const PART_CHARACTERS = 64 * 1024;
+
+/** Levels of a value whose members and elements are printed one by one; what is below is printed whole. */
+const OPENED_LEVELS = 3;
+
+const encoder = new TextEncoder();
+
+/**
+ * Responds with a value as JSON, made and sent part by part, so that clients have their turn however large it is; it is read
+ * while it is sent. A reader that does not keep up is waited for.
+ */
+export function jsonResponse(value: object): Response {
+  return partsResponse(jsonParts(value), 'application/json');
+}
+
+/** Responds with a text that is made and sent part by part. */
+export function partsResponse(
+  parts: Iterator<string>,
+  contentType: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const first = gathered(parts);
+  const all = { 'Content-Type': contentType, ...headers };
+  if (first.isLast) return new Response(first.text, { headers: all });
+  let next = first;
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      controller.enqueue(encoder.encode(next.text));
+      if (next.isLast) {
+        controller.close();
+        return;
+      }
+      await pause();
+      next = gathered(parts);
+    },
+  });
+  return new Response(body, { headers: all });
+}
+
+/** Lets everything else that is due run first. */
+export function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 0);
+  });
+}
+
+function gathered(parts: Iterator<string>): { readonly text: string; readonly isLast: boolean } {
+  let text = '';
+  while (text.length < PART_CHARACTERS) {
+    const { value, done } = parts.next();
+    if (done === true) return { text, isLast: true };
+    text += value;
+  }
+  return { text, isLast: false };
+}
+
+/** The JSON text of a value, in parts. */
+export function* jsonParts(value: unknown, level = 0): Generator<string, void, undefined> {
+  if (level === OPENED_LEVELS || typeof value !== 'object' || value === null) {
+    yield JSON.stringify(value) ?? 'null';
+    return;
+  }
+  const isList = Array.isArray(value);
+  let separator = isList ? '[' : '{';
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined && !isList) continue;
+    yield isList ? separator : `${separator}${JSON.stringify(name)}:`;
+    yield* jsonParts(member, level + 1);
+    separator = ',';
+  }
+  if (separator !== ',') yield separator;
+  yield isList ? ']' : '}';
+}

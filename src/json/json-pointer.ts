@@ -1,0 +1,26 @@
+/** Prints a path of names and indexes as an RFC 6901 pointer. */
+export function pointerOf(path: readonly (string | number)[]): string {
+  let pointer = '';
+  for (const step of path) pointer += `/${typeof step === 'number' ? step : pointerToken(step)}`;
+  return pointer;
+}
+
+/** Escapes one member name for a pointer (RFC 6901 section 3). */
+export function pointerToken(name: string): string {
+  return name.includes('~') || name.includes('/') ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
+}
+
+/** The member name that a token of a pointer stands for (RFC 6901 section 4). */
+export function tokenName(token: string): string {
+  return token.includes('~') ? token.replaceAll('~1', '/').replaceAll('~0', '~') : token;
+}
+
+/** The names and indexes of a pointer, decoded; none for the pointer of the whole text. */
+export function pointerSteps(pointer: string): readonly string[] {
+  return pointer.split('/').slice(1).map(tokenName);
+}
+
+/** The pointer with `*` for every index: elements of an array are alike. A member whose name is a number looks like an index. */
+export function generalPointer(pointer: string): string {
+  return pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*');
+}

@@ -1,0 +1,85 @@
+import { ALL_CODINGS, type Coding } from '../http/content-coding.ts';
+import { type Target, readTarget } from '../http/target.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { Operation } from '../rules/rule-book.ts';
+import { type BodyDecision, decideBody } from './decide-body.ts';
+import { type Failure, failure } from './failure.ts';
+import { type CheckedHead, headFailure } from './head-failure.ts';
+
+/** Everything of a request that is known before its body is read. */
+export interface DecidedRequest extends CheckedHead {
+  /** Raw, as the client sent it. */
+  readonly target: string;
+  readonly hasBody: boolean;
+}
+
+/** What the operator and the runtime allow. */
+export interface DecisionLimits {
+  /** Maximum bytes of a body to rewrite; undefined leaves it to the rule book. */
+  readonly bodyLimit: number | undefined;
+  /** The content codings that the runtime can decode; all by default. */
+  readonly codings?: readonly Coding[] | undefined;
+}
+
+/** What is done with a request: refused, passed to V2 unchanged, or migrated from V1 to V2. */
+export type Decision = RefuseDecision | PassDecision | MigrateDecision;
+
+/** The gateway responds itself. */
+export interface RefuseDecision {
+  readonly route: 'none';
+  readonly failure: Failure;
+  /** True when nothing that follows on the connection can be trusted. */
+  readonly closesConnection: boolean;
+}
+
+/** Native V2 traffic. */
+export interface PassDecision {
+  readonly route: 'pass';
+  readonly target: Target;
+}
+
+/** V1 traffic, with the plan for its body. */
+export interface MigrateDecision {
+  readonly route: 'migrate';
+  readonly target: Target;
+  /** Undefined for a request that the rule book does not name. */
+  readonly operation: Operation | undefined;
+  /** Maximum bytes of a body to rewrite, received or decoded. */
+  readonly bodyLimit: number;
+  readonly body: BodyDecision;
+}
+
+/**
+ * Decides what is done with a request, by its head alone. Live exchanges, dry runs, explanations and replays all call it, so that
+ * none of them can say anything else than what the gateway does.
+ */
+export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits: DecisionLimits): Decision {
+  const failed = headFailure(request);
+  if (failed !== undefined) return { route: 'none', failure: failed, closesConnection: true };
+  const target = readTarget(request.target);
+  if (target.fault !== undefined) return refuse(failure('bad-target', target.fault));
+  switch (target.prefix) {
+    case undefined:
+      return refuse(failure('not-found'));
+    case '/api/v2':
+      return { route: 'pass', target };
+    case '/api/v1': {
+      const { ruleBook } = rules;
+      const operation = rules.match(request.method, target.rest);
+      const bodyLimit = limits.bodyLimit ?? ruleBook.limits.body;
+      const { codings = ALL_CODINGS } = limits;
+      const body = decideBody(request, { policies: ruleBook.policies, bodyLimit, codings });
+      return { route: 'migrate', target, operation, bodyLimit, body };
+    }
+  }
+}
+
+/** Refuses a request without closing its connection. */
+export function refuse(failed: Failure): RefuseDecision {
+  return { route: 'none', failure: failed, closesConnection: false };
+}
+
+/** The target of a migrated request at V2: the same path and query under the other prefix. */
+export function migratedTarget({ rest, query }: Target): string {
+  return `/api/v2${rest}${query}`;
+}

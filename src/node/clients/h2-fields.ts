@@ -1,0 +1,58 @@
+import { isFieldName, isFieldValue } from '../../http/field-lines.ts';
+import type { HeaderList } from '../../http/header-list.ts';
+
+/** Fields of one connection, which HTTP/2 forbids (RFC 9113 §8.2.2). */
+const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/**
+ * Returns the fields of a request without the pseudo ones. The parts of a cookie become one again, for HTTP/1.1 knows no others (RFC
+ * 9113 §8.2.3). An authority beside another `host` stays as a second one, which is refused.
+ */
+export function requestFields(raw: HeaderList): string[] {
+  const fields: string[] = [];
+  let authority: string | undefined;
+  let host: string | undefined;
+  let cookie = -1;
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at] ?? '';
+    const value = raw[at + 1] ?? '';
+    if (name === ':authority') authority = value;
+    if (name.startsWith(':')) continue;
+    if (name === 'cookie' && cookie !== -1) {
+      fields[cookie] += `; ${value}`;
+      continue;
+    }
+    fields.push(name, value);
+    if (name === 'host') host = value;
+    if (name === 'cookie') cookie = fields.length - 1;
+  }
+  if (authority !== undefined && authority !== host) fields.push('host', authority);
+  return fields;
+}
+
+/** Returns fields as HTTP/2 has them, in lower case and in order; undefined when one cannot be written. */
+export function responseFields(fields: HeaderList): string[] | undefined {
+  const written: string[] = [];
+  for (let at = 0; at < fields.length; at += 2) {
+    const name = (fields[at] ?? '').toLowerCase();
+    const value = fields[at + 1] ?? '';
+    if (!isFieldName(name) || !isFieldValue(value)) return undefined;
+    if (!CONNECTION_FIELDS.has(name)) written.push(name, value);
+  }
+  return written;
+}
+
+/** Returns fields as Node takes trailers and interim responses: values by name. A field called `__proto__` is a name like any other. */
+export function valuesByName(fields: HeaderList): Record<string, string[]> {
+  const values: Record<string, string[]> = Object.create(null);
+  for (let at = 0; at < fields.length; at += 2) (values[fields[at] ?? ''] ??= []).push(fields[at + 1] ?? '');
+  return values;
+}

@@ -1,0 +1,100 @@
+import pino from 'pino';
+import type { LogSink } from './log-sink.ts';
+import { processLineText } from './process-line-text.ts';
+
+/**
+ * Names what a line of the process log is about, in its member `event`.
+ *
+ * | event | level | when | members beside `msg` |
+ * |---|---|---|---|
+ * | `started` | info | clients are served | `version`, `node`, `clients`, `admin`, `upstream`, `ruleBook` |
+ * | `start-refused` | error | settings, rule book or addresses have a fault; one line each, then exit 2 | |
+ * | `rule-book-in-force` | info | a rule book was read again and took effect | `ruleBook` |
+ * | `rule-book-refused` | error | a rule book has a fault; the old one stays in force | `ruleBook` |
+ * | `certificate-refused` | error | a certificate has a fault; the old one stays | |
+ * | `rollout-changed` | info | another replica chose a mode | |
+ * | `rollout-rolled-back` | error | a canary was rolled back | |
+ * | `rollout-file` | error | the rollout file is damaged or cannot be written | |
+ * | `client-secret-random` | warn | names of clients do not outlive the process though the rollout needs it | |
+ * | `circuit-opened`, `circuit-closed` | error, info | the circuit of an origin | `origin` |
+ * | `upstream-fault` | warn | no response of an origin, or no whole one; repetitions are counted | `origin`, `kind`, `cause`, `sent`, `repeated` |
+ * | `worker-ended` | error | one of several processes ended and is started again | |
+ * | `log-trouble` | warn | lines of the rewrite log are lost | `dropped` |
+ * | `log-reopened` | info | SIGHUP opened the file of the rewrite log anew | |
+ * | `trace-trouble` | warn | spans are lost | |
+ * | `reference-error` | error | the embedded V2 met a bug | `stack` |
+ * | `unexpected-error` | error | the gateway met a bug; repetitions are counted | `stack`, `repeated` |
+ * | `runtime-warning` | warn | Node warns of something | |
+ * | `draining` | info | a signal came; requests in flight are finished | |
+ * | `stopped` | info | the last line | |
+ */
+export type ProcessEvent =
+  | 'started'
+  | 'start-refused'
+  | 'rule-book-in-force'
+  | 'rule-book-refused'
+  | 'certificate-refused'
+  | 'rollout-changed'
+  | 'rollout-rolled-back'
+  | 'rollout-file'
+  | 'client-secret-random'
+  | 'circuit-opened'
+  | 'circuit-closed'
+  | 'upstream-fault'
+  | 'worker-ended'
+  | 'log-trouble'
+  | 'log-reopened'
+  | 'trace-trouble'
+  | 'reference-error'
+  | 'unexpected-error'
+  | 'runtime-warning'
+  | 'draining'
+  | 'stopped';
+
+/** How grave a line is. */
+export type ProcessLevel = 'info' | 'warn' | 'error';
+
+/** One line of the process log: a sentence for people, members for machines. */
+export interface ProcessLine {
+  readonly level: ProcessLevel;
+  readonly event: ProcessEvent;
+  readonly message: string;
+  /** Laid out for people: stands for the whole line where the log is text. */
+  readonly text?: string | undefined;
+  readonly fields?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Takes a line of the process log; never waits, never throws. */
+export type WriteProcessLine = (line: ProcessLine) => void;
+
+/** How the process log is written. */
+export interface ProcessLogOptions {
+  /** The lowest level that is written. */
+  readonly level: ProcessLevel | 'silent';
+  /** `json` is one JSON object a line (pino's), `text` is for people. */
+  readonly format: 'json' | 'text';
+  readonly colour?: boolean | undefined;
+}
+
+/**
+ * Opens the process log. pino writes the lines; the sink below it is ours, for it drops and counts lines where a full disk or a
+ * reader that is stuck would hold up the process, or keep it from exiting.
+ */
+export function openProcessLog(sink: LogSink, options: ProcessLogOptions): WriteProcessLine {
+  const isText = options.format === 'text';
+  const write = (line: string): void =>
+    sink.write(isText ? processLineText(line, options.colour ?? false) : line);
+  const logger = pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write },
+  );
+  return ({ level, event, message, text, fields }) => {
+    if (!isText || text === undefined) logger[level]({ event, ...fields }, message);
+    else if (logger.isLevelEnabled(level)) sink.write(`${text}\n`);
+  };
+}

@@ -1,0 +1,118 @@
+import type { Socket } from 'node:net';
+
+/** Who is told that a body did not come to its end. */
+export interface BodyWriterOwner {
+  /** The body broke, or is not as long as its length says: what was written of it must never look whole. */
+  bodyBroke(cause: string): void;
+}
+
+const LAST_CHUNK = '0\r\n\r\n';
+
+/**
+ * Writes a body that comes in parts behind the head of its request, framed by its length or by chunks (RFC 9112 §6), and reads the next
+ * part only once the socket has taken the one before: a large upload takes no more memory than a part.
+ */
+export class BodyWriter {
+  /** True once the last byte is with the socket. */
+  isWhole = false;
+  private isAwaitingPart = false;
+  /** True when something came or went since the last look. */
+  private moved = true;
+  private readonly socket: Socket;
+  private readonly parts: AsyncIterator<Uint8Array>;
+  private readonly owner: BodyWriterOwner;
+  /** Bytes still to come; undefined for chunks. */
+  private left: number | undefined;
+  private isStopped = false;
+
+  constructor(
+    socket: Socket,
+    parts: AsyncIterable<Uint8Array>,
+    length: number | undefined,
+    owner: BodyWriterOwner,
+  ) {
+    this.socket = socket;
+    this.parts = parts[Symbol.asyncIterator]();
+    this.left = length;
+    this.owner = owner;
+    socket.on('drain', this.drained);
+    this.pull();
+  }
+
+  /** False when V2 took nothing since the last look, though there was something to take: it is not V2 that is late otherwise. */
+  goesOn(): boolean {
+    const { moved } = this;
+    this.moved = false;
+    return moved || (this.isAwaitingPart && !this.isWhole);
+  }
+
+  /** Reads no more of the body, and tells nothing more. */
+  stop(): void {
+    if (this.isStopped) return;
+    this.isStopped = true;
+    this.socket.off('drain', this.drained);
+    // A generator is let go; the body of a client is dropped by whoever received it.
+    void this.parts.return?.().catch(ignore);
+  }
+
+  /** Room came of what was written before, too: a long head, or parts that were small. */
+  private readonly drained = (): void => {
+    if (!this.isAwaitingPart) this.pull();
+  };
+
+  private pull(): void {
+    this.isAwaitingPart = true;
+    this.moved = true;
+    this.parts.next().then(this.take).catch(this.broke);
+  }
+
+  private readonly take = ({ done, value }: IteratorResult<Uint8Array, unknown>): void => {
+    if (this.isStopped) return;
+    this.isAwaitingPart = false;
+    this.moved = true;
+    if (done === true) {
+      this.end();
+      return;
+    }
+    // An empty chunk would be the last one.
+    if (value.length === 0 || this.write(value)) this.pull();
+  };
+
+  /** False when the socket has enough for now, and when there is nothing more to be read. */
+  private write(part: Uint8Array): boolean {
+    const { socket, left } = this;
+    if (left === undefined) {
+      socket.cork();
+      socket.write(`${part.length.toString(16)}\r\n`, 'latin1');
+      socket.write(part);
+      const isRoom = socket.write('\r\n', 'latin1');
+      socket.uncork();
+      return isRoom;
+    }
+    if (part.length > left) {
+      this.broke(new Error('body longer than its length'));
+      return false;
+    }
+    this.left = left - part.length;
+    this.isWhole = this.left === 0;
+    return socket.write(part);
+  }
+
+  private end(): void {
+    this.socket.off('drain', this.drained);
+    if (this.left === undefined) {
+      this.socket.write(LAST_CHUNK, 'latin1');
+      this.isWhole = true;
+      return;
+    }
+    if (this.left > 0) this.broke(new Error('body shorter than its length'));
+  }
+
+  private readonly broke = (error: unknown): void => {
+    if (this.isStopped) return;
+    this.stop();
+    this.owner.bodyBroke(error instanceof Error ? error.message : 'body broke');
+  };
+}
+
+function ignore(): void {}

@@ -1,0 +1,87 @@
+import { isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
+import type { IpcSocketConnectOpts, TcpSocketConnectOpts } from 'node:net';
+import { type ConnectionOptions, connect as connectSecurely, createSecureContext } from 'node:tls';
+import { type Address, Addresses } from './addresses.ts';
+import type { UpstreamOptions } from './node-upstream.ts';
+import { UpstreamSocket } from './upstream-socket.ts';
+
+/** Where connections lead, worked out once for all of them. */
+export class Destination {
+  readonly options: UpstreamOptions;
+  readonly isSecure: boolean;
+  readonly addresses: Addresses;
+  /** What V2 is told in `Host`. */
+  readonly host: string;
+  private readonly hostname: string;
+  private readonly where: TcpSocketConnectOpts | IpcSocketConnectOpts;
+  private readonly secure: ConnectionOptions;
+  /** What the next TLS handshake can be cut short with (RFC 8446 §2.2). */
+  private session: Buffer | undefined = undefined;
+
+  constructor(options: UpstreamOptions) {
+    const { protocol, host, hostname, port } = new URL(options.origin);
+    const { lookup, tls, socketPath, sni } = options;
+    this.options = options;
+    this.isSecure = protocol === 'https:';
+    this.addresses = new Addresses(lookup);
+    this.host = options.host ?? host;
+    this.hostname = hostname.replace(/^\[|\]$/g, '');
+    const usual = this.isSecure ? 443 : 80;
+    this.where =
+      socketPath === undefined
+        ? { host: this.hostname, port: port === '' ? usual : Number(port) }
+        : { path: socketPath };
+    const servername = sni ?? (isIP(this.hostname) === 0 ? this.hostname : undefined);
+    this.secure = this.isSecure
+      ? {
+          secureContext: createSecureContext(tls),
+          ALPNProtocols: ['http/1.1'],
+          ...(servername !== undefined && { servername }),
+        }
+      : {};
+  }
+
+  /** Milliseconds for one attempt: all addresses are tried within the time for connecting; 0 for no limit. */
+  get attemptTimeout(): number {
+    return this.options.connectTimeout / this.addresses.count;
+  }
+
+  /** Connects to the address whose turn it is; `onAddress` tells which that is, where a name is resolved. */
+  connect(onread?: OnReadOpts, onAddress?: (address: Address) => void): Socket {
+    let taken: Address | undefined;
+    const lookup: LookupFunction = (hostname, { all }, done) => {
+      this.addresses.next(hostname, (error, address) => {
+        if (error !== null || address === undefined) {
+          done(error ?? new Error('no address'), []);
+          return;
+        }
+        taken = address;
+        onAddress?.(address);
+        const { host, family } = address;
+        if (all === true) done(null, [{ address: host, family }]);
+        else done(null, host, family);
+      });
+    };
+    const where = { ...this.where, lookup, ...(onread && { onread }) };
+    const failed = (): void => this.addresses.failed(taken, performance.now());
+    if (!this.isSecure) {
+      const plain = new UpstreamSocket(onread && { onread }).connect({ ...this.where, lookup });
+      plain.on('error', failed).on('connect', () => plain.off('error', failed));
+      return plain;
+    }
+    const socket = connectSecurely({
+      ...where,
+      ...this.secure,
+      ...(this.session && { session: this.session }),
+    });
+    socket.on('error', failed).on('secureConnect', () => socket.off('error', failed));
+    socket.on('session', (fresh) => {
+      this.session = fresh;
+    });
+    // Whatever went wrong, the next handshake is a whole one.
+    socket.on('error', () => {
+      this.session = undefined;
+    });
+    return socket;
+  }
+}

@@ -1,0 +1,119 @@
+import type { Body } from '../../gateway/exchange.ts';
+import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
+import { isIdempotent } from '../../gateway/upstream-failure.ts';
+import { writeFieldLines } from '../../http/field-lines.ts';
+import type { PendingRequest, UpstreamConnection } from './upstream-connection.ts';
+
+const nothing = Buffer.alloc(0);
+/** Bytes of a body that is copied behind its head. */
+const SMALL_BODY_BYTES = 16 * 1024;
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const VISIBLE = /^[\x21-\x7e]+$/;
+
+/** When a call came, and when the first byte of its response must be there, on the queue's clock; `Infinity` for never. */
+export interface CallTimes {
+  readonly since: number;
+  readonly due: number;
+}
+
+/** Where calls wait for a connection. */
+interface CallQueue {
+  /** A call that waits waits no longer. */
+  leave(call: PooledCall): void;
+}
+
+/**
+ * A request that waits for a connection of the pool, or is on one. A body that is there is one write with its head; one that comes in
+ * parts is not read before the head is written.
+ */
+export class PooledCall implements UpstreamCall, PendingRequest {
+  readonly method: string;
+  readonly receiver: UpstreamReceiver;
+  readonly due: number;
+  readonly since: number;
+  readonly isBackground: boolean;
+  bytes: Buffer = nothing;
+  body: Uint8Array | undefined = undefined;
+  parts: AsyncIterable<Uint8Array> | undefined = undefined;
+  length: number | undefined = undefined;
+  connection: UpstreamConnection | undefined = undefined;
+  /** True when the response is held back, also before there is a connection. */
+  isPaused = false;
+  private readonly queue: CallQueue;
+
+  constructor(
+    queue: CallQueue,
+    { method, isBackground = false }: UpstreamRequest,
+    receiver: UpstreamReceiver,
+    times: CallTimes,
+  ) {
+    this.queue = queue;
+    this.method = method;
+    this.receiver = receiver;
+    this.since = times.since;
+    this.due = times.due;
+    this.isBackground = isBackground;
+  }
+
+  /** True when it could be sent twice without harm and without loss (RFC 9110 §9.2.2): a body in parts can be read only once. */
+  get isRepeatable(): boolean {
+    return this.parts === undefined && isIdempotent(this.method);
+  }
+
+  /** Bytes that are held while it waits. */
+  get heldBytes(): number {
+    return this.bytes.length + (this.body?.length ?? 0);
+  }
+
+  /** Puts a request on the wire as one write: a small body is copied, for that costs less than a second buffer. */
+  write(head: string, { body, length }: UpstreamRequest): void {
+    const small = body instanceof Uint8Array && body.length <= SMALL_BODY_BYTES ? body : nothing;
+    this.bytes = Buffer.allocUnsafe(head.length + small.length);
+    this.bytes.write(head, 0, 'latin1');
+    this.bytes.set(small, head.length);
+    if (body === null || body === small) return;
+    if (body instanceof Uint8Array) {
+      this.body = body;
+      return;
+    }
+    this.parts = body;
+    this.length = length;
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    if (this.connection?.has(this) === true) this.connection.pause();
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    if (this.connection?.has(this) === true) this.connection.resume();
+  }
+
+  abort(): void {
+    if (this.connection === undefined) this.queue.leave(this);
+    else if (this.connection.has(this)) this.connection.abort();
+  }
+}
+
+/** The head of a request; undefined when it cannot be written. */
+export function headOf(
+  { method, target, headers, body, length }: UpstreamRequest,
+  host: string,
+): string | undefined {
+  const fields = writeFieldLines(headers);
+  if (fields === undefined || !TOKEN.test(method) || !VISIBLE.test(target)) return undefined;
+  const framing = framingOf(method, body, length);
+  return `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${fields}${framing}\r\n`;
+}
+
+function framingOf(method: string, body: Body, length: number | undefined): string {
+  if (body === null) return expectsBody(method) ? 'content-length: 0\r\n' : '';
+  const bytes = body instanceof Uint8Array ? body.length : length;
+  return bytes === undefined ? 'transfer-encoding: chunked\r\n' : `content-length: ${bytes}\r\n`;
+}
+
+/** Without a body, methods that mean to have one say that it is empty (RFC 9110 §8.6). */
+function expectsBody(method: string): boolean {
+  return method === 'POST' || method === 'PUT' || method === 'PATCH';
+}

@@ -1,0 +1,87 @@
+import type { UpstreamFault } from '../../gateway/upstream.ts';
+
+/** What connects again, where and when it may. */
+export interface ReconnectionOwner {
+  /** True while some request waits for a connection. */
+  readonly isWaitedFor: boolean;
+  /** Begins another attempt, unless one is under way or there is no room for it. */
+  connectAgain(): void;
+}
+
+/** A time in which no address of V2 takes connections. */
+export interface Outage {
+  /** When the first attempt that failed began; a request waits from then on, or from when it came. */
+  readonly since: number;
+  /** Why the last attempt failed. */
+  readonly fault: UpstreamFault;
+}
+
+const FIRST_DELAY_MS = 20;
+/** A V2 that is back is noticed within this time, plus what connecting takes. */
+const LONGEST_DELAY_MS = 100;
+/** Milliseconds for which V2 is still looked for when nobody waits for it any more: who was refused comes again. */
+const SEARCH_MS = 30_000;
+
+/** Connects again to a V2 that cannot be reached: one attempt at a time, after 20 ms, doubling to 100. Times are milliseconds. */
+export class Reconnection {
+  /** Set while V2 cannot be reached. */
+  outage: Outage | undefined = undefined;
+  /** How often V2 could be reached again. */
+  recoveries = 0;
+  private readonly owner: ReconnectionOwner;
+  /** When the first attempt began that failed since one succeeded. */
+  private failingSince: number | undefined = undefined;
+  private retryAt = 0;
+  private delay = FIRST_DELAY_MS;
+  private lastWaited = 0;
+  private timer: NodeJS.Timeout | undefined = undefined;
+
+  constructor(owner: ReconnectionOwner) {
+    this.owner = owner;
+  }
+
+  /** A connection was made. */
+  reached(): void {
+    this.failingSince = undefined;
+    if (this.outage === undefined) return;
+    this.outage = undefined;
+    this.delay = FIRST_DELAY_MS;
+    this.recoveries += 1;
+    this.stop();
+  }
+
+  /** An attempt that began at `began` failed. It is an outage unless some address has `hope`. */
+  failed(began: number, fault: UpstreamFault, now: number, hasHope: boolean): void {
+    this.failingSince ??= began;
+    if (hasHope) return;
+    this.outage = { since: this.outage?.since ?? this.failingSince, fault };
+    this.retryAt = now + this.delay;
+    this.delay = Math.min(this.delay * 2, LONGEST_DELAY_MS);
+  }
+
+  /** In an outage, makes the next attempt, now or when it is due. */
+  next(now: number): void {
+    if (this.outage === undefined) return;
+    if (this.owner.isWaitedFor) this.lastWaited = now;
+    else if (now - this.lastWaited > SEARCH_MS) return;
+    this.stop();
+    if (this.retryAt <= now) {
+      this.owner.connectAgain();
+      return;
+    }
+    this.timer = setTimeout(() => this.next(performance.now()), Math.ceil(this.retryAt - now));
+    this.timer.unref();
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+}
+
+/** Codes of TLS and certificates: connecting again changes nothing, and waiting hides the fault from the operator. */
+const LASTING_CAUSE = /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO_|^HOSTNAME_MISMATCH$|^EPROTO$/;
+
+/** True for a fault that a person has to mend: nobody waits for the end of it. */
+export function isLasting(fault: UpstreamFault): boolean {
+  return LASTING_CAUSE.test(fault.cause);
+}

@@ -1,0 +1,202 @@
+import { hasByteOrderMark } from '../json/byte-order-mark.ts';
+import type { AttributePlace, AttributeTree } from './attribute-tree.ts';
+
+/** Names listed of one body: one whose names are data cannot flood the log. */
+const MOST_NAMES = 64;
+
+/** Names of one body that no body had before. */
+const MOST_NEW_NAMES = 128;
+
+/** Elements of an array that are looked into: the first of them, and one in so many of the others. */
+const FIRST_ELEMENTS = 16;
+const ELEMENT_SAMPLE = 64;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+
+/**
+ * Reads the first bytes of a body for the names of its members, each byte once. A value that has no place (its pointer is too
+ * long, its name is beyond the bound) is passed over with everything in it, so that no nesting costs more than its bytes.
+ */
+export class NameWalk {
+  /** The members that were met, each once, in document order. */
+  readonly places: AttributePlace[] = [];
+  /** False when the bytes cannot be the beginning of a JSON text. */
+  isJson = true;
+  private readonly tree: AttributeTree;
+  private readonly body: number;
+  private readonly bytes: Uint8Array;
+  private readonly end: number;
+  private at: number;
+  private newNames = 0;
+
+  /** Reads up to `length` bytes of `bytes`, which are body number `body` of those that went through `tree`. */
+  constructor(tree: AttributeTree, body: number, bytes: Uint8Array, length: number) {
+    this.tree = tree;
+    this.body = body;
+    this.bytes = bytes;
+    this.end = length;
+    this.at = hasByteOrderMark(bytes) ? 3 : 0;
+    this.skipSpace();
+    if (this.at >= this.end) this.fail();
+    else this.value(tree.root);
+  }
+
+  /** Reads a value; the depth of calls is that of a pointer, which has a bound. */
+  private value(place: AttributePlace | undefined): void {
+    const byte = this.bytes[this.at];
+    if (place !== undefined && byte === OPEN_OBJECT) this.object(place);
+    else if (place !== undefined && byte === OPEN_ARRAY) this.array(place);
+    else this.skipValue();
+  }
+
+  private object(place: AttributePlace): void {
+    this.at += 1;
+    this.skipSpace();
+    if (this.bytes[this.at] === CLOSE_OBJECT) {
+      this.at += 1;
+      return;
+    }
+    while (this.at < this.end) {
+      if (this.bytes[this.at] !== QUOTE) return this.fail();
+      const member = this.member(place);
+      this.skipSpace();
+      if (this.at >= this.end) return;
+      if (this.bytes[this.at] !== COLON) return this.fail();
+      this.at += 1;
+      this.skipSpace();
+      this.value(member);
+      if (this.isBehind(CLOSE_OBJECT)) return;
+    }
+  }
+
+  private array(place: AttributePlace): void {
+    this.at += 1;
+    this.skipSpace();
+    if (this.bytes[this.at] === CLOSE_ARRAY) {
+      this.at += 1;
+      return;
+    }
+    for (let index = 0; this.at < this.end; index += 1) {
+      const isSampled = index < FIRST_ELEMENTS || index % ELEMENT_SAMPLE === 0;
+      this.value(isSampled ? this.tree.elementsOf(place) : undefined);
+      if (this.isBehind(CLOSE_ARRAY)) return;
+    }
+  }
+
+  /** Reads what follows a value; true when that ends its container, or the walk. */
+  private isBehind(closer: number): boolean {
+    this.skipSpace();
+    if (this.at >= this.end) return true;
+    const byte = this.bytes[this.at];
+    this.at += 1;
+    if (byte === closer) return true;
+    if (byte !== COMMA) {
+      this.fail();
+      return true;
+    }
+    this.skipSpace();
+    return false;
+  }
+
+  /** Reads a key, and notes whose it is. */
+  private member(parent: AttributePlace): AttributePlace | undefined {
+    const { bytes, end } = this;
+    const start = this.at + 1;
+    let hash = 0x811c9dc5;
+    let i = start;
+    while (i < end) {
+      const byte = bytes[i] ?? 0;
+      if (byte === QUOTE) break;
+      hash = Math.imul(hash ^ byte, 0x01000193);
+      if (byte === BACKSLASH) {
+        i += 1;
+        hash = Math.imul(hash ^ (bytes[i] ?? 0), 0x01000193);
+      }
+      i += 1;
+    }
+    this.at = i + 1;
+    if (i >= end) return undefined;
+    const place = this.tree.find(parent, hash, bytes, start, i) ?? this.added(parent, hash, start, i);
+    if (place !== undefined && place.lastBody !== this.body) {
+      place.lastBody = this.body;
+      this.places.push(place);
+      if (this.places.length === MOST_NAMES) this.at = end;
+    }
+    return place;
+  }
+
+  private added(
+    parent: AttributePlace,
+    hash: number,
+    start: number,
+    end: number,
+  ): AttributePlace | undefined {
+    if (this.newNames === MOST_NEW_NAMES) return undefined;
+    this.newNames += 1;
+    return this.tree.add(parent, hash, this.bytes, start, end);
+  }
+
+  /** Passes over a value and everything in it, looking at nothing but quotes and brackets. */
+  private skipValue(): void {
+    const { bytes, end } = this;
+    const start = this.at;
+    let depth = 0;
+    let i = start;
+    while (i < end) {
+      const byte = bytes[i];
+      if (byte === QUOTE) {
+        i = stringEnd(bytes, i, end);
+        if (depth === 0) break;
+        continue;
+      }
+      if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+        depth += 1;
+      } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+        if (depth === 0) break;
+        depth -= 1;
+        if (depth === 0) {
+          i += 1;
+          break;
+        }
+      } else if (depth === 0 && (byte === COMMA || isSpace(byte))) {
+        break;
+      }
+      i += 1;
+    }
+    this.at = i;
+    if (i === start) this.fail();
+  }
+
+  private skipSpace(): void {
+    const { bytes, end } = this;
+    let i = this.at;
+    while (i < end && isSpace(bytes[i])) i += 1;
+    this.at = i;
+  }
+
+  private fail(): void {
+    this.isJson = false;
+    this.at = this.end;
+  }
+}
+
+function stringEnd(bytes: Uint8Array, at: number, end: number): number {
+  let i = at + 1;
+  while (i < end) {
+    const byte = bytes[i];
+    if (byte === QUOTE) return i + 1;
+    i += byte === BACKSLASH ? 2 : 1;
+  }
+  return end;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

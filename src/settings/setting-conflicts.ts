@@ -1,0 +1,124 @@
+import type { Settings } from './read-settings.ts';
+import type { ListenAddress, OriginSetting } from './setting-kinds.ts';
+import { environmentName, type Setting, settings as table } from './settings.ts';
+
+/** Characters of a secret that nobody guesses. */
+const SECRET_CHARACTERS = 16;
+
+/** Finds settings that are sound alone and cannot hold together; each fault is a sentence that names them and the way out. */
+export function settingConflicts(settings: Settings): readonly string[] {
+  return [
+    ...shortSecrets(settings),
+    ...requestTimeout(settings),
+    ...sizes(settings),
+    ...sharedAddress(settings),
+    ...loops(settings),
+    ...sharedFiles(settings),
+    ...unusedTls(settings),
+    ...unusedProxyProtocol(settings),
+  ];
+}
+
+function shortSecrets(settings: Settings): readonly string[] {
+  return [table.clientSecret, table.adminToken].flatMap((setting) => {
+    const value = settings.get(setting);
+    if (value === undefined || value.length >= SECRET_CHARACTERS) return [];
+    return [`${environmentName(setting)} must have at least ${SECRET_CHARACTERS} characters.`];
+  });
+}
+
+/** Node's server refuses a whole time below the header's, for it could never tell which one was met. */
+function requestTimeout(settings: Settings): readonly string[] {
+  const whole = settings.get(table.clientRequestTimeout);
+  const head = settings.get(table.clientHeadersTimeout);
+  if (whole === 0 || head <= whole) return [];
+  return [
+    `${named(table.clientRequestTimeout, whole, ' ms')} is shorter than ${named(table.clientHeadersTimeout, head, ' ms')}, which is a part of it; make it at least as long, or 0.`,
+  ];
+}
+
+function sizes(settings: Settings): readonly string[] {
+  const body = settings.get(table.bodyLimit);
+  const buffer = settings.get(table.bufferBytes);
+  const kept = settings.get(table.captureBodyLimit);
+  const capture = settings.get(table.captureBytes);
+  const faults: string[] = [];
+  if (body !== undefined && body > buffer)
+    faults.push(
+      `${named(table.bodyLimit, body, ' bytes')} is more than ${named(table.bufferBytes, buffer, ' bytes')}: such a body would always get 503. Lower the first, or raise the second.`,
+    );
+  if (settings.get(table.capture) === 'bodies' && kept > capture)
+    faults.push(
+      `${named(table.captureBodyLimit, kept, ' bytes')} is more than ${named(table.captureBytes, capture, ' bytes')}: such a body would never be kept. Lower the first, or raise the second.`,
+    );
+  return faults;
+}
+
+function sharedAddress(settings: Settings): readonly string[] {
+  const [clients, admin] = [settings.get(table.listen), settings.get(table.adminListen)];
+  if (clients.port === 0 || clients.port !== admin.port || !overlap(clients.host, admin.host)) return [];
+  const same = clients.host === admin.host ? ` ${clients.host}:${clients.port}` : ` on port ${clients.port}`;
+  return [`--listen and --admin-listen are both${same}; give one of them another port.`];
+}
+
+/** A gateway that is its own upstream sends each request to itself until it is full. */
+function loops(settings: Settings): readonly string[] {
+  const listeners = [settings.get(table.listen), settings.get(table.adminListen)];
+  return [table.upstream, table.v1Upstream].flatMap((setting) => {
+    const origin = settings.get(setting);
+    if (origin === undefined || !listeners.some((listener) => isOwn(origin, listener))) return [];
+    return [`${environmentName(setting)} is ${origin.origin}, where the gateway itself listens.`];
+  });
+}
+
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+const LOOPBACKS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1']);
+
+function overlap(one: string, other: string): boolean {
+  return one === other || WILDCARDS.has(one) || WILDCARDS.has(other);
+}
+
+function isOwn({ origin }: OriginSetting, { host, port }: ListenAddress): boolean {
+  const url = new URL(origin);
+  const standard = url.protocol === 'https:' ? 443 : 80;
+  if (port === 0 || Number(url.port || standard) !== port) return false;
+  const name = url.hostname.replaceAll(/[[\]]/g, '');
+  return name === host || (LOOPBACKS.has(name) && (LOOPBACKS.has(host) || WILDCARDS.has(host)));
+}
+
+/** What one part writes another must neither write nor read. */
+function sharedFiles(settings: Settings): readonly string[] {
+  const written = [table.logFile, table.rolloutFile, table.referenceDb];
+  const read = [table.rules, table.clientNames, table.tlsCert, table.tlsKey, table.upstreamCa];
+  return written.flatMap((one, index) =>
+    [...written.slice(index + 1), ...read]
+      .filter((other) => settings.get(one) !== undefined && settings.get(one) === settings.get(other))
+      .map(
+        (other) =>
+          `${environmentName(one)} and ${environmentName(other)} are both ${settings.get(one)}; give each a file of its own.`,
+      ),
+  );
+}
+
+function unusedTls(settings: Settings): readonly string[] {
+  const origins = [settings.get(table.upstream), settings.get(table.v1Upstream)];
+  if (origins.some((origin) => origin?.origin.startsWith('https:') === true)) return [];
+  return [table.upstreamCa, table.upstreamCert, table.upstreamKey]
+    .filter((setting) => settings.get(setting) !== undefined)
+    .map(
+      (setting) =>
+        `${environmentName(setting)} is for TLS, and no upstream is an https address; set an https address, or leave it out.`,
+    );
+}
+
+/** Only trusted proxies are asked for a header. */
+function unusedProxyProtocol(settings: Settings): readonly string[] {
+  if (!settings.get(table.proxyProtocol) || settings.get(table.trustedProxies).length > 0) return [];
+  return [
+    `${environmentName(table.proxyProtocol)} is on, and ${environmentName(table.trustedProxies)} names no proxy; name the load balancers that send it.`,
+  ];
+}
+
+function named(setting: Setting<unknown>, value: number, unit: string): string {
+  return `${environmentName(setting)} (${value}${unit})`;
+}

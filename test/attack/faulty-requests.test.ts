@@ -1,0 +1,3 @@
+import { smallAttacks } from './small-attack.ts';
+
+smallAttacks({ 'H-method': 0.5 });

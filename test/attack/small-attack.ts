@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Limits, USUAL_LIMITS } from '../../bench/attack/attack.ts';
+import { attacks } from '../../bench/attack/attacks.ts';
+import { runAttack } from '../../bench/attack/run-attack.ts';
+import { startV2, type V2 } from '../../bench/attack/v2.ts';
+
+/** Wider than those of `npm run attack`: other tests run beside this one. */
+const LIMITS: Limits = { ...USUAL_LIMITS, worst: 2500, median: 2000, loop: 1500 };
+
+/** Makes a test of each attack of `npm run attack` by its id, carried out in part: `scale` is the share of it. */
+export function smallAttacks(ids: Readonly<Record<string, number>>): void {
+  let v2: V2;
+  beforeAll(async () => {
+    v2 = await startV2();
+  });
+  afterAll(() => v2.stop());
+  test.each(Object.entries(ids).map(([id, scale]) => ({ ...attackOf(id), scale })))(
+    '$id: $sentence',
+    async ({ scale, ...attack }) => {
+      // The median is a matter of the whole attack; one of its own would be too narrow here.
+      const { median: _median, ...own } = attack.limits ?? {};
+      const outcome = await runAttack({ ...attack, limits: own }, v2, { scale, limits: LIMITS });
+      expect(outcome.faults).toEqual([]);
+    },
+    60_000,
+  );
+}
+
+function attackOf(id: string): (typeof attacks)[number] {
+  const attack = attacks.find((one) => one.id === id);
+  if (attack === undefined) throw new Error(`there is no attack ${id}`);
+  return attack;
+}

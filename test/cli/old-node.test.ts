@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+
+const run = promisify(execFile);
+const launcher = fileURLToPath(new URL('../../bin/capture-gateway.js', import.meta.url));
+const ONE_SENTENCE = /^capture-gateway needs Node 24 or later, and this is Node [\d.]+\. [^\n]+\n$/;
+
+/** Claims to be another version before the launcher runs, for machines on which every Node is recent. */
+const pretend = (version: string): string =>
+  `data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"${version}"}})`;
+
+/** Runs a Node with arguments that it must refuse. */
+async function refused(
+  node: string,
+  args: readonly string[],
+): Promise<{ readonly code: unknown; readonly stderr: string }> {
+  try {
+    await run(node, [...args]);
+  } catch (error) {
+    const { code, stderr } = error as { readonly code: unknown; readonly stderr: string };
+    return { code, stderr };
+  }
+  throw new Error('it started');
+}
+
+/** The Node that the machine has beside the pinned one, if any. */
+async function systemNode(): Promise<{ readonly path: string; readonly major: number } | undefined> {
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    const path = join(folder, 'node');
+    if (folder.includes('node_modules') || !isExecutable(path)) continue;
+    const { stdout } = await run(path, ['--version']);
+    return { path, major: Number.parseInt(stdout.slice(1), 10) };
+  }
+  return undefined;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('a Node that is too old', () => {
+  test.each(['18.20.8', '20.20.2', '22.11.0'])('%s gets one sentence and exit code 2', async (version) => {
+    const { code, stderr } = await refused(process.execPath, [
+      '--import',
+      pretend(version),
+      launcher,
+      'report',
+    ]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(ONE_SENTENCE);
+    expect(stderr).toContain(version);
+  });
+
+  test('the machine’s own Node, where it is old, reads the launcher and gets the same sentence', async () => {
+    const own = await systemNode();
+    const old = own !== undefined && own.major < 24;
+    const { code, stderr } = old
+      ? await refused(own.path, [launcher, 'serve'])
+      : await refused(process.execPath, ['--import', pretend('20.0.0'), launcher, 'serve']);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(ONE_SENTENCE);
+  });
+});
+
+test('every later Node runs the command', async () => {
+  const { stdout } = await run(process.execPath, ['--import', pretend('26.1.0'), launcher, '--version']);
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});

@@ -1,0 +1,180 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { commandsOf, docPages } from '../support/doc-pages.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const pages = docPages().map(({ file, text }) => ({ file, commands: commandsOf(text) }));
+
+/** Commands that this test does not run, with the reason. */
+const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  [/^npm ci$/, 'installs what this test runs with; .ci/run begins with it'],
+  [/^npm test$/, 'is what runs this test'],
+  [/^npm run (?:check|fmt)$/, 'checks the checkout; .ci/run runs it'],
+  [/^npm run dev$/, 'is `npm start` under node --watch'],
+  [/^npm run bench /, 'takes minutes'],
+  [/^npm run (?:soak|bulk)$/, 'takes minutes'],
+  [/^npm run edge$/, 'needs workerd for minutes; test/runtime/edge.test.ts runs the worker'],
+  [/^npm pack$/, 'test/runtime/library.test.ts packs and installs the package'],
+  [/^npx vitest /, 'is this test runner'],
+  [/^docker /, 'needs a container engine and a registry; test/runtime/container.test.ts checks the image'],
+  [/^sudo /, 'needs a machine to change; test/runtime/deploy.test.ts verifies the unit'],
+  [
+    /^(?:kubectl|helm) /,
+    'needs a cluster; test/runtime/deploy.test.ts validates the manifests and the chart',
+  ],
+  [/^npx wrangler /, 'needs a Cloudflare account'],
+  [
+    /^(?:clickhouse-client|capture-gateway serve \| vector) /,
+    'needs ClickHouse; test/runtime/log-shipping.test.ts runs the queries',
+  ],
+];
+
+/** Commands that go on until they are stopped, and what they print once they work. */
+const SERVERS: readonly (readonly [pattern: RegExp, ready: RegExp])[] = [
+  [/^npm start\b/, /"started"|clients +http/],
+  [/^npm run -s reference /, /reference service on/],
+  [/^npm run -s gateway -- tail --admin/, /verdict/],
+];
+
+/** Time that a server has to start. */
+const SERVER_TIMEOUT_MS = 20_000;
+
+/** Addresses that the pages name; each gets a free port of the machine. */
+const ADDRESSES = ['127.0.0.1:8080', '127.0.0.1:8081', '127.0.0.1:8090', '127.0.0.1:8091'] as const;
+
+/** The path without the pinned Node: what a shell has that knows nothing of the project. */
+const PATH = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .filter((folder) => !folder.includes('node_modules'))
+  .join(delimiter);
+
+const isListed = (command: string): boolean => NOT_RUN.some(([pattern]) => pattern.test(command));
+
+const runnable = pages
+  .map(({ file, commands }) => ({ file, commands: commands.filter((command) => !isListed(command)) }))
+  .filter(({ commands }) => commands.length > 0);
+
+describe.each(runnable)('$file', ({ commands }) => {
+  test('every command works, in order, on the machine’s own Node', { timeout: 180_000 }, async () => {
+    const shell = await docShell();
+    for (const command of commands) expect(await shell.run(command)).toBeUndefined();
+  });
+});
+
+test('no reason is left over', () => {
+  const all = pages.flatMap(({ commands }) => commands);
+  const stale = NOT_RUN.filter(([pattern]) => !all.some((command) => pattern.test(command)));
+  expect(stale.map(([pattern]) => pattern.source)).toEqual([]);
+});
+
+/** What a command printed that failed. */
+type Complaint = string | undefined;
+
+/** Runs the commands of one page in a copy of the checkout; servers that they start end with the test. */
+async function docShell(): Promise<{ run(command: string): Promise<Complaint> }> {
+  const folder = checkout();
+  const ports = new Map(
+    await Promise.all(ADDRESSES.map(async (address) => [address, await freeAddress()] as const)),
+  );
+  const address = (name: (typeof ADDRESSES)[number]): string => ports.get(name) ?? name;
+  const environment: Record<string, string> = {
+    PATH,
+    HOME: folder,
+    NO_COLOR: '1',
+    npm_config_update_notifier: 'false',
+    GATEWAY_LISTEN: address('127.0.0.1:8080'),
+    GATEWAY_ADMIN_LISTEN: address('127.0.0.1:8081'),
+  };
+  const here = (command: string): string => {
+    let text = command.replace(/ &$/, '');
+    for (const [from, to] of ports) text = text.replaceAll(from, to);
+    const isRollout = text.startsWith('npm run -s rollout');
+    if (!isRollout) return text;
+    return `${text}${text.includes(' -- ') ? '' : ' --'} --admin http://${address('127.0.0.1:8081')}`;
+  };
+  return {
+    run: async (command) => {
+      if (command.startsWith('export ')) {
+        for (const [, name = '', value = ''] of here(command).matchAll(/(\w+)=(\S+)/g))
+          environment[name] = value;
+        return undefined;
+      }
+      const server = SERVERS.find(([pattern]) => pattern.test(command));
+      if (server === undefined) return finish(here(command), folder, environment);
+      return serve(here(command), server[1], folder, environment);
+    },
+  };
+}
+
+async function finish(
+  command: string,
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Complaint> {
+  try {
+    await promisify(execFile)('bash', ['-o', 'pipefail', '-c', command], { cwd, env, timeout: 60_000 });
+    return undefined;
+  } catch (error) {
+    const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string };
+    return `$ ${command}\n${stdout}${stderr}`;
+  }
+}
+
+async function serve(
+  command: string,
+  ready: RegExp,
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Complaint> {
+  // A group of its own: npm does not pass every signal on.
+  const child = spawn('bash', ['-c', command], {
+    cwd,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => stopGroup(child));
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+  }
+  const end = Date.now() + SERVER_TIMEOUT_MS;
+  while (!ready.test(said) && child.exitCode === null && Date.now() < end) await delay(20);
+  return ready.test(said) ? undefined : `$ ${command}\n${said}`;
+}
+
+function stopGroup(child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null) return;
+  process.kill(-child.pid, 'SIGKILL');
+}
+
+/** A checkout whose files commands may change. */
+function checkout(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'docs-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const name of readdirSync(root)) {
+    if (name === 'config') cpSync(join(root, name), join(folder, name), { recursive: true });
+    else if (name !== '.git') symlinkSync(join(root, name), join(folder, name));
+  }
+  return folder;
+}
+
+async function freeAddress(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return `127.0.0.1:${address.port}`;
+}

@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { allSettings, environmentName } from '../../src/settings/settings.ts';
+import { docPages } from '../support/doc-pages.ts';
+
+const root = new URL('../../', import.meta.url);
+const pages = docPages();
+const headings = new Map(
+  pages.map(({ file, text }) => [
+    file,
+    [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => anchor(title)),
+  ]),
+);
+
+/** The anchor that GitHub makes of a heading. */
+function anchor(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+}
+
+test('the README fits on a few screens', () => {
+  expect(pages[0]?.text.split('\n').length).toBeLessThanOrEqual(220);
+});
+
+describe.each(pages)('$file', ({ file, text }) => {
+  const page = new URL(file, root);
+
+  test('every link leads somewhere', () => {
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+    const broken = links.filter((link) => {
+      if (/^https?:/.test(link)) return false;
+      const [path = '', fragment] = link.split('#');
+      if (!existsSync(new URL(path === '' ? file.replace(/.*\//, '') : path, page))) return true;
+      const target = path === '' ? file : new URL(path, page).pathname.slice(root.pathname.length);
+      return fragment !== undefined && headings.get(target)?.includes(fragment) === false;
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test('every file of the project that is named exists', () => {
+    const named = [...text.matchAll(/`((?:src|test|bench|config|deploy|docs)\/[\w./-]+)`/g)].map(
+      ([, path = '']) => path,
+    );
+    expect(named.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
+  });
+
+  test('every setting that is named exists', () => {
+    const known = new Set(
+      allSettings.flatMap((setting) => [environmentName(setting), `${environmentName(setting)}_FILE`]),
+    );
+    // Upgrade notes name settings that are gone.
+    const [present = ''] = text.split('## Upgrade notes');
+    const named = new Set([...present.matchAll(/\bGATEWAY_[A-Z0-9_]+/g)].map(([name]) => name));
+    expect([...named].filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test('has one title', () => {
+    const outside = text.replaceAll(/^```[^]*?^```$/gm, '');
+    expect(outside.match(/^# /gm)).toHaveLength(1);
+  });
+});

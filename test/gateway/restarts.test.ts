@@ -1,0 +1,108 @@
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { gatewayFor } from '../support/gateway.ts';
+import { restartingV2 } from '../support/restarting-v2.ts';
+
+/** What a client got, or `reset`. */
+interface Outcome {
+  readonly method: string;
+  readonly status: number;
+  readonly at: number;
+  readonly took: number;
+}
+
+const INTERVAL_MS = 5;
+
+/** Sends a GET or a POST every 5 ms until it is stopped; resolves with all outcomes. */
+function load(port: number): { stop: () => Promise<readonly Outcome[]> } {
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const outcomes: Promise<Outcome>[] = [];
+  const timer = setInterval(
+    () => outcomes.push(send(agent, port, outcomes.length % 2 === 0 ? 'GET' : 'POST')),
+    INTERVAL_MS,
+  );
+  return {
+    stop: () => {
+      clearInterval(timer);
+      return Promise.all(outcomes);
+    },
+  };
+}
+
+function send(agent: Agent, port: number, method: string): Promise<Outcome> {
+  const began = performance.now();
+  const body = method === 'POST' ? '{"data":{"a":1}}' : '';
+  const path = method === 'POST' ? '/api/v1/x' : '/api/v2/x';
+  const headers =
+    method === 'POST' ? { 'content-type': 'application/json', 'content-length': body.length } : {};
+  return new Promise((resolve) => {
+    const done = (status: number): void =>
+      resolve({ method, status, at: began, took: performance.now() - began });
+    const outgoing = request({ agent, host: '127.0.0.1', port, method, path, headers }, (response) => {
+      response.resume().on('end', () => done(response.statusCode ?? 0));
+    });
+    outgoing.on('error', () => done(0)).end(body);
+  });
+}
+
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  'V2 is restarted three times by %s under 200 requests a second: only a POST that was sent to it may fail',
+  { timeout: 60_000 },
+  async (signal) => {
+    const v2 = await restartingV2();
+    const gateway = await gatewayFor(v2.origin);
+    const running = load(gateway.port);
+    const back: number[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      await delay(500);
+      await v2.restart(signal, 700);
+      back.push(performance.now());
+    }
+    await delay(500);
+    const outcomes = await running.stop();
+    const failed = outcomes.filter(({ status }) => status !== 200);
+    const sent = gateway.entries().filter(({ failure }) => failure !== undefined);
+    expect(outcomes.length).toBeGreaterThan(500);
+    expect(failed.every(({ method, status }) => method === 'POST' && status === 502)).toBe(true);
+    expect(sent.every((entry) => entry.sent === true && entry.method === 'POST')).toBe(true);
+    // Three are under way at the most in each restart, and mostly none.
+    expect(failed.length).toBeLessThanOrEqual(9);
+    const late = back.map((at) =>
+      Math.max(
+        ...outcomes
+          .filter((one) => one.at < at && one.at + one.took > at)
+          .map((one) => one.at + one.took - at),
+        0,
+      ),
+    );
+    console.log(
+      `${signal}: ${outcomes.length} requests, ${failed.length} POSTs failed that were sent; served again after ${late.map((time) => time.toFixed(0)).join(', ')} ms`,
+    );
+    for (const time of late) expect(time).toBeLessThan(1000);
+  },
+);
+
+test(
+  'a V2 that stayed away long enough to open the circuit is served again soon after it is back',
+  { timeout: 60_000 },
+  async () => {
+    const v2 = await restartingV2();
+    const gateway = await gatewayFor(v2.origin, {
+      flags: { 'upstream-connect-timeout': '300', 'breaker-failures': '5', 'breaker-open': '60000' },
+    });
+    const running = load(gateway.port);
+    await delay(300);
+    await v2.restart('SIGKILL', 4000);
+    const back = performance.now();
+    await delay(1500);
+    const outcomes = await running.stop();
+    expect(outcomes.some(({ status }) => status === 503)).toBe(true);
+    const served = outcomes.filter(({ status, at }) => status === 200 && at > back);
+    const first = Math.min(...served.map(({ at, took }) => at + took)) - back;
+    console.log(`circuit open for 4 s; served again after ${first.toFixed(0)} ms`);
+    expect(first).toBeLessThan(1000);
+    expect(outcomes.filter(({ at }) => at > back + first).every(({ status }) => status === 200)).toBe(true);
+  },
+);

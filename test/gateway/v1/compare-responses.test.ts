@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compareResponses, type ComparedResponse } from '../../../src/gateway/v1/compare-responses.ts';
+import { Comparisons } from '../../../src/gateway/v1/comparisons.ts';
+import type { Comparison } from '../../../src/rollout/comparison.ts';
+import { anyDocument } from '../../rewrite/documents.ts';
+import { bytesOf } from '../../rewrite/notation.ts';
+
+const response = (text: string, status = 200): ComparedResponse => ({ status, body: bytesOf(text) });
+
+/** Compares V1's response, which is the same when it is asked again, with V2's. */
+function compared(v1: string, v2: string, again = v1): Comparison {
+  return compareResponses(response(v1), response(again), response(v2));
+}
+
+/** The differences as `<kind> <path>`. */
+const told = ({ differences }: Comparison): readonly string[] =>
+  differences.map(({ kind, path }) => `${kind} ${path}`);
+
+describe('two responses are the same', () => {
+  test.each([
+    ['in other white space and order', '{"a":1,"b":[{}]}', '{ "b" : [ { } ], "a" : 1 }'],
+    ['in other spellings of a number', '{"a":1.0,"b":100}', '{"a":1,"b":1e2}'],
+    ['in other escapes', String.raw`{"a":"\u00e9\/\n\u0022"}`, String.raw`{"a":"é/\u000a\""}`],
+    ['in other spellings of a name', String.raw`{"\u0061":1}`, '{"a":1}'],
+    ['with what only V2 has', '{"a":1}', '{"a":1,"b":[{"c":1},{"c":2}]}'],
+    ['when both are empty', '', ''],
+    ['when both are the same bytes, if not JSON', 'pong', 'pong'],
+  ])('%s', (_, v1, v2) => {
+    expect(compared(v1, v2)).toMatchObject({ verdict: 'same', differences: [] });
+  });
+
+  test('whatever they are, when they are the same text', () => {
+    fc.assert(
+      fc.property(anyDocument, (text) => {
+        expect(compared(text, text)).toEqual({ verdict: 'same', differences: [], noise: 0, extra: 0 });
+      }),
+    );
+  });
+
+  test('and what only V2 has is counted by place', () => {
+    expect(compared('{"list":[]}', '{"list":[{"a":1},{"a":2}],"b":3}').extra).toBe(3);
+  });
+});
+
+describe('two responses differ', () => {
+  test.each([
+    ['{"a":{"b":1}}', '{"a":{}}', ['missing /a/b']],
+    ['{"a":1}', '{"a":"1"}', ['type /a']],
+    ['{"a":1,"b":true}', '{"a":2,"b":null}', ['value /a', 'value /b']],
+    ['{"a":[{"b":1},{"b":2}]}', '{"a":[{"b":3},{"b":4}]}', ['value /a/*/b']],
+    ['[1,2]', '[1]', ['missing /*']],
+    ['{"a/b":{"c~":1}}', '{"a/b":{"c~":2}}', ['value /a~1b/c~0']],
+    ['{"a":1}', '', ['missing ', 'missing /a']],
+    // A number that a double cannot hold is compared digit by digit.
+    ['{"id":12345678901234567890}', '{"id":12345678901234567891}', ['value /id']],
+    // A backslash in front of a u is no escape where the backslash itself is escaped.
+    [String.raw`{"a":"\\u0041"}`, String.raw`{"a":"\\A"}`, ['value /a']],
+  ])('%s and %s', (v1, v2, differences) => {
+    const comparison = compared(v1, v2);
+    expect(comparison.verdict).toBe('different');
+    expect(told(comparison)).toEqual(differences);
+  });
+
+  test('by their status, which is told', () => {
+    expect(compareResponses(response('{}'), response('{}'), response('{}', 404))).toEqual({
+      verdict: 'different',
+      status: { v1: 200, v2: 404 },
+      differences: [],
+      noise: 0,
+      extra: 0,
+    });
+  });
+
+  test('in at most 32 fields that are told, though all count', () => {
+    const members = (value: number): string =>
+      `{${Array.from({ length: 50 }, (_, k) => `"m${k}":${value}`).join(',')}}`;
+    const { verdict, differences } = compared(members(1), members(2));
+    expect([verdict, differences.length]).toEqual(['different', 32]);
+  });
+});
+
+describe('noise', () => {
+  test('is where V1 differs from itself, in any element', () => {
+    const comparison = compared(
+      '{"at":1,"list":[{"age":1,"name":"a"},{"age":1}]}',
+      '{"at":3,"list":[{"age":3,"name":"b"},{"age":3}]}',
+      '{"at":2,"list":[{"age":1,"name":"a"},{"age":2}],"id":7}',
+    );
+    expect(told(comparison)).toEqual(['value /list/*/name']);
+    expect(comparison.noise).toBe(3);
+  });
+
+  test('in the status says that nothing can be said', () => {
+    expect(compareResponses(response('{}'), response('{}', 500), response('{}'))).toMatchObject({
+      verdict: 'unknown',
+      why: 'noise',
+    });
+  });
+});
+
+describe('what cannot be compared', () => {
+  test('is unknown: text that is not JSON, and very large bodies', () => {
+    expect(compared('{"a":1}', '<p>')).toMatchObject({ verdict: 'unknown', why: 'not-json' });
+    expect(compared('{"a":1}', `"${'x'.repeat(600_000)}"`)).toMatchObject({
+      verdict: 'unknown',
+      why: 'too-large',
+    });
+  });
+
+  // Attack: a response nested 500 deep with long names, for each value of which a pointer of its depth was made.
+  test('is never what takes more than its bytes: deep nesting under long names', () => {
+    const name = 'n'.repeat(500);
+    const nested = (value: number): string =>
+      `${`{"${name}":`.repeat(500)}[${Array.from({ length: 10_000 }, () => value).join(',')}]${'}'.repeat(500)}`;
+    const comparison = compared(nested(1), nested(2));
+    expect(comparison).toMatchObject({ verdict: 'different', noise: 0, extra: 0 });
+    expect(comparison.differences).toHaveLength(1);
+    expect(comparison.differences[0]?.path.length).toBeLessThan(1000);
+  });
+
+  test('is what comes beyond the budget of a second, where the statuses are the same', () => {
+    const comparisons = new Comparisons(() => 0);
+    const large = response(`"${'x'.repeat(400_000)}"`);
+    const verdicts = Array.from({ length: 5 }, () => comparisons.compare(large, large, large).why);
+    expect(verdicts).toEqual([undefined, undefined, undefined, 'budget', 'budget']);
+    expect(comparisons.compare(large, large, { ...large, status: 500 }).verdict).toBe('different');
+  });
+});

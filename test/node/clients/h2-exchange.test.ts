@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'vitest';
+import { exchange } from '../../support/raw-client.ts';
+import { gatewayFor } from '../../support/gateway.ts';
+import {
+  DATA,
+  HEADERS,
+  rawH2,
+  requestHead,
+  RST_STREAM,
+  SETTINGS,
+  WINDOW_UPDATE,
+} from '../../support/raw-h2.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { ask, ca, secureGateway, session } from '../../support/secure-gateway.ts';
+import { until } from '../../support/until.ts';
+
+/** A setting of RFC 9113 §6.5.2. */
+const INITIAL_WINDOW_SIZE = 4;
+const JSON_TYPE = ['content-type', 'application/json'] as const;
+const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n';
+
+/** `NO_ERROR` and `CANCEL`, as the payload of a reset. */
+const CODES = [Buffer.from([0, 0, 0, 0]), Buffer.from([0, 0, 0, 8])];
+
+describe('what V2 says and Node would throw at crosses as over HTTP/1.1', () => {
+  test.each([
+    ['two ETags', 'ETag: "a"\r\netag: "b"\r\n', 'etag'],
+    ['two dates', 'Date: a\r\nDate: b\r\n', 'date'],
+    ['a name of Object.prototype', 'constructor: x\r\nconstructor: y\r\n', 'constructor'],
+    ['a name that sets the prototype', '__proto__: x\r\n__proto__: y\r\n', '__proto__'],
+    ['fields of HTTP/1.1 connections', 'HTTP2-Settings: x\r\nx-sum: 1\r\n', 'x-sum'],
+  ])('trailers with %s', async (_what, trailers, name) => {
+    const v2 = await rawServer((socket) => socket.write(`${CHUNKED}${trailers}\r\n`));
+    const gateway = await secureGateway(v2.origin);
+    const client = session(gateway);
+    const response = await ask(client, { ':path': '/api/v2/x' });
+    expect(response).toMatchObject({ body: 'a', code: 0 });
+    expect(Object.getOwnPropertyNames(response.trailers ?? {})).toContain(name);
+    expect((await ask(client, { ':path': '/api/v2/x' })).body).toBe('a');
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test.each(['ETag', 'Date', 'Content-Type', 'Location', 'Retry-After', 'Expires', 'Last-Modified', 'Age'])(
+    'two %s in the head of a response',
+    async (name) => {
+      const v2 = await rawServer((socket) =>
+        socket.write(`HTTP/1.1 200 OK\r\n${name}: a\r\n${name}: b\r\nContent-Length: 2\r\n\r\nok`),
+      );
+      const gateway = await secureGateway(v2.origin);
+      const raw = await rawH2(gateway.port, ca.cert);
+      raw.head(1, requestHead('/api/v2/x'));
+      await until(() => raw.frames.some(({ type, stream }) => type === HEADERS && stream === 1));
+      expect(await ask(session(gateway), { ':path': '/api/v2/x' })).toMatchObject({ body: 'ok', code: 0 });
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+
+  test('a 103 with two ETags, and one that nobody defined', async () => {
+    const v2 = await rawServer((socket) =>
+      socket.write(`HTTP/1.1 103 Hints\r\nETag: "a"\r\nETag: "b"\r\n\r\nHTTP/1.1 199 X\r\n\r\n${ok('"z"')}`),
+    );
+    const gateway = await secureGateway(v2.origin);
+    const response = await ask(session(gateway), { ':path': '/api/v2/x' });
+    expect(response.interim.map((fields) => fields[':status'])).toEqual([103, 199]);
+    expect(response.body).toBe('"z"');
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test.each([
+    ['HTTP/1.1 205 Reset Content\r\nContent-Length: 3\r\n\r\nabc', 205],
+    ['HTTP/1.1 204 No Content\r\nContent-Length: 3\r\n\r\n', 204],
+  ])('a status without content has none: %j', async (text, status) => {
+    const v2 = await rawServer((socket) => socket.write(text));
+    const gateway = await secureGateway(v2.origin);
+    const response = await ask(session(gateway), { ':path': '/api/v2/x' });
+    expect(response).toMatchObject({ headers: { ':status': status }, body: '', code: 0 });
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test.each(['600', '700', '999'])('a status of no class, %s, is a 502 on every lane', async (status) => {
+    const v2 = await rawServer((socket) =>
+      socket.write(`HTTP/1.1 ${status} Odd\r\nContent-Length: 2\r\n\r\nok`),
+    );
+    const secure = await secureGateway(v2.origin);
+    expect((await ask(session(secure), { ':path': '/api/v2/x' })).headers[':status']).toBe(502);
+    const plain = await gatewayFor(v2.origin);
+    for (const odd of ['', 'Expect: 100-continue\r\n']) {
+      const { text } = await exchange(plain.port, `GET /api/v2/x HTTP/1.1\r\nHost: g\r\n${odd}\r\n`);
+      expect(text).toMatch(/^HTTP\/1\.1 502 [^]*upstream-invalid[^]*\}$/);
+    }
+    expect([...secure.surprises, ...plain.surprises]).toEqual([]);
+  });
+});
+
+describe('the head of a request', () => {
+  test('fields over the limit get a 431 that the client can read', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await secureGateway(v2.origin);
+    const client = session(gateway);
+    const large = await ask(client, { ':path': '/api/v2/x', 'x-large': 'v'.repeat(20_000) });
+    expect(large.headers).toMatchObject({ ':status': 431, 'x-gateway-error': 'headers-too-large' });
+    const fields = Array.from({ length: 300 }, (_, at): [string, string] => [`x-${at}`, 'v']);
+    const many = await ask(client, { ':path': '/api/v2/x', ...Object.fromEntries(fields) });
+    expect(many.headers[':status']).toBe(431);
+    expect(v2.received).toEqual([]);
+  });
+
+  test('a refused HEAD has no body', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await secureGateway(v2.origin);
+    const response = await ask(session(gateway), { ':path': '/other', ':method': 'HEAD' });
+    expect(response).toMatchObject({ headers: { ':status': 404 }, body: '', code: 0 });
+    const plain = await gatewayFor(v2.origin);
+    for (const odd of ['', 'Expect: 100-continue\r\n']) {
+      const { text } = await exchange(plain.port, `HEAD /other HTTP/1.1\r\nHost: g\r\n${odd}\r\n`, 300);
+      expect(text).toMatch(/^HTTP\/1\.1 404 [^]*\r\n\r\n$/);
+    }
+  });
+});
+
+describe('what a client does is no bug', () => {
+  test.each(CODES)(
+    'a stream that is reset behind its body, before the response to it is written: %j',
+    async (code) => {
+      const v2 = await rawServer((socket) => socket.write(ok()));
+      const gateway = await secureGateway(v2.origin);
+      const raw = await rawH2(gateway.port, ca.cert);
+      for (let stream = 1; stream < 100; stream += 2) {
+        raw.socket.cork();
+        raw.head(stream, [...requestHead('/api/v1/clients', 'POST'), JSON_TYPE], true);
+        raw.frame(DATA, 1, stream, Buffer.alloc(16_000, 'x'));
+        raw.frame(RST_STREAM, 0, stream, code);
+        raw.socket.uncork();
+        await new Promise((resolve) => void setTimeout(resolve, 1));
+      }
+      await until(() => gateway.gateway.inFlight === 0);
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+
+  test.each(CODES)(
+    'a stream that is reset in its body brings V2 no short one that looks whole: %j',
+    async (code) => {
+      const v2 = await rawServer((socket) => socket.write(ok()));
+      const gateway = await secureGateway(v2.origin);
+      const raw = await rawH2(gateway.port, ca.cert);
+      let stream = -1;
+      for (const path of ['/api/v1/clients', '/api/v2/clients']) {
+        for (const pause of [0, 0, 2, 4]) {
+          for (const body of ['{"data":{}}', 'x'.repeat(12_000)]) {
+            stream += 2;
+            raw.head(stream, [...requestHead(path, 'POST'), JSON_TYPE], true);
+            raw.frame(DATA, 0, stream, Buffer.from(body));
+            if (pause > 0) await new Promise((resolve) => void setTimeout(resolve, pause));
+            raw.frame(RST_STREAM, 0, stream, code);
+          }
+        }
+      }
+      raw.head(stream + 2, requestHead('/api/v2/last'));
+      await until(() => v2.received.some((text) => text.includes('/last')));
+      await until(() => gateway.gateway.inFlight === 0);
+      expect(v2.received.join('')).not.toMatch(/content-length: [1-9]|\r\n0\r\n\r\n/);
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+});
+
+describe('a connection that is closed under its streams', () => {
+  test('leaves nothing in flight, whatever was on the way', async () => {
+    const body = 'x'.repeat(200_000);
+    const v2 = await rawServer((socket) => socket.write(ok(body)));
+    const gateway = await secureGateway(v2.origin);
+    for (let round = 0; round < 20; round += 1) {
+      const raw = await rawH2(gateway.port, ca.cert, [[INITIAL_WINDOW_SIZE, round % 2 === 0 ? 1 << 20 : 0]]);
+      raw.frame(WINDOW_UPDATE, 0, 0, Buffer.from([0x10, 0, 0, 0]));
+      for (let stream = 1; stream < 200; stream += 2) raw.head(stream, requestHead('/api/v2/x'));
+      await new Promise((resolve) => void setTimeout(resolve, (round % 10) * 3));
+      raw.socket.destroy();
+    }
+    await until(() => gateway.gateway.inFlight === 0);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('a stream that Node tells of when it is closed already is over too', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await secureGateway(v2.origin);
+    for (let round = 0; round < 20; round += 1) {
+      const raw = await rawH2(gateway.port, ca.cert);
+      raw.socket.cork();
+      for (let stream = 1; stream < 20; stream += 2) raw.head(stream, requestHead('/api/v2/x'));
+      // A frame that ends the connection (RFC 9113 §6.5): its streams are closed in the turn in which they began.
+      raw.frame(SETTINGS, 0, 1);
+      raw.socket.uncork();
+    }
+    await until(() => gateway.gateway.inFlight === 0);
+    expect(gateway.surprises).toEqual([]);
+  });
+});
+
+describe('a client that does not read its response', () => {
+  test.each([
+    ['small', 20],
+    ['of some kilobytes', 1100],
+    ['large', 400_000],
+  ])(
+    'over HTTP/2, with a window of 0: its stream is reset and its place is free: %s',
+    async (_what, bytes) => {
+      const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(bytes))));
+      const gateway = await secureGateway(v2.origin, {
+        'min-data-rate': '5000',
+        'min-data-rate-grace': '300',
+        'client-body-timeout': '1000',
+      });
+      const raw = await rawH2(gateway.port, ca.cert, [[INITIAL_WINDOW_SIZE, 0]]);
+      for (let stream = 1; stream < 12; stream += 2) raw.head(stream, requestHead('/api/v2/x'));
+      await until(() => v2.received.length === 6);
+      await until(() => gateway.gateway.inFlight === 0);
+      expect(raw.frames.filter(({ type }) => type === RST_STREAM)).toHaveLength(6);
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+
+  test('over HTTP/2, one stream that is not read costs the others of its connection nothing', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(100_000))));
+    const gateway = await secureGateway(v2.origin, { 'min-data-rate-grace': '200' });
+    const client = session(gateway, { initialWindowSize: 1000 });
+    const stalled = client.request({ ':path': '/api/v2/x' });
+    stalled.on('error', () => {});
+    stalled.pause();
+    expect((await ask(client, { ':path': '/api/v2/x' })).body).toHaveLength(100_000);
+  });
+});

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { LimitedLines } from '../../../src/node/log/limited-lines.ts';
+import type { LogSink } from '../../../src/node/log/log-sink.ts';
+import { openProcessLog, type ProcessLine } from '../../../src/node/log/process-log.ts';
+import { until } from '../../support/until.ts';
+
+function sinkOf(lines: string[]): LogSink {
+  return {
+    write: (line) => void lines.push(line),
+    dropped: 0,
+    flush: () => Promise.resolve(),
+    reopen: () => false,
+  };
+}
+
+const FAULT: ProcessLine = {
+  level: 'warn',
+  event: 'upstream-fault',
+  message: 'upstream: V2 failed.',
+  fields: { cause: 'ECONNREFUSED' },
+};
+
+test('JSON is one object a line, with level, time, event, members and sentence', () => {
+  const lines: string[] = [];
+  openProcessLog(sinkOf(lines), { level: 'info', format: 'json' })(FAULT);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/^\{.*\}\n$/);
+  expect(JSON.parse(lines[0] ?? '')).toEqual({
+    level: 'warn',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    event: 'upstream-fault',
+    cause: 'ECONNREFUSED',
+    msg: 'upstream: V2 failed.',
+  });
+});
+
+test.each([
+  ['info', 3],
+  ['warn', 2],
+  ['error', 1],
+  ['silent', 0],
+] as const)('level %s writes %i of three lines', (level, count) => {
+  const lines: string[] = [];
+  const write = openProcessLog(sinkOf(lines), { level, format: 'json' });
+  for (const each of ['info', 'warn', 'error'] as const) write({ ...FAULT, level: each });
+  expect(lines).toHaveLength(count);
+});
+
+test('text is a line with time, level and sentence, and the stack of an error below it', () => {
+  const lines: string[] = [];
+  const write = openProcessLog(sinkOf(lines), { level: 'info', format: 'text' });
+  write(FAULT);
+  write({
+    level: 'error',
+    event: 'unexpected-error',
+    message: 'bug: no',
+    fields: { stack: 'Error: no\n    at x', repeated: 3 },
+  });
+  write({ level: 'info', event: 'started', message: 'It serves.', text: 'banner\n  of two lines' });
+  expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} warn upstream: V2 failed\.\n$/);
+  expect(lines[1]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} error bug: no \(3 more like it\)\nError: no\n {4}at x\n$/);
+  expect(lines[2]).toBe('banner\n  of two lines\n');
+});
+
+// Attack: words of a client or of V2 that reach the log hold escape sequences and line feeds, to steer the terminal or forge a line.
+test('text cannot be steered or forged by what it quotes', () => {
+  const lines: string[] = [];
+  const write = openProcessLog(sinkOf(lines), { level: 'info', format: 'text' });
+  write({ ...FAULT, message: 'a\u001b[2Jb\nc\u202Ed\u009b' });
+  expect(lines[0]).toMatch(/ warn a�\[2Jb�c�d�\n$/);
+});
+
+test('repetitions are counted and written as one line: an outage does not fill the log', async () => {
+  const lines: ProcessLine[] = [];
+  const limited = new LimitedLines((line) => void lines.push(line), 30);
+  for (let count = 0; count < 1000; count += 1) limited.add('a', FAULT);
+  limited.add('b', FAULT);
+  expect(lines).toHaveLength(2);
+  await until(() => lines.length === 3);
+  expect(lines[2]?.fields).toEqual({ cause: 'ECONNREFUSED', repeated: 999 });
+});
+
+test('ever new kinds are one kind from some number on', () => {
+  const lines: ProcessLine[] = [];
+  const limited = new LimitedLines((line) => void lines.push(line), 60_000);
+  for (let count = 0; count < 10_000; count += 1) limited.add(`kind ${count}`, FAULT);
+  expect(lines.length).toBeLessThan(100);
+});

@@ -1,0 +1,110 @@
+import type { Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { ok, type RawServer, rawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+import { Call, upstreamTo } from './upstream-calls.ts';
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+}
+
+/** A V2 that closes connections which are idle for so long, without a word of it in its responses. */
+function closingV2(idleMs: number): Promise<RawServer> {
+  const timers = new Map<Socket, NodeJS.Timeout>();
+  return rawServer((socket, request) => {
+    clearTimeout(timers.get(socket));
+    socket.write(ok(request.split('\r\n\r\n')[1]));
+    timers.set(
+      socket,
+      setTimeout(() => socket.end(), idleMs),
+    );
+  });
+}
+
+async function send(upstream: ReturnType<typeof upstreamTo>, method: string): Promise<Call> {
+  const call = new Call(upstream, { method });
+  await call.over;
+  return call;
+}
+
+test('a connection is kept as long as the setting says', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const upstream = upstreamTo(v2.origin, { idleTimeout: 300 });
+  await send(upstream, 'GET');
+  await send(upstream, 'GET');
+  expect(v2.sockets).toHaveLength(1);
+  await until(() => v2.sockets[0]?.destroyed === true);
+  await send(upstream, 'GET');
+  expect(v2.sockets).toHaveLength(2);
+});
+
+test('a connection takes as many requests as the setting says', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const upstream = upstreamTo(v2.origin, { maxRequests: 3 });
+  for (let count = 0; count < 7; count += 1) await send(upstream, 'GET');
+  expect(v2.received.map((text) => text.match(/GET/g)?.length)).toEqual([3, 3, 1]);
+});
+
+test('a connection takes no request once it is as old as the setting says, however busy it is', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const upstream = upstreamTo(v2.origin, { maxAge: 200 });
+  const end = performance.now() + 700;
+  while (performance.now() < end) {
+    await send(upstream, 'GET');
+    await pause(5);
+  }
+  expect(v2.sockets.length).toBeGreaterThan(1);
+  expect(v2.sockets.length).toBeLessThan(6);
+});
+
+describe('a V2 that closes idle connections and does not say when', () => {
+  test('is learnt from: a POST takes none that is about to be closed, a GET may', async () => {
+    const v2 = await closingV2(1000);
+    const upstream = upstreamTo(v2.origin);
+    await send(upstream, 'POST');
+    await until(() => v2.sockets[0]?.destroyed === true);
+    await send(upstream, 'POST');
+    await pause(870);
+    await send(upstream, 'POST');
+    expect(v2.sockets).toHaveLength(3);
+    await pause(100);
+    await send(upstream, 'POST');
+    await send(upstream, 'GET');
+    expect(v2.sockets).toHaveLength(3);
+  });
+
+  test('gives room to a POST that takes no idle connection, where there is but one', async () => {
+    const v2 = await closingV2(1000);
+    const upstream = upstreamTo(v2.origin, { connections: 1 });
+    await send(upstream, 'POST');
+    await until(() => v2.sockets[0]?.destroyed === true);
+    await send(upstream, 'GET');
+    await pause(850);
+    expect((await send(upstream, 'POST')).outcome).toBe('end');
+  });
+
+  test(
+    'bursts of POSTs around that time lose none once it is learnt, and none comes twice',
+    { timeout: 20_000 },
+    async () => {
+      const v2 = await closingV2(500);
+      const upstream = upstreamTo(v2.origin, { connections: 20 });
+      const lost: number[] = [];
+      let number = 0;
+      for (let burst = 0; burst < 10; burst += 1) {
+        const calls = Array.from({ length: 10 }, () => {
+          number += 1;
+          return new Call(upstream, { method: 'POST', body: Buffer.from(`<${number}>`) });
+        });
+        await Promise.all(calls.map(({ over }) => over));
+        lost.push(calls.filter(({ outcome }) => outcome !== 'end').length);
+        await pause(500 - 10 + burst * 2);
+      }
+      const came = v2.received.join('').match(/<\d+>/g) ?? [];
+      expect(new Set(came).size).toBe(came.length);
+      expect(lost.slice(2)).toEqual(lost.slice(2).map(() => 0));
+    },
+  );
+});

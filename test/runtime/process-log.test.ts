@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { stripVTControlCharacters } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { command } from '../support/command.ts';
+import { exchange, statusOf } from '../support/raw-client.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+import { until } from '../support/until.ts';
+
+const ANY_PORT = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
+const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
+
+interface Line {
+  readonly level: string;
+  readonly event: string;
+  readonly msg: string;
+  readonly [member: string]: unknown;
+}
+
+/** The lines of stderr, each of which has to parse. */
+function linesOf(stderr: string): readonly Line[] {
+  return stderr
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+const portOf = (stderr: string): number => Number(/"clients":"http:\/\/[^"]+:(\d+)"/.exec(stderr)?.[1]);
+
+test('start, upstream faults, circuit, reload, drain and exit are JSON lines in a pipe, and stdout has entries only', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = command(
+    ['serve', ...ANY_PORT, '--upstream', v2.origin, '--breaker-failures', '2', '--breaker-open', '50'],
+    { GATEWAY_LOG_FORMAT: 'auto' },
+  );
+  await gateway.until(/"event":"started".*\n/);
+  const port = portOf(gateway.stderr());
+  v2.server.close();
+  for (let count = 0; count < 4; count += 1)
+    expect([502, 503]).toContain(statusOf(await exchange(port, GET)));
+  await gateway.until(/"event":"circuit-opened".*\n/);
+  v2.server.listen(v2.port, '127.0.0.1');
+  await once(v2.server, 'listening');
+  await until(async () => statusOf(await exchange(port, GET)) === 200);
+  await gateway.until(/"event":"circuit-closed".*\n/);
+  gateway.child.kill('SIGHUP');
+  await gateway.until(/"event":"rule-book-in-force".*\n/);
+  expect(await gateway.stop()).toBe(0);
+  const lines = linesOf(gateway.stderr());
+  expect(lines.map(({ event }) => event).filter((event) => event !== 'upstream-fault')).toEqual([
+    'started',
+    'circuit-opened',
+    'circuit-closed',
+    'rule-book-in-force',
+    'draining',
+    'stopped',
+  ]);
+  expect(lines.find(({ event }) => event === 'upstream-fault')).toMatchObject({
+    level: 'warn',
+    origin: 'v2',
+    kind: 'unreachable',
+    cause: 'ECONNREFUSED',
+    sent: false,
+  });
+  for (const line of gateway.stdout().trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('route');
+});
+
+test('a start that is refused says each fault in a JSON line', async () => {
+  const gateway = command(['serve', '--drain', 'soon', '--max-in-flight', '-1'], {
+    GATEWAY_LOG_FORMAT: '',
+  });
+  expect(await gateway.exit).toBe(2);
+  const lines = linesOf(gateway.stderr());
+  expect(lines.map(({ event, level }) => `${level} ${event}`)).toEqual(
+    Array.from({ length: 2 }, () => 'error start-refused'),
+  );
+  expect(lines.map(({ msg }) => msg).join('\n')).toMatch(
+    /--max-in-flight[^]*--drain|--drain[^]*--max-in-flight/,
+  );
+});
+
+test('with workers, and with the warnings of Node, every line parses', async () => {
+  const gateway = command(['serve', ...ANY_PORT, '--workers', '2'], {
+    GATEWAY_LOG_FORMAT: 'auto',
+    NODE_OPTIONS: '--trace-warnings',
+  });
+  await gateway.until(/"event":"started".*\n/);
+  const [pid = 0] = await childrenOf(gateway.child.pid ?? 0);
+  process.kill(pid, 'SIGKILL');
+  await gateway.until(/"event":"worker-ended".*\n/);
+  expect(await gateway.stop()).toBe(0);
+  expect(linesOf(gateway.stderr()).map(({ event }) => event)).toContain('worker-ended');
+});
+
+test('on a terminal people read sentences, and the rewrite log as tail shows it', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const arguments_ = ['serve', ...ANY_PORT, '--upstream', v2.origin].join(' ');
+  // `script` gives the command a terminal of its own for both streams.
+  const child = spawn(
+    'script',
+    ['-qefc', `exec ${process.execPath} src/cli/main.ts ${arguments_}`, '/dev/null'],
+    {
+      cwd: new URL('../../', import.meta.url).pathname,
+      env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await until(() => text.includes("-d '"));
+  const port = Number(/clients +http:\/\/[^:]+:(\d+)/.exec(text)?.[1]);
+  expect(statusOf(await exchange(port, GET))).toBe(200);
+  await until(() => text.includes('/api/v2/x'));
+  expect(text).toMatch(/client +verdict +status +ms +request\r\n/);
+  expect(text).not.toContain('{"time"');
+  const [pid = 0] = await childrenOf(child.pid ?? 0);
+  process.kill(pid, 'SIGTERM');
+  await once(child, 'close');
+  expect(stripVTControlCharacters(text)).toMatch(/\d\d:\d\d:\d\d\.\d{3} info stopping: .*\r\n/);
+});
+
+async function childrenOf(parent: number): Promise<readonly number[]> {
+  const listed = spawn('ps', ['-o', 'pid=', '--ppid', String(parent)]);
+  let text = '';
+  listed.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  await once(listed, 'close');
+  return text.trim().split(/\s+/).filter(Boolean).map(Number);
+}

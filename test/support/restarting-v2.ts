@@ -1,0 +1,44 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { onTestFinished } from 'vitest';
+
+/** Node's own HTTP server in a process of its own, which can be ended and started again on its port. */
+export interface RestartingV2 {
+  readonly origin: string;
+  /** Ends it with the signal, leaves the port to nobody for so long, and starts it again; resolves when it listens. */
+  restart(signal: NodeJS.Signals, downMs: number): Promise<void>;
+}
+
+/** Responds to each request with its method, once its body is there. */
+const PROGRAM = `
+const server = require('node:http').createServer((request, response) => {
+  request.resume().on('end', () => response.end(JSON.stringify({ data: { method: request.method } })));
+});
+server.listen(Number(process.argv[1]), '127.0.0.1', () => console.log(server.address().port));
+`;
+
+/** Starts one on a free port; it ends with the test. */
+export async function restartingV2(): Promise<RestartingV2> {
+  let [child, port] = await start(0);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    restart: async (signal, downMs) => {
+      const ended = once(child, 'exit');
+      child.kill(signal);
+      await ended;
+      await new Promise((resolve) => {
+        setTimeout(resolve, downMs);
+      });
+      [child, port] = await start(port);
+    },
+  };
+}
+
+async function start(port: number): Promise<[child: ChildProcess, port: number]> {
+  const child = spawn(process.execPath, ['-e', PROGRAM, String(port)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(child.stdout, 'data');
+  return [child, Number(String(line))];
+}

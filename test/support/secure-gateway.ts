@@ -1,0 +1,66 @@
+import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
+import { onTestFinished } from 'vitest';
+import { certificate } from './certificates.ts';
+import { gatewayFor, type TestGateway } from './gateway.ts';
+
+export const ca = certificate({ name: 'private CA' });
+const mine = certificate({ name: 'gateway', hosts: ['localhost'], issuer: ca });
+
+/** Starts a gateway that speaks TLS, HTTP/2 and HTTP/1.1, with its clients. */
+export async function secureGateway(
+  upstream: string,
+  flags: Record<string, string> = {},
+): Promise<TestGateway> {
+  return gatewayFor(upstream, { flags, parts: { clientTls: { cert: mine.cert, key: mine.key } } });
+}
+
+/** Opens a connection of HTTP/2 to a gateway of `secureGateway`; it ends with the test. */
+export function session(
+  gateway: TestGateway,
+  settings: { readonly initialWindowSize?: number } = {},
+): ClientHttp2Session {
+  const client = connect(`https://localhost:${gateway.port}`, { ca: ca.cert, settings });
+  client.on('error', () => {});
+  onTestFinished(() => client.destroy());
+  return client;
+}
+
+/** What a client of HTTP/2 got. */
+export interface H2Response {
+  readonly headers: IncomingHttpHeaders;
+  readonly trailers: IncomingHttpHeaders | undefined;
+  readonly interim: readonly IncomingHttpHeaders[];
+  readonly body: string;
+  /** Of the reset that ended the stream; 0 without one. */
+  readonly code: number;
+}
+
+/** Sends one request on a stream of its own, and resolves when the stream is closed. */
+export function ask(
+  client: ClientHttp2Session,
+  headers: Record<string, string | string[]>,
+  body?: string | Buffer,
+): Promise<H2Response> {
+  return new Promise((resolve) => {
+    const stream = client.request(headers, { endStream: body === undefined });
+    let got: IncomingHttpHeaders = {};
+    let trailers: IncomingHttpHeaders | undefined;
+    const interim: IncomingHttpHeaders[] = [];
+    let text = '';
+    stream.on('response', (fields) => {
+      got = fields;
+    });
+    stream.on('headers', (fields) => void interim.push(fields));
+    stream.on('trailers', (fields) => {
+      trailers = fields;
+    });
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+    });
+    stream.on('error', () => {});
+    stream.on('close', () =>
+      resolve({ headers: got, trailers, interim, body: text, code: stream.rstCode ?? 0 }),
+    );
+    if (body !== undefined) stream.end(body);
+  });
+}
