@@ -15,6 +15,7 @@ export function settingConflicts(settings: Settings): readonly string[] {
     ...loops(settings),
     ...sharedFiles(settings),
     ...unusedTls(settings),
+    ...unusedProxyProtocol(settings),
   ];
 }
 
@@ -108,6 +109,14 @@ function unusedTls(settings: Settings): readonly string[] {
       (setting) =>
         `${environmentName(setting)} is for TLS, and no upstream is an https address; set an https address, or leave it out.`,
     );
+}
+
+/** Only trusted proxies are asked for a header. */
+function unusedProxyProtocol(settings: Settings): readonly string[] {
+  if (!settings.get(table.proxyProtocol) || settings.get(table.trustedProxies).length > 0) return [];
+  return [
+    `${environmentName(table.proxyProtocol)} is on, and ${environmentName(table.trustedProxies)} names no proxy; name the load balancers that send it.`,
+  ];
 }
 
 function named(setting: Setting<unknown>, value: number, unit: string): string {

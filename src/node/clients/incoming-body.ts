@@ -2,8 +2,9 @@ import type { Readable } from 'node:stream';
 import type { BufferBudget } from '../../gateway/buffer-budget.ts';
 import type { Body } from '../../gateway/exchange.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
+import { PacedFlow } from './paced-flow.ts';
 import { PartBuffer } from './part-buffer.ts';
-import type { Flow, PieceTurns } from './piece-turns.ts';
+import type { PieceTurns } from './piece-turns.ts';
 import type { StreamedBodies, StreamedBody } from './streamed-bodies.ts';
 
 /** Who is told of a request body. */
@@ -54,8 +55,7 @@ export class IncomingBody
   /** True once the last byte is in. */
   complete = false;
   private readonly source: Readable;
-  /** What is paused: the connection, for a stream that is paused keeps the parts it still gets one by one. */
-  private readonly flow: Flow;
+  private readonly flow: PacedFlow;
   private readonly owner: IncomingBodyOwner;
   private readonly options: IncomingBodyOptions;
   private readonly rate: MinimumRate;
@@ -64,14 +64,8 @@ export class IncomingBody
   private readonly parts: PartBuffer;
   /** Bytes of memory taken from what all bodies may read ahead. */
   private readAheadBytes = 0;
-  /** Parts and bytes of this turn. */
-  private pieces = 0;
-  private turnBytes = 0;
   private turn: NodeJS.Immediate | undefined = undefined;
   private isOver = false;
-  private isPaused = false;
-  /** True while it waits for its turn, among bodies that are cut into tiny pieces. */
-  private isHeld = false;
   private timer: NodeJS.Timeout | undefined = undefined;
   private broken: Error | undefined = undefined;
   private want:
@@ -86,7 +80,7 @@ export class IncomingBody
     owner: IncomingBodyOwner,
   ) {
     this.source = source;
-    this.flow = flowOf(source);
+    this.flow = new PacedFlow(source, options.bodies.turns);
     this.parts = new PartBuffer(length);
     this.options = options;
     this.owner = owner;
@@ -126,7 +120,8 @@ export class IncomingBody
       if (this.bytes > limit) overrun();
     });
     this.listen();
-    this.readOn();
+    this.flow.readOn();
+    this.source.resume();
   }
 
   /** The rest will not come: whoever reads gets the error. */
@@ -145,7 +140,7 @@ export class IncomingBody
     this.stopTimers();
     this.leaveStream();
     this.release();
-    this.readOn();
+    this.flow.readOn();
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
@@ -155,12 +150,12 @@ export class IncomingBody
   next(): Promise<IteratorResult<Uint8Array>> {
     if (this.parts.length > 0) {
       const value = this.takeParts();
-      this.readOn();
+      this.flow.readOn();
       return Promise.resolve({ done: false, value });
     }
     if (this.broken !== undefined) return Promise.reject(this.broken);
     if (this.complete) return Promise.resolve({ done: true, value: undefined });
-    this.readOn();
+    this.flow.readOn();
     this.waitForClient();
     return new Promise((resolve, reject) => {
       this.want = { resolve, reject };
@@ -176,14 +171,15 @@ export class IncomingBody
   private listen(): void {
     if (this.listening) return;
     this.listening = true;
-    takeControl(this.source, this.flow);
+    this.flow.start();
     this.source.on('data', (chunk: Uint8Array) => this.take(chunk));
     this.source.on('end', () => this.end());
   }
 
   private take(chunk: Uint8Array): void {
     this.bytes += chunk.length;
-    this.countPiece(chunk.length);
+    this.flow.count(chunk.length);
+    this.scheduleTurnEnd();
     if (this.mode === 'discard') return;
     this.timer?.refresh();
     const held = this.parts.add(chunk);
@@ -193,18 +189,8 @@ export class IncomingBody
       this.readAhead(held);
     } else if (this.parts.length >= LARGE_PART_BYTES) {
       this.give();
-      if (this.parts.length > BUFFERED_BYTES) this.pause();
+      if (this.parts.length > BUFFERED_BYTES) this.flow.pause();
     }
-  }
-
-  /** A body in tiny pieces is not read on in this turn: the system would hand out thirty times what fits one read. */
-  private countPiece(bytes: number): void {
-    this.pieces += 1;
-    this.turnBytes += bytes;
-    this.scheduleTurnEnd();
-    if (this.isHeld || !this.options.bodies.turns.areTooSmall(this.pieces, this.turnBytes)) return;
-    this.isHeld = true;
-    this.flow.pause();
   }
 
   /** Reads on before a connection is taken, as long as there is room. */
@@ -265,35 +251,10 @@ export class IncomingBody
   /** The turn is over: what is not here yet takes its time, and what came in small parts is sent on as one. */
   turnOver(): void {
     this.turn = undefined;
-    if (this.isHeld && this.pieces > 0) this.options.bodies.turns.wait(this, this.pieces);
-    this.pieces = 0;
-    this.turnBytes = 0;
+    this.flow.endTurn();
     if (this.complete || this.mode === 'discard') return;
     if (this.mode !== 'stream') this.waitForClient();
     else if (this.parts.length > 0) this.give();
-  }
-
-  /** True when its connection is gone. */
-  get destroyed(): boolean {
-    return this.flow.destroyed;
-  }
-
-  /** It is its turn, among bodies that are cut into tiny pieces. */
-  resume(): void {
-    this.isHeld = false;
-    if (!this.isPaused) this.flow.resume();
-  }
-
-  private pause(): void {
-    if (this.isPaused) return;
-    this.isPaused = true;
-    this.flow.pause();
-  }
-
-  private readOn(): void {
-    if (!this.isPaused && this.mode !== 'discard') return;
-    this.isPaused = false;
-    if (!this.isHeld) this.flow.resume();
   }
 
   private leaveStream(): void {
@@ -324,31 +285,6 @@ export class IncomingBody
   }
 }
 
-/** Node's request is paused at its connection; a stream of HTTP/2 has a window of its own, and other runtimes bodies of their own. */
-function flowOf(source: Readable): Flow {
-  if ('bun' in process.versions || 'deno' in process.versions) return source;
-  return 'socket' in source && isFlow(source.socket) ? source.socket : source;
-}
-
-/** Leaves it to us when the connection is read: Node reads it on whenever a part of the body is taken. */
-function takeControl(source: Readable, flow: Flow): void {
-  if (flow === source) return;
-  source._read = ignore;
-  // Node may have stopped below the stream, which only a new beginning ends.
-  flow.pause();
-  flow.resume();
-}
-
-function isFlow(value: unknown): value is Flow {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'pause' in value &&
-    'resume' in value &&
-    'destroyed' in value
-  );
-}
-
 function endTurn(body: IncomingBody): void {
   body.turnOver();
 }
@@ -356,6 +292,3 @@ function endTurn(body: IncomingBody): void {
 function stall(body: IncomingBody): void {
   body.expire();
 }
-
-/** Whoever reads the connection brings the body. */
-function ignore(): void {}

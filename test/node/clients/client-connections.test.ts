@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { gatewayFor } from '../../support/gateway.ts';
+import { type RawClient, rawClient, statusOf } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+import { whole } from '../../support/whole-responses.ts';
+
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => void setTimeout(resolve, milliseconds));
+const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
+
+/** The first byte of a stream decides who reads it: an empty line is for Node's server. */
+const WAYS = [
+  ['the gateway itself', ''],
+  ["Node's server", '\r\n'],
+] as const;
+
+describe('many requests at once', () => {
+  const flood = Array.from({ length: 1000 }, (_, index) => `GET /${index} HTTP/1.1\r\nHost: g\r\n\r\n`);
+
+  test('they are answered in order, and others have their turn in between', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const [first, second] = [rawClient(gateway.port), rawClient(gateway.port)];
+    await Promise.all([once(first.socket, 'connect'), once(second.socket, 'connect')]);
+    await pause(20);
+    first.write(flood.join(''));
+    second.write('GET /second HTTP/1.1\r\nHost: g\r\n\r\n');
+    await first.until(whole(1000));
+    await gateway.entry(1001);
+    const paths = gateway.entries().map(({ path }) => path);
+    expect(paths.indexOf('/second')).toBeLessThan(900);
+    expect(paths.filter((path) => path !== '/second')).toEqual(flood.map((_, index) => `/${index}`));
+    first.socket.destroy();
+    second.socket.destroy();
+  });
+
+  test('a client that goes away in between is heard no more', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const client = rawClient(gateway.port);
+    client.write(flood.join(''));
+    client.socket.end();
+    expect((await client.end()).closed).toBe(true);
+    await pause(50);
+    expect(gateway.lines.length).toBeLessThan(1000);
+    expect(gateway.surprises).toEqual([]);
+  });
+});
+
+describe('times', () => {
+  test('a client that says nothing gets a 408', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'client-headers-timeout': '300' } });
+    const client = rawClient(gateway.port);
+    expect(statusOf(await client.end())).toBe(408);
+    expect(client.text()).toMatch(/\r\nConnection: close\r\n/);
+    expect(await gateway.entry()).toMatchObject({ failure: 'client-timeout', verdict: 'refused' });
+    client.socket.destroy();
+  });
+
+  test.each(WAYS)('a kept connection closes after its idle time: %s', async (_who, front) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'idle-timeout': '300' } });
+    const client = rawClient(gateway.port);
+    client.write(front + GET);
+    await client.until(whole(1));
+    expect(await client.end(4000)).toMatchObject({ closed: true, reset: false });
+    client.socket.destroy();
+  });
+
+  test('a head that does not end, on a connection that was kept, gets a 408', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'client-headers-timeout': '300' } });
+    const client = rawClient(gateway.port);
+    client.write(GET);
+    await client.until(whole(1));
+    client.write(GET.slice(0, -2));
+    const { text, closed } = await client.end();
+    expect(text).toMatch(/^HTTP\/1\.1 200 [^]*HTTP\/1\.1 408 /);
+    expect(closed).toBe(true);
+    expect(gateway.entries().map(({ status }) => status)).toEqual([200, 408]);
+  });
+
+  test('a connection that is idle closes when the gateway stops, and one that works when it is done', async () => {
+    const response: (() => void)[] = [];
+    const v2 = await rawServer((socket, _request, number) => {
+      if (number <= 2) socket.write(ok());
+      else response.push(() => socket.write(ok()));
+    });
+    const gateway = await gatewayFor(v2.origin);
+    const clients = Array.from({ length: 4 }, () => rawClient(gateway.port));
+    const [silent, idle, given, busy] = clients as [RawClient, RawClient, RawClient, RawClient];
+    idle.write(GET);
+    given.write(`\r\n${GET}`);
+    await Promise.all([idle.until(whole(1)), given.until(whole(1))]);
+    busy.write(GET);
+    await until(() => response.length === 1);
+    const stopped = gateway.stop();
+    for (const client of [silent, idle, given]) expect((await client.end()).closed).toBe(true);
+    expect(busy.text()).toBe('');
+    response[0]?.();
+    const { text, closed } = await busy.end();
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nConnection: close\r\n\r\n\{"data":\{\}\}$/);
+    expect(closed).toBe(true);
+    await stopped;
+  });
+});

@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { gatewayFor } from '../../support/gateway.ts';
+import { rawClient, statusOf } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => void setTimeout(resolve, milliseconds));
+const CHUNKED =
+  'POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n';
+const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
+
+/** The first byte of a stream decides who reads it: an empty line is for Node's server. */
+const WAYS = [
+  ['the gateway itself', ''],
+  ["Node's server", '\r\n'],
+] as const;
+
+describe('a client that goes away in the middle of a body is in the log once', () => {
+  test.each([
+    ['resets', 5, 'passed', 0],
+    ['closes', 5, 'passed', 0],
+    ['resets', 40, 'passed', 0],
+    ['closes', 40, 'passed', 0],
+  ])('%s after %i ms', async (how, wait, verdict, status) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const client = rawClient(gateway.port);
+    client.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: 5\r\n\r\nhel');
+    await pause(wait);
+    if (how === 'resets') client.socket.resetAndDestroy();
+    else client.socket.end();
+    expect(await gateway.entry()).toMatchObject({ verdict, status, bytesIn: 3 });
+    await pause(50);
+    expect(gateway.lines).toHaveLength(1);
+    expect(gateway.gateway.inFlight).toBe(0);
+    expect(v2.received.join('')).not.toContain('hello');
+    client.socket.destroy();
+  });
+
+  test('a path that is not served is answered before', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const client = rawClient(gateway.port);
+    client.write('POST /other HTTP/1.1\r\nHost: g\r\nContent-Length: 5\r\n\r\nhel');
+    client.socket.end();
+    expect(statusOf(await client.end())).toBe(404);
+    expect(await gateway.entry()).toMatchObject({ status: 404 });
+    expect(gateway.lines).toHaveLength(1);
+  });
+});
+
+test('a client that closes its side while V2 is asked went away: V2 is left alone', async () => {
+  const v2 = await rawServer(() => {});
+  const gateway = await gatewayFor(v2.origin);
+  for (const [index, [, front]] of WAYS.entries()) {
+    const client = rawClient(gateway.port);
+    client.write(front + GET);
+    await until(() => v2.received.length === index + 1);
+    client.socket.end();
+    expect(await gateway.entry(index + 1)).toMatchObject({ status: 0, verdict: 'passed' });
+    await until(() => v2.sockets[index]?.destroyed === true);
+    expect((await client.end()).text).toBe('');
+  }
+});
+
+test('a request that comes with the end of its connection is unusual or not: it is over at once', async () => {
+  const v2 = await rawServer(() => {});
+  const gateway = await gatewayFor(v2.origin);
+  for (const [index, request] of [GET, `\r\n${GET}`, CHUNKED, GET.slice(0, 20)].entries()) {
+    const client = connect(gateway.port, '127.0.0.1');
+    client.end(request);
+    client.resume();
+    await once(client, 'close');
+    if (index < 3) expect((await gateway.entry(index + 1)).status).toBe(0);
+  }
+  expect(gateway.gateway.inFlight).toBe(0);
+});

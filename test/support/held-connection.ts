@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { expect, onTestFinished } from 'vitest';
+import type { Exchange, ExchangeOwner } from '../../src/gateway/exchange.ts';
+import { ClientConnection, type ClientConnectionOwner } from '../../src/node/clients/client-connection.ts';
+
+/** A connection whose exchanges the test holds. */
+export async function heldConnection(): Promise<{
+  client: Socket;
+  served: Socket;
+  taken: Exchange[];
+  closed: () => boolean;
+}> {
+  const taken: Exchange[] = [];
+  let isClosed = false;
+  const owner: ClientConnectionOwner = {
+    headerBytes: 16_384,
+    readerLimits: { bodyTimeout: 0, minDataRate: 0, minDataRateGrace: 0 },
+    keepAliveLines: '',
+    draining: false,
+    take: (exchange) => void taken.push(exchange),
+    addressOf: () => '127.0.0.1',
+    refuse: () => {},
+    linger: () => {},
+    handOver: () => {},
+    awaitBody: () => {},
+    closed: () => {
+      isClosed = true;
+    },
+  };
+  const server = createServer({ allowHalfOpen: true, highWaterMark: 65_536 });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  const client = connect(typeof bound === 'object' && bound !== null ? bound.port : 0, '127.0.0.1');
+  const [served] = (await once(server, 'connection')) as [Socket];
+  expect(new ClientConnection(served, owner).isIdle).toBe(true);
+  onTestFinished(() => {
+    client.destroy();
+    served.destroy();
+    server.close();
+  });
+  return { client, served, taken, closed: () => isClosed };
+}
+
+/** Keeps what an exchange tells its owner, in order. */
+export class Told implements ExchangeOwner {
+  readonly events: string[] = [];
+  acceptChunk(): boolean {
+    return true;
+  }
+  onWholeBody(): void {
+    this.events.push('collected');
+  }
+  onBody(): void {
+    this.events.push('opened');
+  }
+  drained(): void {
+    this.events.push('drained');
+  }
+  onClientFault(): void {
+    this.events.push('faulted');
+  }
+  disconnected(): void {
+    this.events.push('gone');
+  }
+  flushed(): void {
+    this.events.push('flushed');
+  }
+}
