@@ -1,5 +1,6 @@
 import type { ClientClass, ClientReport } from './client-report.ts';
 import type { Report } from './report.ts';
+import { csvField, markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
 
 /** Classes in words, as people read them. */
 export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
@@ -52,7 +53,7 @@ export function reportMarkdown(report: Report): string {
     '# Who still needs V1',
     since === undefined
       ? 'There is no entry yet.'
-      : `From ${since} to ${until ?? since}: ${count(report.v1)} requests through V1, ${count(report.v2)} through V2.`,
+      : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${count(report.v1)} requests through V1, ${count(report.v2)} through V2.`,
     '## What stands between today and switching V1 off',
     report.canSwitchOff ? 'Nothing: every client that used V1 is gone.' : list(report.remaining),
     table(
@@ -73,7 +74,7 @@ export function reportMarkdown(report: Report): string {
     table(
       ['day', 'V1', 'V2', 'clients on V1', 'with edits', 'refused'],
       report.days.map(({ day, v1, v2, clients, rewritten, refused }) => [
-        day,
+        markdownText(day),
         ...[v1, v2, clients, rewritten, refused].map(count),
       ]),
     ),
@@ -98,42 +99,45 @@ function censusSections(census: Report['census']): string[] {
     table(
       ['operation', 'attribute', 'requests', 'accepted', '422', 'change'],
       census.rows.map(({ operation, pointer, count: seen, accepted, unprocessable, change }) => [
-        operation,
-        `\`${pointer}\``,
+        markdownText(operation),
+        markdownCode(pointer),
         count(seen),
         count(accepted),
         count(unprocessable),
-        change ?? '',
+        markdownText(change ?? ''),
       ]),
     ),
     ...(census.proposal === ''
       ? []
       : [
           'Never accepted, and not in the rule book. To paste under `changes`:',
-          `\`\`\`yaml\n${census.proposal}\`\`\``,
+          markdownBlock('yaml', census.proposal.trimEnd()),
         ]),
   ];
 }
 
 function clientRow(client: ClientReport): string[] {
   return [
-    client.name === undefined ? `\`${client.client}\`` : `${client.name} \`${client.client}\``,
+    client.name === undefined
+      ? markdownCode(client.client)
+      : `${markdownText(client.name)} ${markdownCode(client.client)}`,
     CLASS_WORDS[client.class],
     count(client.v1),
     count(client.v2),
     count(client.refused),
-    client.firstSeen,
-    client.lastSeen,
-    client.operations.map(({ operation, count: seen }) => `${operation} ${count(seen)}`).join(', '),
-    client.changes.map(({ change, count: seen }) => `${change} ${count(seen)}`).join(', '),
+    markdownText(client.firstSeen),
+    markdownText(client.lastSeen),
+    client.operations
+      .map(({ operation, count: seen }) => `${markdownText(operation)} ${count(seen)}`)
+      .join(', '),
+    client.changes.map(({ change, count: seen }) => `${markdownText(change)} ${count(seen)}`).join(', '),
   ];
 }
 
-/** Prints a Markdown table; cells cannot break out of it. */
+/** Prints a Markdown table; its cells are Markdown already (`markdownText`, `markdownCode`). */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`).replaceAll(/[\r\n]+/g, ' ')).join(' | ')} |`;
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [line(head), `|${' --- |'.repeat(head.length)}`, ...rows.map(line)].join('\n');
 }
 
@@ -144,10 +148,4 @@ function list(items: readonly string[]): string {
 /** Thousands apart, as in `2,310`. */
 export function count(value: number): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
-}
-
-/** A spreadsheet takes a text that begins like a formula for one. */
-function csvField(value: string | number): string {
-  const text = typeof value === 'string' && /^[=+@\t\r]/.test(value) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

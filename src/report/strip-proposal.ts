@@ -1,4 +1,5 @@
 import type { CensusRow } from './census-row.ts';
+import { terminalText } from './untrusted-text.ts';
 
 /** Requests with a name that V2 must have called unprocessable before the name is proposed. */
 const ENOUGH = 3;
@@ -37,7 +38,7 @@ function printChange(operation: string, rows: readonly CensusRow[]): string {
     const place = row.pointer.slice(1, Math.max(1, row.pointer.lastIndexOf('/'))).replaceAll('/', '.');
     places.set(place, [...(places.get(place) ?? []), row]);
   }
-  const named = operation === '(other)' ? 'every' : `[${operation}]`;
+  const named = operation === '(other)' ? 'every' : `[${printName(operation)}]`;
   const rules = [...places].map(([place, names]) => {
     const members = names.map((row) => printName(row.pointer.slice(row.pointer.lastIndexOf('/') + 1)));
     const evidence = names.map(
@@ -51,12 +52,12 @@ function printChange(operation: string, rows: readonly CensusRow[]): string {
 }
 
 function lastName({ pointer }: CensusRow): string {
-  return JSON.stringify(pointer.slice(pointer.lastIndexOf('/') + 1)).slice(1, -1);
+  return terminalText(JSON.stringify(pointer.slice(pointer.lastIndexOf('/') + 1)).slice(1, -1));
 }
 
 /** Plain words need no quotes in YAML; everything else gets them. */
 function printName(name: string): string {
   return /^[a-z_][\w.-]*$/i.test(name) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(name)
     ? name
-    : JSON.stringify(name);
+    : terminalText(JSON.stringify(name));
 }

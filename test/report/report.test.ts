@@ -124,8 +124,8 @@ describe('the report', () => {
       ...options,
       names: new Map([['c', '=HYPERLINK("x"),|a|\n']]),
     });
-    expect(reportCsv(report)).toContain(`c,"'=HYPERLINK(""x""),|a|\n",unwrap-only`);
-    expect(reportMarkdown(report)).toContain(String.raw`=HYPERLINK("x"),\|a\| `);
+    expect(reportCsv(report)).toContain(String.raw`c,"'=HYPERLINK(""x""),|a|\u000a",unwrap-only`);
+    expect(reportMarkdown(report)).toContain(String.raw`\=HYPERLINK\(\"x\"\),\|a\|\\u000a`);
   });
 
   test('stays bounded whatever the log says', () => {
