@@ -61,7 +61,7 @@ const WEIGHT: Readonly<Record<ClientClass, number>> = {
 export function makeReport(tally: Tally, options: ReportOptions = {}): Report {
   const goneAfterDays = options.goneAfterDays ?? 14;
   const now = options.now ?? tally.until;
-  const cut = now === '' ? '' : new Date(Date.parse(now) - goneAfterDays * 86_400_000).toISOString();
+  const cut = dayBefore(now, goneAfterDays);
   const clients = [...tally.clients]
     .filter(([, client]) => client.v1.count > 0)
     .map(([hash, client]) => clientReport(hash, client, cut, options.names?.get(hash)))
@@ -92,6 +92,12 @@ export function makeReport(tally: Tally, options: ReportOptions = {}): Report {
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
   };
+}
+
+/** So many days before a time; empty when it is none, as a log that somebody else wrote may have it. */
+function dayBefore(time: string, days: number): string {
+  const date = new Date(Date.parse(time) - days * 86_400_000);
+  return Number.isNaN(date.valueOf()) ? '' : date.toISOString();
 }
 
 function remaining(clients: readonly ClientReport[], classes: Report['classes']): string[] {
