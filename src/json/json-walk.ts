@@ -28,14 +28,15 @@ const DEPTH = 512;
 
 /** Walks through whole JSON texts, once each. The scanner's memory is reused, so one walker serves one walk at a time. */
 export class JsonWalker {
-  private readonly scanner = new Scanner({ depth: DEPTH, record: DEPTH });
+  private readonly scanner: Scanner;
   /** Whether the last text was JSON, and was not walked for its number of values. */
   hasTooMany = false;
   private readonly mostValues: number;
 
-  /** Texts with more than `mostValues` values are not walked. */
-  constructor(mostValues = Number.POSITIVE_INFINITY) {
+  /** Texts with more than `mostValues` values are not walked, and what is more than `levels` deep is not visited. */
+  constructor(mostValues = Number.POSITIVE_INFINITY, levels = DEPTH) {
     this.mostValues = mostValues;
+    this.scanner = new Scanner({ depth: DEPTH, record: Math.min(levels, DEPTH) });
   }
 
   /** Visits every value of `bytes`; returns false, having visited none, when they are not JSON, are too deep or have too many values. */
