@@ -1,25 +1,23 @@
-/** `npm run bench -- growth`: how the engine's time grows with what a client, or the author of a rule book, can make large. */
+/** `npm run bench -- growth`: how the time of the engine, and of what is done for people, grows with what a client or the author of a rule book can make large. */
 import { Buffer } from 'node:buffer';
 import { compilePlans, type Plan } from '../src/rewrite/plan.ts';
 import { benchPlan, benchRuleBook } from './bench-plan.ts';
+import { observingSeries } from './growth-observing.ts';
+import { type Sample, type Series, series } from './growth-series.ts';
 import { v1Order } from './v1-order.ts';
-
-/** One size of one series: what is done once, and how often the unit is in it. */
-interface Sample {
-  readonly units: number;
-  readonly run: () => void;
-}
-
-interface Series {
-  readonly name: string;
-  readonly unit: string;
-  readonly samples: readonly Sample[];
-}
 
 /** Prints, for each series, the time a unit by a straight line through all sizes, and how far any size is from it. */
 export async function benchGrowth(): Promise<void> {
   const plan = await benchPlan();
-  const all = [size(plan), depth(plan), siblings(plan), members(plan), await rules(), await rulesThatApply()];
+  const all = [
+    size(plan),
+    depth(plan),
+    siblings(plan),
+    members(plan),
+    await rules(),
+    await rulesThatApply(),
+    ...observingSeries(),
+  ];
   console.log(
     '\ngrowth: the best of interleaved rounds, with a line through all sizes (weighted by 1 / time)\n',
   );
@@ -103,15 +101,6 @@ async function ruleSeries(
     samples.push({ units: count, run: () => void plan.rewrite(bytes) });
   }
   return { name, unit: 'rules', samples };
-}
-
-function series(
-  name: string,
-  unit: string,
-  sizes: readonly number[],
-  run: (size: number) => () => void,
-): Series {
-  return { name, unit, samples: sizes.map((units) => ({ units, run: run(units) })) };
 }
 
 /** The work of one sample; checks first that there is something to do, and that the outcome is JSON without what is stripped. */

@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import type { Entry } from '../rewrite-log/entry.ts';
-import { isEntry } from '../rewrite-log/is-entry.ts';
+import { readEntry } from '../rewrite-log/read-entry.ts';
 
 /** Finds the entries of one client in whole lines of a log, parsing no other line. */
 export function entriesOfClient(bytes: Buffer, client: string, take: (entry: Entry) => void): void {
@@ -21,8 +21,7 @@ export function parseEntry(line: string): Entry | undefined {
   const brace = line.indexOf('{');
   if (brace === -1) return undefined;
   try {
-    const value: unknown = JSON.parse(line.slice(brace));
-    return isEntry(value) ? value : undefined;
+    return readEntry(JSON.parse(line.slice(brace)));
   } catch {
     return undefined;
   }

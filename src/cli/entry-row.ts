@@ -1,10 +1,11 @@
 import { styleText } from 'node:util';
 import type { Entry } from '../rewrite-log/entry.ts';
+import { terminalText } from '../report/untrusted-text.ts';
 import { pad } from './columns.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
-const VERDICTS: Readonly<Record<Entry['verdict'], Style>> = {
+const VERDICTS: Readonly<Record<string, Style>> = {
   rewritten: 'yellow',
   unchanged: 'green',
   refused: 'red',
@@ -20,12 +21,12 @@ export function entryRow(entry: Entry, colour: boolean): string {
     colour ? styleText(style, text, { validateStream: false }) : text;
   const { time, client, verdict, status, totalMs } = entry;
   return [
-    paint('dim', time.slice(11, 23)),
-    pad(client?.slice(0, 6) ?? '-', 6, false),
-    pad(paint(VERDICTS[verdict], verdict), 9, false),
+    paint('dim', terminalText(time.slice(11, 23))),
+    pad(terminalText(client?.slice(0, 6) ?? '-'), 6, false),
+    pad(paint(VERDICTS[verdict] ?? 'dim', terminalText(verdict)), 9, false),
     pad(paint(statusStyle(status), status === 0 ? 'gone' : String(status)), 6, true),
     pad(totalMs.toFixed(1), 8, true),
-    `${safe(requestOf(entry))}${paint('dim', safe(aside(entry)))}`,
+    `${terminalText(requestOf(entry))}${paint('dim', terminalText(aside(entry)))}`,
   ].join('  ');
 }
 
@@ -48,9 +49,4 @@ function aside({ edits, note, failure, pointer }: Entry): string {
 function statusStyle(status: number): Style {
   if (status === 0 || status >= 500) return 'red';
   return status >= 400 ? 'yellow' : 'green';
-}
-
-/** A path could hold what steers a terminal, if the log was written by something else. */
-function safe(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '�');
 }

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import type { Explanation } from '../inspector/api.ts';
+import { terminalLines, terminalText } from '../report/untrusted-text.ts';
 import { printColumns } from './columns.ts';
 import { lineDiff } from './line-diff.ts';
 
@@ -21,10 +22,10 @@ export function explainText(name: string, explanation: Explanation, colour: bool
   const silent = rules.filter((rule) => !rule.applied);
   const used = policies.filter((policy) => policy.used);
   const sections = [
-    `${title(name)}  ${paint(VERDICTS[verdict], verdict)}${operation === undefined ? '' : `  ${operation}`}`,
+    `${title(terminalText(name))}  ${paint(VERDICTS[verdict], verdict)}${operation === undefined ? '' : `  ${operation}`}`,
     refusal === undefined
       ? ''
-      : `${paint('red', `${refusal.status} ${refusal.code}`)}${refusal.pointer === undefined ? '' : ` at ${refusal.pointer === '' ? 'the body' : refusal.pointer}`}\n${refusal.detail}`,
+      : `${paint('red', `${refusal.status} ${refusal.code}`)}${refusal.pointer === undefined ? '' : ` at ${refusal.pointer === '' ? 'the body' : terminalText(refusal.pointer)}`}\n${terminalText(refusal.detail)}`,
     edits.length === 0
       ? ''
       : `${title('Edits')}\n${indent(
@@ -33,15 +34,15 @@ export function explainText(name: string, explanation: Explanation, colour: bool
             edits.map(({ change, rule, from, path, note }) => [
               change,
               rule,
-              from ?? '',
-              path === undefined ? 'dropped' : path === '' ? 'the body' : path,
+              terminalText(from ?? ''),
+              path === undefined ? 'dropped' : path === '' ? 'the body' : terminalText(path),
               note ?? '',
             ]),
           ),
         )}`,
     diff?.after === undefined || verdict !== 'rewritten'
       ? ''
-      : `${title('Diff')}\n${lineDiff(diff.before, diff.after)
+      : `${title('Diff')}\n${lineDiff(terminalLines(diff.before), terminalLines(diff.after))
           .map(
             ({ sign, text }) =>
               `  ${sign === ' ' ? `  ${text}` : paint(sign === '-' ? 'red' : 'green', `${sign} ${text}`)}`,
@@ -51,11 +52,11 @@ export function explainText(name: string, explanation: Explanation, colour: bool
       ? ''
       : `${title('V2 request')}\n${indent(
           [
-            `${v2Request.method} ${v2Request.target}`,
-            ...v2Request.headers.map(({ name: field, value }) => `${field}: ${value}`),
+            terminalText(`${v2Request.method} ${v2Request.target}`),
+            ...v2Request.headers.map(({ name: field, value }) => terminalText(`${field}: ${value}`)),
             ...(explanation.v2Body === undefined || explanation.v2Body === ''
               ? []
-              : ['', explanation.v2Body]),
+              : ['', terminalLines(explanation.v2Body)]),
           ].join('\n'),
         )}`,
     used.length === 0
@@ -69,7 +70,7 @@ export function explainText(name: string, explanation: Explanation, colour: bool
             silent.map(({ change, text, why }) => [
               change,
               text.length > 50 ? `${text.slice(0, 49)}…` : text,
-              why,
+              terminalText(why),
             ]),
           ),
         )}`,

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { count } from '../report/report-text.ts';
 import { AdminClient } from './admin-client.ts';
+import { terminalText } from '../report/untrusted-text.ts';
 import { readAdminRequests } from './admin-source.ts';
 import type { RequestFault } from './curl-request.ts';
 import { readLogRequests } from './log-requests.ts';
@@ -142,7 +143,8 @@ function summary(
   if (changed === 0) return `None of ${count(all)} requests changes.`;
   const lines = [...places]
     .sort(([, one], [, other]) => other.requests - one.requests)
-    .map(([place, { requests, example }]) => {
+    .map(([name, { requests, example: first }]) => {
+      const [place, example] = [terminalText(name), terminalText(first)];
       const where =
         place.startsWith('/') || place.startsWith('the ') ? `change at ${place}` : `change in ${place}`;
       return `${count(requests)} of ${count(all)} requests ${where}, such as ${example}`;

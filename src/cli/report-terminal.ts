@@ -3,6 +3,7 @@ import type { Census } from '../report/census.ts';
 import type { ClientClass } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import { CLASS_WORDS, count } from '../report/report-text.ts';
+import { terminalLines, terminalText } from '../report/untrusted-text.ts';
 import { printColumns } from './columns.ts';
 
 type Style = Parameters<typeof styleText>[0];
@@ -24,7 +25,7 @@ export function reportTerminal(report: Report, colour: boolean): string {
   if (report.since === undefined) return 'There is no entry.\n';
   const busiest = Math.max(1, ...report.days.map((day) => day.v1));
   const sections = [
-    `${paint('bold', 'Who still needs V1')}  ${report.since.slice(0, 10)} to ${(report.until ?? '').slice(0, 10)}, ${count(report.v1)} requests through V1, ${count(report.v2)} through V2`,
+    `${paint('bold', 'Who still needs V1')}  ${terminalText(report.since.slice(0, 10))} to ${terminalText((report.until ?? '').slice(0, 10))}, ${count(report.v1)} requests through V1, ${count(report.v2)} through V2`,
     report.canSwitchOff
       ? paint('green', 'Every client that used V1 is gone: it can be switched off.')
       : `Before V1 can be switched off:\n${report.remaining.map((sentence) => `  ${sentence}`).join('\n')}`,
@@ -33,12 +34,16 @@ export function reportTerminal(report: Report, colour: boolean): string {
       report.clients
         .slice(0, SHOWN)
         .map((client) => [
-          client.name === undefined ? client.client : `${client.name} ${client.client.slice(0, 6)}`,
+          terminalText(
+            client.name === undefined ? client.client : `${client.name} ${client.client.slice(0, 6)}`,
+          ),
           paint(COLOURS[client.class], CLASS_WORDS[client.class]),
           count(client.v1),
           count(client.refused),
-          client.lastSeen.slice(0, 16).replace('T', ' '),
-          client.changes.map(({ change, count: seen }) => `${change} ${count(seen)}`).join(', '),
+          terminalText(client.lastSeen.slice(0, 16).replace('T', ' ')),
+          client.changes
+            .map(({ change, count: seen }) => `${terminalText(change)} ${count(seen)}`)
+            .join(', '),
         ]),
       [2, 3],
     ),
@@ -48,7 +53,7 @@ export function reportTerminal(report: Report, colour: boolean): string {
       report.days
         .slice(-SHOWN)
         .map((day) => [
-          day.day,
+          terminalText(day.day),
           count(day.v1),
           count(day.v2),
           count(day.clients),
@@ -74,20 +79,20 @@ export function censusTerminal(census: Census, colour: boolean): string {
     printColumns(
       ['operation', 'attribute', 'requests', 'accepted', '422', 'change'],
       census.rows.map((row) => [
-        row.operation,
+        terminalText(row.operation),
         row.accepted === 0 && row.unprocessable > 0 && row.change === undefined
-          ? paint('red', row.pointer)
-          : row.pointer,
+          ? paint('red', terminalText(row.pointer))
+          : terminalText(row.pointer),
         count(row.count),
         count(row.accepted),
         count(row.unprocessable),
-        row.change ?? '',
+        terminalText(row.change ?? ''),
       ]),
       [2, 3, 4],
     ),
     census.proposal === ''
       ? ''
-      : `Never accepted, and not in the rule book; to paste under changes:\n\n${census.proposal.trimEnd()}`,
+      : `Never accepted, and not in the rule book; to paste under changes:\n\n${terminalLines(census.proposal.trimEnd())}`,
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
+import { terminalLines } from '../report/untrusted-text.ts';
 import { AdminClient } from './admin-client.ts';
 import { rolloutText } from './rollout-text.ts';
 
@@ -70,7 +71,9 @@ async function carryOut(options: RolloutOptions, request: RolloutRequest | undef
     process.exitCode = 1;
     return;
   }
-  process.stdout.write(options.format === 'json' ? `${JSON.stringify(outcome)}\n` : rolloutText(outcome));
+  process.stdout.write(
+    options.format === 'json' ? `${JSON.stringify(outcome)}\n` : terminalLines(rolloutText(outcome)),
+  );
 }
 
 async function ask(

@@ -88,16 +88,17 @@ function concerns(rule: RequestRule, { from, note }: EditRecord): boolean {
 }
 
 /** The names of the objects of a body as the rules left it, by pointer with `*` for elements; undefined when there is none. */
-type Names = ReadonlyMap<string, readonly string[]>;
+type Names = ReadonlyMap<string, ReadonlySet<string>>;
 
 function namesIn(outcome: BodyOutcome): Names | undefined {
   const layout = 'body' in outcome ? layOutJson(outcome.body) : undefined;
   if (layout === undefined) return undefined;
-  const names = new Map<string, string[]>();
+  const names = new Map<string, Set<string>>();
   for (const pointer of layout.places.keys()) {
     const general = pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*');
     const around = general.slice(0, Math.max(0, general.lastIndexOf('/')));
-    names.set(around, [...(names.get(around) ?? []), nameOf(general)]);
+    const known = names.get(around) ?? new Set();
+    names.set(around, known.add(nameOf(general)));
   }
   return names;
 }
@@ -139,6 +140,6 @@ function isThere(path: Path, names: Names): boolean {
           .map((step) => `/${step}`)
           .join(''),
       )
-      ?.includes(path.at(-1) ?? '') === true
+      ?.has(path.at(-1) ?? '') === true
   );
 }

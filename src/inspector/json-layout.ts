@@ -47,7 +47,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
  */
 export function layOutJson(bytes: Uint8Array, limits: LayoutLimits = SHOWN_LIMITS): JsonLayout | undefined {
   const printer = new LayoutPrinter(bytes, limits);
-  const isJson = new JsonWalker().walk(bytes, {
+  const isJson = new JsonWalker(Number.POSITIVE_INFINITY, limits.levels).walk(bytes, {
     enter: (node) => printer.enter(node),
     leave: (node) => printer.leave(node),
   });

@@ -6,6 +6,9 @@ import type { CapturedExchange, Observer, CaptureLevel } from '../rewrite-log/ob
 import { Ring } from '../rewrite-log/ring.ts';
 import { Tally } from '../report/tally.ts';
 
+/** Clients that a running gateway counts apart; `report` counts more, from the log. */
+const MOST_CLIENTS = 5000;
+
 /** What an operator view is made with. */
 export interface OperatorViewOptions {
   /** Entries in the ring. */
@@ -22,7 +25,7 @@ export class OperatorView implements Observer {
   readonly ring: Ring;
   readonly history = new History();
   readonly metrics = new Metrics();
-  readonly tally = new Tally();
+  readonly tally = new Tally(MOST_CLIENTS);
   readonly capture: Capture;
   readonly bodyLimit: number;
   private readonly options: OperatorViewOptions;

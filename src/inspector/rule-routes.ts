@@ -8,7 +8,7 @@ import { readBody } from './read-body.ts';
 import { rulesView } from './rules-view.ts';
 
 /** Bytes of a request to explain: it is worked out between two requests of clients. The command `explain` takes any size. */
-const EXPLAIN_BYTES = 256 * 1024;
+const EXPLAIN_BYTES = 512 * 1024;
 
 /** Adds `/rules` and `/explain`. */
 export function ruleRoutes(app: Hono, parts: InspectorParts): void {

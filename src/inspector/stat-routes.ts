@@ -4,11 +4,12 @@ import { Guide } from '../report/guide.ts';
 import { exchangeFamilies } from '../rewrite-log/metric-families.ts';
 import { METRICS_TYPE, printMetrics } from '../rewrite-log/metric-text.ts';
 import { rolloutFamilies } from '../rewrite-log/rollout-families.ts';
-import { makeReport } from '../report/report.ts';
-import { reportCsv, reportMarkdown } from '../report/report-text.ts';
+import { makeReportInSteps } from '../report/report.ts';
+import { reportCsvLines, reportMarkdownParts } from '../report/report-text.ts';
 import type { HistoryView, State } from './api.ts';
 import { failureBody } from './failure-body.ts';
 import type { InspectorParts } from './inspector-parts.ts';
+import { jsonResponse, partsResponse, pause } from './json-response.ts';
 
 /** Adds `/state`, `/history`, `/metrics` and `/report`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
@@ -28,32 +29,31 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     ];
     return new Response(printMetrics(families), { headers: { 'Content-Type': METRICS_TYPE } });
   });
-  app.get('/report', (c) => {
+  app.get('/report', async (c) => {
     const client = c.req.query('client');
     if (client !== undefined) {
-      const text = guideOf(client, parts);
+      const text = await guideOf(client, parts);
       if (text === undefined)
         return c.json(failureBody(404, 'no-client', 'No recent V1 request is of one such client.'), 404);
-      return c.body(text, 200, MARKDOWN);
+      return c.body(text, 200, { 'Content-Type': MARKDOWN_TYPE });
     }
     const days = /^\d{1,4}$/.exec(c.req.query('gone-after') ?? '')?.[0];
-    const report = makeReport(view.tally, {
+    const options = {
       now: new Date(time()).toISOString(),
       names: parts.names(),
       goneAfterDays: days === undefined ? undefined : Number(days),
-    });
+    };
+    const report = await makeReportInSteps(view.tally, options, pause);
     const format = c.req.query('format') ?? acceptedFormat(c.req.header('accept') ?? '');
-    if (format === 'csv') return c.body(reportCsv(report), 200, CSV);
-    if (format === 'md') return c.body(reportMarkdown(report), 200, MARKDOWN);
-    return c.json(report);
+    if (format === 'csv') return partsResponse(reportCsvLines(report), CSV_TYPE, CSV_HEADERS);
+    if (format === 'md') return partsResponse(reportMarkdownParts(report), MARKDOWN_TYPE);
+    return jsonResponse(report);
   });
 }
 
-const MARKDOWN = { 'Content-Type': 'text/markdown; charset=utf-8' };
-const CSV = {
-  'Content-Type': 'text/csv; charset=utf-8',
-  'Content-Disposition': 'attachment; filename="v1-clients.csv"',
-};
+const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
+const CSV_TYPE = 'text/csv; charset=utf-8';
+const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
 
 /** What the page's header shows. */
 export function stateOf({ view, run, startedAt, time, stats, origin }: InspectorParts): State {
@@ -75,12 +75,16 @@ export function stateOf({ view, run, startedAt, time, stats, origin }: Inspector
   };
 }
 
+/** Entries that are looked through between two turns of the event loop. */
+const STEP_ENTRIES = 1000;
+
 /** The guide of one client, from the entries that are still in the ring. */
-function guideOf(client: string, { view, rules, names }: InspectorParts): string | undefined {
+async function guideOf(client: string, { view, rules, names }: InspectorParts): Promise<string | undefined> {
   const guide = new Guide(client.toLowerCase());
   for (let seq = view.ring.oldest; seq > 0 && seq <= view.ring.latest; seq += 1) {
     const entry = view.ring.at(seq);
     if (entry !== undefined) guide.add(entry);
+    if (seq % STEP_ENTRIES === 0) await pause();
   }
   const [only] = guide.clients;
   if (only === undefined || guide.clients.length > 1) return undefined;

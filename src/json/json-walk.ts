@@ -28,20 +28,25 @@ const DEPTH = 512;
 
 /** Walks through whole JSON texts, once each. The scanner's memory is reused, so one walker serves one walk at a time. */
 export class JsonWalker {
-  private readonly scanner = new Scanner({ depth: DEPTH, record: DEPTH });
+  private readonly scanner: Scanner;
+  /** Whether the last text was JSON, and was not walked for its number of values. */
+  hasTooMany = false;
   private readonly mostValues: number;
 
-  /** Texts with more than `mostValues` values are not walked. */
-  constructor(mostValues = Number.POSITIVE_INFINITY) {
+  /** Texts with more than `mostValues` values are not walked, and what is more than `levels` deep is not visited. */
+  constructor(mostValues = Number.POSITIVE_INFINITY, levels = DEPTH) {
     this.mostValues = mostValues;
+    this.scanner = new Scanner({ depth: DEPTH, record: Math.min(levels, DEPTH) });
   }
 
   /** Visits every value of `bytes`; returns false, having visited none, when they are not JSON, are too deep or have too many values. */
   walk(bytes: Uint8Array, visitor: WalkVisitor): boolean {
     const from = hasByteOrderMark(bytes) ? 3 : 0;
     const { tape } = this.scanner;
+    this.hasTooMany = false;
     if (bytes.length === 0 || this.scanner.scan(bytes, from) !== undefined) return false;
-    if (tape.size > this.mostValues) return false;
+    this.hasTooMany = tape.size > this.mostValues;
+    if (this.hasTooMany) return false;
     visit(bytes, tape, 0, [], true, visitor);
     return true;
   }

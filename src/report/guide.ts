@@ -1,6 +1,7 @@
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { count, table } from './report-text.ts';
+import { markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
 import { generalPointer } from '../json/json-pointer.ts';
 import { sketchJson } from './json-sketch.ts';
 import { movedPointer } from '../rewrite-log/value-masks.ts';
@@ -72,7 +73,7 @@ export class Guide {
   markdown(changes: readonly GuideChange[], version: string, name?: string): string {
     const calls = [...this.calls.values()].sort((one, other) => other.count - one.count);
     const [client] = this.callsByClient;
-    const title = `# From V1 to V2: ${name ?? `client ${client ?? this.client}`}`;
+    const title = `# From V1 to V2: ${markdownText(name ?? `client ${client ?? this.client}`)}`;
     if (calls.length === 0) return `${title}\n\nNo V1 request of this client was seen.\n`;
     const used = changes.filter(({ id }) =>
       calls.some((call) => call.edits.some((edit) => edit.change === id)),
@@ -92,8 +93,8 @@ export class Guide {
 
 function callSection(call: Call): string {
   const path = call.path.replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
-  const heading = `## ${call.operation === '' ? `${call.method} ${call.path}` : call.operation}`;
-  const seen = `${count(call.count)} requests, the last at ${call.last}.`;
+  const heading = `## ${markdownText(call.operation === '' ? `${call.method} ${call.path}` : call.operation)}`;
+  const seen = `${count(call.count)} requests, the last at ${markdownText(call.last)}.`;
   const edits = call.edits.filter((edit) => edit.note !== 'already-flat');
   const heads = { before: `${call.method} ${call.path}`, after: `${call.method} ${path}` };
   if (edits.length === 0) {
@@ -102,9 +103,9 @@ function callSection(call: Call): string {
   const before = sketchJson([...call.attributes, ...edits.map((edit) => edit.from ?? '')]);
   const after = sketchJson(movedPointers([...call.attributes], edits));
   const rows = edits.map((edit) => [
-    `\`${edit.from ?? ''}\``,
-    edit.path === undefined ? 'leave out' : `\`${edit.path === '' ? '/' : edit.path}\``,
-    edit.note ?? '',
+    markdownCode(edit.from ?? ''),
+    edit.path === undefined ? 'leave out' : markdownCode(edit.path === '' ? '/' : edit.path),
+    markdownText(edit.note ?? ''),
   ]);
   return [
     heading,
@@ -116,7 +117,7 @@ function callSection(call: Call): string {
 }
 
 function fence(title: string, text: string): string {
-  return `**${title}**\n\n\`\`\`http\n${text.replaceAll('```', "'''")}\n\`\`\``;
+  return `**${title}**\n\n${markdownBlock('http', text)}`;
 }
 
 /** Where each member ends up; what an edit takes away is left out. */

@@ -1,5 +1,6 @@
 import type { ClientClass, ClientReport } from './client-report.ts';
 import type { Report } from './report.ts';
+import { csvField, markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
 
 /** Classes in words, as people read them. */
 export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
@@ -25,8 +26,14 @@ const COLUMNS = [
 
 /** The clients of a report as CSV (RFC 4180), one a line. */
 export function reportCsv(report: Report): string {
-  const lines = report.clients.map((client) =>
-    [
+  return [...reportCsvLines(report)].join('');
+}
+
+/** As `reportCsv`, line by line. */
+export function* reportCsvLines(report: Report): Generator<string, void, undefined> {
+  yield `${COLUMNS.join(',')}\r\n`;
+  for (const client of report.clients) {
+    const fields = [
       client.client,
       client.name ?? '',
       client.class,
@@ -36,26 +43,44 @@ export function reportCsv(report: Report): string {
       client.invalidVersions,
       client.firstSeen,
       client.lastSeen,
-      client.operations.map(({ operation, count }) => `${operation}=${count}`).join(' '),
-      client.changes.map(({ change, count }) => `${change}=${count}`).join(' '),
-    ]
-      .map(csvField)
-      .join(','),
-  );
-  return `${[COLUMNS.join(','), ...lines].join('\r\n')}\r\n`;
+      client.operations.map(({ operation, count: seen }) => `${operation}=${seen}`).join(' '),
+      client.changes.map(({ change, count: seen }) => `${change}=${seen}`).join(' '),
+    ];
+    yield `${fields.map(csvField).join(',')}\r\n`;
+  }
 }
 
 /** A report for people, in Markdown. */
 export function reportMarkdown(report: Report): string {
+  return [...reportMarkdownParts(report)].join('');
+}
+
+/** As `reportMarkdown`, line by line. */
+export function* reportMarkdownParts(report: Report): Generator<string, void, undefined> {
+  let separator = '';
+  for (const section of sectionsOf(report)) {
+    for (const line of section) {
+      yield separator + line;
+      separator = '\n';
+    }
+    if (separator === '\n') separator = '\n\n';
+  }
+  yield '\n';
+}
+
+/** The sections of a report, each of lines; one without lines is left out. */
+function sectionsOf(report: Report): readonly Iterable<string>[] {
   const { since, until, classes, census } = report;
-  const sections = [
-    '# Who still needs V1',
-    since === undefined
-      ? 'There is no entry yet.'
-      : `From ${since} to ${until ?? since}: ${count(report.v1)} requests through V1, ${count(report.v2)} through V2.`,
-    '## What stands between today and switching V1 off',
-    report.canSwitchOff ? 'Nothing: every client that used V1 is gone.' : list(report.remaining),
-    table(
+  return [
+    ['# Who still needs V1'],
+    [
+      since === undefined
+        ? 'There is no entry yet.'
+        : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${count(report.v1)} requests through V1, ${count(report.v2)} through V2.`,
+    ],
+    ['## What stands between today and switching V1 off'],
+    report.canSwitchOff ? ['Nothing: every client that used V1 is gone.'] : list(report.remaining),
+    tableLines(
       ['class', 'clients'],
       [
         [CLASS_WORDS['field-work'], count(classes['field-work'])],
@@ -64,90 +89,113 @@ export function reportMarkdown(report: Report): string {
         [`${CLASS_WORDS.gone} (no V1 request for ${report.goneAfterDays} days)`, count(classes.gone)],
       ],
     ),
-    '## Clients',
-    table(
+    ['## Clients'],
+    tableLines(
       ['client', 'class', 'V1', 'V2', 'refused', 'first seen', 'last seen', 'operations', 'changes'],
-      report.clients.map(clientRow),
+      mapped(report.clients, clientRow),
     ),
-    '## Burn-down',
-    table(
+    ['## Burn-down'],
+    tableLines(
       ['day', 'V1', 'V2', 'clients on V1', 'with edits', 'refused'],
-      report.days.map(({ day, v1, v2, clients, rewritten, refused }) => [
-        day,
+      mapped(report.days, ({ day, v1, v2, clients, rewritten, refused }) => [
+        markdownText(day),
         ...[v1, v2, clients, rewritten, refused].map(count),
       ]),
     ),
     ...censusSections(census),
-    ...(report.unreadable > 0
-      ? [`${count(report.unreadable)} lines were no entries and were left out.`]
-      : []),
+    report.unreadable > 0 ? [`${count(report.unreadable)} lines were no entries and were left out.`] : [],
   ];
-  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
 /** The attribute census for people, in Markdown. */
 export function censusMarkdown(census: Report['census']): string {
-  return `${censusSections(census).join('\n\n')}\n`;
+  return `${censusSections(census)
+    .map((lines) => [...lines].join('\n'))
+    .join('\n\n')}\n`;
 }
 
-function censusSections(census: Report['census']): string[] {
+function censusSections(census: Report['census']): readonly Iterable<string>[] {
   if (census.rows.length === 0) return [];
   return [
-    '## Attribute census',
-    `${count(census.sampled)} of ${count(census.exchanges)} V1 requests had their attribute names looked at.`,
-    table(
+    ['## Attribute census'],
+    [
+      `${count(census.sampled)} of ${count(census.exchanges)} V1 requests had their attribute names looked at.`,
+    ],
+    tableLines(
       ['operation', 'attribute', 'requests', 'accepted', '422', 'change'],
-      census.rows.map(({ operation, pointer, count: seen, accepted, unprocessable, change }) => [
-        operation,
-        `\`${pointer}\``,
+      mapped(census.rows, ({ operation, pointer, count: seen, accepted, unprocessable, change }) => [
+        markdownText(operation),
+        markdownCode(pointer),
         count(seen),
         count(accepted),
         count(unprocessable),
-        change ?? '',
+        markdownText(change ?? ''),
       ]),
     ),
+    ...(census.omitted > 0
+      ? [[`Further names were met ${count(census.omitted)} times and are not listed.`]]
+      : []),
     ...(census.proposal === ''
       ? []
       : [
-          'Never accepted, and not in the rule book. To paste under `changes`:',
-          `\`\`\`yaml\n${census.proposal}\`\`\``,
+          ['Never accepted, and not in the rule book. To paste under `changes`:'],
+          [markdownBlock('yaml', census.proposal.trimEnd())],
         ]),
   ];
 }
 
 function clientRow(client: ClientReport): string[] {
   return [
-    client.name === undefined ? `\`${client.client}\`` : `${client.name} \`${client.client}\``,
+    client.name === undefined
+      ? markdownCode(client.client)
+      : `${markdownText(client.name)} ${markdownCode(client.client)}`,
     CLASS_WORDS[client.class],
     count(client.v1),
     count(client.v2),
     count(client.refused),
-    client.firstSeen,
-    client.lastSeen,
-    client.operations.map(({ operation, count: seen }) => `${operation} ${count(seen)}`).join(', '),
-    client.changes.map(({ change, count: seen }) => `${change} ${count(seen)}`).join(', '),
+    markdownText(client.firstSeen),
+    markdownText(client.lastSeen),
+    client.operations
+      .map(({ operation, count: seen }) => `${markdownText(operation)} ${count(seen)}`)
+      .join(', '),
+    client.changes.map(({ change, count: seen }) => `${markdownText(change)} ${count(seen)}`).join(', '),
   ];
 }
 
-/** Prints a Markdown table; cells cannot break out of it. */
+/** Prints a Markdown table; its cells are Markdown already (`markdownText`, `markdownCode`). */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return '';
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`).replaceAll(/[\r\n]+/g, ' ')).join(' | ')} |`;
-  return [line(head), `|${' --- |'.repeat(head.length)}`, ...rows.map(line)].join('\n');
+  return [...tableLines(head, rows)].join('\n');
 }
 
-function list(items: readonly string[]): string {
-  return items.map((item) => `- ${item}`).join('\n');
+/** The lines of a Markdown table, made as they are asked for; none without rows. */
+function* tableLines(
+  head: readonly string[],
+  rows: Iterable<readonly string[]>,
+): Generator<string, void, undefined> {
+  let isFirst = true;
+  for (const row of rows) {
+    if (isFirst) yield `${line(head)}\n|${' --- |'.repeat(head.length)}`;
+    isFirst = false;
+    yield line(row);
+  }
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+function* mapped<Item, Row>(
+  items: readonly Item[],
+  rowOf: (item: Item) => Row,
+): Generator<Row, void, undefined> {
+  for (const item of items) yield rowOf(item);
+}
+
+function list(items: readonly string[]): string[] {
+  return items.map((item) => `- ${item}`);
 }
 
 /** Thousands apart, as in `2,310`. */
 export function count(value: number): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
-}
-
-/** A spreadsheet takes a text that begins like a formula for one. */
-function csvField(value: string | number): string {
-  const text = typeof value === 'string' && /^[=+@\t\r]/.test(value) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

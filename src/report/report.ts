@@ -59,15 +59,46 @@ const WEIGHT: Readonly<Record<ClientClass, number>> = {
 
 /** Makes the report of what a tally has added up. */
 export function makeReport(tally: Tally, options: ReportOptions = {}): Report {
+  const steps = reportSteps(tally, options);
+  for (;;) {
+    const { value, done } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** As `makeReport`, but `pause` is awaited between steps of a few milliseconds each. */
+export async function makeReportInSteps(
+  tally: Tally,
+  options: ReportOptions,
+  pause: () => Promise<void>,
+): Promise<Report> {
+  const steps = reportSteps(tally, options);
+  for (;;) {
+    const { value, done } = steps.next();
+    if (done === true) return value;
+    await pause();
+  }
+}
+
+/** Clients that are reported on in one step. */
+const STEP_CLIENTS = 500;
+
+function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined, Report, undefined> {
   const goneAfterDays = options.goneAfterDays ?? 14;
   const now = options.now ?? tally.until;
-  const cut = now === '' ? '' : new Date(Date.parse(now) - goneAfterDays * 86_400_000).toISOString();
-  const clients = [...tally.clients]
-    .filter(([, client]) => client.v1.count > 0)
-    .map(([hash, client]) => clientReport(hash, client, cut, options.names?.get(hash)))
-    .sort((one, other) => WEIGHT[one.class] - WEIGHT[other.class] || other.v1 - one.v1);
+  const cut = dayBefore(now, goneAfterDays);
+  const clients: ClientReport[] = [];
+  for (const [hash, client] of tally.clients) {
+    if (client.v1.count === 0) continue;
+    clients.push(clientReport(hash, client, cut, options.names?.get(hash)));
+    if (clients.length % STEP_CLIENTS === 0) yield;
+  }
+  clients.sort((one, other) => WEIGHT[one.class] - WEIGHT[other.class] || other.v1 - one.v1);
   const classes = { gone: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 0 };
   for (const client of clients) classes[client.class] += 1;
+  yield;
+  const census = tally.census.result();
+  yield;
   return {
     ...(tally.since === '' ? {} : { since: tally.since, until: tally.until }),
     entries: tally.entries,
@@ -77,21 +108,27 @@ export function makeReport(tally: Tally, options: ReportOptions = {}): Report {
     clients,
     classes,
     days: [...tally.days]
-      .map(([day, { v1, v2, refused, clients, rewritten }]) => ({
+      .map(([day, { v1, v2, refused, clients: active, rewritten }]) => ({
         day,
         v1,
         v2,
-        clients: clients.size,
+        clients: active.size,
         rewritten: rewritten.size,
         refused,
       }))
-      .sort((one, other) => one.day.localeCompare(other.day)),
+      .sort((one, other) => (one.day < other.day ? -1 : 1)),
     remaining: remaining(clients, classes),
     canSwitchOff: clients.length > 0 && classes.gone === clients.length,
-    census: tally.census.result(),
+    census,
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
   };
+}
+
+/** So many days before a time; empty when it is none, as a log that somebody else wrote may have it. */
+function dayBefore(time: string, days: number): string {
+  const date = new Date(Date.parse(time) - days * 86_400_000);
+  return Number.isNaN(date.valueOf()) ? '' : date.toISOString();
 }
 
 function remaining(clients: readonly ClientReport[], classes: Report['classes']): string[] {

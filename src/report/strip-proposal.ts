@@ -1,4 +1,5 @@
 import type { CensusRow } from './census-row.ts';
+import { terminalText } from './untrusted-text.ts';
 
 /** Requests with a name that V2 must have called unprocessable before the name is proposed. */
 const ENOUGH = 3;
@@ -8,22 +9,24 @@ const ENOUGH = 3;
  * operation did succeed without them. A 422 can have another reason, so each line carries its evidence; empty when there is none.
  */
 export function proposeStrips(rows: readonly CensusRow[]): string {
-  const suspects = rows.filter((row) => isSuspect(row, rows));
-  const named = suspects.filter(
-    (row) => !suspects.some((other) => isInside(row, other)) && isPath(row.pointer),
-  );
+  const working = new Set(rows.filter(({ accepted }) => accepted > 0).map(({ operation }) => operation));
+  const suspects = rows.filter((row) => isSuspect(row) && working.has(row.operation));
+  const places = new Set(suspects.map(({ operation, pointer }) => `${operation} ${pointer}`));
+  const named = suspects.filter((row) => !isInside(row, places) && isPath(row.pointer));
   const operations = new Map<string, CensusRow[]>();
-  for (const row of named) operations.set(row.operation, [...(operations.get(row.operation) ?? []), row]);
+  for (const row of named) put(operations, row.operation, row);
   return [...operations].map(([operation, names]) => printChange(operation, names)).join('');
 }
 
-function isSuspect(row: CensusRow, rows: readonly CensusRow[]): boolean {
-  if (row.change !== undefined || row.accepted > 0 || row.unprocessable < ENOUGH) return false;
-  return rows.some((other) => other.operation === row.operation && other.accepted > 0);
+function isSuspect(row: CensusRow): boolean {
+  return row.change === undefined && row.accepted === 0 && row.unprocessable >= ENOUGH;
 }
 
-function isInside(row: CensusRow, other: CensusRow): boolean {
-  return row.operation === other.operation && row.pointer.startsWith(`${other.pointer}/`);
+/** Whether something around it is proposed already. */
+function isInside({ operation, pointer }: CensusRow, places: ReadonlySet<string>): boolean {
+  for (let end = pointer.lastIndexOf('/'); end > 0; end = pointer.lastIndexOf('/', end - 1))
+    if (places.has(`${operation} ${pointer.slice(0, end)}`)) return true;
+  return false;
 }
 
 /** Paths of the rule book are joined by dots. */
@@ -31,13 +34,19 @@ function isPath(pointer: string): boolean {
   return !/[.~]/.test(pointer);
 }
 
+function put(table: Map<string, CensusRow[]>, key: string, row: CensusRow): void {
+  const known = table.get(key);
+  if (known === undefined) table.set(key, [row]);
+  else known.push(row);
+}
+
 function printChange(operation: string, rows: readonly CensusRow[]): string {
   const places = new Map<string, CensusRow[]>();
   for (const row of rows) {
     const place = row.pointer.slice(1, Math.max(1, row.pointer.lastIndexOf('/'))).replaceAll('/', '.');
-    places.set(place, [...(places.get(place) ?? []), row]);
+    put(places, place, row);
   }
-  const named = operation === '(other)' ? 'every' : `[${operation}]`;
+  const named = operation === '(other)' ? 'every' : `[${printName(operation)}]`;
   const rules = [...places].map(([place, names]) => {
     const members = names.map((row) => printName(row.pointer.slice(row.pointer.lastIndexOf('/') + 1)));
     const evidence = names.map(
@@ -51,12 +60,12 @@ function printChange(operation: string, rows: readonly CensusRow[]): string {
 }
 
 function lastName({ pointer }: CensusRow): string {
-  return JSON.stringify(pointer.slice(pointer.lastIndexOf('/') + 1)).slice(1, -1);
+  return terminalText(JSON.stringify(pointer.slice(pointer.lastIndexOf('/') + 1)).slice(1, -1));
 }
 
 /** Plain words need no quotes in YAML; everything else gets them. */
 function printName(name: string): string {
   return /^[a-z_][\w.-]*$/i.test(name) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(name)
     ? name
-    : JSON.stringify(name);
+    : terminalText(JSON.stringify(name));
 }

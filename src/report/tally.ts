@@ -46,10 +46,13 @@ export interface DayTally {
   readonly rewritten: BitSet;
 }
 
-/** Clients, operations or changes of one client, and days beyond which nothing new is kept: memory stays flat whatever the logs say. */
-const CLIENTS = 20_000;
-const NAMES = 1000;
-const DAYS = 4000;
+/** Clients, operations or changes of one client, and days that are kept: memory stays flat whatever the logs say. */
+const MOST_CLIENTS = 20_000;
+const MOST_NAMES = 1000;
+const MOST_DAYS = 4000;
+
+/** The share of clients that stays when there are too many: those with the most requests. Keys that somebody made up have few. */
+const KEPT_SHARE = 0.75;
 
 /** The client of requests without a key. */
 export const NO_KEY = '-';
@@ -68,10 +71,18 @@ export class Tally {
   v2 = 0;
   since = '';
   until = '';
+  /** Requests of clients that were dropped. */
   omittedClients = 0;
+  private readonly mostClients: number;
+  /** Places of dropped clients in the bit sets of days: the next ones take them. */
+  private readonly freeIndexes: number[] = [];
   private readonly summaries = new EditSummaries();
   private day: DayTally | undefined;
   private dayName = '';
+
+  constructor(mostClients = MOST_CLIENTS) {
+    this.mostClients = mostClients;
+  }
 
   add(entry: TallyEntry): void {
     this.entries += 1;
@@ -82,8 +93,7 @@ export class Tally {
     if (entry.route === 'pass') {
       this.v2 += 1;
       day.v2 += 1;
-      const client = this.client(entry.client ?? NO_KEY);
-      if (client !== undefined) client.v2 += 1;
+      this.client(entry.client ?? NO_KEY).v2 += 1;
       return;
     }
     this.v1 += 1;
@@ -102,7 +112,6 @@ export class Tally {
       for (const name of ruleNames) use(this.rules, name, entry.time);
     }
     const client = this.client(entry.client ?? NO_KEY);
-    if (client === undefined) return;
     mark(client.v1, entry.time);
     if (entry.verdict === 'refused') client.refused += 1;
     if (entry.apiVersion?.why === 'invalid') client.invalidVersions += 1;
@@ -110,7 +119,8 @@ export class Tally {
     for (const { change, rules } of changes) {
       const known = client.changes.get(change);
       if (known === undefined) {
-        client.changes.set(change, { ...begun(entry.time), rules: new Set(rules) });
+        if (client.changes.size < MOST_NAMES)
+          client.changes.set(change, { ...begun(entry.time), rules: new Set(rules) });
         continue;
       }
       mark(known, entry.time);
@@ -121,15 +131,12 @@ export class Tally {
     if (work !== 'url-only') day.rewritten.add(client.index);
   }
 
-  private client(name: string): ClientTally | undefined {
+  private client(name: string): ClientTally {
     const known = this.clients.get(name);
     if (known !== undefined) return known;
-    if (this.clients.size >= CLIENTS) {
-      this.omittedClients += 1;
-      return undefined;
-    }
+    if (this.clients.size >= this.mostClients) this.dropClients();
     const client: ClientTally = {
-      index: this.clients.size,
+      index: this.freeIndexes.pop() ?? this.clients.size,
       v1: { count: 0, first: '', last: '' },
       v2: 0,
       refused: 0,
@@ -142,6 +149,17 @@ export class Tally {
     return client;
   }
 
+  private dropClients(): void {
+    const all = [...this.clients].sort(
+      ([, one], [, other]) => other.v1.count + other.v2 - one.v1.count - one.v2,
+    );
+    for (const [name, { index, v1, v2 }] of all.slice(Math.floor(this.mostClients * KEPT_SHARE))) {
+      this.clients.delete(name);
+      this.freeIndexes.push(index);
+      this.omittedClients += v1.count + v2;
+    }
+  }
+
   private dayOf(time: string): DayTally {
     if (this.day !== undefined && time.startsWith(this.dayName)) return this.day;
     const name = time.slice(0, 10);
@@ -152,7 +170,7 @@ export class Tally {
       clients: new BitSet(),
       rewritten: new BitSet(),
     };
-    if (this.days.size < DAYS) this.days.set(name, day);
+    if (this.days.size < MOST_DAYS) this.days.set(name, day);
     this.day = day;
     this.dayName = name;
     return day;
@@ -162,7 +180,7 @@ export class Tally {
 function use(spans: Map<string, Span>, name: string, time: string): void {
   const known = spans.get(name);
   if (known !== undefined) mark(known, time);
-  else if (spans.size < NAMES) spans.set(name, begun(time));
+  else if (spans.size < MOST_NAMES) spans.set(name, begun(time));
 }
 
 function begun(time: string): Span {

@@ -12,6 +12,7 @@ import type {
   ObservedHead,
   CaptureLevel,
 } from './observer.ts';
+import { ownText } from './own-text.ts';
 import { redactTarget } from './redact-target.ts';
 import { ValueMasks } from './value-masks.ts';
 
@@ -124,8 +125,8 @@ export class Capture {
   private head(request: ObservedHead): KeptHead {
     const values = this.options.mode === 'bodies';
     return {
-      method: request.method,
-      target: values ? maskQuerySecrets(request.target) : redactTarget(request.target),
+      method: ownText(request.method),
+      target: ownText(values ? maskQuerySecrets(request.target) : redactTarget(request.target)),
       headers: maskHeaders(request.headers, values),
     };
   }

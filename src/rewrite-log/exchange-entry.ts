@@ -3,6 +3,7 @@ import type { ResponseRecord } from '../rewrite/response-rewrite.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 import type { Comparison } from '../rollout/comparison.ts';
 import type { Entry, Route, Verdict, Would } from './entry.ts';
+import { ownText } from './own-text.ts';
 import { redactTarget } from './redact-target.ts';
 
 /** What is known of an exchange while it is under way; the entry is made of it when it is over. */
@@ -50,20 +51,20 @@ export interface EntryFacts {
   attempts: number;
 }
 
-/** Makes the entry of an exchange that is over, in one go: members added one by one cost more. `client` is the keyed hash of its API key. */
+/** Makes the entry of an exchange that is over, in one go: members added one by one cost more. It keeps nothing of the request's head alive. `client` is the keyed hash of its API key. */
 export function exchangeEntry(facts: EntryFacts, client: string | undefined): Entry {
   return {
     time: timeText(facts.time ?? 0),
     level: levelOf(facts),
-    requestId: facts.requestId,
-    traceId: facts.traceId,
-    spanId: facts.spanId,
+    requestId: ownText(facts.requestId),
+    traceId: owned(facts.traceId),
+    spanId: owned(facts.spanId),
     spanOfClient: facts.spanOfClient,
     client,
     route: facts.route,
-    method: facts.method,
-    path: redactTarget(facts.target),
-    upstreamPath: facts.upstreamTarget === undefined ? undefined : redactTarget(facts.upstreamTarget),
+    method: ownText(facts.method),
+    path: ownText(redactTarget(facts.target)),
+    upstreamPath: owned(facts.upstreamTarget === undefined ? undefined : redactTarget(facts.upstreamTarget)),
     operation: facts.operation,
     apiVersion: facts.apiVersion,
     mode: facts.mode,
@@ -94,6 +95,10 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
     attributes: facts.attributes,
     ruleBook: facts.ruleBook,
   };
+}
+
+function owned(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : ownText(text);
 }
 
 let lastTime = -1;

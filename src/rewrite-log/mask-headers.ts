@@ -1,3 +1,4 @@
+import { ownText } from './own-text.ts';
 import { redactTarget } from './redact-target.ts';
 
 /** A header line as it may be shown. */
@@ -28,7 +29,8 @@ const SECRET = /auth|cookie|key|passw|secret|session|signature|token|credential/
 export function maskHeaders(headers: readonly string[], values: boolean): ShownHeader[] {
   const shown: ShownHeader[] = [];
   for (let at = 0; at < headers.length; at += 2) {
-    shown.push(maskHeader(headers[at] ?? '', headers[at + 1] ?? '', values));
+    const { name, value, masked } = maskHeader(headers[at] ?? '', headers[at + 1] ?? '', values);
+    shown.push({ name: ownText(name), value: ownText(value), masked });
   }
   return shown;
 }

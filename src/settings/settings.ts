@@ -299,7 +299,7 @@ export const settings = {
     'structure-rate',
     count,
     '50',
-    'Maximum number of exchanges per second whose structure is recorded.',
+    'Maximum number of exchanges per second whose structure is recorded; of failed ones, four times as many more.',
   ),
   clientNames: optional('client-names', file, 'YAML or JSON file of display names by client hash.'),
 

@@ -165,10 +165,10 @@ test('commands need JSON from the same site, and the token where there is one', 
     '{"mode":"all"}',
     '{"mode":"observe","else":1}',
     '{"mode":"canary","share":"10"}',
-    'x'.repeat(5000),
   ]) {
     expect(await post({ authorization, ...json }, body)).toBe(400);
   }
+  expect(await post({ authorization, ...json }, 'x'.repeat(5000))).toBe(413);
   expect(await post({ authorization, ...json }, '{"mode":"canary"}')).toBe(422);
   expect(await ask(gateway)).toContain('"v2"');
   expect(await post({ authorization, ...json })).toBe(200);

@@ -253,3 +253,19 @@ describe('the other routes', () => {
     expect(gateway.v2.received).toEqual([]);
   });
 });
+
+describe("V2's response", () => {
+  test('is shown with its own headers, and the client’s with those it got', async () => {
+    const own = '{"data":{"highlight_type":"x"}}';
+    const gateway = await inspected({ capture: 'bodies' }, own);
+    await gateway.post('/orders/post_productions', '{"data":{"transition_type":"x"}}');
+    await gateway.entry(1);
+    const { v2Response, clientResponse } = await gateway.ask<EntryDetail>('/entries/1');
+    const lengthOf = (headers: readonly { name: string; value: string }[] = []): number =>
+      Number(headers.find(({ name }) => name.toLowerCase() === 'content-length')?.value);
+    expect(clientResponse?.body.text).toContain('transition_type');
+    expect(v2Response?.body.text).not.toContain('transition_type');
+    expect(lengthOf(v2Response?.headers)).toBe(own.length);
+    expect(lengthOf(clientResponse?.headers)).toBeGreaterThan(own.length);
+  });
+});

@@ -13,7 +13,7 @@ const MOST_DIFFERENCES = 32;
 
 /** Bytes and values of one body; a larger one is not compared. */
 const MOST_BYTES = 512 * 1024;
-const MOST_VALUES = 20_000;
+const MOST_VALUES = 8000;
 
 const FIRST = 0;
 const AGAIN = 1;
@@ -30,12 +30,13 @@ export function compareResponses(
 ): Comparison {
   const status = v1.status === v2.status ? {} : { status: { v1: v1.status, v2: v2.status } };
   if ([v1, again, v2].some(({ body }) => body.length > MOST_BYTES)) return unknown('too-large', status);
-  const tree = new FieldTree(new JsonWalker(MOST_VALUES));
+  const walker = new JsonWalker(MOST_VALUES);
+  const tree = new FieldTree(walker);
   const isRead = [v1, again, v2].every(({ body }, number) => tree.add(number, body));
   if (!isRead) {
     const isSame = isSameBytes(v1.body, v2.body) && v1.status === v2.status;
     if (isSame) return { verdict: 'same', differences: [], noise: 0, extra: 0 };
-    return unknown('not-json', status);
+    return unknown(walker.hasTooMany ? 'too-large' : 'not-json', status);
   }
   const noise = new Set<FieldPlace>();
   for (const field of tree.fields) {

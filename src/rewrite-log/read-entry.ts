@@ -1,0 +1,68 @@
+import type { Entry } from './entry.ts';
+
+/** Members of an entry that were called otherwise before 1.0: logs are kept for longer than that. */
+const FORMER_NAMES = {
+  answerEdits: 'responseEdits',
+  answerNote: 'responseNote',
+  answerBytes: 'responseBytes',
+} as const;
+
+/** Takes a parsed line of the log for an entry, one of an older gateway too; undefined when it is none. */
+export function readEntry(value: unknown): Entry | undefined {
+  const renamed = withNewNames(value);
+  return isEntry(renamed) ? renamed : undefined;
+}
+
+function withNewNames(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('answerBytes' in value)) return value;
+  const members = Object.entries(value).map(([name, member]) => [newName(name), newNote(name, member)]);
+  return Object.fromEntries(members);
+}
+
+function newName(name: string): string {
+  return Object.hasOwn(FORMER_NAMES, name) ? Reflect.get(FORMER_NAMES, name) : name;
+}
+
+/** Notes said `answer-too-large` where they say `response-too-large` now. */
+function newNote(name: string, member: unknown): unknown {
+  return name === 'answerNote' && typeof member === 'string'
+    ? member.replace(/^answer-/, 'response-')
+    : member;
+}
+
+/** True for what has the members that every entry has, and no others of a wrong kind that readers rely on. */
+function isEntry(value: unknown): value is Entry {
+  if (typeof value !== 'object' || value === null) return false;
+  const {
+    time,
+    requestId,
+    route,
+    method,
+    path,
+    verdict,
+    edits,
+    status,
+    totalMs,
+    ruleBook,
+    client,
+    operation,
+  }: Partial<Record<keyof Entry, unknown>> = value;
+  return (
+    [time, requestId, route, method, path, verdict, ruleBook].every((text) => typeof text === 'string') &&
+    [status, totalMs].every((number) => typeof number === 'number') &&
+    [client, operation].every((text) => text === undefined || typeof text === 'string') &&
+    Array.isArray(edits) &&
+    edits.every((edit: unknown) => isEdit(edit))
+  );
+}
+
+function isEdit(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'change' in value &&
+    typeof value.change === 'string' &&
+    'rule' in value &&
+    typeof value.rule === 'string'
+  );
+}
