@@ -14,7 +14,11 @@ export interface EntryFacts {
   readonly ruleBook: string;
   traceId?: string | undefined;
   spanId?: string | undefined;
-  spanOfClient?: true;
+  spanOfClient?: true | undefined;
+  parentSpanId?: string | undefined;
+  isSampled?: true;
+  /** True once it is decided whether the trace is recorded. */
+  isTraceDecided?: true;
   verdict: Verdict;
   edits: readonly EditRecord[];
   patch?: readonly PatchOperation[] | undefined;
@@ -57,6 +61,8 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
     traceId: facts.traceId,
     spanId: facts.spanId,
     spanOfClient: facts.spanOfClient,
+    parentSpanId: facts.parentSpanId,
+    isSampled: facts.isSampled,
     client,
     route: facts.route,
     method: facts.method,
