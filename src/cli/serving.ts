@@ -82,6 +82,7 @@ export async function startServing(
       version: packageVersion(),
       page: once(loadInspectorPage),
       also: traces === undefined ? undefined : (entry) => traces.observe(entry),
+      isSampled: traces?.isSampled,
       merge: (own) => mergedStats(own, front?.stats ?? [], front?.dropped ?? 0),
     });
     const front =

@@ -3,6 +3,8 @@ import { settings as table } from '../settings/settings.ts';
 import { watchProcess } from '../node/admin/process-stats.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { CaptureRate } from '../rewrite-log/capture-rate.ts';
+import { isTraced } from '../node/log/open-traces.ts';
+import { readSampler } from '../node/log/trace-sampler.ts';
 import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
 import { startServing } from './serving.ts';
@@ -25,6 +27,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   const level = readSetting(table.capture, sources);
   const link = new WorkerLink({
     send: say,
+    isSampled: isTraced(process.env) ? readSampler(process.env) : undefined,
     bodyLimit: readSetting(table.captureBodyLimit, sources),
     wanted: () => (level === 'bodies' ? 'bodies' : rate.next()),
   });

@@ -4,6 +4,8 @@ export interface TraceContext {
   readonly traceId: string;
   /** 16 hex digits: the span that V2's own would be children of. */
   readonly spanId: string;
+  /** True when whoever named the span records the trace. */
+  readonly isSampled: boolean;
   /** The `traceparent` to send on. */
   readonly header: string;
 }
@@ -11,19 +13,20 @@ export interface TraceContext {
 /** Reads a `traceparent`; undefined when it is absent or not valid. */
 export function readTraceparent(value: string | undefined): TraceContext | undefined {
   if (value === undefined) return undefined;
-  const match = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/.exec(value);
+  const match = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(value);
   if (match === null) return undefined;
-  const [, version, traceId = '', parentId = '', more] = match;
+  const [, version, traceId = '', parentId = '', flags = '', more] = match;
   if (version === 'ff' || (version === '00' && more !== undefined)) return undefined;
   if (/^0+$/.test(traceId) || /^0+$/.test(parentId)) return undefined;
-  return { traceId, spanId: parentId, header: value };
+  const isSampled = (Number.parseInt(flags, 16) & 1) === 1;
+  return { traceId, spanId: parentId, isSampled, header: value };
 }
 
-/** A new trace, of 48 random hex digits. Not sampled: the decision is the origin's. */
+/** A new trace, of 48 random hex digits. Not sampled, for nobody here records it. */
 export function newTrace(hex: string): TraceContext {
   const traceId = hex.slice(0, 32);
   const spanId = hex.slice(32, 48);
-  return { traceId, spanId, header: `00-${traceId}-${spanId}-00` };
+  return { traceId, spanId, isSampled: false, header: `00-${traceId}-${spanId}-00` };
 }
 
 /** True for a request id that can stand in a log and a header: 1 to 128 visible ASCII characters. */

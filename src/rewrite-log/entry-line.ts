@@ -10,6 +10,8 @@ export function entryLine(entry: Entry): string {
   if (entry.traceId !== undefined) line += `,"traceId":"${entry.traceId}"`;
   if (entry.spanId !== undefined) line += `,"spanId":"${entry.spanId}"`;
   if (entry.spanOfClient !== undefined) line += ',"spanOfClient":true';
+  if (entry.parentSpanId !== undefined) line += `,"parentSpanId":"${entry.parentSpanId}"`;
+  if (entry.isSampled !== undefined) line += ',"isSampled":true';
   if (entry.client !== undefined) line += `,"client":"${entry.client}"`;
   line += `,"route":"${entry.route}","method":${quoted(entry.method)},"path":${quoted(entry.path)}`;
   if (entry.upstreamPath !== undefined) line += `,"upstreamPath":${quoted(entry.upstreamPath)}`;

@@ -27,10 +27,14 @@ export interface Entry {
   readonly requestId: string;
   /** 32 hex digits of the W3C trace context; absent on V2 traffic without one. */
   readonly traceId?: string | undefined;
-  /** 16 hex digits: the span that the gateway began in the `traceparent` it made, or the one that the client named. */
+  /** 16 hex digits: the span that V2's are children of: the gateway's own, or the one that the client named. */
   readonly spanId?: string | undefined;
   /** True when the client named the span. */
   readonly spanOfClient?: true | undefined;
+  /** 16 hex digits: the span that the client named, where the gateway's own is below it. */
+  readonly parentSpanId?: string | undefined;
+  /** True when the gateway exports its spans of the exchange. */
+  readonly isSampled?: true | undefined;
   /** First 16 hex digits of HMAC-SHA-256(API key, secret); absent without a key. */
   readonly client?: string | undefined;
   readonly route: Route;

@@ -16,7 +16,11 @@ export interface EntryFacts {
   readonly ruleBook: string;
   traceId?: string | undefined;
   spanId?: string | undefined;
-  spanOfClient?: true;
+  spanOfClient?: true | undefined;
+  parentSpanId?: string | undefined;
+  isSampled?: true;
+  /** True once it is decided whether the trace is recorded. */
+  isTraceDecided?: true;
   verdict: Verdict;
   edits: readonly EditRecord[];
   patch?: readonly PatchOperation[] | undefined;
@@ -60,6 +64,8 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
     traceId: owned(facts.traceId),
     spanId: owned(facts.spanId),
     spanOfClient: facts.spanOfClient,
+    parentSpanId: facts.parentSpanId,
+    isSampled: facts.isSampled,
     client,
     route: facts.route,
     method: ownText(facts.method),

@@ -48,6 +48,8 @@ export interface Observer {
   /** Bytes of a body beyond which nothing of it is wanted. */
   readonly bodyLimit: number;
   begin(): CaptureLevel;
+  /** Says whether spans of a trace are wanted; absent where none ever are. `parent` is the client's own decision. */
+  readonly isSampled?: ((traceId: string, parent: boolean | undefined) => boolean) | undefined;
   /** `material` is passed when `begin` wanted any; the entry belongs to the observer from here on. */
   observe(entry: Entry, material?: CapturedExchange): void;
 }

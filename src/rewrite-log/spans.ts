@@ -22,18 +22,19 @@ export interface OtlpAttribute {
 }
 
 /**
- * Makes the spans of an exchange: the server's, and below it the client's to V2 when something was sent. The span that the
- * gateway named in the `traceparent` it made is the client's, so that those of V2 hang below it.
+ * Makes the spans of an exchange that is recorded: the server's below the span that the client named, and below it the client's to V2
+ * when something was sent. The span that was named to V2 is the latter, so that those of V2 hang below it. Requests on `/api/v2` cross
+ * unchanged, their `traceparent` too: the gateway has no part in their traces.
  */
 export function spansOf(entry: Entry, newSpanId: () => string): readonly OtlpSpan[] {
-  const { traceId, spanId, spanOfClient } = entry;
-  if (traceId === undefined) return [];
+  const { traceId, spanId, parentSpanId, isSampled } = entry;
+  if (traceId === undefined || spanId === undefined || isSampled !== true) return [];
   const start = Date.parse(entry.time);
   const serverId = newSpanId();
   const server: OtlpSpan = {
     traceId,
     spanId: serverId,
-    ...(spanOfClient === true && spanId !== undefined ? { parentSpanId: spanId } : {}),
+    ...(parentSpanId === undefined ? {} : { parentSpanId }),
     name: `${method(entry)} ${routeOf(entry)}`.trim(),
     kind: 2,
     startTimeUnixNano: nanoseconds(start),
@@ -57,7 +58,7 @@ export function spansOf(entry: Entry, newSpanId: () => string): readonly OtlpSpa
     server,
     {
       traceId,
-      spanId: spanOfClient === true || spanId === undefined ? newSpanId() : spanId,
+      spanId,
       parentSpanId: serverId,
       name: method(entry),
       kind: 3,

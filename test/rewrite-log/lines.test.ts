@@ -15,6 +15,8 @@ const entries = fc
     traceId: optional(fc.constant('a'.repeat(32))),
     spanId: optional(fc.constant('b'.repeat(16))),
     spanOfClient: optional(fc.constant(true)),
+    parentSpanId: optional(fc.constant('00f067aa0ba902b7')),
+    isSampled: optional(fc.constant(true)),
     client: optional(fc.constant('c'.repeat(16))),
     route: fc.constantFrom('migrate', 'pass', 'none'),
     method: text,

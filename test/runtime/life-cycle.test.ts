@@ -62,10 +62,11 @@ describe('start', () => {
 
   test('a port in use: exit 2, and the sentence names the setting', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
+    const other = await rawServer(() => {});
     const child = spawnMain([
       'serve',
       '--listen',
-      `127.0.0.1:${v2.port}`,
+      `127.0.0.1:${other.port}`,
       '--admin-listen',
       '127.0.0.1:0',
       '--upstream',

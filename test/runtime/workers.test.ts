@@ -174,8 +174,8 @@ test('SIGHUP has every worker read the rule book again', async () => {
 });
 
 test('an address that cannot be had ends the start', async () => {
-  const v2 = await rawServer(() => {});
-  const gateway = await many('2', v2, ['--listen', `127.0.0.1:${v2.port}`]);
+  const [v2, other] = [await rawServer(() => {}), await rawServer(() => {})];
+  const gateway = await many('2', v2, ['--listen', `127.0.0.1:${other.port}`]);
   expect(await gateway.exit).toEqual([2, null]);
   expect(gateway.said.join('\n')).toContain('EADDRINUSE');
 });

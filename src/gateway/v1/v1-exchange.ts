@@ -20,7 +20,8 @@ import type { QueuedRequest } from '../../rollout/rate-limit-queue.ts';
 import { isInScope } from '../../rollout/scope.ts';
 import { newTrace } from '../../http/trace-context.ts';
 import { hasLinks, rewriteLinks } from './rewrite-links.ts';
-import type { UpstreamReceiver } from '../upstream.ts';
+import { beginSpan, withSpan } from './trace-span.ts';
+import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
 import { isFailed, type V1Routing } from './v1-routing.ts';
 import { RateLimitReset } from '../../rollout/rate-limit-reset.ts';
 
@@ -50,7 +51,22 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   /** Begins to take the request in. */
   start(): void {}
 
+  protected override send(request: UpstreamRequest): void {
+    const headers = this.beginSpan() ? withSpan(request.headers, this.facts) : request.headers;
+    super.send(headers === request.headers ? request : { ...request, headers });
+  }
+
+  /** True while spans are exported. */
+  private beginSpan(): boolean {
+    const { observer, newTraceHex } = this.gateway.parts;
+    const isSampled = observer?.isSampled;
+    if (isSampled === undefined) return false;
+    beginSpan(this.facts, this.received.head.traceparent, { isSampled, newTraceHex });
+    return true;
+  }
+
   protected override onFinished(status: number): void {
+    this.beginSpan();
     const { routed } = this.routing ?? {};
     const failed = routed?.canary === undefined ? undefined : isFailed(this.facts, status);
     if (routed !== undefined && this.facts.attempts > 0) this.gateway.rollout.requests[routed.origin] += 1;

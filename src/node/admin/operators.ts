@@ -35,6 +35,8 @@ export interface OperatorParts {
   readonly merge?: ((own: GatewayStats) => GatewayStats) | undefined;
   /** Told of each entry, such as an exporter of traces. */
   readonly also?: ((entry: Entry) => void) | undefined;
+  /** See `Observer.isSampled`. */
+  readonly isSampled?: Observer['isSampled'];
 }
 
 /** What a gateway is given so that operators see what it does. */
@@ -73,6 +75,7 @@ export function createOperators(parts: OperatorParts): Operators {
   const observer: Observer = {
     bodyLimit: view.bodyLimit,
     begin: () => view.begin(),
+    isSampled: parts.isSampled,
     observe: (entry, material) => {
       books.see(ruleBooks.current);
       view.observe(entry, material);

@@ -1,21 +1,32 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
+import type { TraceSampler } from './trace-sampler.ts';
 
 /** What takes entries and makes spans of them. */
 export interface Traces {
+  readonly isSampled: TraceSampler;
   observe(entry: Entry): void;
   /** Posts what is left, within so many milliseconds. */
   close(milliseconds: number): Promise<void>;
 }
 
-/** Opens the exporter of traces when OpenTelemetry's variables name a collector; otherwise not even its code is loaded. */
+/** True when OpenTelemetry's variables name a collector, and do not switch tracing off. */
+export function isTraced(environment: Readonly<Record<string, string | undefined>>): boolean {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces } = environment;
+  if (environment['OTEL_SDK_DISABLED'] === 'true' || environment['OTEL_TRACES_EXPORTER'] === 'none')
+    return false;
+  return (traces || base || '') !== '';
+}
+
+/** Opens the exporter of traces when a collector is named; otherwise not even its code is loaded. */
 export async function openTraces(
   environment: Readonly<Record<string, string | undefined>>,
   version: string,
   told: (trouble: string) => void,
 ): Promise<Traces | undefined> {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces } = environment;
-  if ((base ?? traces ?? '') === '') return undefined;
-  const { OtlpExporter, otlpOptions } = await import('./otlp-exporter.ts');
-  const options = otlpOptions(environment, version, told);
-  return options === undefined ? undefined : new OtlpExporter(options);
+  if (!isTraced(environment)) return undefined;
+  const [{ OtlpExporter }, { otlpOptions }] = await Promise.all([
+    import('./otlp-exporter.ts'),
+    import('./otlp-options.ts'),
+  ]);
+  return new OtlpExporter(otlpOptions(environment, version, told));
 }

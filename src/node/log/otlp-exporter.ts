@@ -1,59 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 // By its file: Bun takes the bare name for a stand-in of its own.
 import { Agent, request } from 'undici/index.js';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { spansOf } from '../../rewrite-log/spans.ts';
 import type { Traces } from './open-traces.ts';
-
-/** Where spans go, from the variables that OpenTelemetry names. */
-export interface OtlpOptions {
-  /** The address that spans are posted to. */
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly service: string;
-  readonly version: string;
-  /** Told once when spans begin to be lost, and why. */
-  readonly onNotice: (trouble: string) => void;
-}
+import type { OtlpOptions } from './otlp-options.ts';
+import type { TraceSampler } from './trace-sampler.ts';
 
 /** Spans that wait, at most; beyond it they are lost, never waited for. */
 const WAITING = 4096;
 /** Spans in one post, and milliseconds until the next. */
 const BATCH = 512;
 const INTERVAL = 2000;
-/** Milliseconds to connect, until the head of the response, and between two parts of it. */
-const TIMEOUT = 10_000;
+/** Milliseconds until a collector that is busy is asked again, unless it says: doubling from the first to the second. */
+const BACK_OFF_MS = [1000, 30_000] as const;
+/** Responses behind which the same post may succeed later (OTLP/HTTP, "Retryable Response Codes"). */
+const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Reads the variables that OpenTelemetry names; undefined when there is no endpoint, or tracing is off. */
-export function otlpOptions(
-  environment: Readonly<Record<string, string | undefined>>,
-  version: string,
-  onNotice: (trouble: string) => void,
-): OtlpOptions | undefined {
-  const base = environment['OTEL_EXPORTER_OTLP_ENDPOINT'];
-  const url =
-    environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ??
-    (base === undefined ? undefined : `${base.replace(/\/+$/, '')}/v1/traces`);
-  if (url === undefined || url === '' || environment['OTEL_SDK_DISABLED'] === 'true') return undefined;
-  const headers =
-    environment['OTEL_EXPORTER_OTLP_TRACES_HEADERS'] ?? environment['OTEL_EXPORTER_OTLP_HEADERS'] ?? '';
-  return {
-    url,
-    headers: Object.fromEntries(
-      headers
-        .split(',')
-        .filter((pair) => pair.includes('='))
-        .map((pair) => [
-          pair.slice(0, pair.indexOf('=')).trim(),
-          decodeURIComponent(pair.slice(pair.indexOf('=') + 1).trim()),
-        ]),
-    ),
-    service: environment['OTEL_SERVICE_NAME'] ?? 'capture-gateway',
-    version,
-    onNotice,
-  };
-}
+const compress = promisify(gzip);
 
 /**
  * Posts a span pair for each exchange to an OTLP collector, as JSON over HTTP. It never waits, and never fails an exchange. Posts go
@@ -62,12 +29,11 @@ export function otlpOptions(
 export class OtlpExporter implements Traces {
   private readonly options: OtlpOptions;
   private readonly timer: NodeJS.Timeout;
-  private readonly agent = new Agent({
-    connections: 1,
-    connect: { timeout: TIMEOUT },
-    headersTimeout: TIMEOUT,
-    bodyTimeout: TIMEOUT,
-  });
+  readonly isSampled: TraceSampler;
+  private readonly agent: Agent;
+  /** Milliseconds of `Date.now` until which nothing is posted, and posts in a row that met a busy collector. */
+  private pausedUntil = 0;
+  private busyPosts = 0;
   private entries: Entry[] = [];
   private posting: Promise<void> | undefined;
   private troubled = false;
@@ -76,12 +42,20 @@ export class OtlpExporter implements Traces {
 
   constructor(options: OtlpOptions) {
     this.options = options;
+    this.isSampled = options.isSampled;
+    const { timeoutMs: timeout } = options;
+    this.agent = new Agent({
+      connections: 1,
+      connect: { timeout },
+      headersTimeout: timeout,
+      bodyTimeout: timeout,
+    });
     this.timer = setInterval(() => void this.post(), INTERVAL).unref();
   }
 
-  /** Takes the entry of an exchange that is over; those without a trace have no span. */
+  /** Takes the entry of an exchange that is over; those whose trace is not recorded have no span. */
   observe(entry: Entry): void {
-    if (entry.traceId === undefined) return;
+    if (entry.isSampled !== true) return;
     if (this.entries.length >= WAITING) {
       this.lose(1, 'the collector is too slow');
       return;
@@ -95,7 +69,8 @@ export class OtlpExporter implements Traces {
     clearInterval(this.timer);
     const rest = async (): Promise<void> => {
       await this.posting;
-      while (this.entries.length > 0) await this.post();
+      while (this.entries.length > 0 && Date.now() >= this.pausedUntil) await this.post();
+      this.lose(this.entries.length, 'the collector is too slow');
     };
     await Promise.race([rest(), wait(milliseconds, undefined, { ref: false })]);
     await this.agent.destroy();
@@ -109,17 +84,32 @@ export class OtlpExporter implements Traces {
   }
 
   private async postBatch(): Promise<void> {
+    if (Date.now() < this.pausedUntil) return;
     const batch = this.entries.splice(0, BATCH);
     if (batch.length === 0) return;
-    const { url, headers } = this.options;
+    const { url, headers, isCompressed } = this.options;
     try {
-      const { statusCode, body } = await request(url, {
+      const text = JSON.stringify(this.message(batch));
+      const {
+        statusCode,
+        body,
+        headers: responseHeaders,
+      } = await request(url, {
         dispatcher: this.agent,
         method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify(this.message(batch)),
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
+        },
+        body: isCompressed ? await compress(text) : text,
       });
       await body.dump();
+      if (BUSY.has(statusCode)) {
+        this.postponed(batch, responseHeaders['retry-after']);
+        return;
+      }
+      this.busyPosts = 0;
       if (statusCode >= 200 && statusCode < 300) this.troubled = false;
       else this.lose(batch.length, `the collector responded with ${statusCode}`);
     } catch {
@@ -127,14 +117,23 @@ export class OtlpExporter implements Traces {
     }
   }
 
+  /** Posts the batch again later: when the collector says, or ever more seldom. The queue stays as long as it may be. */
+  private postponed(batch: readonly Entry[], retryAfter: string | string[] | undefined): void {
+    const backOffMs = Math.min(BACK_OFF_MS[1], BACK_OFF_MS[0] * 2 ** this.busyPosts);
+    this.busyPosts += 1;
+    this.pausedUntil = Date.now() + (retryAfterMs(String(retryAfter)) ?? backOffMs);
+    const room = Math.max(0, WAITING - this.entries.length);
+    this.entries.unshift(...batch.slice(0, room));
+    this.lose(batch.length - Math.min(room, batch.length), 'the collector is too slow');
+  }
+
   private message(batch: readonly Entry[]): unknown {
-    const { service, version } = this.options;
-    const attribute = (key: string, value: string): unknown => ({ key, value: { stringValue: value } });
+    const { resource, version } = this.options;
     return {
       resourceSpans: [
         {
           resource: {
-            attributes: [attribute('service.name', service), attribute('service.version', version)],
+            attributes: [...resource].map(([key, value]) => ({ key, value: { stringValue: value } })),
           },
           scopeSpans: [
             {
@@ -149,8 +148,15 @@ export class OtlpExporter implements Traces {
 
   private lose(count: number, why: string): void {
     this.dropped += count;
-    if (this.troubled) return;
+    if (this.troubled || count === 0) return;
     this.troubled = true;
     this.options.onNotice(`${why}; spans are dropped`);
   }
+}
+
+/** Reads `Retry-After`, seconds or a date (RFC 9110 §10.2.3), as milliseconds from now; undefined when it is neither. */
+function retryAfterMs(value: string): number | undefined {
+  if (/^\d{1,6}$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }

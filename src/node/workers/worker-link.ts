@@ -10,6 +10,8 @@ export interface WorkerLinkParts {
   /** How much of an exchange is wanted beside its entry. */
   readonly wanted: () => CaptureLevel;
   readonly bodyLimit: number;
+  /** See `Observer.isSampled`. */
+  readonly isSampled?: Observer['isSampled'];
 }
 
 /** Milliseconds over which lines and exchanges are gathered. */
@@ -23,6 +25,7 @@ const QUEUE_BYTES = 8 * 1024 * 1024;
 export class WorkerLink implements LogSink, Observer {
   dropped = 0;
   readonly bodyLimit: number;
+  readonly isSampled: Observer['isSampled'];
   private readonly parts: WorkerLinkParts;
   private lines: string[] = [];
   private seen: ObservedExchange[] = [];
@@ -35,6 +38,7 @@ export class WorkerLink implements LogSink, Observer {
   constructor(parts: WorkerLinkParts) {
     this.parts = parts;
     this.bodyLimit = parts.bodyLimit;
+    this.isSampled = parts.isSampled;
   }
 
   write(line: string): void {

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createGunzip } from 'node:zlib';
 import { describe, expect, test, onTestFinished } from 'vitest';
 import { openTraces } from '../../../src/node/log/open-traces.ts';
 import type { OtlpSpan } from '../../../src/rewrite-log/spans.ts';
@@ -14,12 +15,16 @@ interface Posted {
   readonly resource: unknown;
 }
 
-async function collector(status: number): Promise<{ readonly url: string; readonly posted: Posted[] }> {
+/** Responds with the statuses in turn, and with the last from then on. */
+async function collector(
+  ...statuses: readonly number[]
+): Promise<{ readonly url: string; readonly posted: Posted[] }> {
   const posted: Posted[] = [];
   const server = createServer((request, response) => {
     let text = '';
-    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    request.on('end', () => {
+    const plain = request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
+    plain.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    plain.on('end', () => {
       const { resourceSpans } = JSON.parse(text) as {
         resourceSpans: { resource: unknown; scopeSpans: { spans: OtlpSpan[] }[] }[];
       };
@@ -30,7 +35,8 @@ async function collector(status: number): Promise<{ readonly url: string; readon
         spans,
         resource: resourceSpans[0]?.resource,
       });
-      response.writeHead(status).end('{}');
+      const status = statuses[Math.min(posted.length, statuses.length) - 1] ?? 200;
+      response.writeHead(status, status === 429 ? { 'retry-after': '1' } : {}).end('{}');
     });
   });
   await new Promise<void>((resolve) => {
@@ -49,11 +55,15 @@ describe('traces', () => {
       '1.2.3',
       () => {},
     );
-    const made = { ...sampleEntry(1, 1_700_000_000_123), spanId: '00f067aa0ba902b7' };
+    const made = {
+      ...sampleEntry(1, 1_700_000_000_123),
+      spanId: '00f067aa0ba902b7',
+      isSampled: true,
+    } as const;
     traces?.observe(made);
-    traces?.observe({ ...made, spanOfClient: true, status: 503, failure: 'circuit-open' });
-    const { traceId: _traceId, ...untraced } = made;
-    traces?.observe(untraced);
+    traces?.observe({ ...made, parentSpanId: '00f067aa0ba902b8', status: 503, failure: 'circuit-open' });
+    const { isSampled: _isSampled, ...unsampled } = made;
+    traces?.observe(unsampled);
     await traces?.close(1000);
     expect(posted).toHaveLength(1);
     expect(posted[0]).toMatchObject({ path: '/v1/traces', key: 'a b' });
@@ -70,7 +80,7 @@ describe('traces', () => {
     expect(server).not.toHaveProperty('parentSpanId');
     expect(BigInt(server?.endTimeUnixNano ?? 0) - BigInt(server?.startTimeUnixNano ?? 0)).toBe(13_579_000n);
     expect(client).toMatchObject({ kind: 3, spanId: '00f067aa0ba902b7', parentSpanId: server?.spanId });
-    expect(second).toMatchObject({ parentSpanId: '00f067aa0ba902b7', status: { code: 2 } });
+    expect(second).toMatchObject({ parentSpanId: '00f067aa0ba902b8', status: { code: 2 } });
     expect(JSON.stringify(second?.attributes)).toContain('circuit-open');
   });
 
@@ -108,19 +118,62 @@ describe('traces', () => {
   });
 
   test('are lost, counted and told of once when the collector fails, and hold up nobody', async () => {
-    const { url } = await collector(503);
+    const { url } = await collector(500);
     const told: string[] = [];
     for (const endpoint of [url, 'http://127.0.0.1:1']) {
       const traces = await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, '1', (trouble) =>
         told.push(trouble),
       );
-      for (let n = 0; n < 2000; n += 1) traces?.observe(sampleEntry(n, 0));
+      for (let n = 0; n < 2000; n += 1)
+        traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
       await traces?.close(5000);
     }
     await until(() => told.length === 2);
     expect(told).toEqual([
-      'the collector responded with 503; spans are dropped',
+      'the collector responded with 500; spans are dropped',
       'the collector cannot be reached; spans are dropped',
     ]);
+  });
+
+  test('are posted again when a busy collector says so, compressed, with the attributes of the resource', async () => {
+    const { url, posted } = await collector(429, 200);
+    const told: string[] = [];
+    const traces = await openTraces(
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod%2C1,service.name=other,broken',
+        OTEL_SERVICE_NAME: 'orders',
+      },
+      '1',
+      (trouble) => told.push(trouble),
+    );
+    for (let n = 0; n < 512; n += 1)
+      traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
+    await until(() => posted.length === 1);
+    // Not before the second that the collector asked for; the exporter looks every two.
+    await until(() => posted.length === 2);
+    await traces?.close(1000);
+    expect(posted[1]?.spans).toHaveLength(posted[0]?.spans.length ?? 0);
+    expect(posted[1]?.resource).toEqual({
+      attributes: [
+        { key: 'service.name', value: { stringValue: 'orders' } },
+        { key: 'service.version', value: { stringValue: '1' } },
+        { key: 'deployment.environment.name', value: { stringValue: 'prod,1' } },
+      ],
+    });
+    expect(told).toEqual([]);
+  });
+
+  test('are off when the exporter is none, and a protocol that is not spoken is told', async () => {
+    const url = 'http://127.0.0.1:1';
+    expect(
+      await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: 'none' }, '1', () => {}),
+    ).toBeUndefined();
+    const told: string[] = [];
+    const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+    const traces = await openTraces(environment, '1', (trouble) => told.push(trouble));
+    await traces?.close(10);
+    expect(told).toEqual(['OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and http/json is sent']);
   });
 });
