@@ -211,3 +211,26 @@ test('the response to a body in parts that is held back before it is sent comes 
   await call.over;
   expect(call.body).toBe('abc');
 });
+
+test('a body in parts waits for a V2 that is not there yet, and none of it is read before', async () => {
+  const gone = await rawServer(() => {});
+  const { port } = gone;
+  await new Promise((resolve) => {
+    gone.server.close(resolve);
+  });
+  const upstream = upstreamTo(`http://127.0.0.1:${port}`);
+  let isRead = false;
+  const body = (async function* parts() {
+    isRead = true;
+    yield* inParts('he', 'llo');
+  })();
+  const call = new Call(upstream, { method: 'POST', body });
+  await new Promise((resolve) => {
+    setTimeout(resolve, 300);
+  });
+  expect([isRead, call.outcome]).toEqual([false, '']);
+  const v2 = await rawServer((socket) => socket.write(ok('"late"')), { host: '127.0.0.1', port });
+  await call.over;
+  expect(call.body).toBe('"late"');
+  expect(v2.received).toHaveLength(1);
+});
