@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { certificate } from '../../test/support/certificates.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const START_MS = 15_000;
+const START_MS = 30_000;
 
 /** A gateway as it ships, in a process of its own. */
 export interface AttackedGateway {

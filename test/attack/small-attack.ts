@@ -22,7 +22,7 @@ export function smallAttacks(ids: Readonly<Record<string, number>>): void {
       const outcome = await runAttack({ ...attack, limits: own }, v2, { scale, limits: LIMITS });
       expect(outcome.faults).toEqual([]);
     },
-    60_000,
+    90_000,
   );
 }
 
