@@ -19,6 +19,7 @@ import type { ClientListener } from './client-listener.ts';
 import { ConnectionFaults } from './connection-faults.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
+import { H2Streams } from './h2-streams.ts';
 import { H2Turns } from './h2-turns.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { listen } from '../listen.ts';
@@ -63,6 +64,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
   /** True from the moment it stops accepting: every response then closes its connection. */
   draining = false;
   readonly h2Turns = new H2Turns();
+  readonly h2Streams = new H2Streams();
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | Http2SecureServer;
@@ -206,7 +208,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner {
     server.on('session', (session) => {
       this.sessions.add(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
-      session.on('close', () => this.sessions.delete(session));
+      session.on('close', () => {
+        this.sessions.delete(session);
+        this.h2Streams.closed(session);
+      });
       session.on('error', ignore);
     });
     return server;
