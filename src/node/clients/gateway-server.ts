@@ -26,6 +26,7 @@ import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
 import { LingeringConnections } from './lingering-connections.ts';
+import { H2Streams } from './h2-streams.ts';
 import { H2Turns } from './h2-turns.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { PieceTurns } from './piece-turns.ts';
@@ -81,6 +82,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   draining = false;
   readonly bodies: BodyResources;
   readonly h2Turns = new H2Turns();
+  readonly h2Streams = new H2Streams();
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | Http2SecureServer;
@@ -240,7 +242,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('session', (session) => {
       this.sessions.add(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
-      session.on('close', () => this.sessions.delete(session));
+      session.on('close', () => {
+        this.sessions.delete(session);
+        this.h2Streams.closed(session);
+      });
       session.on('error', ignore);
     });
     return server;

@@ -1,4 +1,9 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream, ServerStreamResponseOptions } from 'node:http2';
+import type {
+  Http2Session,
+  IncomingHttpHeaders,
+  ServerHttp2Stream,
+  ServerStreamResponseOptions,
+} from 'node:http2';
 import type { Body, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { UnwritableHead } from '../../gateway/unwritable-head.ts';
 import type { HeaderList } from '../../http/header-list.ts';
@@ -6,6 +11,7 @@ import { ALREADY_SENT } from './already-sent.ts';
 import { BodyExchange, type BodyExchangeOptions } from './body-exchange.ts';
 import { requestFields, responseFields, valuesByName } from './h2-fields.ts';
 import { H2ResponseWriter, type H2WriterOwner } from './h2-response-writer.ts';
+import type { H2Streams, StreamOfSession } from './h2-streams.ts';
 import type { H2Turns } from './h2-turns.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 
@@ -18,6 +24,7 @@ const RESET_GRACE_MS = 1000;
 /** What every exchange of HTTP/2 shares. */
 export interface H2ExchangeOptions extends BodyExchangeOptions {
   readonly h2Turns: H2Turns;
+  readonly h2Streams: H2Streams;
 }
 
 /** Node adds a Date unless told not to; its types do not say so. */
@@ -29,7 +36,7 @@ const WITH_TRAILERS: RespondOptions = { sendDate: false, waitForTrailers: true }
 const WITHOUT: RespondOptions = { sendDate: false };
 
 /** An exchange on a stream of HTTP/2. Pseudo-header fields become method, target and `host`. */
-export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner {
+export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner, StreamOfSession {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
@@ -41,6 +48,8 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
   private readonly stream: ServerHttp2Stream;
   private readonly writer: H2ResponseWriter;
   private readonly turns: H2Turns;
+  private readonly streams: H2Streams;
+  private readonly session: Http2Session | undefined;
   private framing: ResponseFraming | undefined = undefined;
   private trailers: HeaderList = [];
   private isEnded = false;
@@ -56,6 +65,8 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
     this.stream = stream;
     this.writer = new H2ResponseWriter(stream, options, this);
     this.turns = options.h2Turns;
+    this.streams = options.h2Streams;
+    this.session = stream.session;
     this.method = headers[':method'] ?? '';
     this.target = headers[':path'] ?? '';
     this.headers = requestFields(raw);
@@ -70,8 +81,9 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
     stream.on('error', ignore);
     stream.on('wantTrailers', this.sendTrailers);
     if (this.hasBody) stream.on('end', this.endBody);
-    // Node tells of a stream a tick after it began; its connection may be closed by then, and with it the stream.
-    if (stream.destroyed) setImmediate(this.over);
+    // Node tells of a stream a tick after it began: it may be reset by then, and tell of its close no more.
+    if (!this.isOpen) setImmediate(this.over);
+    if (this.session !== undefined) this.streams.begin(this.session, this);
   }
 
   override collect(): void {
@@ -118,7 +130,11 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
   }
 
   end(trailers: HeaderList): void {
-    if (!this.isOpen) return;
+    if (!this.isOpen) {
+      // With a body that nobody reads, a stream that is reset does not tell of its close.
+      setImmediate(this.over);
+      return;
+    }
     if (this.framing?.isWhole === false) {
       this.reset();
       return;
@@ -152,12 +168,16 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
     if (this.isOpen) super.opened(body);
   }
 
+  sessionClosed(): void {
+    setImmediate(this.over);
+  }
+
   protected override writeContinue(): void {
     if (this.isOpen && !this.stream.headersSent) this.stream.additionalHeaders({ ':status': 100 });
   }
 
   private countFrames(): void {
-    const { session } = this.stream;
+    const { session } = this;
     if (session === undefined || !this.hasBody) return;
     const turn = this.turns.of(session);
     this.stream.on('data', (chunk: Uint8Array) => turn.count(chunk.length));
@@ -185,7 +205,8 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
   private readonly over = (): void => {
     if (this.isOver) return;
     this.isOver = true;
-    const { stream } = this;
+    const { stream, session } = this;
+    if (session !== undefined) this.streams.end(session, this);
     this.writer.stop();
     this.body.rest();
     if (!this.body.complete) this.body.stop(new Error('client gone'));

@@ -165,6 +165,34 @@ describe('what a client does is no bug', () => {
   );
 });
 
+test.each(CODES)(
+  'a stream that is reset before its body is read is over while its connection lives: %j',
+  async (code) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await secureGateway(v2.origin);
+    const raw = await rawH2(gateway.port, ca.cert);
+    let stream = -1;
+    for (const path of ['/other', '/api/v1/clients', '/api/v2/x']) {
+      for (const end of [0, 1]) {
+        for (const pause of [0, 2]) {
+          stream += 2;
+          raw.socket.cork();
+          raw.head(stream, [...requestHead(path, 'POST'), JSON_TYPE], true);
+          raw.frame(DATA, end, stream, Buffer.alloc(16_000, 'x'));
+          if (pause > 0) raw.socket.uncork();
+          if (pause > 0) await new Promise((resolve) => void setTimeout(resolve, pause));
+          raw.frame(RST_STREAM, 0, stream, code);
+          if (pause === 0) raw.socket.uncork();
+        }
+      }
+    }
+    await until(() => gateway.lines.length === 12);
+    expect(gateway.gateway.inFlight).toBe(0);
+    expect(raw.socket.destroyed).toBe(false);
+    expect(gateway.surprises).toEqual([]);
+  },
+);
+
 describe('a connection that is closed under its streams', () => {
   test('leaves nothing in flight, whatever was on the way', async () => {
     const body = 'x'.repeat(200_000);

@@ -1,0 +1,30 @@
+import type { Http2Session } from 'node:http2';
+
+/** An exchange on a stream. */
+export interface StreamOfSession {
+  /** The connection is closed, and the stream with it, whether Node tells of that or not. */
+  sessionClosed(): void;
+}
+
+/**
+ * Knows the streams of each connection of HTTP/2. When the socket of one is closed, Node resets its streams, and waits for a close of
+ * each that may never come.
+ */
+export class H2Streams {
+  private readonly sessions = new WeakMap<Http2Session, Set<StreamOfSession>>();
+
+  begin(session: Http2Session, stream: StreamOfSession): void {
+    const streams = this.sessions.get(session);
+    if (streams === undefined) this.sessions.set(session, new Set([stream]));
+    else streams.add(stream);
+  }
+
+  end(session: Http2Session, stream: StreamOfSession): void {
+    this.sessions.get(session)?.delete(stream);
+  }
+
+  closed(session: Http2Session): void {
+    for (const stream of this.sessions.get(session) ?? []) stream.sessionClosed();
+    this.sessions.delete(session);
+  }
+}
