@@ -6,7 +6,7 @@ import type { RuleBooks } from '../node/rule-books.ts';
 import type { RunningGateway } from '../node/start-gateway.ts';
 import { packageVersion } from './package-version.ts';
 
-/** What there is to tell at start. */
+/** The facts of a start. */
 export interface BannerParts {
   readonly running: RunningGateway;
   readonly settings: Settings;
@@ -16,7 +16,7 @@ export interface BannerParts {
   readonly embedded: string | undefined;
 }
 
-/** The line of the process log that says where things are and what is in force; its text is the banner for people. */
+/** The line of the process log with addresses and rule book; its text is the banner for people. */
 export function startedLine(parts: BannerParts): ProcessLine {
   const { running, settings, ruleBooks, embedded } = parts;
   const upstream = settings.get(table.upstream);
@@ -36,7 +36,7 @@ export function startedLine(parts: BannerParts): ProcessLine {
   };
 }
 
-/** What people read at start: where things are, what is in force, and a request to paste. */
+/** The banner for people: addresses, rule book, and a request to paste. */
 function banner({ running, settings, ruleBooks, rulesPath, embedded }: BannerParts): string {
   const book = ruleBooks.current.ruleBook;
   const upstream = settings.get(table.upstream);
@@ -50,9 +50,7 @@ function banner({ running, settings, ruleBooks, rulesPath, embedded }: BannerPar
     `  rule book  ${rulesPath}: ${book.operations.length} operations, ${book.changes.length} changes, hash ${book.hash}`,
     `             ${assumed} of the paths ${assumed === 1 ? 'is an assumption' : 'are assumptions'} (see check)`,
     ...(secret === undefined
-      ? [
-          '  clients    are named by hashes with a key that is new at each start (set GATEWAY_CLIENT_SECRET to keep them)',
-        ]
+      ? ['             client names change at each start (set GATEWAY_CLIENT_SECRET to keep them)']
       : []),
     '',
     'Order a floor plan as a V1 client does:',

@@ -267,7 +267,7 @@ function lifeOf({
       log.write({
         level: 'info',
         event: 'draining',
-        message: 'stopping: finishing what is in flight.',
+        message: 'stopping: finishing requests in flight.',
         fields: { inFlight: running.gateway.inFlight },
       });
       await running.stop();

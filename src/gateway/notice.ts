@@ -39,7 +39,7 @@ export function noticeLine(notice: GatewayNotice): NoticeLine {
     event,
     key: `${event} ${origin}`,
     message: isOpen
-      ? `circuit: open; ${name} failed again and again, and requests get 503 until it responds to a probe.`
+      ? `circuit: open; ${name} keeps failing, and requests get 503 until it responds to a probe.`
       : `circuit: closed; ${name} responds again.`,
     fields: { origin },
   };
