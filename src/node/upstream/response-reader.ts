@@ -41,8 +41,8 @@ const HTTP_1 = Buffer.from('HTTP/1.');
 const HEAD_END = Buffer.from('\r\n\r\n');
 const NO_HEADERS: HeaderList = [];
 const nothing = Buffer.alloc(0);
-/** RFC 9112 §4; reason phrases are what they are. */
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
+/** RFC 9112 §4; reason phrases are what they are. What is no status (RFC 9110 §15) would be a 5xx to a client: it is 502 here. */
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
 /** RFC 9112 §7.1.1, without the white space around extensions that only the lenient read. */
 const CHUNK_SIZE =
   /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;

@@ -177,24 +177,3 @@ test('a client that takes its time with the body is not V2’s delay: the time f
   await call.over;
   expect(call.outcome).toBe('end');
 });
-
-// nginx delivers a sixth of such responses, HAProxy two thirds.
-test.each(['in parts', 'whole'])(
-  'the early response of a V2 that closes over a body which comes %s is read before the reset',
-  async (how) => {
-    const origin = await socketServer((socket) => {
-      socket.once('data', () => {
-        socket.pause();
-        const response = 'HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbig';
-        socket.write(response, () => socket.destroy());
-      });
-    });
-    const upstream = upstreamTo(origin);
-    const calls = Array.from({ length: 100 }, () => {
-      const body = how === 'whole' ? Buffer.alloc(8_000_000, 'x') : new EndlessBody();
-      return new Call(upstream, { method: 'POST', body });
-    });
-    await Promise.all(calls.map(({ over }) => over));
-    expect(calls.filter(({ events }) => events.join(' ') === '413 data end')).toHaveLength(100);
-  },
-);

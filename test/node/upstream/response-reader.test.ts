@@ -127,6 +127,8 @@ test('interim responses are told up to the size of a head, together', () => {
 test.each([
   ['HTTP/2 200 OK\r\n\r\n', 'not HTTP'],
   ['HTTP/1.1 99 x\r\n\r\n', 'not HTTP'],
+  ['HTTP/1.1 099 x\r\n\r\n', 'not HTTP'],
+  ['HTTP/1.1 600 x\r\n\r\n', 'not HTTP'],
   ['HTTP/1.1 200 OK\nX: 1\r\n\r\n', 'not HTTP'],
   ['HTTP/1.1 200 OK\r\nX : 1\r\n\r\n', 'not HTTP'],
   ['HTTP/1.1 200 OK\r\nX: 1\r\n folded\r\n\r\n', 'not HTTP'],
