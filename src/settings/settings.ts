@@ -167,7 +167,7 @@ export const settings = {
     'structure-rate',
     count,
     '50',
-    'Exchanges a second whose structure and attribute names are kept; four times as many more are, if they fail.',
+    'Exchanges a second whose structure and attribute names are kept.',
   ),
   clientNames: optional('client-names', file, 'Names for people by client hash, as YAML or JSON.'),
 
