@@ -6,13 +6,13 @@ import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { explain } from '../inspector/explain.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { count } from '../report/report-text.ts';
-import { terminalText } from '../report/untrusted-text.ts';
 import { readAdminRequests } from './admin-source.ts';
 import type { RequestFault } from './curl-request.ts';
 import { readLogRequests } from './log-requests.ts';
 import { printFixture, readFixture } from './replay-fixture.ts';
 import { differences, type Outcome, outcomeOf } from './replay-outcome.ts';
 import { type NamedRequest, readHar, readPostman } from './request-files.ts';
+import { terminalText } from '../report/untrusted-text.ts';
 
 interface RecordOptions {
   readonly har?: string;
