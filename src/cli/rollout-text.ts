@@ -1,3 +1,4 @@
+import { terminalLines } from '../report/untrusted-text.ts';
 import type { CountView, ModeView, RolloutView } from '../rollout/rollout-view.ts';
 
 /** Where a migration stands, for a terminal. */
@@ -34,7 +35,7 @@ export function rolloutText(view: RolloutView): string {
           'careful     client hashes are new at each start: set GATEWAY_CLIENT_SECRET, or shares move clients about',
         ]),
   ];
-  return `${lines.join('\n')}\n`;
+  return terminalLines(`${lines.join('\n')}\n`);
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {

@@ -29,7 +29,7 @@ export interface LayoutLimits {
 }
 
 /** What people look at: a text nested 500 deep would be printed as hundreds of times its size, most of it white space. */
-export const SHOWN_LIMITS: LayoutLimits = { levels: 32, values: 4000, characters: 256 * 1024, pointer: 1024 };
+export const SHOWN_LIMITS: LayoutLimits = { levels: 32, values: 2000, characters: 256 * 1024, pointer: 1024 };
 
 /** Everything, for commands that compare whole bodies. */
 export const NO_LIMITS: LayoutLimits = {
