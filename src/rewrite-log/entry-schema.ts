@@ -53,11 +53,13 @@ export const entrySchema = z
     traceId: z.exactOptional(z.string().regex(/^[0-9a-f]{32}$/)),
     spanId: z.exactOptional(z.string().regex(/^[0-9a-f]{16}$/)),
     spanOfClient: z.exactOptional(z.literal(true)).describe('The client named the span.'),
-    parentSpanId: z.exactOptional(z.string().regex(/^[0-9a-f]{16}$/)),
-    isSampled: z.exactOptional(z.literal(true)).describe('Spans of the exchange are exported.'),
     client: z
       .exactOptional(z.string().regex(/^[0-9a-f]{16}$/))
       .describe('First 16 hex digits of HMAC-SHA-256(API key, secret).'),
+    parentSpanId: z
+      .exactOptional(z.string().regex(/^[0-9a-f]{16}$/))
+      .describe('The span id of the client, where the gateway exports one below it.'),
+    isSampled: z.exactOptional(z.literal(true)).describe('The gateway exports spans of the exchange.'),
     route: z.enum(['migrate', 'pass', 'none']),
     method: z.string(),
     path: z.string().describe('As the client sent it, query values left out.'),
