@@ -1,10 +1,10 @@
+import { isTraced } from '../node/log/open-traces.ts';
+import { readSampler } from '../node/log/trace-sampler.ts';
 import { readSetting } from '../settings/read-settings.ts';
 import { settings as table } from '../settings/settings.ts';
 import { watchProcess } from '../node/admin/process-stats.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { CaptureRate } from '../rewrite-log/capture-rate.ts';
-import { isTraced } from '../node/log/open-traces.ts';
-import { readSampler } from '../node/log/trace-sampler.ts';
 import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
 import { startServing } from './serving.ts';

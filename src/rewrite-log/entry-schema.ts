@@ -53,13 +53,13 @@ export const entrySchema = z
     traceId: z.exactOptional(z.string().regex(/^[0-9a-f]{32}$/)).describe('W3C trace id.'),
     spanId: z.exactOptional(z.string().regex(/^[0-9a-f]{16}$/)).describe('W3C span id.'),
     spanOfClient: z.exactOptional(z.literal(true)).describe('The span id is that of the client.'),
-    parentSpanId: z
-      .exactOptional(z.string().regex(/^[0-9a-f]{16}$/))
-      .describe("W3C span id of the client's own span, above that of the gateway."),
-    isSampled: z.exactOptional(z.literal(true)).describe('Spans of the exchange are exported.'),
     client: z
       .exactOptional(z.string().regex(/^[0-9a-f]{16}$/))
       .describe('First 16 hex digits of HMAC-SHA-256(API key, secret).'),
+    parentSpanId: z
+      .exactOptional(z.string().regex(/^[0-9a-f]{16}$/))
+      .describe('The span id of the client, where the gateway exports one below it.'),
+    isSampled: z.exactOptional(z.literal(true)).describe('The gateway exports spans of the exchange.'),
     route: z.enum(['migrate', 'pass', 'none']),
     method: z.string().describe('HTTP method.'),
     path: z.string().describe('Path and query as the client sent them, without query values.'),
