@@ -1,8 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { rawClient } from '../test/support/raw-client.ts';
 import type { AttackedGateway } from './attack/attacked-gateway.ts';
-import { deepJson, longString, oneByteChunks, smallObjects } from './attack/bodies.ts';
+import { deepJson, longString, oneByteChunks } from './attack/bodies.ts';
 import { chunkedHead, pour, rawRequest } from './attack/raw-request.ts';
+import { shapes } from './growth-shapes.ts';
 
 /** What is done with a shape of a size, and the line that it must stay below. */
 export interface GrowthStage {
@@ -15,24 +16,7 @@ export interface GrowthStage {
   play(gateway: AttackedGateway, size: number, signal: AbortSignal): Promise<number>;
 }
 
-type Shape = readonly [name: string, body: (bytes: number) => string];
-
 const SIZES = [64, 256, 1024, 4096].map((size) => size * 1024);
-const shapes: readonly Shape[] = [
-  ['one long string', longString],
-  ['deep, 250 levels', (bytes) => deepJson(bytes, 245)],
-  ['deep, 500 levels', (bytes) => deepJson(bytes, 495)],
-  ['wide', (bytes) => object(bytes, (k) => `"name_${k}":1`)],
-  ['tiny members', smallObjects],
-  ['escapes in values', (bytes) => object(bytes, (k) => `"n${k}":"${String.raw`\u0041\n\/`.repeat(20)}"`)],
-  ['escapes in names', (bytes) => object(bytes, (k) => `"${String.raw`\u0041`.repeat(5)}${k}":1`)],
-  ['long names', (bytes) => object(bytes, (k) => `"${String(k).repeat(4000).slice(0, 4000)}":1`)],
-  [
-    'members beside the wrapper',
-    (bytes) => `{"data":{},${object(bytes, (k) => `"name_${k}":1`).slice('{"data":{'.length, -2)}}`,
-  ],
-];
-
 /** The engine takes 2 to 4 ns a byte; what is more is framing, copies, observing and the log. */
 const bodies: readonly GrowthStage[] = shapes.map(([name, body]) => ({
   name: `V1 body: ${name}`,
@@ -120,17 +104,6 @@ const transports: readonly GrowthStage[] = [
 
 /** All stages. */
 export const growthStages: readonly GrowthStage[] = [...bodies, ...transports, ...shown];
-
-/** An object within the wrapper, of so many bytes. */
-function object(bytes: number, member: (k: number) => string): string {
-  const members: string[] = [];
-  for (let [k, length] = [0, 0]; length < bytes - 16; k += 1) {
-    const one = member(k);
-    members.push(one);
-    length += one.length + 1;
-  }
-  return `{"data":{${members.join(',')}}}`;
-}
 
 function* inChunks(text: string, length: number): Generator<Uint8Array> {
   for (let at = 0; at < text.length; at += length) {

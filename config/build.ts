@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +19,8 @@ execFileSync(
     stdio: 'inherit',
   },
 );
+// Plain JavaScript, which the compiler leaves out.
+copyFileSync(from('src/cli/capture-gateway.js'), from('dist/cli/capture-gateway.js'));
 pageFiles({
   read: (path) => {
     const source = readFileSync(from(`src/${path}`), 'utf8');

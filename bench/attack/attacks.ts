@@ -1,9 +1,13 @@
 import type { Attack } from './attack.ts';
 import { faultAttacks } from './fault-attacks.ts';
 import { fuzzAttacks } from './fuzz-attacks.ts';
-import { http2Attacks } from './http2-attacks.ts';
+import { http2FieldAttacks } from './http2-field-attacks.ts';
+import { http2StreamAttacks } from './http2-stream-attacks.ts';
+import { inspectorAttacks } from './inspector-attacks.ts';
 import { keptAttacks } from './kept-attacks.ts';
-import { operatorAttacks } from './operator-attacks.ts';
+import { lingerAttacks } from './linger-attacks.ts';
+import { loginAttacks } from './login-attacks.ts';
+import { reportAttacks } from './report-attacks.ts';
 import { responseAttacks } from './response-attacks.ts';
 import { structureAttacks } from './structure-attacks.ts';
 import { uploadAttacks } from './upload-attacks.ts';
@@ -13,10 +17,14 @@ export const attacks: readonly Attack[] = [
   ...structureAttacks,
   ...uploadAttacks,
   ...faultAttacks,
+  ...lingerAttacks,
   ...responseAttacks,
-  ...http2Attacks,
+  ...http2FieldAttacks,
+  ...http2StreamAttacks,
   ...fuzzAttacks,
-  ...operatorAttacks,
+  ...inspectorAttacks,
+  ...loginAttacks,
+  ...reportAttacks,
   ...keptAttacks,
 ].toSorted(byId);
 

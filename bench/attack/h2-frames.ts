@@ -108,6 +108,16 @@ export class H2Attacker {
   }
 }
 
+/** The pseudo fields of a request. */
+export function requestFields(method: string, path: string): Fields {
+  return [
+    [':method', method],
+    [':scheme', 'https'],
+    [':authority', 'gateway'],
+    [':path', path],
+  ];
+}
+
 /** The bytes of a frame. */
 function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
   const head = Buffer.alloc(9);

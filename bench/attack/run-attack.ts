@@ -77,7 +77,7 @@ async function judge(
     metric: (name) => sample(adminPort, name),
     stderr: () => gateway.stderr(),
   };
-  const checks = await attack.play(target, scale);
+  const checks = await attack.play(target, scale).catch(brokenOff);
   await delay(300);
   const felt = await innocent.stop();
   const delayed = await loop.stop();
@@ -92,6 +92,11 @@ async function judge(
     bugs: bugLines(gateway.stderr()),
   };
   return { ...outcome, faults: faultsOf(outcome, checks) };
+}
+
+/** The attack could not be carried out to its end, for the gateway was gone or did not respond. */
+function brokenOff(error: unknown): readonly Check[] {
+  return [check(`the attack broke off: ${String(error)}`, false)];
 }
 
 async function leftInFlight(adminPort: number): Promise<number | undefined> {

@@ -17,7 +17,7 @@ export const structureAttacks: readonly Attack[] = [
         statuses.push(statusOf(await exchange(port, request, 15_000)));
       return [
         check(
-          `the bodies were not answered: ${statuses.join(', ')}`,
+          `the bodies got no response: ${statuses.join(', ')}`,
           statuses.every((one) => one > 0),
         ),
       ];

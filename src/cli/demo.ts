@@ -13,7 +13,7 @@ import { addSettings, flagsOf } from './setting-options.ts';
 /** Settings that the demo has no use for: it always serves the embedded V2. */
 const UNUSED: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
 
-/** Adds the command `demo`: one V1 request for each operation, what became of it and why, and then it keeps serving. */
+/** Adds the command `demo`: one V1 request for each operation with its result and reasons, and then it keeps serving. */
 export function demo(program: Command): void {
   const settings = allSettings.filter(({ name }) => !UNUSED.has(name));
   const command = program

@@ -42,7 +42,7 @@ export function explain(program: Command): void {
     .option('--log <file>', 'requests reconstructed from a rewrite log, without values')
     .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
     .addOption(
-      new Option('--fail-on <what>', 'result that gives exit code 1')
+      new Option('--fail-on <result>', 'result that gives exit code 1')
         .choices(['refused', 'edits', 'never'])
         .default('refused'),
     )

@@ -7,7 +7,7 @@ export function printFixture(recordings: readonly Recording[]): string {
   return recordings.map((recording) => `${JSON.stringify(recording)}\n`).join('');
 }
 
-/** Reads a fixture; a text is what is wrong with it. */
+/** Reads a fixture; a text is its fault. */
 export function readFixture(path: string): readonly Recording[] | string {
   try {
     const lines = readFileSync(path, 'utf8').split('\n');

@@ -2,7 +2,7 @@ import type { ExplainRequest, Explanation } from '../inspector/api.ts';
 import { generalPointer } from '../json/json-pointer.ts';
 import { layOutJson, NO_LIMITS } from '../inspector/json-layout.ts';
 
-/** What became of a recorded request: the parts that a change of rules can change. */
+/** The outcome of a recorded request: the parts that a change of rules can affect. */
 export interface Outcome {
   readonly verdict: Explanation['verdict'];
   readonly operation?: string;
@@ -22,7 +22,7 @@ export interface Recording {
   readonly outcome: Outcome;
 }
 
-/** Takes from an explanation what a fixture keeps. */
+/** Takes the parts of an explanation that a fixture keeps. */
 export function outcomeOf({ verdict, operation, refusal, v2Request, v2Body }: Explanation): Outcome {
   const version = v2Request?.headers.find(({ name }) => name.toLowerCase() === 'x-api-version')?.value;
   return {

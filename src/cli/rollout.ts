@@ -10,7 +10,7 @@ interface RolloutOptions {
   readonly client?: string;
 }
 
-/** Adds the command `rollout`, which shows and changes what V1 traffic goes through, in a running gateway. */
+/** Adds the command `rollout`, which shows and changes the mode of V1 traffic in a running gateway. */
 export function rollout(program: Command): void {
   const command = program
     .command('rollout')

@@ -13,7 +13,7 @@ export function addSettings(command: Command, settings: readonly Setting<unknown
   return command;
 }
 
-/** What was given on the command line, by setting name. */
+/** Values given on the command line, by setting name. */
 export function flagsOf(
   settings: readonly Setting<unknown>[],
   options: Readonly<Record<string, string | undefined>>,

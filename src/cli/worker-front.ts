@@ -2,7 +2,9 @@ import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../settings/read-settings.ts';
+import { memoryShares } from '../settings/memory-shares.ts';
 import { settings as table } from '../settings/settings.ts';
+import { memoryLimit } from '../node/memory-limit.ts';
 import type { LogSink } from '../node/log/log-sink.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { WorkerPool } from '../node/workers/worker-pool.ts';
@@ -49,6 +51,10 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
       ...given,
       upstream: parts.upstream,
       'client-secret': parts.clientSecret,
+      // The limit of a container is for all of them together.
+      'buffer-bytes': String(
+        settings.get(table.bufferBytes) ?? memoryShares(memoryLimit(), count).bufferBytes,
+      ),
       // They are done before the first process loses patience with them.
       drain: String(Math.floor(settings.get(table.drain) * 0.9)),
       capture: settings.get(table.capture),

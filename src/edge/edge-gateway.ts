@@ -63,6 +63,7 @@ function gatewayOf(
   origin: OriginSetting,
 ): Gateway {
   const rules = new CompiledRuleBook(ruleBook);
+  const options = gatewayOptions(settings, { bufferBytes: ISOLATE_BYTES });
   const secret = settings.get(table.clientSecret) ?? randomHex(32);
   const v1 = settings.get(table.v1Upstream);
   const nameClient = createClientHash(secret);
@@ -107,7 +108,7 @@ function gatewayOf(
         print(edgeProcessLine('error', 'unexpected-error', `bug: ${message}`, { stack }));
       },
     },
-    { ...gatewayOptions(settings), bufferBytes: Math.min(settings.get(table.bufferBytes), ISOLATE_BYTES) },
+    { ...options, bufferBytes: Math.min(options.bufferBytes, ISOLATE_BYTES) },
   );
 }
 
@@ -119,7 +120,7 @@ function upstreamOf(settings: Settings, origin: OriginSetting): Upstream {
   });
 }
 
-/** An isolate has 128 MB for everything; a body is there twice while it is rewritten. */
+/** Bytes for bodies under way: an isolate has 128 MB for everything. */
 const ISOLATE_BYTES = 48 * 1024 * 1024;
 
 function ship(entry: Entry, bindings: EdgeBindings, later: EdgeGatewayParts['later']): void {

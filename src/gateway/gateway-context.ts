@@ -10,10 +10,11 @@ import { RolloutControl } from '../rollout/rollout-control.ts';
 import { SignalHeaders } from '../rollout/signal-headers.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { GatewayOptions } from '../settings/gateway-options.ts';
-import { BufferBudget } from './buffer-budget.ts';
+import { BufferBudget, REWRITING_COPIES } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { circuitNotice, type GatewayNotice } from './notice.ts';
 import { ResendBudget } from './resend-budget.ts';
+import { ExchangeWatchdog } from './exchange-watchdog.ts';
 import type { Origin } from './origin.ts';
 import type { Upstream } from './upstream.ts';
 import { Comparisons } from './v1/comparisons.ts';
@@ -72,13 +73,15 @@ export class GatewayContext {
   readonly attributeNames: AttributeNames;
   /** Exchanges that are not over. */
   inFlight = 0;
+  /** Ends the exchanges that would never be over. */
+  readonly watchdog = new ExchangeWatchdog();
   private signalsOf: RuleBook | undefined = undefined;
   private signalHeaders: SignalHeaders | undefined = undefined;
 
   constructor(parts: GatewayParts, options: GatewayOptions) {
     this.parts = parts;
     this.options = parts.codings === undefined ? options : { ...options, codings: parts.codings };
-    this.budget = new BufferBudget(options.bufferBytes);
+    this.budget = new BufferBudget(options.bufferBytes, REWRITING_COPIES);
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;
     const { upstream, originPath: path, originHost: host, v1, now } = parts;
     const breakerOf = (origin: 'v1' | 'v2'): CircuitBreaker =>

@@ -1,4 +1,4 @@
-import { endToEnd, trailersOf } from '../http/hop-by-hop.ts';
+import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
 import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
@@ -8,6 +8,7 @@ import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { GuardedOwner, GuardedReceiver } from './guard.ts';
+import type { WatchedExchange } from './exchange-watchdog.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { ExchangeRecorder, hasFailed } from './exchange-recorder.ts';
 import type { Origin } from './origin.ts';
@@ -23,7 +24,7 @@ const ascii = new TextEncoder();
  * One exchange from end to end: a request is sent, perhaps again, the response streams back, and the log is told.
  * One object with methods instead of closures, for this is the hot path.
  */
-export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
+export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, WatchedExchange {
   protected readonly gateway: GatewayContext;
   protected readonly received: ReceivedRequest;
   protected readonly rules: CompiledRuleBook;
@@ -79,6 +80,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
         ? undefined
         : new ExchangeRecorder(observer, exchange, wanted);
     gateway.inFlight += 1;
+    gateway.watchdog.begin(this);
     exchange.attach(new GuardedOwner(this, this.failInternally));
   }
 
@@ -174,6 +176,32 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     return this.settled;
   }
 
+  // The watchdog.
+
+  get progress(): number {
+    return this.received.exchange.bytesIn + this.facts.responseBytes + this.facts.attempts;
+  }
+
+  get readingMs(): number {
+    const { responseBytes } = this.facts;
+    if (responseBytes === 0) return 0;
+    const { minDataRate } = this.gateway.options;
+    return minDataRate === 0 ? Infinity : (responseBytes / minDataRate) * 1000;
+  }
+
+  giveUp(): void {
+    const { requestId, route, attempts, responseBytes } = this.facts;
+    this.gateway.parts.onUnexpectedError(
+      new Error(
+        `nothing moves in the exchange ${requestId} (${route}, ${attempts} attempts, ${responseBytes} bytes of response): it was ended`,
+      ),
+    );
+    this.facts.failure ??= 'internal';
+    this.facts.cause ??= 'no progress';
+    this.received.exchange.reset();
+    this.disconnected();
+  }
+
   // The client's side.
 
   acceptChunk(_bytes: number): boolean {
@@ -211,7 +239,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
   // The side of V2.
 
   information(status: number, headers: HeaderList): void {
-    if (!this.settled) this.received.exchange.information(status, endToEnd(headers, false));
+    if (!this.settled) this.received.exchange.information(status, interimFields(headers));
   }
 
   head(status: number, reason: string, headers: HeaderList): void {
@@ -305,6 +333,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver {
     this.finished = true;
     this.leave();
     const { gateway, received, facts } = this;
+    gateway.watchdog.end(this);
     gateway.budget.release(this.bufferedBytes);
     facts.bytesIn = received.exchange.bytesIn;
     const body = this.request?.body ?? null;

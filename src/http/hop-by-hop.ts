@@ -60,6 +60,13 @@ export function trailersOf(trailers: HeaderList): HeaderList {
   return trailers.length === 0 ? trailers : withoutFields(endToEnd(trailers, false), NOT_AS_TRAILER);
 }
 
+/** The fields of an interim response that cross to the client: it has no body, and says nothing of one (RFC 9110 §8.6). */
+export function interimFields(headers: HeaderList): HeaderList {
+  return withoutFields(endToEnd(headers, false), LENGTH);
+}
+
+const LENGTH: ReadonlySet<string> = new Set(['content-length']);
+
 const NOT_AS_TRAILER: ReadonlySet<string> = new Set(['content-length', 'host']);
 
 const PROTECTED_NAMES: ReadonlySet<string> = new Set([

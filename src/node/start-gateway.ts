@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import { Gateway } from '../gateway/gateway.ts';
 import type { GatewayNotice } from '../gateway/notice.ts';
+import { memoryShares } from '../settings/memory-shares.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
 import type { Settings } from '../settings/read-settings.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
@@ -14,6 +15,7 @@ import type { ClientListener } from './clients/client-listener.ts';
 import { createClientHash } from './client-hash.ts';
 import { decodeBody } from './decode-body.ts';
 import { GatewayServer } from './clients/gateway-server.ts';
+import { memoryLimit } from './memory-limit.ts';
 import { listen } from './listen.ts';
 import type { LogSink } from './log/log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
@@ -64,6 +66,9 @@ export interface RunningGateway {
 /** Milliseconds of the drain time kept back for closing and for the log, so that the exit is not later than it. */
 const RESERVE_MS = 1000;
 
+/** Milliseconds beyond all limits after which an exchange in which nothing moves is ended. */
+const WATCHDOG_SLACK_MS = 60_000;
+
 /** Starts a gateway; rejects when an address cannot be listened on. */
 export async function startGateway(parts: NodeGatewayParts): Promise<RunningGateway> {
   const { settings } = parts;
@@ -74,6 +79,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   };
   const gateway = gatewayOf(parts, upstream, v1);
   let listening = false;
+  let watchdog: NodeJS.Timeout | undefined;
   const server = parts.front ?? serverOf(parts, gateway);
   const admin = createAdminServer({
     ready: () => listening && !server.draining,
@@ -83,6 +89,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   try {
     const origin = await server.listen(settings.get(table.listen));
     listening = true;
+    watchdog = watch(gateway, settings);
     return { gateway, server, origin, adminOrigin, stop };
   } catch (error) {
     await stop();
@@ -91,6 +98,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
 
   async function stop(): Promise<void> {
     const milliseconds = settings.get(table.drain);
+    clearInterval(watchdog);
     if (listening) await server.drain(Math.max(0, milliseconds - Math.min(RESERVE_MS, milliseconds / 5)));
     await Promise.all([upstream.close(), v1?.upstream.close()]);
     // The last connections tell of their end in the turn after the server's.
@@ -100,6 +108,19 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     admin.close();
     admin.closeAllConnections();
   }
+}
+
+/** Looks for exchanges that are older than all limits together; without one of the limits, old ones may be sound. */
+function watch(gateway: Gateway, settings: Settings): NodeJS.Timeout | undefined {
+  const limits = [
+    table.clientBodyTimeout,
+    table.upstreamConnectTimeout,
+    table.upstreamHeadersTimeout,
+    table.upstreamBodyTimeout,
+  ].map((setting) => settings.get(setting));
+  if (limits.includes(0)) return undefined;
+  const limitMs = limits.reduce((sum, limit) => sum + limit, WATCHDOG_SLACK_MS);
+  return setInterval(() => gateway.watchdog.look(performance.now(), limitMs), limitMs / 8).unref();
 }
 
 function serverOf({ settings, clientTls, isWorker }: NodeGatewayParts, gateway: Gateway): GatewayServer {
@@ -158,7 +179,7 @@ function waitingLimits({ settings, v1Origin }: NodeGatewayParts): UpstreamOption
   const share = v1Origin === undefined ? 1 : 0.5;
   return {
     count: Math.ceil(settings.get(table.maxInFlight) * share),
-    bytes: Math.ceil(settings.get(table.bufferBytes) * share),
+    bytes: Math.ceil(gatewayOptions(settings, memoryShares(memoryLimit())).bufferBytes * share),
   };
 }
 
@@ -191,7 +212,7 @@ function gatewayOf(
       onNotice: parts.onNotice,
       onUnexpectedError: parts.surprised,
     },
-    gatewayOptions(settings),
+    gatewayOptions(settings, memoryShares(memoryLimit())),
   );
 }
 

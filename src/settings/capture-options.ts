@@ -1,3 +1,4 @@
+import type { MemoryShares } from './memory-shares.ts';
 import type { Settings } from './read-settings.ts';
 import { settings as table } from './settings.ts';
 
@@ -11,13 +12,16 @@ export interface CaptureSettings {
   readonly bodyLimit: number;
 }
 
-/** Reads what the inspector keeps from the settings. */
-export function captureOptions(settings: Settings): CaptureSettings {
+/** Reads what the inspector keeps from the settings; `shares` are what holds where they say nothing. */
+export function captureOptions(
+  settings: Settings,
+  shares: Pick<MemoryShares, 'captureBytes'>,
+): CaptureSettings {
   return {
     mode: settings.get(table.capture),
     masks: settings.get(table.captureMask),
     maxEntries: settings.get(table.captureEntries),
-    maxBytes: settings.get(table.captureBytes),
+    maxBytes: settings.get(table.captureBytes) ?? shares.captureBytes,
     structurePerSecond: settings.get(table.structureRate),
     bodyLimit: settings.get(table.captureBodyLimit),
   };

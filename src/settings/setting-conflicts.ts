@@ -43,11 +43,11 @@ function sizes(settings: Settings): readonly string[] {
   const kept = settings.get(table.captureBodyLimit);
   const capture = settings.get(table.captureBytes);
   const faults: string[] = [];
-  if (body !== undefined && body > buffer)
+  if (body !== undefined && buffer !== undefined && body > buffer)
     faults.push(
       `${named(table.bodyLimit, body, ' bytes')} is more than ${named(table.bufferBytes, buffer, ' bytes')}: such a body would always get 503. Lower the first, or raise the second.`,
     );
-  if (settings.get(table.capture) === 'bodies' && kept > capture)
+  if (settings.get(table.capture) === 'bodies' && capture !== undefined && kept > capture)
     faults.push(
       `${named(table.captureBodyLimit, kept, ' bytes')} is more than ${named(table.captureBytes, capture, ' bytes')}: such a body would never be kept. Lower the first, or raise the second.`,
     );

@@ -3,7 +3,7 @@ import { isHost } from '../http/host.ts';
 
 /** How the text of a setting is read; a fault is a sentence that ends "…, such as x". */
 export interface SettingKind<Value> {
-  /** What stands for the value in `--help`, such as `<ms>`. */
+  /** Placeholder of the value in `--help`, such as `<ms>`. */
   readonly placeholder: string;
   /** The unit for tables; empty without one. */
   readonly unit: string;

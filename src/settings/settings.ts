@@ -86,11 +86,10 @@ export const settings = {
     '1000',
     'Maximum number of requests in flight; beyond it, 503.',
   ),
-  bufferBytes: given(
+  bufferBytes: optional(
     'buffer-bytes',
     bytes,
-    '256MiB',
-    'Maximum memory for bodies being rewritten, all requests together; beyond it, 503.',
+    'Maximum memory for bodies being rewritten, every copy counted; beyond it, 503. Unset: a quarter of the memory limit, at most 256MiB.',
   ),
   bodyLimit: optional(
     'body-limit',
@@ -115,7 +114,7 @@ export const settings = {
     'client-connections',
     positive,
     '10000',
-    'Maximum number of client connections; beyond it, idle ones and half-read heads are closed first.',
+    'Maximum number of client connections; beyond it, idle ones and half-read heads are closed.',
   ),
   clientRequestTimeout: given(
     'client-request-timeout',
@@ -232,7 +231,7 @@ export const settings = {
     'drain-delay',
     milliseconds,
     '500',
-    'Time to keep accepting connections when the gateway stops, with responses that close them.',
+    'Time to go on accepting connections when the gateway stops; responses then close them.',
   ),
   forwarded: given(
     'forwarded',
@@ -250,7 +249,7 @@ export const settings = {
     'proxy-protocol',
     onOff,
     'off',
-    'Whether connections of trusted proxies begin with a PROXY protocol header, version 1 or 2.',
+    'Read the PROXY protocol, version 1 or 2, at the beginning of connections from trusted proxies.',
   ),
   tlsCert: optional(
     'tls-cert',
@@ -279,11 +278,10 @@ export const settings = {
     '1000',
     'Maximum number of exchanges kept for the inspector.',
   ),
-  captureBytes: given(
+  captureBytes: optional(
     'capture-bytes',
     bytes,
-    '64MiB',
-    'Maximum memory for exchanges kept for the inspector.',
+    'Maximum memory for exchanges kept for the inspector. Unset: a sixteenth of the memory limit, at most 64MiB.',
   ),
   captureBodyLimit: given(
     'capture-body-limit',

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 
 const run = promisify(execFile);
-const launcher = fileURLToPath(new URL('../../bin/capture-gateway.js', import.meta.url));
+const launcher = fileURLToPath(new URL('../../src/cli/capture-gateway.js', import.meta.url));
 const ONE_SENTENCE = /^capture-gateway needs Node 24 or later, and this is Node [\d.]+\. [^\n]+\n$/;
 
 /** Claims to be another version before the launcher runs, for machines on which every Node is recent. */

@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FLOOR_PLAN_ORDER, type InspectedGateway, inspectGateway } from '../support/inspected-gateway.ts';
 
 const root = new URL('../../', import.meta.url);
-const page = readFileSync(new URL('docs/operating.md', root), 'utf8');
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+const page = read('docs/operating.md');
 let gateway: InspectedGateway;
 
 beforeAll(async () => {
@@ -22,15 +23,14 @@ describe('docs/operating.md', () => {
   });
 
   test('lists every event of the process log', () => {
-    const events = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /^(?:node|gateway|cli|edge)\/.*\.ts$/.test(name))
-      .map((name) => readFileSync(new URL(`src/${name}`, root), 'utf8'))
-      .flatMap((source) => [...source.matchAll(/\bevent: '([a-z-]+)'/g)].map(([, event = '']) => event));
-    expect([...new Set(events)].filter((event) => !page.includes(`\`${event}\``))).toEqual([]);
+    const union = /type ProcessEvent =([^;]+);/.exec(read('src/node/log/process-log.ts'))?.[1] ?? '';
+    const events = [...union.matchAll(/'([a-z-]+)'/g)].map(([, event = '']) => event);
+    expect(events.length).toBeGreaterThan(10);
+    expect(events.filter((event) => !page.includes(`\`${event}\``))).toEqual([]);
   });
 
   test('names every failure code that has a remedy, as the gateway spells it', () => {
-    const failures = readFileSync(new URL('src/migrate/failure.ts', root), 'utf8');
+    const failures = read('src/migrate/failure.ts');
     const codes = [...page.matchAll(/^\| [45]\d\d (`[^|]+) \|/gm)].flatMap(([, list = '']) =>
       [...list.matchAll(/`([a-z-]+)`/g)].map(([, code = '']) => code),
     );

@@ -26,10 +26,10 @@ test('beyond the requests in flight: 503 at once with Retry-After, and service a
 
 test('bytes held for rewriting are counted over all requests: beyond them 503, and slow senders take no more than they send', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { 'buffer-bytes': '10000' } });
+  const gateway = await gatewayFor(v2.origin, { flags: { 'buffer-bytes': '20000' } });
   const slow = rawClient(gateway.port);
   slow.write(`${JSON_FIELDS}Content-Length: 9000\r\n\r\n${' '.repeat(6000)}`);
-  await until(() => gateway.gateway.budget.held === 6000);
+  await until(() => gateway.gateway.budget.held === 12_000);
   const second = await exchange(
     gateway.port,
     `${JSON_FIELDS}Content-Length: 5000\r\n\r\n${' '.repeat(5000)}`,

@@ -58,7 +58,7 @@ describe('a diff', () => {
   test('gives each edit a sentence', () => {
     expect(byFrom('nest', 'suburb')?.reason).toContain('suburb moved into address.');
     expect(byFrom('strip', 'source')).toMatchObject({ note: 'sibling' });
-    expect(byFrom('strip', 'source')?.reason).toContain('V1 did not read it');
+    expect(byFrom('strip', 'source')?.reason).toContain('V1 ignored it');
   });
 
   test('points at what a refusal blames, in what is JSON and in what is not', () => {

@@ -83,9 +83,9 @@ function numberOf(line: string): number | undefined {
 function startLoad({ port }: SpawnedGateway): { sent(): number; stop(): Promise<number> } {
   const agent = new Agent({ keepAlive: true });
   let sent = 0;
-  let running = true;
+  const load = new AbortController();
   const client = async (): Promise<void> => {
-    while (running) {
+    while (!load.signal.aborted) {
       sent += 1;
       await ask(agent, port, sent);
       await delay(1);
@@ -95,7 +95,7 @@ function startLoad({ port }: SpawnedGateway): { sent(): number; stop(): Promise<
   return {
     sent: () => sent,
     stop: async () => {
-      running = false;
+      load.abort();
       await Promise.all(clients);
       agent.destroy();
       return sent;
@@ -157,5 +157,7 @@ test('a log file that cannot be opened anew is told, and the old one goes on', a
   gateway.child.kill('SIGHUP');
   await until(() => gateway.stderr().includes('cannot be opened anew (ENOENT)'));
   await ask(new Agent(), gateway.port, 1);
-  await until(() => readFileSync(join(folder, 'b', 'log.ndjson'), 'utf8').includes('/api/v2/1'));
+  const written = (): string => readFileSync(join(folder, 'b', 'log.ndjson'), 'utf8');
+  await until(() => written() !== '');
+  expect(written()).toContain('/api/v2/1');
 });

@@ -25,7 +25,6 @@ export const DATA = 0;
 export const HEADERS = 1;
 export const RST_STREAM = 3;
 export const SETTINGS = 4;
-export const GOAWAY = 7;
 export const WINDOW_UPDATE = 8;
 export const END_STREAM = 1;
 export const END_HEADERS = 4;

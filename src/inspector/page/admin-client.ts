@@ -30,7 +30,7 @@ export async function send(path: string, body: unknown): Promise<void> {
   if (!response.ok) throw await failureOf(response);
 }
 
-/** What a view knows of something it asked for. */
+/** A requested resource: the response or the failure so far. */
 export interface Asked<Response> {
   readonly response: Response | undefined;
   readonly failure: AdminFailure | undefined;

@@ -8,7 +8,7 @@ import { TableHead } from './table-head.ts';
 
 const FIRST = 30;
 
-/** Every attribute name that clients send, and what V2 made of it; what it never accepted is proposed for stripping. */
+/** Every attribute name that clients send, with V2's reactions; names that it never accepted are proposed for stripping. */
 export function CensusCard({
   census,
   say,

@@ -17,9 +17,9 @@ export interface Tick {
   readonly share: number;
 }
 
-/** What a chart is framed with. */
+/** Properties of the frame of a chart. */
 export interface ChartFrameProps {
-  /** What the chart shows, with its figures, for those who do not see it. */
+  /** Description of the chart with its figures, for screen readers. */
   readonly summary: string;
   readonly height: number;
   readonly ticks: readonly Tick[];
@@ -27,12 +27,12 @@ export interface ChartFrameProps {
   readonly slots: readonly string[];
   /** Only every so many of the labels are written, counted from the last. */
   readonly labelEvery: number;
-  /** What is said of the slot that the pointer is over. */
+  /** Label of the slot under the pointer. */
   readonly readout: (slot: number | undefined) => ComponentChildren;
   readonly draw: (plot: Plot) => ComponentChildren;
 }
 
-/** The axes of a chart and what is said of the place under the pointer. Drawn at the width that there is, so lines stay sharp. */
+/** The axes of a chart, and the label under the pointer. Drawn at the available width, so that lines stay sharp. */
 export function ChartFrame(props: ChartFrameProps): VNode {
   const { summary, height, ticks, slots, labelEvery, readout, draw } = props;
   const frame = useRef<HTMLDivElement>(null);

@@ -6,7 +6,7 @@ import type { HueOf } from './hues.ts';
 import type { Go } from './page-state.ts';
 import { TableHead } from './table-head.ts';
 
-/** What each class of client needs. */
+/** The work that each class of client needs. */
 export const CLIENT_CLASSES = {
   'field-work': 'members must move, change name or go',
   'unwrap-only': 'only the wrapper is in the way',
@@ -14,14 +14,14 @@ export const CLIENT_CLASSES = {
   gone: 'no V1 request lately',
 } as const;
 
-/** What the clients are drawn with. */
+/** Properties of the clients. */
 export interface ClientsCardProps {
   readonly report: Report;
   readonly go: Go;
   readonly hueOf: HueOf;
 }
 
-/** Every client that ever used V1, and what it needs to leave it. */
+/** Every client that ever used V1, with the work it needs to leave it. */
 export function ClientsCard({ report, go, hueOf }: ClientsCardProps): VNode {
   const { clients, omittedClients, goneAfterDays } = report;
   return el(

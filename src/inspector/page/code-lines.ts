@@ -6,7 +6,7 @@ import { count } from './format.ts';
 import { type HueOf, markClass } from './hues.ts';
 import { type Fold, foldLines, type MarkedLine, type Piece } from './marked-lines.ts';
 
-/** What the lines of a body are drawn with. */
+/** Properties of the lines of a body. */
 export interface CodeLinesProps {
   readonly label: string;
   readonly lines: readonly MarkedLine[];

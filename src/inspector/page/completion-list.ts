@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import type { Completion } from '../../rewrite-log/filter-completion.ts';
 import { classes, el } from './element.ts';
 
-/** What the proposals are drawn with. */
+/** Properties of the proposals. */
 export interface CompletionListProps {
   readonly options: readonly Completion[];
   /** The one that Enter would take; -1 for none. */

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { el } from './element.ts';
 
-/** What a button copies. */
+/** Properties of a copy button. */
 export interface CopyButtonProps {
   readonly text: string;
   readonly label: string;
-  /** What is said when it is done. */
+  /** Message after copying. */
   readonly done: string;
   readonly say: (sentence: string) => void;
   readonly shortcut?: string;

@@ -7,21 +7,21 @@ import { classes, el, part } from './element.ts';
 import type { HueOf } from './hues.ts';
 import { requestLine } from './perspective-view.ts';
 
-/** What the gateway did with a request; an exchange that happened and one that is only explained have it alike. */
+/** The result of a request, for live exchanges and explanations alike. */
 export type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
   readonly edits: EntryDetail['entry']['edits'];
   /** Said where there is no diff, or no right side of it. */
   readonly missing: string;
 };
 
-/** What the comparison is drawn with. */
+/** Properties of the comparison. */
 export interface DiffPaneProps {
   readonly changed: Changed;
   readonly hueOf: HueOf;
   readonly summaryOf: (change: string) => string | undefined;
 }
 
-/** What changed from the V1 to the V2 request: first line, headers, body, and each edit with its reason. */
+/** The differences between V1 and V2 request: first line, headers, body, and each edit with its reason. */
 export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
   const { v1Request, v2Request, diff, edits, missing } = changed;
   const [active, setActive] = useState<number>();

@@ -8,7 +8,7 @@ import { findJoins } from './find-joins.ts';
 import { type Join, joinPath, type Pair, pairsOf, stubEnd } from './joins.ts';
 import { type MarkedSpan, markedLines } from './marked-lines.ts';
 
-/** What the two bodies are drawn with. */
+/** Properties of the two bodies. */
 export interface DiffViewProps {
   readonly diff: Diff;
   readonly hueOf: HueOf;

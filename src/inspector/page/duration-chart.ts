@@ -7,7 +7,7 @@ import { logShare, logTicks } from './scale.ts';
 
 const QUANTILES = ['p99', 'p90', 'p50'] as const;
 
-/** What a chart of durations is drawn with. */
+/** Properties of a chart of durations. */
 export interface DurationChartProps {
   readonly minutes: readonly HistoryMinute[];
   /** `total`: as the client waited; `upstream`: until V2 began to respond. */

@@ -6,7 +6,7 @@ import { classes, el } from './element.ts';
 import { counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 
-/** What the list of edits is drawn with. */
+/** Properties of the list of edits. */
 export interface EditListProps {
   readonly edits: readonly EditRecord[];
   readonly marks: readonly DiffMark[];

@@ -23,7 +23,7 @@ export function part<Props extends object>(
   return h(component, props);
 }
 
-/** Joins class names; what is not there is left out. */
+/** Joins class names; absent ones are left out. */
 export function classes(...names: readonly (string | false | undefined)[]): string {
   return names.filter((name) => typeof name === 'string' && name !== '').join(' ');
 }

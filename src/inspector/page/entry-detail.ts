@@ -13,7 +13,7 @@ import { PerspectiveView } from './perspective-view.ts';
 import type { Go, Perspective } from './page-state.ts';
 import { VerdictBadge } from './verdict-badge.ts';
 
-/** What the detail of an exchange is drawn with. */
+/** Properties of the detail of an exchange. */
 export interface EntryDetailProps {
   readonly seq: number;
   readonly perspective: Perspective;
@@ -23,7 +23,7 @@ export interface EntryDetailProps {
   readonly summaryOf: (change: string) => string | undefined;
 }
 
-/** One exchange: what is known of it, and its perspectives. */
+/** One exchange: its facts and perspectives. */
 export function EntryDetail(props: EntryDetailProps): VNode {
   const { seq, go } = props;
   const { response, failure } = useAsked<Detail>(`entries/${seq}`);

@@ -30,7 +30,7 @@ export function EntryFacts({ entry, go }: { readonly entry: NumberedEntry; reado
   );
 }
 
-/** What remains to be known of an entry: ids, sizes and versions. */
+/** Further facts of an entry: ids, sizes and versions. */
 export function EntryIds({ entry }: { readonly entry: NumberedEntry }): VNode {
   const { apiVersion, rewriteMs, traceId, bytesIn, bytesOut, responseBytes } = entry;
   return el(

@@ -6,7 +6,7 @@ import { COLUMNS, EntryRow } from './entry-row.ts';
 import type { HueOf } from './hues.ts';
 import { type ListWindow, useAnchor, useMeasured } from './list-window.ts';
 
-/** What the list is drawn with. */
+/** Properties of the list. */
 export interface EntryListProps {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
@@ -15,7 +15,7 @@ export interface EntryListProps {
   readonly active: number | undefined;
   readonly open: number | undefined;
   readonly hueOf: HueOf;
-  /** What is said where there are no rows. */
+  /** Message for an empty list. */
   readonly empty: string;
   readonly onOpen: (seq: number) => void;
   /** The reader has left the top: rows must not move any more. */
@@ -24,7 +24,7 @@ export interface EntryListProps {
 }
 
 const START: ListWindow = { top: 0, height: 600, rowHeight: 36 };
-/** Rows drawn beyond what can be seen, on either side. */
+/** Rows drawn beyond the visible part, on either side. */
 const SPARE = 8;
 
 /** The exchanges as a grid, of which only the rows in sight are in the document. */

@@ -18,7 +18,7 @@ export const COLUMNS = [
   'Total ms',
 ] as const;
 
-/** What a row is drawn with. */
+/** Properties of a row. */
 export interface EntryRowProps {
   readonly entry: NumberedEntry;
   /** Its place in the list, from 0. */
@@ -69,7 +69,7 @@ function cell(name: string, text: string, title?: string): VNode {
   return el('span', { role: 'gridcell', class: `cell ${name}`, title }, text);
 }
 
-/** The operation, and what was asked for in the words of HTTP where there is room. */
+/** The operation, and method and path where there is room. */
 function name(entry: NumberedEntry): VNode {
   const { operation, method, path } = entry;
   return el(

@@ -1,6 +1,6 @@
 import type { State, StreamGap } from '../api.ts';
 
-/** Who hears what a stream tells. */
+/** Receives the events of a stream. */
 export interface StreamListener {
   open(): void;
   /** A `NumberedEntry` as JSON, unread. */

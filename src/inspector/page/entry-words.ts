@@ -1,6 +1,6 @@
 import type { Entry } from '../api.ts';
 
-/** What was asked for: the operation's id, or method and path where none names it. */
+/** The operation's id, or method and path where no operation matches. */
 export function entryName(entry: Entry): string {
   return entry.operation ?? `${entry.method} ${entry.path}`;
 }

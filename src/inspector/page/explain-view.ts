@@ -8,7 +8,7 @@ import { classes, el, part } from './element.ts';
 import type { HueOf } from './hues.ts';
 import { VerdictBadge } from './verdict-badge.ts';
 
-/** What an explanation is drawn with. */
+/** Properties of an explanation. */
 export interface ExplainViewProps {
   readonly rules: RulesView | undefined;
   readonly hueOf: HueOf;
@@ -26,7 +26,7 @@ const EXAMPLE = `{
   }
 }`;
 
-/** Shows what the gateway would do with a request, by the plan that serves live traffic; nobody is called. */
+/** Explains a request by the plan that serves live traffic; nothing is sent. */
 export function ExplainView(props: ExplainViewProps): VNode {
   const [operation, setOperation] = useState('order_floor_plan');
   const [body, setBody] = useState(EXAMPLE);
@@ -49,7 +49,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
     el(
       'p',
       { class: 'lead' },
-      'What the gateway would do with it, by the same plan as live. Nothing is sent to anybody.',
+      'Shows what the gateway would do with a request, by the same plan as live traffic. Nothing is sent.',
     ),
     el(
       'form',

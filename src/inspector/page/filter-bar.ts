@@ -5,7 +5,7 @@ import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { CompletionList } from './completion-list.ts';
 import { classes, el, part } from './element.ts';
 
-/** What the filter is drawn with. */
+/** Properties of the filter. */
 export interface FilterBarProps {
   readonly filter: string;
   readonly known: KnownValues;
@@ -17,7 +17,7 @@ export interface FilterBarProps {
 const SETTLE = 250;
 const SHOWN = 12;
 
-/** The filter, a combobox: it proposes fields and values, and says what it cannot read. */
+/** The filter, a combobox: it proposes fields and values, and reports terms that it cannot read. */
 export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(filter);
@@ -31,7 +31,7 @@ export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
     if (document.activeElement !== input.current) setText(filter);
   }, [filter]);
   const options = isOpen ? completeFilter(text, cursor, known).slice(0, SHOWN) : [];
-  // What may become the name of a field is not yet a word to look for.
+  // A word that may become the name of a field is not searched for yet.
   const isUndecided = options.some(({ insert, start, end }) => insert.endsWith(':') && end > start);
   useEffect(() => {
     if (fault !== undefined || text === filter || isUndecided) return undefined;

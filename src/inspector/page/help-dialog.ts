@@ -4,7 +4,7 @@ import { FILTER_FIELDS } from '../../rewrite-log/filter-field.ts';
 import { el } from './element.ts';
 import { KEYS } from './keys.ts';
 
-/** What the help is drawn with. */
+/** Properties of the help. */
 export interface HelpDialogProps {
   readonly isOpen: boolean;
   readonly onClose: () => void;

@@ -1,4 +1,4 @@
-/** What a stretch of printed JSON is; `type` is a value that was replaced by its type. */
+/** The kind of a stretch of printed JSON; `type` is a value that was replaced by its type. */
 export type TokenKind = 'key' | 'string' | 'number' | 'literal' | 'type';
 
 /** A token of one line, in UTF-16 code units of the line. */

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-/** What the keys of the page do, by name. */
+/** Actions of the keys, by name. */
 export interface KeyActions {
   readonly move: (by: number) => void;
   readonly open: () => void;
@@ -13,7 +13,7 @@ export interface KeyActions {
   readonly copy: (version: 'v1' | 'v2') => void;
 }
 
-/** The keys with what they do, for the help. */
+/** The keys with their actions, for the help. */
 export const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['j k or ↓ ↑', 'next and previous exchange'],
   ['Home End', 'newest and oldest exchange at hand'],

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { NumberedEntry } from '../api.ts';
 
-/** What can be seen of a list, in pixels. */
+/** The visible part of a list, in pixels. */
 export interface ListWindow {
   readonly top: number;
   readonly height: number;

@@ -35,7 +35,7 @@ export class LiveEntries {
     this.changed = changed;
   }
 
-  /** Shows what `filter` accepts, live; rows of another filter stay until its own are there. */
+  /** Shows entries that `filter` accepts, live; rows of the previous filter stay until the first ones arrive. */
   async follow(filter: string): Promise<void> {
     this.stop();
     const leave = new AbortController();

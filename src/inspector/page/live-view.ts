@@ -1,7 +1,7 @@
 import type { NumberedEntry, State } from '../api.ts';
 import type { AdminFailure } from './admin-client.ts';
 
-/** What the list draws and says. */
+/** State of the live list. */
 export interface LiveView {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
@@ -18,7 +18,7 @@ export interface LiveView {
   readonly hasOlder: boolean;
 }
 
-/** What the list shows before anything is known. */
+/** State of the list before the first response. */
 export const NOTHING_YET: LiveView = {
   rows: [],
   stride: 1,

@@ -5,7 +5,7 @@ import { jsonTokens, type TokenKind } from './json-tokens.ts';
 export interface MarkedSpan extends TextSpan {
   readonly mark: number;
   readonly part: number;
-  /** False for brackets around what a mark moved: the number stands at the thing itself. */
+  /** False for brackets around a moved member: the number stands at the member. */
   readonly isNumbered: boolean;
 }
 
@@ -95,7 +95,7 @@ function cut(line: string, offset: number, spans: readonly MarkedSpan[]): readon
   return pieces;
 }
 
-/** Empty spans are places: nothing is there, and that is what they say. */
+/** Empty spans mark a place where nothing is left. */
 function points(spans: readonly MarkedSpan[], at: number): readonly Piece[] {
   return spans
     .filter((span) => span.start === at && span.end === at)

@@ -6,7 +6,7 @@ import type { HueOf } from './hues.ts';
 import type { Go } from './page-state.ts';
 import { TableHead } from './table-head.ts';
 
-/** What the operations are drawn with. */
+/** Properties of the operations. */
 export interface OperationTableProps {
   readonly operations: readonly OperationView[];
   readonly hueOf: HueOf;
@@ -75,7 +75,7 @@ function operationFilter({ id }: OperationView): string {
   return id === '(other)' ? 'op:- route:v1' : `op:${id}`;
 }
 
-/** Marks what neither the specification nor the documentation shows. */
+/** Marks an assumption: neither the specification nor the documentation shows it. */
 export function assumedSign(): VNode {
   return el(
     'span',

@@ -5,7 +5,7 @@ import { bytes, count } from './format.ts';
 import type { LiveView } from './live-view.ts';
 import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
 
-/** What each view is called. */
+/** Titles of the views. */
 export const VIEW_NAMES: Readonly<Record<View, string>> = {
   traffic: 'Traffic',
   hour: 'Last hour',
@@ -15,7 +15,7 @@ export const VIEW_NAMES: Readonly<Record<View, string>> = {
   rollout: 'Rollout',
 };
 
-/** What the header is drawn with. */
+/** Properties of the header. */
 export interface PageHeaderProps {
   readonly place: PageState;
   readonly go: Go;

@@ -10,7 +10,7 @@ export const PERSPECTIVES = ['diff', 'v1-request', 'v2-request', 'v2-response', 
 /** A perspective of one exchange. */
 export type Perspective = (typeof PERSPECTIVES)[number];
 
-/** Where the operator is: what the address of the page holds, so that it can be sent to a colleague. */
+/** The place of the operator, kept in the address of the page so that it can be sent to a colleague. */
 export interface PageState {
   readonly view: View;
   readonly filter: string;
@@ -19,7 +19,7 @@ export interface PageState {
   readonly perspective: Perspective;
 }
 
-/** Reads a place from the query of an address; what it does not know is left at its default. */
+/** Reads a place from the query of an address; unknown parameters are ignored. */
 export function readPlace(search: string): PageState {
   const query = new URLSearchParams(search);
   const entry = Number(query.get('entry'));

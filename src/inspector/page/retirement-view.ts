@@ -10,7 +10,7 @@ import type { HueOf } from './hues.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
 
-/** What the retirement report is drawn with. */
+/** Properties of the retirement report. */
 export interface RetirementViewProps {
   readonly go: Go;
   readonly say: (sentence: string) => void;
@@ -21,7 +21,7 @@ const REFRESH = 10_000;
 
 const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'gone'] as const;
 
-/** Who still needs V1, and what stands between today and switching it off. */
+/** The clients that still need V1, and the work left before it can be switched off. */
 export function RetirementView({ go, say, hueOf }: RetirementViewProps): VNode {
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   if (report === undefined) return part(Loading, { failure, what: 'the clients on V1' });

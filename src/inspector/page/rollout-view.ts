@@ -14,7 +14,7 @@ import { TableHead } from './table-head.ts';
 
 const REFRESH = 2000;
 
-/** What V1 traffic goes through, how the canary fares, what shadowing found, and what V1 clients are told. */
+/** The modes of V1 traffic, the state of the canary, the results of shadowing, and the notices to V1 clients. */
 export function RolloutView({ go }: { readonly go: Go }): VNode {
   const { response, failure } = useAsked<Rollout>('rollout', REFRESH);
   if (response === undefined) return part(Loading, { failure, what: 'the rollout' });

@@ -8,14 +8,14 @@ import { Loading } from './loading.ts';
 import { assumedSign, OperationTable } from './operation-table.ts';
 import type { Go } from './page-state.ts';
 
-/** What the rule book is drawn with. */
+/** Properties of the rule book. */
 export interface RulesViewProps {
   readonly asked: Asked<Rules>;
   readonly go: Go;
   readonly hueOf: HueOf;
 }
 
-/** The rule book in force: its changes, operations and assumptions, and what each did in this run. */
+/** The rule book in force: its changes, operations and assumptions, with their hits in this run. */
 export function RulesView({ asked, go, hueOf }: RulesViewProps): VNode {
   const { response: rules, failure } = asked;
   if (rules === undefined) return part(Loading, { failure, what: 'the rule book' });

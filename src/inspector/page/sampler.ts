@@ -5,7 +5,7 @@ const SECOND = 1000;
 
 /**
  * Decides which of the arriving entries are drawn: all of them up to `perSecond`, then one of every `stride`. The choice does
- * not look at the entries, so what is drawn is a fair sample.
+ * not look at the entries, so the sample is fair.
  */
 export class Sampler {
   private readonly perSecond: number;
@@ -23,7 +23,7 @@ export class Sampler {
     return this.step;
   }
 
-  /** Takes what arrived since the last call, at `now` in milliseconds; returns what to draw of it, in the same order. */
+  /** Takes the arrivals since the last call, at `now` in milliseconds; returns those to draw, in the same order. */
   take<Item>(items: readonly Item[], now: number, missed = 0): readonly Item[] {
     this.requests.push({ since: this.taken ?? now - SECOND, count: items.length + missed });
     this.taken = now;

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { classes, el } from './element.ts';
 
-/** What the head of a table is drawn with. */
+/** Properties of the head of a table. */
 export interface TableHeadProps {
   readonly columns: readonly string[];
   /** Those of them that hold numbers, which stand to the right. */

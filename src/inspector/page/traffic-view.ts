@@ -13,7 +13,7 @@ import type { LiveEntries } from './live-entries.ts';
 import type { LiveView } from './live-view.ts';
 import type { Go, PageState } from './page-state.ts';
 
-/** What the traffic is drawn with. */
+/** Properties of the traffic. */
 export interface TrafficViewProps {
   readonly place: PageState;
   readonly go: Go;

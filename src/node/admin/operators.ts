@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Hono } from 'hono';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { memoryShares } from '../../settings/memory-shares.ts';
 import { captureOptions } from '../../settings/capture-options.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
@@ -15,6 +16,7 @@ import { watchClientNames } from './client-names.ts';
 import type { LogSink } from '../log/log-sink.ts';
 import { watchProcess } from './process-stats.ts';
 import { createRolloutAdmin } from '../rollout/rollout-admin.ts';
+import { memoryLimit } from '../memory-limit.ts';
 import type { RuleBooks } from '../rule-books.ts';
 
 /** What the operators' side of a gateway is made of. */
@@ -61,7 +63,7 @@ export function createOperators(parts: OperatorParts): Operators {
     entries: settings.get(table.inspectorEntries),
     time: Date.now,
     also: parts.also,
-    capture: { ...captureOptions(settings), now: () => performance.now() },
+    capture: { ...captureOptions(settings, memoryShares(memoryLimit())), now: () => performance.now() },
   });
   const books = new Books();
   const processFigures = watchProcess();

@@ -8,6 +8,7 @@ import {
 } from 'node:http2';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import { createApp } from '../../app.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { failure } from '../../migrate/failure.ts';
@@ -25,6 +26,7 @@ import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
 import { LingeringConnections } from './lingering-connections.ts';
+import { H2Turns } from './h2-turns.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { PieceTurns } from './piece-turns.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
@@ -58,6 +60,8 @@ export interface GatewayServerOptions extends ReaderLimits {
 
 /** Bytes of all bodies together that are read before they take a connection to V2. */
 const READ_AHEAD_BYTES = 32 * 1024 * 1024;
+/** Names of ALPN (RFC 7301 §6), the best first; `curl -0` offers nothing but `http/1.0`. */
+const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
 /** Milliseconds between two looks for connections that took too long. */
 const TIMEOUT_CHECK_MS = 250;
 /** Fields of a request's head beyond the limit that Node takes in, so that the gateway can respond with 431 to them. */
@@ -76,6 +80,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   /** True from the moment it is to stop: every response then closes its connection. */
   draining = false;
   readonly bodies: BodyResources;
+  readonly h2Turns = new H2Turns();
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | Http2SecureServer;
@@ -198,6 +203,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     const server = createSecureServer({
       ...tls,
       allowHTTP1: true,
+      ALPNCallback: ({ protocols }) => PROTOCOLS.find((name) => protocols.includes(name)),
       noDelay: true,
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
@@ -208,6 +214,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       strictSingleValueFields: false,
     });
     Object.assign(server, { maxHeadersCount: 0 });
+    server.prependListener('secureConnection', serveOldProtocols);
     server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
       this.serve(incoming, outgoing, false);
     });
@@ -299,6 +306,11 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   get minDataRateGrace(): number {
     return this.options.minDataRateGrace;
   }
+}
+
+/** Node takes every protocol that it does not know for HTTP/2; the version of a request of HTTP/1 stands in its first line. */
+function serveOldProtocols(socket: TLSSocket): void {
+  if (socket.alpnProtocol !== 'h2') socket.alpnProtocol = 'http/1.1';
 }
 
 /** What breaks takes its exchanges with it, and they tell. */

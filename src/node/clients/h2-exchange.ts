@@ -6,6 +6,7 @@ import { ALREADY_SENT } from './already-sent.ts';
 import { BodyExchange, type BodyExchangeOptions } from './body-exchange.ts';
 import { requestFields, responseFields, valuesByName } from './h2-fields.ts';
 import { H2ResponseWriter, type H2WriterOwner } from './h2-response-writer.ts';
+import type { H2Turns } from './h2-turns.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 
 /** `NO_ERROR` and `INTERNAL_ERROR` of RFC 9113 §7. */
@@ -13,6 +14,11 @@ const NO_ERROR = 0;
 const INTERNAL_ERROR = 2;
 /** Milliseconds in which a stream that was reset tells of its close; when the peer is gone, it never does. */
 const RESET_GRACE_MS = 1000;
+
+/** What every exchange of HTTP/2 shares. */
+export interface H2ExchangeOptions extends BodyExchangeOptions {
+  readonly h2Turns: H2Turns;
+}
 
 /** Node adds a Date unless told not to; its types do not say so. */
 interface RespondOptions extends ServerStreamResponseOptions {
@@ -34,6 +40,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
   readonly handled = ALREADY_SENT;
   private readonly stream: ServerHttp2Stream;
   private readonly writer: H2ResponseWriter;
+  private readonly turns: H2Turns;
   private framing: ResponseFraming | undefined = undefined;
   private trailers: HeaderList = [];
   private isEnded = false;
@@ -43,11 +50,12 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     raw: readonly string[],
-    options: BodyExchangeOptions,
+    options: H2ExchangeOptions,
   ) {
     super(stream, headers['content-length'], headers.expect !== undefined, options);
     this.stream = stream;
     this.writer = new H2ResponseWriter(stream, options, this);
+    this.turns = options.h2Turns;
     this.method = headers[':method'] ?? '';
     this.target = headers[':path'] ?? '';
     this.headers = requestFields(raw);
@@ -64,6 +72,16 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
     if (this.hasBody) stream.on('end', this.endBody);
     // Node tells of a stream a tick after it began; its connection may be closed by then, and with it the stream.
     if (stream.destroyed) setImmediate(this.over);
+  }
+
+  override collect(): void {
+    super.collect();
+    this.countFrames();
+  }
+
+  override open(): void {
+    super.open();
+    this.countFrames();
   }
 
   information(status: number, headers: HeaderList): void {
@@ -136,6 +154,13 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner 
 
   protected override writeContinue(): void {
     if (this.isOpen && !this.stream.headersSent) this.stream.additionalHeaders({ ':status': 100 });
+  }
+
+  private countFrames(): void {
+    const { session } = this.stream;
+    if (session === undefined || !this.hasBody) return;
+    const turn = this.turns.of(session);
+    this.stream.on('data', (chunk: Uint8Array) => turn.count(chunk.length));
   }
 
   /** False once the client has reset the stream, or its connection is closed: Node throws on every call from then on. */

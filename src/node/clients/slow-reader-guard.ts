@@ -14,6 +14,9 @@ export interface SlowReader {
   reset(): void;
 }
 
+/** Milliseconds for which a client is waited for before its rate is measured: what the system's buffers take says nothing about it. */
+const PROBE_MS = 250;
+
 /**
  * Ends a response whose client takes less than the minimum rate, or nothing for the body time. It watches only while bytes wait for the
  * client, so that a slow V2 costs the client nothing, also behind the last part: a window of 0 must not hold a place for ever.
@@ -22,7 +25,10 @@ export class SlowReaderGuard implements RatedTransfer {
   private readonly reader: SlowReader;
   private readonly limits: ReaderLimits;
   private rate: MinimumRate | undefined = undefined;
+  private probe: NodeJS.Timeout | undefined = undefined;
   private idle: NodeJS.Timeout | undefined = undefined;
+  /** Bytes that wait, where nobody can see how many of them were taken. */
+  private unseenBytes = 0;
   private takenBefore = 0;
   private takenAtLook = 0;
 
@@ -31,34 +37,43 @@ export class SlowReaderGuard implements RatedTransfer {
     this.reader = reader;
   }
 
-  /** Bytes that the client has taken since it was first waited for: what the system buffered before says nothing about it. */
+  /** Bytes that the client has taken since it was first waited for. */
   get transferred(): number {
     return this.reader.bytesTaken - this.takenBefore;
   }
 
   /** The client is waited for from now on. With `bytes` it gets the time that they take at the minimum rate. */
   wait(bytes = 0): void {
-    if (this.rate === undefined) {
-      this.takenBefore = this.reader.bytesTaken;
-      this.rate = new MinimumRate(this.limits, this);
-    }
-    this.rate.allow(bytes);
-    this.rate.start();
-    if (this.limits.bodyTimeout === 0 || this.idle !== undefined) return;
-    this.takenAtLook = this.reader.bytesTaken;
-    this.idle = setTimeout(look, this.limits.bodyTimeout, this);
+    this.unseenBytes = bytes;
+    this.probe ??= setTimeout(measure, PROBE_MS, this);
   }
 
   /** Nothing waits for the client. */
   stop(): void {
-    this.rate?.stop();
+    clearTimeout(this.probe);
+    this.probe = undefined;
     clearTimeout(this.idle);
     this.idle = undefined;
+    this.rate?.stop();
   }
 
   tooSlow(): void {
     this.stop();
     this.reader.reset();
+  }
+
+  /** The client is waited for in earnest. */
+  measure(): void {
+    const { limits, reader } = this;
+    if (this.rate === undefined) {
+      this.takenBefore = reader.bytesTaken;
+      this.rate = new MinimumRate(limits, this);
+    }
+    this.rate.allow(this.unseenBytes);
+    this.rate.start();
+    if (limits.bodyTimeout === 0) return;
+    this.takenAtLook = reader.bytesTaken;
+    this.idle = setTimeout(look, limits.bodyTimeout, this);
   }
 
   /** The body time is over. */
@@ -71,6 +86,10 @@ export class SlowReaderGuard implements RatedTransfer {
     this.takenAtLook = bytesTaken;
     this.idle?.refresh();
   }
+}
+
+function measure(guard: SlowReaderGuard): void {
+  guard.measure();
 }
 
 function look(guard: SlowReaderGuard): void {

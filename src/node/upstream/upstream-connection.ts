@@ -227,30 +227,32 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   }
 
   complete(trailers: HeaderList, keptFor: number): void {
-    const { request, socket, writer, options, owner } = this;
+    const { request, socket, writer, options } = this;
+    // Not by the owner's clock, which may be as late as the response took: what is learnt of idle times must be exact.
+    const now = performance.now();
     this.request = undefined;
     this.writer = undefined;
     writer?.stop();
-    const isSpent = owner.now >= this.retiredAt || this.requests === options.maxRequests;
+    const isSpent = now >= this.retiredAt || this.requests === options.maxRequests;
     // A response that came before the body was out: the rest of it must not be read as another request.
     const isCut = writer?.isWhole === false;
     if (keptFor <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
     request?.receiver.end(trailers);
     if (socket.destroyed) return;
     if (this.isPaused) this.resume();
-    this.keptUntil = owner.now + Math.min(options.idleTimeout, keptFor);
+    this.keptUntil = now + Math.min(options.idleTimeout, keptFor);
     if (socket.writableLength === 0) {
       this.release();
       return;
     }
     // TLS tells that a request is out only after a fast response to it. What V2 did not take yet must not be read as another request.
-    this.due = owner.now + FLUSH_MS;
+    this.due = now + FLUSH_MS;
     socket.write(nothing, this.release);
   }
 
   private readonly release = (): void => {
     if (this.socket.destroyed) return;
-    this.freeSince = this.owner.now;
+    this.freeSince = performance.now();
     this.due = Math.min(this.keptUntil, this.retiredAt);
     this.owner.released(this);
   };

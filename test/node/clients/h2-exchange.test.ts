@@ -215,7 +215,7 @@ describe('a client that does not read its response', () => {
       for (let stream = 1; stream < 12; stream += 2) raw.head(stream, requestHead('/api/v2/x'));
       await until(() => v2.received.length === 6);
       await until(() => gateway.gateway.inFlight === 0);
-      expect(raw.frames.filter(({ type }) => type === RST_STREAM)).toHaveLength(6);
+      await until(() => raw.frames.filter(({ type }) => type === RST_STREAM).length === 6);
       expect(gateway.surprises).toEqual([]);
     },
   );

@@ -205,6 +205,39 @@ test('over TLS, a client of HTTP/1.1 is served as over none, and its faults are 
   expect(status).toBe(200);
 });
 
+test.each([
+  ['http/1.0 alone, as `curl -0` offers', ['http/1.0'], 'HTTP/1.0'],
+  ['no protocol at all', [], 'HTTP/1.1'],
+  ['one that nobody knows beside HTTP/1.1', ['spdy/3', 'http/1.1'], 'HTTP/1.1'],
+])('over TLS, a client that offers %s is served', async (_what, protocols, version) => {
+  const v2 = await rawServer((socket) => socket.write(ok('"old"')));
+  const gateway = await secureGateway(v2.origin);
+  const client = tlsConnect({
+    host: 'localhost',
+    port: gateway.port,
+    ca: ca.cert,
+    ...(protocols.length > 0 && { ALPNProtocols: protocols }),
+  });
+  await once(client, 'secureConnect');
+  client.write(`GET /api/v2/x ${version}\r\nHost: g\r\nConnection: close\r\n\r\n`);
+  let text = '';
+  for await (const chunk of client) text += String(chunk);
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*"old"$/);
+});
+
+test('over TLS, a client that offers only what nobody knows is refused by the handshake', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await secureGateway(v2.origin);
+  const client = tlsConnect({
+    host: 'localhost',
+    port: gateway.port,
+    ca: ca.cert,
+    ALPNProtocols: ['spdy/3'],
+  });
+  const [error] = (await once(client, 'error')) as [Error];
+  expect(error.message).toMatch(/no application protocol/i);
+});
+
 test('renewed certificates hold for new connections, and those there are serve on', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await secureGateway(v2.origin);

@@ -49,7 +49,7 @@ function bodyOf(size: number | undefined, parts?: Step['parts']): Partial<Upstre
 async function* halves(half: string, end: string | Error | undefined): AsyncGenerator<Buffer, void> {
   yield* inParts(half);
   // As long as any of the times, and not for ever: nothing but a part wakes who reads it.
-  if (end === undefined) await pause(200);
+  if (end === undefined) await pause(400);
   if (end instanceof Error) throw end;
   yield* inParts(end ?? half);
 }
@@ -68,7 +68,7 @@ function turn(): Promise<void> {
 
 test(
   'each request is told one end unless it is given up, whatever happens, and no place is lost',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -78,7 +78,7 @@ test(
         fc.integer({ min: 1, max: 4 }),
         async (steps, connections) => {
           const v2 = await playingV2();
-          const upstream = upstreamTo(v2.origin, { connections, headersTimeout: 150, bodyTimeout: 150 });
+          const upstream = upstreamTo(v2.origin, { connections, headersTimeout: 300, bodyTimeout: 300 });
           const calls: Call[] = [];
           /** Those whose body breaks. */
           const breaking = new Set<Call>();

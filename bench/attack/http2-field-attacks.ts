@@ -1,8 +1,6 @@
-import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Attack, check, type Check, type Target } from './attack.ts';
-import { type Fields, FRAME, H2Attacker } from './h2-frames.ts';
-import { pause } from './raw-request.ts';
+import { openSession, statusOf } from './h2-client.ts';
+import { FRAME, H2Attacker, requestFields } from './h2-frames.ts';
 import { rawResponsePath } from './v2.ts';
 
 const TRAILERS: readonly string[] = [
@@ -31,46 +29,8 @@ const INVALID_FIELDS: readonly (readonly [name: string, value: string])[] = [
   ['transfer-encoding', 'chunked'],
 ];
 
-/** Attacks over HTTP/2. */
-export const http2Attacks: readonly Attack[] = [
-  {
-    id: 'F-cancel',
-    sentence: 'HTTP/2 streams are cancelled after their body and before the refusal is written.',
-    isTls: true,
-    async play({ port, signal }, scale) {
-      const fields = [
-        ...requestFields('POST', '/api/v1/clients'),
-        ['content-type', 'application/json'],
-      ] as const;
-      for (let round = 0; round < 20 * scale && !signal.aborted; round += 1) {
-        const attacker = await H2Attacker.open(port);
-        for (let k = 0; k < 50; k += 1)
-          attacker.cancelled(2 * k + 1, fields, '{"data":', round % 2 === 0 ? 0 : 8);
-        await delay(100);
-        attacker.socket.destroy();
-      }
-      return [];
-    },
-  },
-  {
-    id: 'F-abrupt',
-    sentence: 'HTTP/2 connections with 100 streams and large responses are closed abruptly, again and again.',
-    isTls: true,
-    limits: { median: 250 },
-    async play({ port, signal }, scale) {
-      const one = async (_: unknown, seat: number): Promise<void> => {
-        for (let round = 0; round < 25 * scale && !signal.aborted; round += 1) {
-          const attacker = await H2Attacker.open(port, [[4, seat % 2 === 0 ? 100_000 : 10]]);
-          const fields = requestFields('GET', '/api/v2/large?mebibytes=1');
-          for (let k = 0; k < 100; k += 1) attacker.request(2 * k + 1, fields);
-          await delay(Math.random() * 200);
-          attacker.socket.destroy();
-        }
-      };
-      await Promise.all(Array.from({ length: 4 }, one));
-      return [];
-    },
-  },
+/** Attacks by fields and statuses that HTTP/2, or a library for it, does not have. */
+export const http2FieldAttacks: readonly Attack[] = [
   {
     id: 'J-trailers',
     sentence: 'V2 sends trailers twice, or called constructor, to a client of HTTP/2.',
@@ -160,21 +120,6 @@ export const http2Attacks: readonly Attack[] = [
       ];
     },
   },
-  {
-    id: '1',
-    sentence: 'HTTP/2 clients with a window of 0 hold the places of small responses for ever.',
-    isTls: true,
-    flags: { 'max-in-flight': '200' },
-    async play(target) {
-      const { port, signal } = target;
-      const attacker = await H2Attacker.open(port, [[4, 0]]);
-      for (let k = 0; k < 90; k += 1) attacker.request(2 * k + 1, requestFields('GET', '/api/v2/clients'));
-      await pause(12_000, signal);
-      const held = (await target.metric('http_server_active_requests')) ?? 0;
-      attacker.socket.destroy();
-      return [check(`${held} places are held after 12 s`, held < 10)];
-    },
-  },
 ];
 
 async function passAll(
@@ -197,41 +142,4 @@ async function passAll(
       faults.length === 0,
     ),
   ];
-}
-
-function requestFields(method: string, path: string): Fields {
-  return [
-    [':method', method],
-    [':scheme', 'https'],
-    [':authority', 'gateway'],
-    [':path', path],
-  ];
-}
-
-async function openSession(port: number): Promise<ClientHttp2Session> {
-  const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
-  await new Promise<void>((resolve, reject) => {
-    session.once('connect', () => resolve()).once('error', reject);
-  });
-  session.on('error', () => {});
-  return session;
-}
-
-/** The status of a response that arrived whole; 0 when the stream or the connection broke. */
-function statusOf(session: ClientHttp2Session, fields: Readonly<Record<string, string>>): Promise<number> {
-  return new Promise((resolve) => {
-    const stream = session.request(fields);
-    let status = 0;
-    const late = setTimeout(() => stream.close(), 2000);
-    stream.on(
-      'response',
-      (head: IncomingHttpHeaders & { readonly ':status'?: number }) => (status = head[':status'] ?? 0),
-    );
-    stream.on('error', () => (status = 0));
-    stream.on('close', () => {
-      clearTimeout(late);
-      resolve(status);
-    });
-    stream.resume().end();
-  });
 }

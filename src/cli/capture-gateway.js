@@ -8,7 +8,7 @@ if (major < 24) {
   process.exit(2);
 }
 
-// A checkout has the sources; the published package has only dist/.
+// In a checkout the sources run; beside this file in the published package is what they were built to.
 const { existsSync } = await import('node:fs');
-const source = new URL('../src/cli/main.ts', import.meta.url);
-await import(existsSync(source) ? source.href : new URL('../dist/cli/main.js', import.meta.url).href);
+const source = new URL('main.ts', import.meta.url);
+await import(existsSync(source) ? source.href : new URL('main.js', import.meta.url).href);

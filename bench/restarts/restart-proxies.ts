@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { startGatewayProcess } from '../gateway-process.ts';
+import { nginx } from '../peers/nginx-peers.ts';
+import { found } from '../peers/peer.ts';
+import { takesConnections } from './restarting-server.ts';
+
+/** A proxy in front of a server that is restarted. */
+export interface RestartProxy {
+  readonly name: string;
+  /** The package that brings it; undefined when it is there. */
+  missing(): string | undefined;
+  /** Starts it; resolves when it takes connections. */
+  start(upstream: number, folder: string): Promise<RunningProxy>;
+}
+
+/** One that runs. */
+export interface RunningProxy {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/** The gateway with its defaults, and what a user would put there instead. */
+export const restartProxies: readonly RestartProxy[] = [
+  {
+    name: 'gateway',
+    missing: () => undefined,
+    start: async (upstream) => {
+      const gateway = await startGatewayProcess({
+        upstream: `http://127.0.0.1:${upstream}`,
+        'log-file': '/dev/null',
+      });
+      return { port: gateway.port, stop: () => gateway.stop().then(() => {}) };
+    },
+  },
+  {
+    name: 'nginx',
+    missing: () => nginx.missing(),
+    start: async (upstream, folder) => {
+      const port = await freePort();
+      mkdirSync(folder, { recursive: true });
+      const { file, args } = nginx.command({ port, upstream, folder });
+      return started(spawn(file, args, { stdio: 'ignore' }), port);
+    },
+  },
+  {
+    name: 'HAProxy',
+    missing: () => (found('haproxy') === undefined ? 'haproxy' : undefined),
+    start: async (upstream, folder) => {
+      const port = await freePort();
+      mkdirSync(folder, { recursive: true });
+      const file = join(folder, 'haproxy.cfg');
+      writeFileSync(file, haproxy(port, upstream));
+      return started(spawn(found('haproxy') ?? '', ['-db', '-f', file], { stdio: 'ignore' }), port);
+    },
+  },
+];
+
+/** A port that is free now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof bound === 'object' && bound !== null ? bound.port : 0;
+}
+
+async function started(child: ChildProcess, port: number): Promise<RunningProxy> {
+  await takesConnections(port);
+  return {
+    port,
+    stop: async () => {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** HAProxy as it comes: three tries, a second apart, and connections that are kept. */
+function haproxy(port: number, upstream: number): string {
+  return `defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+  option http-keep-alive
+  http-reuse safe
+frontend clients
+  bind 127.0.0.1:${port}
+  default_backend v2
+backend v2
+  server one 127.0.0.1:${upstream}
+`;
+}

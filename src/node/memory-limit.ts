@@ -1,0 +1,9 @@
+/**
+ * Bytes of memory that this process may take by the limit of its container (cgroup v1 or v2); undefined where there is none, or a
+ * runtime does not say.
+ */
+export function memoryLimit(): number | undefined {
+  // Bun and Deno have it lately, and none of them says "no limit" in the same way: 0, or more than any machine has.
+  const limit: number | undefined = process.constrainedMemory?.();
+  return limit === undefined || limit === 0 || limit > 2 ** 50 ? undefined : limit;
+}

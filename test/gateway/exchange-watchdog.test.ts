@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import { ExchangeWatchdog, type WatchedExchange } from '../../src/gateway/exchange-watchdog.ts';
+import { gatewayFor } from '../support/gateway.ts';
+import { rawClient } from '../support/raw-client.ts';
+import { rawServer } from '../support/raw-server.ts';
+import { until } from '../support/until.ts';
+
+class Watched implements WatchedExchange {
+  progress = 0;
+  readingMs = 0;
+  isGivenUp = false;
+  giveUp(): void {
+    this.isGivenUp = true;
+  }
+}
+
+describe('the watchdog', () => {
+  test('ends what has not moved for the limit, and nothing else', () => {
+    const watchdog = new ExchangeWatchdog();
+    const [stuck, moving, reading, over] = [new Watched(), new Watched(), new Watched(), new Watched()];
+    reading.readingMs = 5000;
+    for (const exchange of [stuck, moving, reading, over]) watchdog.begin(exchange);
+    watchdog.end(over);
+    let ended = 0;
+    for (let now = 0; now <= 1500; now += 100) {
+      moving.progress += 1;
+      ended += watchdog.look(now, 1000);
+      if (stuck.isGivenUp) watchdog.end(stuck);
+    }
+    expect([stuck, moving, reading, over].map(({ isGivenUp }) => isGivenUp)).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(ended).toBe(1);
+  });
+
+  test('gives the place of a stuck exchange back, and tells the operator of it', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await gatewayFor(v2.origin);
+    const client = rawClient(gateway.port);
+    client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+    await until(() => v2.received.length === 1);
+    const { watchdog } = gateway.gateway;
+    watchdog.look(0, 1000);
+    expect(watchdog.look(1000, 1000)).toBe(0);
+    expect(watchdog.look(1001, 1000)).toBe(1);
+    expect(gateway.gateway.inFlight).toBe(0);
+    expect(await gateway.entry()).toMatchObject({ status: 0, failure: 'internal', cause: 'no progress' });
+    expect(String(gateway.surprises[0])).toMatch(/nothing moves in the exchange/);
+    expect((await client.end()).closed).toBe(true);
+    expect(gateway.lines).toHaveLength(1);
+  });
+});

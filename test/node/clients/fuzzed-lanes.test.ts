@@ -1,0 +1,177 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { gatewayFor } from '../../support/gateway.ts';
+import { rawClient } from '../../support/raw-client.ts';
+import { rawH2, requestHead } from '../../support/raw-h2.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { ask, ca, secureGateway, session } from '../../support/secure-gateway.ts';
+import { until } from '../../support/until.ts';
+
+const NAMES =
+  'ETag Date Content-Type Location Retry-After Age Set-Cookie Content-Encoding constructor __proto__ toString HTTP2-Settings TE Upgrade ' +
+  'Trailer Connection Content-Length Keep-Alive Proxy-Authenticate x-\u00e9 :status';
+const names = fc.constantFrom(...NAMES.split(' '), 'x y', '');
+const values = fc.oneof(
+  fc.constantFrom(
+    '',
+    'a',
+    '0',
+    '5',
+    'close',
+    'x, ETag',
+    '\u00ff',
+    'a\tb',
+    'a\u0000b',
+    'a\rb',
+    '\u007f',
+    'v'.repeat(9000),
+  ),
+  fc.string({ maxLength: 8 }),
+);
+const fields = fc
+  .array(fc.tuple(names, values), { maxLength: 6 })
+  .map((list) => list.map(([name, value]) => `${name}: ${value}\r\n`).join(''));
+const status = fc.oneof(
+  fc.constantFrom(
+    '200',
+    '204',
+    '205',
+    '304',
+    '404',
+    '500',
+    '599',
+    '600',
+    '999',
+    '099',
+    '000',
+    '101',
+    '2000',
+    'abc',
+  ),
+  fc.integer({ min: 200, max: 599 }).map(String),
+);
+const reason = fc.constantFrom(' OK', ' ', '', ' \u00e9', ' a\u0000b', ' \u20ac');
+const interim = fc.oneof(
+  fc.constant(''),
+  fc
+    .tuple(fc.constantFrom('100', '102', '103', '199', '101'), fields)
+    .map(([code, of]) => `HTTP/1.1 ${code} I\r\n${of}\r\n`),
+);
+const body = fc.oneof(
+  fc.constantFrom(
+    '',
+    'Content-Length: 3\r\n\r\nabc',
+    'Content-Length: 3\r\n\r\nab',
+    'Content-Length: 3\r\n\r\nabcd',
+    '\r\nclose',
+  ),
+  fields.map((trailers) => `Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n${trailers}\r\n`),
+);
+const responses = fc
+  .tuple(interim, status, reason, fields, body)
+  .map(([first, code, words, head, rest]) => `${first}HTTP/1.1 ${code}${words}\r\n${head}${rest}`);
+
+test('no response of V2 is a bug or leaves a client without an end, on any lane', async () => {
+  let response = '';
+  const v2 = await rawServer((socket, request) => {
+    if (request.includes('/sound')) {
+      socket.write(ok('"sound"'));
+      return;
+    }
+    socket.end(Buffer.from(response, 'latin1'));
+  });
+  const flags = { 'upstream-headers-timeout': '1500', 'upstream-body-timeout': '1500', breaker: 'off' };
+  const plain = await gatewayFor(v2.origin, { flags });
+  const secure = await secureGateway(v2.origin, flags);
+  const client = session(secure);
+  const over = async (method: string, odd: string): Promise<void> => {
+    const raw = rawClient(plain.port);
+    raw.write(`${method} /api/v2/x HTTP/1.1\r\nHost: g\r\nConnection: close\r\n${odd}\r\n`);
+    const { closed, text } = await raw.end();
+    raw.socket.destroy();
+    expect(closed).toBe(true);
+    // One response at the most: nothing of V2 is the beginning of a second one.
+    expect(text.match(/HTTP\/1\.1 [2-9]\d\d/g)?.length ?? 0).toBeLessThan(2);
+  };
+  await fc.assert(
+    fc.asyncProperty(responses, fc.constantFrom('GET', 'HEAD', 'DELETE'), async (text, method) => {
+      response = text;
+      const path = '/api/v2/x';
+      await Promise.all([
+        over(method, ''),
+        over(method, 'Expect: 100-continue\r\n'),
+        ask(client, { ':path': path, ':method': method }),
+      ]);
+      expect([...plain.surprises, ...secure.surprises]).toEqual([]);
+    }),
+    { numRuns: 150 },
+  );
+  await until(() => plain.gateway.inFlight + secure.gateway.inFlight === 0);
+  expect((await ask(client, { ':path': '/api/v2/sound' })).body).toBe('"sound"');
+});
+
+const path = fc.constantFrom('/api/v1/clients', '/api/v2/x', '/other', '/api/v1/%2e%2e', '*', '');
+const requestFields = fc.array(
+  fc.tuple(
+    fc.oneof(
+      names.map((name) => name.toLowerCase()),
+      fc.constantFrom('authorization', 'cookie', 'expect', ':path', ':x', 'X'),
+    ),
+    values,
+  ),
+  { maxLength: 5 },
+);
+const action = fc.oneof(
+  fc.record({
+    kind: fc.constant('head' as const),
+    path,
+    method: fc.constantFrom('GET', 'POST', 'HEAD', 'CONNECT', 'X', ''),
+    fields: requestFields,
+    open: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant('frame' as const),
+    type: fc.nat(10),
+    flags: fc.nat(255),
+    stream: fc.integer({ min: -3, max: 3 }),
+    payload: fc.uint8Array({ maxLength: 20 }),
+  }),
+  fc.record({
+    kind: fc.constant('data' as const),
+    end: fc.boolean(),
+    payload: fc.constantFrom('{"data":{}}', '{"data":1', 'x'.repeat(16_000), ''),
+  }),
+  fc.record({ kind: fc.constant('reset' as const), code: fc.nat(13) }),
+  fc.record({ kind: fc.constant('turn' as const), milliseconds: fc.nat(3) }),
+);
+
+test('no frame of a client is a bug or leaves an exchange behind', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(100_000))));
+  const gateway = await secureGateway(v2.origin);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(action, { minLength: 1, maxLength: 12 }),
+      fc.nat(70_000),
+      async (actions, window) => {
+        const raw = await rawH2(gateway.port, ca.cert, [[4, window]]);
+        let stream = -1;
+        for (const next of actions) {
+          if (next.kind === 'head')
+            raw.head((stream += 2), [...requestHead(next.path, next.method), ...next.fields], next.open);
+          if (next.kind === 'frame')
+            raw.frame(next.type, next.flags, Math.max(0, stream + next.stream), next.payload);
+          if (next.kind === 'data')
+            raw.frame(0, next.end ? 1 : 0, Math.max(1, stream), Buffer.from(next.payload));
+          if (next.kind === 'reset') raw.frame(3, 0, Math.max(1, stream), Buffer.from([0, 0, 0, next.code]));
+          if (next.kind === 'turn')
+            await new Promise((resolve) => void setTimeout(resolve, next.milliseconds));
+        }
+        raw.socket.destroy();
+        expect(gateway.surprises).toEqual([]);
+      },
+    ),
+    { numRuns: 150 },
+  );
+  await until(() => gateway.gateway.inFlight === 0);
+  expect((await ask(session(gateway), { ':path': '/api/v2/x' })).body).toHaveLength(100_000);
+});

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { DATA, END_STREAM, rawH2, requestHead } from '../../support/raw-h2.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { ask, ca, secureGateway, session } from '../../support/secure-gateway.ts';
+import { until } from '../../support/until.ts';
+
+const BODY = `{"data":{"name":"${'x'.repeat(20_000)}"}}`;
+
+/** Frames of one byte each, with their heads of nine (RFC 9113 §4.1). */
+function tinyFrames(stream: number, body: string): Buffer {
+  const frames = Buffer.alloc(body.length * 10);
+  for (let at = 0; at < body.length; at += 1) {
+    frames[at * 10 + 2] = 1;
+    frames[at * 10 + 4] = at === body.length - 1 ? END_STREAM : 0;
+    frames.writeUInt32BE(stream, at * 10 + 5);
+    frames[at * 10 + 9] = body.charCodeAt(at);
+  }
+  return frames;
+}
+
+test('a body in frames of one byte keeps nobody waiting, and arrives whole', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await secureGateway(v2.origin);
+  const innocent = session(gateway);
+  expect((await ask(innocent, { ':path': '/api/v2/first' })).headers[':status']).toBe(200);
+  const raw = await rawH2(gateway.port, ca.cert);
+  raw.head(1, [...requestHead('/api/v1/clients', 'POST'), ['content-type', 'application/json']], true);
+  raw.socket.write(tinyFrames(1, BODY));
+  const isThere = (): boolean =>
+    v2.received.some((text) => text.includes(`{"name":"${'x'.repeat(20_000)}"}`));
+  for (let count = 0; count < 10; count += 1) {
+    expect((await ask(innocent, { ':path': '/api/v2/x' })).headers[':status']).toBe(200);
+  }
+  expect(isThere()).toBe(false);
+  await until(isThere);
+  await until(() => raw.frames.some(({ type, stream }) => type === DATA && stream === 1));
+  expect(gateway.surprises).toEqual([]);
+});
+
+test('connections with bodies in tiny frames have their turns one after the other, and all of them have one', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await secureGateway(v2.origin);
+  const body = '{"data":{"name":"many"}}'.padEnd(3000, ' ');
+  for (let count = 0; count < 5; count += 1) {
+    const raw = await rawH2(gateway.port, ca.cert);
+    for (const stream of [1, 3]) {
+      raw.head(
+        stream,
+        [...requestHead('/api/v1/clients', 'POST'), ['content-type', 'application/json']],
+        true,
+      );
+      raw.socket.write(tinyFrames(stream, body));
+    }
+    // One that goes away while it waits takes nobody's turn.
+    if (count === 2) setTimeout(() => raw.socket.destroy(), 30);
+  }
+  await until(() => v2.received.join('').split('"many"').length - 1 >= 8);
+  await until(() => gateway.gateway.inFlight === 0);
+  expect(gateway.surprises).toEqual([]);
+});

@@ -1,0 +1,90 @@
+import { connect, type Socket } from 'node:net';
+import { connect as tlsConnect } from 'node:tls';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { ca, secureGateway } from '../../support/secure-gateway.ts';
+import { until } from '../../support/until.ts';
+
+const FLAGS = { 'min-data-rate': '200000', 'min-data-rate-grace': '400' };
+
+interface Lane {
+  readonly gateway: TestGateway;
+  readonly client: Socket;
+}
+
+/** Every lane of HTTP/1.1: what begins with an expectation goes to Node's server. */
+const LANES = {
+  'the gateway itself': (origin: string) => plain(origin, ''),
+  "Node's server": (origin: string) => plain(origin, 'Expect: 100-continue\r\n'),
+  TLS: async (origin: string): Promise<Lane> => {
+    const gateway = await secureGateway(origin, FLAGS);
+    const client = tlsConnect({ port: gateway.port, host: 'localhost', ca: ca.cert });
+    return asking(gateway, client, '');
+  },
+};
+
+async function plain(origin: string, fields: string): Promise<Lane> {
+  const gateway = await gatewayFor(origin, { flags: FLAGS });
+  return asking(gateway, connect({ port: gateway.port, host: '127.0.0.1' }), fields);
+}
+
+function asking(gateway: TestGateway, client: Socket, fields: string): Lane {
+  client.on('error', () => {});
+  client.pause();
+  client.write(`GET /api/v2/x HTTP/1.1\r\nHost: g\r\n${fields}\r\n`);
+  onTestFinished(() => void client.destroy());
+  return { gateway, client };
+}
+
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => void setTimeout(resolve, milliseconds));
+
+describe.each(Object.entries(LANES))('%s', (_who, lane) => {
+  test('a client that asks for megabytes and reads nothing is reset, and its place is free', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(40_000_000))));
+    const { gateway, client } = await lane(v2.origin);
+    await until(() => gateway.gateway.inFlight === 1);
+    await until(() => gateway.gateway.inFlight === 0);
+    client.resume();
+    await until(() => client.destroyed);
+    expect(client.bytesRead).toBeLessThan(40_000_000);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('a client that reads slower than that, and without a stop, is reset too', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(40_000_000))));
+    const { gateway, client } = await lane(v2.origin);
+    await until(() => gateway.gateway.inFlight === 1);
+    const trickle = setInterval(() => client.read(1000), 20);
+    await until(() => gateway.gateway.inFlight === 0);
+    clearInterval(trickle);
+    expect((await gateway.entry()).totalMs).toBeLessThan(5000);
+  });
+
+  test('a client that reads slowly, and faster than that, gets all of it', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(20_000_000))));
+    const { gateway, client } = await lane(v2.origin);
+    let bytes = 0;
+    for await (const chunk of client) {
+      bytes += (chunk as Buffer).length;
+      if (bytes % 7 === 0) await pause(2);
+      if (bytes > 20_000_000) break;
+    }
+    expect(bytes).toBeGreaterThan(20_000_000);
+    expect((await gateway.entry()).status).toBe(200);
+  });
+
+  test('a V2 that is slow costs the client nothing', async () => {
+    const v2 = await rawServer((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n');
+      for (const [at, part] of 'slow'.split('').entries())
+        setTimeout(() => socket.write(part), (at + 1) * 300);
+    });
+    const { gateway, client } = await lane(v2.origin);
+    let text = '';
+    client.on('data', (chunk: Buffer) => (text += chunk.toString('latin1'))).resume();
+    await until(() => text.endsWith('slow'));
+    expect((await gateway.entry()).status).toBe(200);
+  });
+});

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
+import {
+  type MessageServer,
+  messageServer,
+  readByNode,
+  readThrough,
+  textThrough,
+} from '../../support/response-plays.ts';
+
+/** A row of the table in `docs/http-messages.md`. */
+interface Row {
+  /** As it is written there. */
+  readonly message: string;
+  readonly gateway: string;
+  readonly node: string;
+}
+
+const PAGE = readFileSync(new URL('../../../docs/http-messages.md', import.meta.url), 'utf8');
+/** Milliseconds for the first byte of V2, and between two parts. */
+const V2_TIMEOUT_MS = '300';
+
+async function playedV2(): Promise<readonly [MessageServer, TestGateway]> {
+  const v2 = await messageServer();
+  onTestFinished(() => v2.close());
+  const gateway = await gatewayFor(`http://127.0.0.1:${v2.port}`, {
+    flags: {
+      breaker: 'off',
+      'upstream-headers-timeout': V2_TIMEOUT_MS,
+      'upstream-body-timeout': V2_TIMEOUT_MS,
+    },
+  });
+  return [v2, gateway];
+}
+
+describe('responses are read as the table says, by the gateway on both body paths and by Node', () => {
+  const sections = PAGE.split('\n## ').slice(1);
+
+  test.each(sections.map((section) => [section.split('\n', 1)[0] ?? '', rowsOf(section)] as const))(
+    '%s',
+    async (_title, rows) => {
+      const [v2, gateway] = await playedV2();
+      expect(rows.length).toBeGreaterThan(5);
+      for (const { message, gateway: expected, node } of rows) {
+        v2.staysOpen = message.endsWith('…');
+        v2.message = bytesOf(message.replace(/…$/, ''));
+        const whole = await readThrough(gateway.port, 'whole', 3000);
+        const inParts = await readThrough(gateway.port, 'in parts', 3000);
+        const byNode = await readByNode(v2.port, 600);
+        expect({ message, whole, inParts, byNode }).toEqual({
+          message,
+          whole: bytesOf(expected),
+          inParts: bytesOf(expected),
+          byNode: bytesOf(node),
+        });
+      }
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
+});
+
+describe.each(['whole', 'in parts'] as const)('a request with its body %s', (path) => {
+  // Attack: a V2 that is taken over sends interim responses without an end, until the gateway has no memory left.
+  test('gets 502 for a flood of interim responses', async () => {
+    const [v2, gateway] = await playedV2();
+    v2.message = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(100_000);
+    const { text } = await textThrough(gateway.port, path, 3000);
+    expect(text.replace(/^(?:HTTP\/1\.1 103 [^]*?\r\n\r\n)*/, '')).toMatch(/^HTTP\/1\.1 502 /);
+    expect(text.length).toBeLessThan(20_000);
+    expect(await gateway.entry()).toMatchObject({ status: 502, cause: 'head too large' });
+  });
+
+  test.each([
+    ['a head of 1 MB', `X: ${'x'.repeat(1_000_000)}\r\n`, 'head too large'],
+    ['300 fields', 'X: 1\r\n'.repeat(300), 'too many header fields'],
+  ])('gets 502 for %s', async (_what, fields, cause) => {
+    const [v2, gateway] = await playedV2();
+    v2.message = `HTTP/1.1 200 OK\r\n${fields}Content-Length: 2\r\n\r\nok`;
+    const { text } = await textThrough(gateway.port, path, 3000);
+    expect(text).toMatch(/^HTTP\/1\.1 502 /);
+    expect(await gateway.entry()).toMatchObject({ status: 502, cause });
+  });
+
+  test('reads the reason as V2 wrote it, and its empty one as none', async () => {
+    const [v2, gateway] = await playedV2();
+    for (const [reason, read] of [
+      [' Gr\xfc\xdfe \xe2\x9c\x93', ' Gr\xfc\xdfe \xe2\x9c\x93'],
+      [' ', ' '],
+      ['', ' '],
+    ]) {
+      v2.message = `HTTP/1.1 200${reason}\r\nContent-Length: 2\r\n\r\nok`;
+      const { text } = await textThrough(gateway.port, path, 3000);
+      expect(text.split('\r\n')[0]).toBe(`HTTP/1.1 200${read}`);
+    }
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('reads no length in an interim response', async () => {
+    const [v2, gateway] = await playedV2();
+    v2.message =
+      'HTTP/1.1 103 E\r\nContent-Length: 2\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+    const { text } = await textThrough(gateway.port, path, 3000);
+    expect(text).toMatch(/^HTTP\/1\.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP\/1\.1 200 /);
+  });
+});
+
+/** The rows of a section, each message whole: the section says what stands around a row. */
+function rowsOf(section: string): readonly Row[] {
+  const template = /^Message: `(.*)`$/m.exec(section)?.[1] ?? '';
+  return [...section.matchAll(/^\| `(.+?)` +\| (.+?) +\| (.+?) +\| .+ \|$/gm)].map(
+    ([, row = '', gateway = '', node = '']) => ({
+      message: template.replace('{row}', () => row),
+      gateway,
+      node,
+    }),
+  );
+}
+
+/** The bytes of a text in the notation of the page, as latin1. */
+function bytesOf(text: string): string {
+  return text
+    .replaceAll('⏎', '\r\n')
+    .replaceAll('\\r', '\r')
+    .replaceAll('\\n', '\n')
+    .replaceAll('\\t', '\t')
+    .replaceAll(/\\x([0-9a-f]{2})/g, (_all, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}

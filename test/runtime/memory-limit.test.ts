@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { memoryGroup } from '../support/memory-group.ts';
+import { until } from '../support/until.ts';
+
+const MIB = 2 ** 20;
+/** The limit of the container that ships. */
+const LIMIT_BYTES = 512 * MIB;
+const CLIENTS = 25;
+const BODY = Buffer.from(`{"data":{"name":"${'x'.repeat(9e6)}"}}`);
+
+/** A V2 that reads everything and takes its time. */
+async function slowV2(): Promise<string> {
+  const server = createServer((incoming, outgoing) => {
+    incoming.resume();
+    incoming.on('end', () => setTimeout(() => outgoing.end('{"data":{}}'), 200));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function post(port: number): Promise<number | string> {
+  return new Promise((resolve) => {
+    const headers = { 'content-type': 'application/json', 'content-length': BODY.length };
+    const options = { port, host: '127.0.0.1', method: 'POST', path: '/api/v1/clients', headers };
+    const outgoing = request(options, (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode ?? 0));
+    });
+    outgoing.on('error', (error) => resolve('code' in error ? String(error.code) : error.message));
+    outgoing.end(BODY);
+  });
+}
+
+// Attack: legal bodies just below the limit, all at once, until the container is killed for memory.
+test('25 bodies of 9 MB at once in the memory of the container that ships: some get 503, and the process lives', async () => {
+  const group = memoryGroup(LIMIT_BYTES);
+  const main = new URL('../../src/cli/main.ts', import.meta.url).pathname;
+  const serve = `exec ${process.execPath} ${main} serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --upstream ${await slowV2()}`;
+  const child = spawn('sh', ['-c', group === undefined ? serve : `echo $$ > ${group}; ${serve}`], {
+    // Where no group can be had the gateway is told what it would find in one.
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      GATEWAY_LOG_FORMAT: 'text',
+      ...(group === undefined ? { GATEWAY_BUFFER_BYTES: '128MiB', GATEWAY_CAPTURE_BYTES: '32MiB' } : {}),
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let told = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    told += chunk.toString();
+  });
+  await until(() => told.includes('-d '));
+  const port = Number(/clients +http:\S+:(\d+)/.exec(told)?.[1]);
+  const outcomes = await Promise.all(Array.from({ length: CLIENTS }, () => post(port)));
+  expect(child.exitCode ?? child.signalCode).toBeNull();
+  expect(outcomes.filter((outcome) => outcome === 200).length).toBeGreaterThanOrEqual(4);
+  // A client that is refused may be reset while it is still sending.
+  const refused = outcomes.filter((outcome) => outcome !== 200);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const outcome of refused) expect([503, 'ECONNRESET', 'EPIPE']).toContain(outcome);
+  const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024;
+  console.log(`peak ${peak.toFixed(0)} MiB, ${group === undefined ? 'by setting' : 'in a cgroup'}`);
+  // With the code of the program, which the limit does not count.
+  expect(peak).toBeLessThan(600);
+  await until(async () => (await post(port)) === 200);
+}, 90_000);
