@@ -21,6 +21,7 @@ const CALM: Attack = {
   id: 'calm',
   sentence:
     'Nobody attacks. What the innocent client feels now comes on top of the limits of time: the machine may be busy.',
+  limits: { worst: Number.POSITIVE_INFINITY, loop: Number.POSITIVE_INFINITY },
   play: () => delay(3000, []),
 };
 const v2 = await startV2();

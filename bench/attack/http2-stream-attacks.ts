@@ -28,7 +28,7 @@ export const http2StreamAttacks: readonly Attack[] = [
     id: 'F-abrupt',
     sentence: 'HTTP/2 connections with 100 streams and large responses are closed abruptly, again and again.',
     isTls: true,
-    limits: { median: 250 },
+    limits: { median: 500, worst: 2000, loop: 600 },
     async play({ port, signal }, scale) {
       const one = async (_: unknown, seat: number): Promise<void> => {
         for (let round = 0; round < 25 * scale && !signal.aborted; round += 1) {

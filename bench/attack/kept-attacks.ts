@@ -9,10 +9,10 @@ export const keptAttacks: readonly Attack[] = [
     id: '2',
     sentence: 'Shadowed reads stay in flight for a silent V2 until V1 reads get 503.',
     isV2Silent: true,
+    flags: { rules: new URL('shadow-rules.yaml', import.meta.url).pathname },
     innocents: ['v1-read'],
     limits: { left: 1000 },
-    async play({ port, adminPort, signal }, scale) {
-      await setMode(adminPort, 'shadow');
+    async play({ port, signal }, scale) {
       const agent = new Agent({ keepAlive: true });
       const end = performance.now() + 10_000 * scale;
       while (performance.now() < end && !signal.aborted) {
@@ -70,15 +70,6 @@ export const keptAttacks: readonly Attack[] = [
     },
   },
 ];
-
-async function setMode(adminPort: number, mode: string): Promise<void> {
-  const response = await fetch(`http://127.0.0.1:${adminPort}/rollout`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ mode }),
-  });
-  if (!response.ok) throw new Error(`the mode was not set: ${await response.text()}`);
-}
 
 function send(agent: Agent, port: number, path: string): void {
   const outgoing = request({ agent, host: '127.0.0.1', port, path });

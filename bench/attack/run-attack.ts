@@ -28,8 +28,8 @@ export interface Outcome {
 
 const ALL_KINDS: readonly InnocentKind[] = ['v1-write', 'v2-read', 'v1-read', 'v2-write'];
 const ATTACK_MS = 15_000;
-/** For exchanges to come to their end when everybody has left. */
-const SETTLE_MS = 3000;
+/** For exchanges to come to their end when everybody has left: bytes of theirs may still be in the buffers of the system. */
+const SETTLE_MS = 10_000;
 
 /** How an attack is carried out, where not in full. */
 export interface RunOptions {

@@ -41,7 +41,9 @@ export const uploadAttacks: readonly Attack[] = [
   },
   {
     id: 'E-large',
-    sentence: 'Forty V1 bodies of 9.5 MiB at once.',
+    sentence: 'Forty V1 bodies of 9.5 MiB at once, with the budget of a container of 512 MiB.',
+    flags: { 'buffer-bytes': '128MiB' },
+    limits: { median: 500, worst: 2000, loop: 600 },
     play: async ({ port }, scale) => {
       const request = rawRequest('POST /api/v1/clients', longString(9.5 * 2 ** 20 * scale));
       const all = await Promise.all(Array.from({ length: 40 }, () => exchange(port, request, 14_000)));

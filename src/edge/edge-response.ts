@@ -1,3 +1,4 @@
+import { concatBytes } from '../http/byte-collector.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { fixedLength } from './platform.ts';
 import { toHeaders } from './header-values.ts';
@@ -76,7 +77,7 @@ export class EdgeResponse {
       return;
     }
     if (started === undefined) return;
-    this.resolve(this.responseOf(started, joined(this.chunks)));
+    this.resolve(this.responseOf(started, this.chunks.length === 0 ? null : concatBytes(this.chunks)));
     queueMicrotask(() => this.owner?.flushed());
   }
 
@@ -127,17 +128,6 @@ export class EdgeResponse {
     };
     return new Response(isBare ? null : body, init);
   }
-}
-
-function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> | null {
-  if (chunks.length === 0) return null;
-  const whole = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }
 
 interface ManualResponseInit extends ResponseInit {

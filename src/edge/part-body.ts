@@ -1,3 +1,5 @@
+import { ByteCollector } from '../http/byte-collector.ts';
+
 /** The body of a request: collected whole, or handed on with back-pressure. It can be read once. */
 export class PartBody implements AsyncIterable<Uint8Array> {
   /** Bytes taken in so far. */
@@ -35,15 +37,14 @@ export class PartBody implements AsyncIterable<Uint8Array> {
 
   /** Takes the body in; undefined when `mayTake` stopped it. Rejects when it breaks. */
   async collect(mayTake: (bytes: number) => boolean): Promise<Uint8Array | undefined> {
-    const chunks: Uint8Array[] = [];
+    const body = new ByteCollector(this.length);
     for (;;) {
       const chunk = await this.next();
-      if (chunk === undefined) return joined(chunks, this.bytes);
-      if (!mayTake(chunk.length)) {
+      if (chunk === undefined) return body.take();
+      if (!mayTake(body.add(chunk))) {
         this.cancel();
         return undefined;
       }
-      chunks.push(chunk);
     }
   }
 
@@ -91,18 +92,6 @@ export class PartBody implements AsyncIterable<Uint8Array> {
       clearTimeout(timer);
     }
   }
-}
-
-function joined(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
-  const [first] = chunks;
-  if (chunks.length === 1 && first !== undefined) return first;
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }
 
 /** A body that is not wanted any more may break as it likes. */

@@ -1,3 +1,4 @@
+import { ByteCollector } from '../http/byte-collector.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
@@ -24,7 +25,8 @@ export class ExchangeRecorder {
   private clientResponse: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
   private ownHeaders: HeaderList | undefined = undefined;
   private response: ObservedBody | undefined = undefined;
-  private chunks: Uint8Array[] = [];
+  private readonly chunks = new ByteCollector();
+  private body: Uint8Array | undefined = undefined;
   private bytes = 0;
 
   constructor(observer: Observer, exchange: Exchange, level: CaptureLevel) {
@@ -51,10 +53,10 @@ export class ExchangeRecorder {
     this.clientResponse = { status, headers };
   }
 
-  /** A part of V2's response; copied, for it may be a view of a buffer that is used again (and `slice` of a Buffer is one too). */
+  /** A part of V2's response, which is the recorder's from then on. */
   responseChunk(chunk: Uint8Array): void {
     this.bytes += chunk.length;
-    if (this.bytes <= this.observer.bodyLimit) this.chunks.push(new Uint8Array(chunk));
+    if (this.bytes <= this.observer.bodyLimit) this.chunks.add(chunk);
   }
 
   /** V2's own response, its body decoded, where the client gets another one. */
@@ -100,21 +102,13 @@ export class ExchangeRecorder {
   ): ObservedResponse | undefined {
     if (response === undefined || this.bytes === 0) return response;
     if (this.bytes > this.observer.bodyLimit) return { ...response, withheld: 'too-large' };
-    return { ...response, body: joined(this.chunks, this.bytes) };
+    // No larger than it is: it may be kept for long.
+    this.body ??= new Uint8Array(this.chunks.take());
+    return { ...response, body: this.body };
   }
 }
 
 /** An exchange that ended in a failure of whoever it may be, or without a response. */
 export function hasFailed({ failure, status = 0 }: Pick<EntryFacts, 'failure' | 'status'>): boolean {
   return failure !== undefined || status === 0 || status >= 400;
-}
-
-function joined(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }

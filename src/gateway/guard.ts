@@ -122,4 +122,11 @@ export class GuardedReceiver implements UpstreamReceiver {
       this.onError(error);
     }
   }
+  endUnproven(): void {
+    try {
+      this.receiver.endUnproven?.();
+    } catch (error) {
+      this.onError(error);
+    }
+  }
 }

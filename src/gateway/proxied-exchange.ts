@@ -264,6 +264,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.received.exchange.end(trailersOf(trailers));
   }
 
+  endUnproven(): void {
+    this.facts.responseNote ??= 'response-until-close';
+  }
+
   fail(fault: UpstreamFault): void {
     if (this.finished) return;
     const { request } = this;

@@ -38,6 +38,8 @@ export interface UpstreamReceiver {
   data(chunk: Uint8Array): void;
   end(trailers: HeaderList): void;
   fail(fault: UpstreamFault): void;
+  /** Called before `end` when nothing but the close of the connection says that the body is whole, and that may have been a cut. */
+  endUnproven?(): void;
 }
 
 /** A request under way. */

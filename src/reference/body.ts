@@ -1,3 +1,4 @@
+import { ByteCollector } from '../http/byte-collector.ts';
 import { Refusal } from './envelope.ts';
 
 /**
@@ -48,30 +49,16 @@ function isUtf8Json(contentType: string): boolean {
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   const tooLarge = new Refusal(413, `The body is larger than ${limit} bytes: send less at once.`);
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge;
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const body = new ByteCollector();
   try {
     for await (const chunk of request.body ?? []) {
-      size += chunk.byteLength;
-      if (size > limit) throw tooLarge;
-      chunks.push(chunk);
+      body.add(chunk);
+      if (body.length > limit) throw tooLarge;
     }
   } catch (error) {
     throw error instanceof Refusal ? error : new Refusal(400, 'The body ended before it was complete.');
   }
-  return concat(chunks, size);
-}
-
-function concat(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  const [only] = chunks;
-  if (chunks.length === 1 && only !== undefined) return only;
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return whole;
+  return body.take();
 }
 
 function decode(bytes: Uint8Array): string {

@@ -103,7 +103,9 @@ export const entrySchema = z
       .describe('Edits of the response by response rules.'),
     responseNote: z
       .exactOptional(z.string())
-      .describe('Reason why a response was not rewritten although a response rule applies.'),
+      .describe(
+        'Reason why a response was not rewritten although a response rule applies; response-until-close: only the close of a TLS connection says that it is whole.',
+      ),
     editsOmitted: z
       .exactOptional(count)
       .describe('Number of edits that are not listed; there is no patch then.'),

@@ -1,3 +1,4 @@
+import { concatBytes } from '../http/byte-collector.ts';
 import type { Edit } from '../json/edit.ts';
 import type { Mark, Tape } from '../json/tape.ts';
 
@@ -34,7 +35,7 @@ export class Recipe {
 
   /** Adds bytes that the original has not. */
   insert(part: Uint8Array): void {
-    this.inserted = this.inserted === NOTHING ? part : joined([this.inserted, part]);
+    this.inserted = this.inserted === NOTHING ? part : concatBytes([this.inserted, part]);
   }
 
   /** Returns the edits that make the new text of `bytes`, a text as `tape` saw it from offset `from` on. */
@@ -95,18 +96,6 @@ class EditList {
     const pending = this.pending;
     if (pending.length < 2) return pending.pop() ?? NOTHING;
     this.pending = [];
-    return joined(pending);
+    return concatBytes(pending);
   }
-}
-
-/** Returns `parts` in one piece. */
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  if (parts.length < 2) return parts[0] ?? NOTHING;
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

@@ -114,7 +114,7 @@ export const settings = {
     'client-connections',
     positive,
     '10000',
-    'Maximum number of client connections; beyond it, idle ones and half-read heads are closed.',
+    'Maximum number of client connections; beyond it, idle ones and half-read heads are closed first.',
   ),
   clientRequestTimeout: given(
     'client-request-timeout',
@@ -231,7 +231,7 @@ export const settings = {
     'drain-delay',
     milliseconds,
     '500',
-    'Time to go on accepting connections when the gateway stops; responses then close them.',
+    'Time to keep accepting connections when the gateway stops, with responses that close them.',
   ),
   forwarded: given(
     'forwarded',
@@ -249,7 +249,7 @@ export const settings = {
     'proxy-protocol',
     onOff,
     'off',
-    'Read the PROXY protocol, version 1 or 2, at the beginning of connections from trusted proxies.',
+    'Whether connections of trusted proxies begin with a PROXY protocol header, version 1 or 2.',
   ),
   tlsCert: optional(
     'tls-cert',

@@ -24,6 +24,13 @@ test('the README fits on a few screens', () => {
   expect(pages[0]?.text.split('\n').length).toBeLessThanOrEqual(220);
 });
 
+test('the README leads to every page', () => {
+  const [readme, ...others] = pages;
+  expect(
+    others.map(({ file }) => file).filter((file) => readme?.text.includes(`](${file})`) !== true),
+  ).toEqual([]);
+});
+
 describe.each(pages)('$file', ({ file, text }) => {
   const page = new URL(file, root);
 

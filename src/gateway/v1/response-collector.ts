@@ -1,5 +1,6 @@
 import type { Coding } from '../../http/content-coding.ts';
-import type { HeaderList } from '../../http/header-list.ts';
+import { ByteCollector } from '../../http/byte-collector.ts';
+import { headerValue, type HeaderList } from '../../http/header-list.ts';
 import type { ResponseRewrite } from '../../rewrite/response-rewrite.ts';
 import { rewrittenResponseFields } from '../../http/body-fields.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
@@ -36,8 +37,7 @@ interface Held {
   readonly reason: string;
   readonly headers: HeaderList;
   readonly coding: Coding | undefined;
-  readonly chunks: Uint8Array[];
-  bytes: number;
+  readonly body: ByteCollector;
 }
 
 /** Collects the responses that response rules apply to, and lets all others stream. */
@@ -56,7 +56,10 @@ export class ResponseCollector implements UpstreamReceiver {
   head(status: number, reason: string, headers: HeaderList): void {
     const plan = this.owner.planResponse(status, headers);
     if (plan === undefined) this.owner.head(status, reason, headers);
-    else this.held = { status, reason, headers, coding: plan.coding, chunks: [], bytes: 0 };
+    else {
+      const body = new ByteCollector(Number(headerValue(headers, 'content-length') ?? 0));
+      this.held = { status, reason, headers, coding: plan.coding, body };
+    }
   }
 
   data(chunk: Uint8Array): void {
@@ -65,11 +68,9 @@ export class ResponseCollector implements UpstreamReceiver {
       this.owner.data(chunk);
       return;
     }
-    // Copied, for it may be a view of a buffer that is used again.
-    held.chunks.push(chunk.slice());
-    held.bytes += chunk.length;
-    if (held.bytes > this.owner.responseLimit) this.stream(held, 'response-too-large');
-    else if (!this.owner.takeResponse(chunk.length)) this.stream(held, 'response-buffer-full');
+    const taken = held.body.add(chunk);
+    if (held.body.length > this.owner.responseLimit) this.stream(held, 'response-too-large');
+    else if (taken > 0 && !this.owner.takeResponse(taken)) this.stream(held, 'response-buffer-full');
   }
 
   end(trailers: HeaderList): void {
@@ -80,7 +81,7 @@ export class ResponseCollector implements UpstreamReceiver {
     }
     this.held = undefined;
     const { coding } = held;
-    const body = joined(held);
+    const body = held.body.take();
     if (coding === undefined || body.length === 0) {
       this.rewrite(held, body, body, trailers);
       return;
@@ -101,6 +102,10 @@ export class ResponseCollector implements UpstreamReceiver {
     const held = this.held;
     if (held !== undefined) this.stream(held, undefined);
     this.owner.fail(fault);
+  }
+
+  endUnproven(): void {
+    this.owner.endUnproven?.();
   }
 
   private rewrite(held: Held, original: Uint8Array, body: Uint8Array, trailers: HeaderList): void {
@@ -125,20 +130,9 @@ export class ResponseCollector implements UpstreamReceiver {
     this.held = undefined;
     if (note !== undefined) this.owner.noteResponse(note);
     this.owner.head(held.status, held.reason, held.headers);
-    for (const chunk of held.chunks) this.owner.data(chunk);
+    const body = held.body.take();
+    if (body.length > 0) this.owner.data(body);
   }
 }
 
 const NOTE_OF_FAULT = { 'too-large': 'response-too-large', undecodable: 'response-undecodable' } as const;
-
-function joined({ chunks, bytes }: Held): Uint8Array {
-  const [first] = chunks;
-  if (chunks.length === 1 && first !== undefined) return first;
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
-}

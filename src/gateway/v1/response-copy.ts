@@ -1,3 +1,4 @@
+import { ByteCollector } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
@@ -18,8 +19,7 @@ export class ResponseCopy implements UpstreamReceiver {
   private readonly done: (outcome: CollectedResponse | CollectFault) => void;
   private status = 0;
   private headers: HeaderList = [];
-  private chunks: Uint8Array[] = [];
-  private bytes = 0;
+  private readonly body = new ByteCollector();
   private isOver = false;
 
   /** `take` takes bytes from the budget; false when they are not there. */
@@ -41,20 +41,13 @@ export class ResponseCopy implements UpstreamReceiver {
   }
 
   data(chunk: Uint8Array): void {
-    this.bytes += chunk.length;
     if (this.isOver) return;
-    if (this.bytes <= this.limit && this.take(chunk.length)) this.chunks.push(chunk.slice());
-    else this.tell('too-large');
+    const taken = this.body.add(chunk);
+    if (this.body.length > this.limit || (taken > 0 && !this.take(taken))) this.tell('too-large');
   }
 
   end(): void {
-    const body = new Uint8Array(this.bytes);
-    let at = 0;
-    for (const chunk of this.chunks) {
-      body.set(chunk, at);
-      at += chunk.length;
-    }
-    this.tell({ status: this.status, headers: this.headers, body });
+    this.tell({ status: this.status, headers: this.headers, body: this.body.take() });
   }
 
   fail(fault: UpstreamFault): void {
@@ -64,7 +57,7 @@ export class ResponseCopy implements UpstreamReceiver {
   private tell(outcome: CollectedResponse | CollectFault): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.chunks = [];
+    this.body.take();
     this.done(outcome);
   }
 }

@@ -13,9 +13,8 @@ import { type ConnectionOwner, UpstreamConnection } from './upstream-connection.
 import { WaitingCalls } from './waiting-calls.ts';
 
 /**
- * An upstream on sockets of its own, for requests whose body is there: a request is one write, and timers are one look at all
- * connections now and then. A body that comes in parts is left to undici, on a
- * connection of its own: both draw on the one budget of `connections`, and wait in one queue.
+ * An upstream on sockets of its own: a request whose body is there is one write, and timers are one look at all connections now and
+ * then. Requests wait in one queue for any connection; while V2 cannot be reached, they wait for it to be back.
  */
 export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
   return new SocketPool(options);

@@ -298,6 +298,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       this.socket.destroy();
       return;
     }
+    // Whether TLS was closed in order (RFC 8446 §6.1) or cut, Node does not tell.
+    if ('encrypted' in this.socket) this.request.receiver.endUnproven?.();
     this.complete([], 0);
   }
 

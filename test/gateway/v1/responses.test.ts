@@ -233,3 +233,26 @@ test('addresses lead back to the gateway as the client addressed it', async () =
   );
   expect(told.text).toContain('Location: https://api.test/api/v1/things/1\r\n');
 });
+
+// Attack: a service that was taken over writes its response byte by byte, and each byte is kept as an object of 400.
+test('a response in chunks of one byte is rewritten, and takes little more memory than it is long', async () => {
+  const body = `{"data":{"new":"${'x'.repeat(2_000_000)}"}}`;
+  const chunks = Buffer.from(
+    `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${body.replaceAll(/./g, '1\r\n$&\r\n')}0\r\n\r\n`,
+  );
+  const v2 = await rawServer((socket) => socket.write(chunks));
+  const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+  const held = (): number => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
+  const before = held();
+  let most = 0;
+  const watch = setInterval(() => {
+    most = Math.max(most, held() - before);
+  }, 5);
+  const response = await exchange(gateway.port, post(), 25_000);
+  clearInterval(watch);
+  expect(bodyOf(response.text)).toMatch(/^\{"data":\{"new":"x+","old":"x+"\}\}$/);
+  expect(bodyOf(response.text)).toHaveLength(
+    body.length * 2 - '{"data":{"new":'.length + ',"old":'.length - 2,
+  );
+  expect(most).toBeLessThan(170_000_000);
+});

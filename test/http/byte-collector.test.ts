@@ -1,0 +1,62 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ByteCollector, concatBytes } from '../../src/http/byte-collector.ts';
+
+const parts = fc.array(fc.uint8Array({ maxLength: 3000 }), { maxLength: 20 });
+
+describe('parts that are collected', () => {
+  test('are what they would be behind each other, whatever is said of their length', () => {
+    fc.assert(
+      fc.property(parts, fc.nat(10_000), (list, expected) => {
+        const collector = new ByteCollector(expected);
+        for (const part of list) collector.add(part.slice());
+        const whole = concatBytes(list);
+        expect(collector.length).toBe(whole.length);
+        expect(Buffer.compare(collector.take(), whole)).toBe(0);
+        expect([collector.length, collector.take().length]).toEqual([0, 0]);
+      }),
+    );
+  });
+
+  test('are counted as what they take: no less than they are, and no more than twice that', () => {
+    fc.assert(
+      fc.property(parts, (list) => {
+        const collector = new ByteCollector();
+        const held = list.reduce((sum, part) => sum + collector.add(part.slice()), 0);
+        expect(held).toBeGreaterThanOrEqual(collector.length);
+        expect(held).toBeLessThanOrEqual(Math.max(2 * collector.length, 1024));
+      }),
+    );
+  });
+
+  test('do not change when the buffer that they came in is used again', () => {
+    const collector = new ByteCollector();
+    const buffer = Buffer.alloc(65_536, 'a');
+    collector.add(buffer.subarray(0, 10));
+    buffer.fill('b');
+    collector.add(buffer.subarray(10, 20));
+    expect(Buffer.from(collector.take()).toString()).toBe('aaaaaaaaaabbbbbbbbbb');
+  });
+
+  // Attack: whoever sends a body byte by byte has each byte kept as an object of 400.
+  test('take no more for being small', () => {
+    const source = Buffer.alloc(65_536, 'x');
+    const collector = new ByteCollector();
+    const before = process.memoryUsage();
+    for (let count = 0; count < 2_000_000; count += 1)
+      collector.add(source.subarray(count % 60_000, (count % 60_000) + 1));
+    const after = process.memoryUsage();
+    expect(collector.length).toBe(2_000_000);
+    expect(after.heapUsed - before.heapUsed + after.arrayBuffers - before.arrayBuffers).toBeLessThan(
+      100_000_000,
+    );
+  });
+
+  test('take what was announced when as much comes', () => {
+    const collector = new ByteCollector(5000);
+    const source = Buffer.alloc(65_536, 'x');
+    let held = 0;
+    for (let count = 0; count < 5000; count += 1) held += collector.add(source.subarray(count, count + 1));
+    expect(held).toBe(5000);
+  });
+});
