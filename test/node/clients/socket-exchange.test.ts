@@ -42,7 +42,7 @@ test('a client that reads slowly gets all of a large response, however long it t
     { id: 'a', summary: 'A.', on: 'every', request: [], response, policies: {}, assumed: false },
   ] as const;
   const gateway = await gatewayFor(v2.origin, {
-    flags: { 'client-body-timeout': '250' },
+    flags: { 'client-body-timeout': '1000' },
     ruleBook: { changes },
   });
   const client = connect(gateway.port, '127.0.0.1');
