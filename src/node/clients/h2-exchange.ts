@@ -142,8 +142,9 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     this.trailers = trailers;
     this.isEnded = true;
     this.writer.end();
-    // RFC 9113 §8.1: a response that is whole before its request tells the client to stop sending.
-    if (this.hasBody && !this.body.complete) this.body.discard(() => this.stream.close(NO_ERROR));
+    if (!this.hasBody || this.body.complete) return;
+    this.body.discard(ignore);
+    if (this.framing?.hasTrailers !== true) this.stream.once('finish', this.stopRequest);
   }
 
   closeAfterResponse(): void {}
@@ -188,6 +189,11 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     return !this.stream.destroyed && !this.stream.closed;
   }
 
+  /** RFC 9113 §8.1: a response that is whole before its request tells the client to stop sending. */
+  private readonly stopRequest = (): void => {
+    if (this.isOpen) this.stream.close(NO_ERROR);
+  };
+
   /** Node ends the body of a stream that the client reset with `NO_ERROR` as if it were whole. */
   private readonly endBody = (): void => {
     if (!this.isOpen) this.body.stop(new Error('client gone'));
@@ -196,6 +202,8 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
   private readonly sendTrailers = (): void => {
     try {
       if (this.isOpen) this.stream.sendTrailers(valuesByName(responseFields(this.trailers) ?? []));
+      // Node sends them in the next turn.
+      if (this.hasBody && !this.body.complete) setImmediate(this.stopRequest);
     } catch (error) {
       this.reset();
       this.options.onUnexpectedError(error);

@@ -193,6 +193,40 @@ test.each(CODES)(
   },
 );
 
+test.each([
+  ['of the gateway', '/other', 404],
+  ['of V2, with a length', '/api/v2/length', 413],
+  ['of V2, in chunks with trailers', '/api/v2/chunks', 413],
+])(
+  'a response %s that is whole before its request is read whole, and holds no place',
+  async (_what, path, status) => {
+    const large = 'x'.repeat(200_000);
+    const v2 = await rawServer(() => {});
+    v2.server.on('connection', (socket) =>
+      socket.once('data', (head) => {
+        if (!head.includes('chunks')) socket.write(ok(large).replace('200 OK', '413 Large'));
+        else
+          socket.write(
+            `HTTP/1.1 413 L\r\nTransfer-Encoding: chunked\r\n\r\n30d40\r\n${large}\r\n0\r\nx-sum: 7\r\n\r\n`,
+          );
+      }),
+    );
+    const gateway = await secureGateway(v2.origin);
+    const stream = session(gateway).request({ ':path': path, ':method': 'POST' }, { endStream: false });
+    let text = '';
+    let trailers: unknown;
+    stream.on('error', () => {}).on('trailers', (fields) => (trailers = fields['x-sum']));
+    stream.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+    stream.write('x'.repeat(40_000));
+    await until(() => stream.closed);
+    await until(() => gateway.gateway.inFlight === 0);
+    expect((await gateway.entry()).status).toBe(status);
+    expect(text.length).toBe(status === 404 ? text.length : 200_000);
+    expect(trailers).toBe(path.endsWith('chunks') ? '7' : undefined);
+    expect(stream.rstCode).toBe(0);
+  },
+);
+
 describe('a connection that is closed under its streams', () => {
   test('leaves nothing in flight, whatever was on the way', async () => {
     const body = 'x'.repeat(200_000);
