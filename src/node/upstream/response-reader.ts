@@ -1,3 +1,4 @@
+// Longer than other files: it is one machine, whose states share the bytes that are held back.
 import { readFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 
@@ -48,6 +49,8 @@ const CHUNK_SIZE =
   /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
 /** Milliseconds by which a connection is given up before the server says it will: a request may be on its way by then. */
 const KEEP_ALIVE_MARGIN_MS = 1000;
+/** Digits of a size that is read digit by digit. */
+const PLAIN_SIZE_DIGITS = 8;
 /** Bytes of a line that gives the size of a chunk. */
 const CHUNK_LINE_BYTES = 4096;
 
@@ -68,6 +71,9 @@ export class ResponseReader {
   private keptFor = 0;
   /** Bytes of the body or of a chunk that are still to come. */
   private left = 0;
+  /** Where the bodies of the chunks that were read stand, moved together: they are told as one part. */
+  private runStart = 0;
+  private runEnd = 0;
   private trailerList: HeaderList = NO_HEADERS;
   /** Bytes of interim responses before the response. */
   private interim = 0;
@@ -91,7 +97,7 @@ export class ResponseReader {
 
   /**
    * Takes in what came; returns what is wrong with it, if anything, and tells nothing more then. Parts of a body are views that are
-   * good until this returns.
+   * good until this returns; `chunk` is written to.
    */
   read(chunk: Buffer): ResponseFault | undefined {
     const bytes = this.held === 0 ? chunk : this.joined(chunk);
@@ -99,6 +105,11 @@ export class ResponseReader {
     let at = 0;
     while (at < bytes.length) {
       const next = this.step(bytes, at);
+      if (
+        this.runEnd > 0 &&
+        (typeof next === 'string' || next < 0 || next === bytes.length || this.state === 'whole')
+      )
+        this.tellRun(bytes);
       if (typeof next === 'string') return next;
       if (next < 0) {
         this.held = bytes.length - at;
@@ -148,8 +159,9 @@ export class ResponseReader {
       case 'head':
         return this.head(bytes, at);
       case 'length':
-      case 'chunk':
         return this.body(bytes, at);
+      case 'chunk':
+        return this.chunk(bytes, at);
       case 'close':
         this.events.data(at === 0 ? bytes : bytes.subarray(at));
         return bytes.length;
@@ -249,20 +261,55 @@ export class ResponseReader {
   private body(bytes: Buffer, at: number): number {
     const length = Math.min(bytes.length - at, this.left);
     this.left -= length;
-    if (this.left === 0) this.state = this.state === 'chunk' ? 'chunk-end' : 'whole';
+    if (this.left === 0) this.state = 'whole';
     this.events.data(length === bytes.length ? bytes : bytes.subarray(at, at + length));
     return at + length;
   }
 
+  /** However small the chunks are, what follows in one read is one part: thousands of a byte each would be thousands of writes. */
+  private chunk(bytes: Buffer, at: number): number {
+    const length = Math.min(bytes.length - at, this.left);
+    this.left -= length;
+    if (this.left === 0) this.state = 'chunk-end';
+    if (this.runEnd === 0) {
+      this.runStart = at;
+      this.runEnd = at + length;
+    } else {
+      bytes.copyWithin(this.runEnd, at, at + length);
+      this.runEnd += length;
+    }
+    return at + length;
+  }
+
+  private tellRun(bytes: Buffer): void {
+    const { runStart, runEnd } = this;
+    this.runEnd = 0;
+    this.events.data(bytes.subarray(runStart, runEnd));
+  }
+
   private size(bytes: Buffer, at: number): number | ResponseFault {
+    let digits = at;
+    let plain = 0;
+    for (let digit = hexValue(bytes[at]); digit >= 0 && digits - at < PLAIN_SIZE_DIGITS;) {
+      plain = plain * 16 + digit;
+      digits += 1;
+      digit = hexValue(bytes[digits]);
+    }
+    // Most lines are a size and no more; chunks may be a byte each.
+    if (digits > at && bytes[digits] === 0x0d && bytes[digits + 1] === 0x0a)
+      return this.sized(plain, digits + 2);
     const end = bytes.indexOf('\r\n', at, 'latin1');
     if ((end < 0 ? bytes.length : end) - at > CHUNK_LINE_BYTES) return 'chunk';
     if (end < 0) return bytes.includes(0x0a, at) ? 'chunk' : -1;
     const size = CHUNK_SIZE.exec(bytes.toString('latin1', at, end))?.[1];
     if (size === undefined) return 'chunk';
-    this.left = Number.parseInt(size, 16);
-    this.state = this.left === 0 ? 'trailers' : 'chunk';
-    return end + 2;
+    return this.sized(Number.parseInt(size, 16), end + 2);
+  }
+
+  private sized(bytes: number, next: number): number {
+    this.left = bytes;
+    this.state = bytes === 0 ? 'trailers' : 'chunk';
+    return next;
   }
 
   private trailers(bytes: Buffer, at: number): number | ResponseFault {
@@ -301,4 +348,12 @@ function hasBareLineFeed(bytes: Buffer, at: number, from: number): boolean {
     if (found === at || bytes[found - 1] !== 0x0d) return true;
   }
   return false;
+}
+
+/** The value of a hexadecimal digit; -1 for any other byte, and beyond the end. */
+function hexValue(code: number | undefined): number {
+  if (code === undefined) return -1;
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }

@@ -157,3 +157,20 @@ test.each([
 ])('%j is refused: %s', (text, fault) => {
   expect(told(text).split('\n').at(-1)).toBe(fault);
 });
+
+// A service that writes its response byte by byte makes a write to the client of each otherwise.
+test('chunks that come in one read are told as one part', () => {
+  const parts: string[] = [];
+  const reader = new ResponseReader(LIMITS, {
+    information: () => {},
+    head: () => {},
+    data: (chunk) => parts.push(chunk.toString('latin1')),
+    complete: () => parts.push('end'),
+  });
+  reader.expect('GET');
+  reader.read(
+    Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n02;x\r\nbc\r\n5\r\nde'),
+  );
+  reader.read(Buffer.from('fgh\r\n1\r\ni\r\n0\r\n\r\n'));
+  expect(parts).toEqual(['abcde', 'fghi', 'end']);
+});
