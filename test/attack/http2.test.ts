@@ -1,3 +1,12 @@
 import { smallAttacks } from './small-attack.ts';
 
-smallAttacks({ 'F-abrupt': 0.15, 'J-large': 1 });
+smallAttacks({
+  '1': 1,
+  'F-abrupt': 0.15,
+  'F-cancel': 0.3,
+  'J-fields': 1,
+  'J-large': 1,
+  'J-repeated': 1,
+  'J-statuses': 1,
+  'J-trailers': 1,
+});
