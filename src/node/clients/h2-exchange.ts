@@ -78,6 +78,8 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     const { stream } = this;
     this.owner = owner;
     stream.on('close', this.over);
+    // A reset comes before the close, which waits for somebody to read the rest of the body.
+    stream.on('aborted', () => setImmediate(this.over));
     stream.on('error', ignore);
     stream.on('wantTrailers', this.sendTrailers);
     if (this.hasBody) stream.on('end', this.endBody);
