@@ -4,7 +4,6 @@ smallAttacks({
   '1': 1,
   'F-abrupt': 0.15,
   'F-cancel': 0.3,
-  'J-fields': 1,
   'J-large': 1,
   'J-repeated': 1,
   'J-statuses': 1,

@@ -106,15 +106,21 @@ describe('what is promised is kept', () => {
   test.each([
     '/api/v1/../v2/x',
     '/api/v1/%2e%2e/v2/x',
-    '/api/v2/a%2fb',
+    '/api/v2/a%2f..',
     '//evil/api/v2/x',
-    '/api/v2/a;b',
+    '/api/v2/..;/b',
     '/api/v3/x',
   ])('%s reaches nobody', async (target) => {
     const edge = await edgeFor((socket) => socket.write(ok()));
     const response = await exchange(edge.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
     expect(response.text).toMatch(/^HTTP\/1\.1 4\d\d /);
     expect(edge.v2.received.join('')).toBe('');
+  });
+
+  test.each(['/api/v2/a%2fb', '/api/v2/a;b', '/api/v2/a//b'])('%s crosses byte for byte', async (target) => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    await exchange(edge.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    expect(edge.v2.received.join('')).toMatch(new RegExp(`^GET ${target} HTTP/1\\.1\r\n`));
   });
 
   test('a coded response crosses still coded, and cookies stay apart', async () => {

@@ -30,7 +30,12 @@ const portOf = (stderr: string): number => Number(/"clients":"http:\/\/[^"]+:(\d
 test('start, upstream faults, circuit, reload, drain and exit are JSON lines in a pipe, and stdout has entries only', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = command(
-    ['serve', ...ANY_PORT, '--upstream', v2.origin, '--breaker-failures', '2', '--breaker-open', '50'],
+    [
+      'serve',
+      ...ANY_PORT,
+      ...['--upstream', v2.origin, '--upstream-connect-timeout', '200'],
+      ...['--breaker-failures', '2', '--breaker-open', '50'],
+    ],
     { GATEWAY_LOG_FORMAT: 'auto' },
   );
   await gateway.until(/"event":"started".*\n/);

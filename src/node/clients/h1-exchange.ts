@@ -81,7 +81,7 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     const framing = new ResponseFraming(this, status, headers);
     const { fields } = framing;
     const isWritable = areFieldLines(fields) && isFieldValue(reason ?? '');
-    if (!isWritable || !isFinalStatus(status, this.version)) throw new UnwritableHead(status);
+    if (!isWritable || !isFinalStatus(status)) throw new UnwritableHead(status);
     this.framing = framing;
     if (this.options.draining || this.isMuchToCome) outgoing.shouldKeepAlive = false;
     outgoing.sendDate = false;

@@ -110,7 +110,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     if (!this.isOpen || stream.headersSent) return;
     const framing = new ResponseFraming(this, status, headers);
     const fields = responseFields(framing.fields);
-    if (fields === undefined || !isFinalStatus(status, this.version)) throw new UnwritableHead(status);
+    if (fields === undefined || !isFinalStatus(status)) throw new UnwritableHead(status);
     this.framing = framing;
     stream.respond([':status', String(status), ...fields], framing.hasTrailers ? WITH_TRAILERS : WITHOUT);
     if (this.options.draining) stream.session?.close();

@@ -62,12 +62,9 @@ export class ResponseFraming {
   }
 }
 
-/**
- * True for a status that a final response can have on a connection of this version. HTTP has no class beyond 5 (RFC 9110 §15), yet a
- * status of three digits crosses on HTTP/1.1; Node writes none beyond 599 on HTTP/2.
- */
-export function isFinalStatus(status: number, version: FramedRequest['version']): boolean {
-  return Number.isInteger(status) && status >= 200 && status <= (version === '2' ? 599 : 999);
+/** True for a status that a final response can have; HTTP knows no class beyond 5 (RFC 9110 §15). */
+export function isFinalStatus(status: number): boolean {
+  return Number.isInteger(status) && status >= 200 && status <= 599;
 }
 
 /** True for an interim status other than 101, which would be the end of HTTP on the connection. */

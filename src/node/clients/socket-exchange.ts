@@ -99,7 +99,7 @@ export class SocketExchange implements Exchange, SlowReader {
     if (this.framing !== undefined || this.isBroken) return;
     const framing = new ResponseFraming(this, status, headers);
     const lines = writeFieldLines(framing.fields);
-    if (lines === undefined || !isFieldValue(reason ?? '') || !isFinalStatus(status, this.version))
+    if (lines === undefined || !isFieldValue(reason ?? '') || !isFinalStatus(status))
       throw new UnwritableHead(status);
     this.framing = framing;
     this.isLast ||= this.connection.isEnding;
