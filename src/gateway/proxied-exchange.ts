@@ -46,6 +46,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   /** True once no response is waited for: it is being written, or the client is gone. */
   private settled = false;
   private finished = false;
+  private readonly watchdogSlot: number;
   /** True once it is in flight no more. */
   private hasLeft = false;
 
@@ -80,7 +81,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
         ? undefined
         : new ExchangeRecorder(observer, exchange, wanted);
     gateway.inFlight += 1;
-    gateway.watchdog.begin(this);
+    this.watchdogSlot = gateway.watchdog.begin(this);
     exchange.attach(new GuardedOwner(this, this.failInternally));
   }
 
@@ -337,7 +338,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.finished = true;
     this.leave();
     const { gateway, received, facts } = this;
-    gateway.watchdog.end(this);
+    gateway.watchdog.end(this.watchdogSlot);
     gateway.budget.release(this.bufferedBytes);
     facts.bytesIn = received.exchange.bytesIn;
     const body = this.request?.body ?? null;

@@ -19,13 +19,13 @@ describe('the watchdog', () => {
     const watchdog = new ExchangeWatchdog();
     const [stuck, moving, reading, over] = [new Watched(), new Watched(), new Watched(), new Watched()];
     reading.readingMs = 5000;
-    for (const exchange of [stuck, moving, reading, over]) watchdog.begin(exchange);
-    watchdog.end(over);
+    const [slot = -1] = [stuck, moving, reading].map((exchange) => watchdog.begin(exchange));
+    watchdog.end(watchdog.begin(over));
     let ended = 0;
     for (let now = 0; now <= 1500; now += 100) {
       moving.progress += 1;
       ended += watchdog.look(now, 1000);
-      if (stuck.isGivenUp) watchdog.end(stuck);
+      if (stuck.isGivenUp) watchdog.end(slot);
     }
     expect([stuck, moving, reading, over].map(({ isGivenUp }) => isGivenUp)).toEqual([
       true,
