@@ -21,7 +21,10 @@ export function createApp(gateway: Gateway): Hono<AppEnv> {
 }
 
 function decidedPath(_request: Request, options?: { readonly env?: AppEnv['Bindings'] }): string {
-  const decision = options?.env?.received.decision;
-  if (decision === undefined || decision.route === 'none') return '/';
-  return `${decision.target.prefix ?? ''}${decision.target.rest}`;
+  const received = options?.env?.received;
+  if (received === undefined || received.decision.route === 'none') return '/';
+  const { target } = received.exchange;
+  // A slice: a text that is put together anew is flattened before it is matched.
+  const mark = target.indexOf('?');
+  return mark === -1 ? target : target.slice(0, mark);
 }
