@@ -71,9 +71,10 @@ export const uploadAttacks: readonly Attack[] = [
   },
   {
     id: '4-sidecar',
-    sentence: '25 legal V1 bodies of 9 MB that end at once, with the budget of a sidecar of 256 MiB.',
+    sentence:
+      '25 legal V1 bodies of 9 MB that end at once, with the buffer of the sidecar that ships, in its 384 MiB.',
     flags: { 'buffer-bytes': '64MiB' },
-    limits: { memory: 256 },
+    limits: { memory: 384 },
     play: (target) => endAtOnce(target, 25),
   },
 ];
