@@ -19,6 +19,7 @@ const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^npm run (?:check|fmt)$/, 'checks the checkout; .ci/run runs it'],
   [/^npm run dev$/, 'is `npm start` under node --watch'],
   [/^npm run bench /, 'takes minutes'],
+  [/^node bench\//, 'takes minutes'],
   [/^npm run (?:soak|bulk|attack)$/, 'takes minutes'],
   [/^npm run edge$/, 'needs workerd for minutes; test/runtime/edge.test.ts runs the worker'],
   [/^npm pack$/, 'test/runtime/library.test.ts packs and installs the package'],
