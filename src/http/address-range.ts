@@ -1,8 +1,8 @@
-/** A block of addresses in CIDR form; IPv4 addresses count as `::ffff:` ones, so that one form covers both. */
+/** A block of addresses in CIDR form; IPv4 addresses are mapped to `::ffff:`, so that one form covers both. */
 export interface AddressRange {
   /** The 128 bits of the first address. */
   readonly base: bigint;
-  /** How many leading bits are fixed, of 128. */
+  /** The number of leading bits that are fixed, of 128. */
   readonly bits: number;
 }
 
@@ -17,7 +17,7 @@ export function readRange(text: string): AddressRange | undefined {
   return { base, bits: 128 - width + Number(length) };
 }
 
-/** True when one of the ranges holds the address. */
+/** True when one of the ranges contains the address. */
 export function isWithin(address: string, ranges: readonly AddressRange[]): boolean {
   if (ranges.length === 0) return false;
   const bits = addressBits(address);

@@ -1,9 +1,9 @@
 import type { HeaderList } from './header-list.ts';
 
 /**
- * Reads field lines (RFC 9112 §5), each ended by CRLF, from an offset of a latin1 text to its end: names and values as they stand,
- * without the white space around values. Undefined when a line could be read in two ways: no folding, no space before the
- * colon, no bare CR or LF, no control character.
+ * Reads field lines (RFC 9112 §5), each ended by CRLF, from an offset of a latin1 text to its end: names and values exactly as
+ * sent, without the white space around values. Undefined when a line is ambiguous: no folding, no space before the colon, no bare
+ * CR or LF, no control character.
  */
 export function readFieldLines(text: string, from: number): string[] | undefined {
   const list: string[] = [];
@@ -26,7 +26,7 @@ export function readFieldLines(text: string, from: number): string[] | undefined
   return list;
 }
 
-/** True when every field can stand in one line that is read as it was meant. */
+/** True when every field can be written as one unambiguous line. */
 export function areFieldLines(fields: HeaderList): boolean {
   for (let at = 0; at < fields.length; at += 2) {
     if (!isFieldName(fields[at] ?? '') || !isFieldValue(fields[at + 1] ?? '')) return false;
@@ -34,7 +34,7 @@ export function areFieldLines(fields: HeaderList): boolean {
   return true;
 }
 
-/** Writes field lines; undefined when a name or a value would not stand in one line that is read as it was meant. */
+/** Writes field lines; undefined when a name or a value cannot be written as one unambiguous line. */
 export function writeFieldLines(fields: HeaderList): string | undefined {
   let text = '';
   for (let at = 0; at < fields.length; at += 2) {
@@ -46,12 +46,12 @@ export function writeFieldLines(fields: HeaderList): string | undefined {
   return text;
 }
 
-/** True for the name of a field: a token (RFC 9110 §5.6.2). */
+/** True for a valid field name: a token (RFC 9110 §5.6.2). */
 export function isFieldName(text: string): boolean {
   return text !== '' && isMadeOf(text, TOKEN_CHARACTER);
 }
 
-/** True for what may stand in a line of its own, as a value or a reason: each character is a byte, and none a control but the tab. */
+/** True for a valid field value or reason phrase: each character is one byte, and none is a control character except the tab. */
 export function isFieldValue(text: string): boolean {
   return isMadeOf(text, VALUE_CHARACTER);
 }
@@ -59,7 +59,7 @@ export function isFieldValue(text: string): boolean {
 const TOKEN_CHARACTER = 1;
 const VALUE_CHARACTER = 2;
 
-/** What each byte may stand in. */
+/** The character classes of each byte. */
 const uses = new Uint8Array(256);
 for (let code = 0x20; code < 0x100; code += 1) {
   if (code !== 0x7f) uses[code] = VALUE_CHARACTER;
@@ -76,7 +76,7 @@ function isMadeOf(text: string, use: number): boolean {
   return true;
 }
 
-/** False beyond latin1, and beyond the end of a text, where the code is not a number. */
+/** False beyond latin1, and beyond the end of a text, where the code is `NaN`. */
 function isOf(code: number, use: number): boolean {
   return ((uses[code] ?? 0) & use) !== 0;
 }

@@ -5,13 +5,13 @@ import type { ResponseRun, CompiledResponseRule } from './response-run.ts';
 import { DraftObject, find, markChanged, type DraftMember } from './draft.ts';
 import { V1Names } from './v1-names.ts';
 
-/** An `alias-errors` rule, compiled: `path` leads to each error of the service's envelope. */
+/** An `alias-errors` rule, compiled: `path` is the path of each error in the service's envelope. */
 export interface CompiledAliasErrors extends CompiledResponseRule {
   readonly rule: 'alias-errors';
   readonly v1: V1Names;
   readonly source: number;
   readonly pointer: number;
-  /** Members of an error whose sentences may name attributes. */
+  /** Members of an error whose text may contain attribute names. */
   readonly sentences: readonly number[];
 }
 
@@ -34,7 +34,7 @@ export function compileAliasErrors(
   };
 }
 
-/** Turns the pointer of an error, and the names in its sentences, back into those that the client knows. */
+/** Converts the pointer of an error, and the names in its text, back to those of V1. */
 export function aliasErrors(rule: CompiledAliasErrors, run: ResponseRun, error: DraftObject): void {
   const { draft, context } = run;
   const source = find(error, rule.source);
@@ -48,7 +48,7 @@ export function aliasErrors(rule: CompiledAliasErrors, run: ResponseRun, error: 
   }
 }
 
-/** Changes the text of a string between its quotes, in the spelling of the response: escapes are seen as they stand. */
+/** Replaces the text of a string between its quotes, as spelled in the response: escapes are not decoded. */
 function turn(
   rule: CompiledAliasErrors,
   run: ResponseRun,
@@ -69,7 +69,7 @@ function turn(
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** Serializers of some languages write `\/`; a pointer with any other escape is left alone. */
+/** Serializers of some languages write `\/`; a pointer with any other escape is left unchanged. */
 function turnedPointer(v1: V1Names, raw: string, isWrapped: boolean): string {
   const isEscaped = raw.includes(String.raw`\/`);
   const plain = raw.replaceAll(String.raw`\/`, '/');
@@ -78,7 +78,7 @@ function turnedPointer(v1: V1Names, raw: string, isWrapped: boolean): string {
   return isEscaped ? turned.replaceAll('/', String.raw`\/`) : turned;
 }
 
-/** Whole words only, and names joined by dots; the letter of an escape is no part of a word. */
+/** Matches only whole words and names joined by dots; the letter of an escape is not part of a word. */
 function turnedSentence(v1: V1Names, raw: string): string {
   return raw.replaceAll(/\\(?:u[0-9a-fA-F]{4}|.)|[A-Za-z_]\w*(?:\.[A-Za-z_0-9]\w*)*/g, (word) =>
     word.startsWith('\\') ? word : v1.name(word),

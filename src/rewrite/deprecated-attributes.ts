@@ -1,15 +1,15 @@
 import { pointerSteps, tokenName } from '../json/json-pointer.ts';
 import type { EditRecord } from './rewrite.ts';
 
-/** An attribute of a V1 request that V2 has no more under that name or in that place. */
+/** An attribute of a V1 request that V2 no longer has under that name or in that place. */
 export interface DeprecatedAttribute {
   /** Member names joined by dots, inside the wrapper: `property.suburb`. */
   readonly attribute: string;
-  /** A sentence for people: what became of it. */
+  /** A sentence for people: how the attribute changed. */
   readonly message: string;
 }
 
-/** Lists the deprecated attributes that requests used. Like requests share their records, so each list is made once. */
+/** Lists the deprecated attributes that requests used. Similar requests share their records, so each list is created once. */
 export class DeprecatedAttributes {
   private readonly known = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
 
@@ -23,7 +23,7 @@ export class DeprecatedAttributes {
   }
 }
 
-/** Tells whether the request had the wrapper: its pointers then begin with it. */
+/** Whether the request had the wrapper, so that its pointers begin with it. */
 export function isWrapped(records: readonly EditRecord[]): boolean {
   return wrapperOf(records) !== '';
 }
@@ -45,7 +45,7 @@ function wrapperOf(records: readonly EditRecord[]): string {
   return unwrapped?.from ?? '';
 }
 
-/** What became of the member; undefined for records that are not about a deprecated attribute. */
+/** How the member changed; undefined for records that do not concern a deprecated attribute. */
 function fateOf({ rule, path, note }: EditRecord): string | undefined {
   if (rule === 'strip' || rule === 'only') return note === undefined ? 'is gone' : undefined;
   const tokens = path?.split('/') ?? [];

@@ -14,7 +14,7 @@ export function compileUnwrap(rule: UnwrapRule, base: CompiledRule, names: NameT
   return { ...base, rule: 'unwrap', id: names.add(rule.member) };
 }
 
-/** Makes the object in the named member the body; what stands beside it was ignored by V1 and is dropped. */
+/** Replaces the body by the object in the named member; members beside it were ignored by V1 and are dropped. */
 export function unwrap(rule: CompiledUnwrap, run: Run): Stop | undefined {
   const { draft, recorder } = run;
   const wrapper = find(draft.root, rule.id);

@@ -12,18 +12,21 @@ import {
 import { printPath } from './path-text.ts';
 import type { NestRule, OnlyRule, Path, RenameRule, RequestRule, StripRule, UnwrapRule } from './rule.ts';
 
-/** A part of a rule that can never take effect: one of its members, or the object that it looks into. */
+/** A part of a rule that can never take effect: one of its members, or the object that it applies to. */
 export interface StalePart {
   readonly part: number | 'inside';
-  /** Why, and the way out. */
+  /** Why, and how to fix it. */
   readonly reason: string;
 }
 
-/** What is certain of a body after the rules so far; starts with nothing and learns from each rule. */
+/** The facts that hold for a body after the rules so far; starts empty and grows with each rule. */
 export class BodyKnowledge {
   private root: Facts = unknown();
 
-  /** Returns the stale parts of `rule`, and learns what it does; `migratesFlat` is that a body without wrapper goes on. */
+  /**
+   * Returns the stale parts of `rule`, and records its effect; `migratesFlat` means that bodies without the wrapper are
+   * rewritten.
+   */
   apply(rule: RequestRule, change: string, migratesFlat: boolean): readonly StalePart[] {
     const stale = this.staleParts(rule, change);
     if (!stale.some(({ part }) => part === 'inside')) this.learn(rule, change, migratesFlat);
@@ -46,7 +49,7 @@ export class BodyKnowledge {
     }
     if (rule.rule !== 'only' || stale.length > 0) return stale;
     const { closed, members: known } = reach(this.root, inside);
-    // What was unwrapped is gone as far as people mean, but the wrapper may have held a member of its own name.
+    // To the author, an unwrapped member is gone, but the wrapper may have contained a member with its own name.
     const left = [...known].filter(
       ([name, { loss }]) => (loss === undefined || loss.how === 'unwrap') && !seen.has(name),
     );
@@ -101,7 +104,7 @@ export class BodyKnowledge {
   private learnNest(rule: NestRule, change: string): void {
     const holder = reach(this.root, rule.in);
     const before = factsOf(holder, rule.under) ?? unknown();
-    // When the sub-object was taken away, the new one holds what is moved into it and nothing else.
+    // After the removal of the sub-object, the new one contains only the members that are moved into it.
     const closed = before.loss ?? before.closed;
     const under: Facts = { loss: undefined, closed, madeBy: change, members: new Map(before.members) };
     for (const member of rule.members) {
@@ -152,7 +155,7 @@ export class BodyKnowledge {
   }
 }
 
-/** What a change did, as the beginning of a sentence that goes on with what it did it to. */
+/** The effect of a change, as the start of a sentence that ends with the affected member. */
 function did(loss: Loss): string {
   const change = `change "${loss.change}"`;
   switch (loss.how) {

@@ -1,9 +1,9 @@
 import type { Change } from './rule-book.ts';
 
-/** Finds the changes that concern an operation. It costs what they are, not what the rule book is. */
+/** Finds the changes that apply to an operation. The cost grows with their number, not with the size of the rule book. */
 export class ChangeIndex {
   private readonly changes: readonly Change[];
-  /** Places in the rule book, in order. */
+  /** Positions in the rule book, in order. */
   private readonly every: number[] = [];
   private readonly named = new Map<string, number[]>();
 

@@ -4,11 +4,11 @@ import type { Operation } from './rule-book.ts';
 import type { SourceFault, SourcePath } from './rule-book-fault.ts';
 import type { RequestRuleName, ResponseRule } from './rule.ts';
 
-/** What every single change must keep to; that rules fit each other is for the checks of stale rules. */
+/** Checks each change on its own; the checks of stale rules cover how rules fit together. */
 export function checkChanges(
   changes: readonly DeclaredChange[],
   operations: ReadonlyMap<string, Operation>,
-  /** Every id in the source, those of faulty operations too. */
+  /** Every id in the source, including those of faulty operations. */
   ids: ReadonlySet<string>,
 ): readonly SourceFault[] {
   const faults: SourceFault[] = [];
@@ -43,7 +43,7 @@ export function checkChanges(
   return faults;
 }
 
-/** A response that is an array is left alone, and a list that the gateway makes stands in one place. */
+/** A response that is an array is left unchanged, and a list that the gateway creates has exactly one place. */
 function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, fault: Report): void {
   if (rule.rule === 'alias-errors') return;
   if (rule.path[0] === '*') {
@@ -94,7 +94,7 @@ function checkOn(
   }
 }
 
-/** A policy takes effect only where the change has a rule that asks for it. */
+/** A policy takes effect only if the change has a rule that uses it. */
 function checkPolicies({ change, path }: DeclaredChange, fault: Report): void {
   for (const policy of Object.keys(change.policies)) {
     const rules = POLICY_RULES.get(policy) ?? [];

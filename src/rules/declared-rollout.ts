@@ -4,10 +4,10 @@ import type { Brownout, LinkRelation, Mode, Modes, Pin, Rollout, Scope, Shield, 
 import type { SourceFault, SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 
-/** When a canary is rolled back, unless the rule book says otherwise. */
+/** Rollback criteria of a canary if the rule book sets none. */
 export const DEFAULT_ROLLBACK = { window: 60_000, margin: 5, requests: 20 } as const;
 
-/** Reads what a source says of the life of a migration; undefined when it says nothing. `ids` are those of the operations. */
+/** Reads the rollout part of a source; undefined when it has none. `ids` are those of the operations. */
 export function declareRollout(
   source: RuleBookSource,
   ids: ReadonlySet<string>,
@@ -195,7 +195,7 @@ function shieldOf({ requests, per, wait, queue }: NonNullable<RuleBookSource['sh
   };
 }
 
-/** The schema has let it through, so it is a time. */
+/** The schema has already accepted it as a time. */
 function timeOf(text: string): number {
   return readInstant(text) ?? 0;
 }

@@ -1,6 +1,6 @@
-/** Says `; did you mean "…"?` when one of the known words is close to what was written, and nothing otherwise. */
+/** Returns `; did you mean "…"?` when one of the known words is close to `written`, and an empty string otherwise. */
 export function didYouMean(written: string, known: Iterable<string>): string {
-  // A longer word is no slip of the finger, and the distance costs the product of the lengths.
+  // A longer word is not a typing error, and the distance costs the product of the lengths.
   if (written.length > 64) return '';
   let best: string | undefined;
   let least = Math.max(2, Math.floor(written.length / 3)) + 1;
@@ -14,7 +14,7 @@ export function didYouMean(written: string, known: Iterable<string>): string {
   return best === undefined ? '' : `; did you mean "${best}"?`;
 }
 
-/** Insertions, removals, replacements and swaps of neighbours. */
+/** The number of insertions, removals, replacements and swaps of neighbours. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,15 +1,15 @@
 import type { DeclaredChange } from './declared-change.ts';
 import type { Operation } from './rule-book.ts';
 
-/** Requests to which the same changes apply: those of some operations, or all that only `every` concerns. */
+/** Requests that the same changes apply to: those of some operations, or all that only `every` applies to. */
 export interface OperationContext {
-  /** Empty for the requests that only `every` concerns. */
+  /** Empty for requests that only `every` applies to. */
   readonly operations: readonly string[];
   /** In the order of the rule book. */
   readonly changes: readonly DeclaredChange[];
 }
 
-/** Sorts requests by the changes that apply to them; `on: every` is POST and PATCH only. */
+/** Groups requests by the changes that apply to them; `on: every` is POST and PATCH only. */
 export function operationContexts(
   changes: readonly DeclaredChange[],
   operations: readonly Operation[],
@@ -23,7 +23,7 @@ export function operationContexts(
       indexes.push(index);
     }
   }
-  // Ten thousand operations with the same changes are one situation, looked at once.
+  // Ten thousand operations with the same changes form one context, checked once.
   const byIndexes = new Map<string, { operations: string[]; indexes: readonly number[] }>();
   byIndexes.set('', { operations: [], indexes: general });
   for (const { id, method } of operations) {

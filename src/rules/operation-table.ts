@@ -15,10 +15,10 @@ export class OperationTable {
   }
 
   /**
-   * Returns the operation that `method` and the raw path below `/api/v1` mean, without regard to one trailing slash,
-   * a `.json` behind the last segment and percent-encoded unreserved characters: no spelling evades a rule. A path that means none
-   * as it stands is matched as a service reads it that decodes or merges slashes or drops path parameters.
-   * A segment that is spelled out in a template goes before a parameter.
+   * Returns the operation for `method` and the raw path below `/api/v1`, ignoring one trailing slash, a `.json` suffix of the
+   * last segment and the encoding of unreserved characters: no spelling evades a rule. A path that matches no operation as sent
+   * is matched again as a service reads it that decodes or merges slashes or drops path parameters. A literal segment of a
+   * template takes precedence over a parameter.
    */
   match(method: string, path: string): Operation | undefined {
     const root = this.roots.get(method);
@@ -39,7 +39,7 @@ function matchPlain(root: Branch, plain: string): Operation | undefined {
 }
 
 interface Branch {
-  /** Absent below the last segment: most branches are such, and an empty map is large. */
+  /** Absent at the last segment: most branches are leaves, and an empty map is large. */
   literals: Map<string, Branch> | undefined;
   parameter: Branch | undefined;
   operation: Operation | undefined;
@@ -59,7 +59,7 @@ function grow(branch: Branch, segment: string | undefined): Branch {
   return next;
 }
 
-/** Goes down from `at`, where a slash must stand; as deep as the deepest template, however long the path is. */
+/** Descends from `at`, where a slash must be; at most as deep as the deepest template, however long the path is. */
 function find(branch: Branch, path: string, at: number, end: number): Operation | undefined {
   if (at >= end) return branch.operation;
   if (path.charCodeAt(at) !== SLASH) return undefined;

@@ -4,10 +4,10 @@ import { isReleaseDate } from './release-date.ts';
 import { rolloutSource } from './rollout-source.ts';
 import { strict } from './strict.ts';
 
-/** The words that tell request rules apart, in the order of the schema's union. */
+/** The keys that identify request rules, in the order of the schema's union. */
 export const REQUEST_WORDS = ['unwrap', 'nest', 'rename', 'strip', 'only'] as const;
 
-/** The words that tell response rules apart, in the order of the schema's union. */
+/** The keys that identify response rules, in the order of the schema's union. */
 export const RESPONSE_WORDS = ['alias', 'flatten', 'deprecations', 'alias-errors'] as const;
 
 const name = z
@@ -148,7 +148,7 @@ const change = strict({
   assumed,
 });
 
-/** A rule book as people write it. The JSON Schema that editors use is made of this. */
+/** A rule book as people write it. The JSON Schema for editors is generated from this. */
 export const ruleBookSource = strict({
   $schema: z.string().exactOptional().describe('The JSON Schema, for editors.'),
   version: z
@@ -199,5 +199,5 @@ export const ruleBookSource = strict({
   ...rolloutSource,
 }).describe('A rule book: the changes from V1 to V2 as the gateway applies them.');
 
-/** A rule book's source whose every part has the right shape. */
+/** The source of a rule book that matches the schema. */
 export type RuleBookSource = z.output<typeof ruleBookSource>;

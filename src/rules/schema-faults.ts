@@ -3,7 +3,7 @@ import { didYouMean } from './did-you-mean.ts';
 import type { SourceFault, SourcePath } from './rule-book-fault.ts';
 import { REQUEST_WORDS, RESPONSE_WORDS } from './rule-book-source.ts';
 
-/** Turns what the schema finds wrong with `source` into faults: each names the thing, the value and the way out. */
+/** Converts the schema's issues with `source` to faults: each says which part is wrong, its value and how to fix it. */
 export function schemaFaults(issues: readonly z.core.$ZodIssue[], source: unknown): readonly SourceFault[] {
   return issues.flatMap((issue) => faultsOf(issue, [], source));
 }
@@ -45,7 +45,7 @@ function faultsOf(issue: Issue, base: SourcePath, source: unknown): readonly Sou
   }
 }
 
-/** Of the alternatives, the one that was meant is judged; when none was, the message says what could be there. */
+/** Reports on the alternative that the author meant; if none matches, the message lists the alternatives. */
 function unionFaults(
   alternatives: readonly (readonly Issue[])[],
   expected: string,

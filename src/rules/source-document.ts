@@ -13,8 +13,8 @@ export interface TextFault extends Position {
 }
 
 /**
- * The text of a rule book, YAML 1.2 or JSON, as plain values that know where they stand. `value` is undefined when the
- * text cannot be read at all. Every key is a string, whatever it looks like; nothing in a mapping is called `__proto__`.
+ * The text of a rule book, YAML 1.2 or JSON, as plain values with their positions. `value` is undefined when the text cannot be
+ * read at all. Every key is a string, whatever it looks like; no key is `__proto__`.
  */
 export class SourceDocument {
   readonly value: unknown;
@@ -29,7 +29,7 @@ export class SourceDocument {
       schema: 'core',
       merge: false,
       stringKeys: true,
-      // Its own check compares each key with each: quadratic in the number of operations.
+      // The parser's own check compares each key with each other: quadratic in the number of operations.
       uniqueKeys: false,
       prettyErrors: false,
       lineCounter: this.lines,
@@ -46,7 +46,7 @@ export class SourceDocument {
     ];
   }
 
-  /** Where the key or the value at a path stands; of something that is missing, where the thing around it stands. */
+  /** The position of the key or the value at a path; for a missing one, the position of its container. */
   positionOf(path: SourcePath, blame: SourceFault['blame']): Position {
     let place: unknown = this.root;
     let node: unknown = this.root;
@@ -66,12 +66,12 @@ export class SourceDocument {
   }
 }
 
-/** Turns nodes into plain values: it keeps count of what aliases add, and says what no rule book may hold. */
+/** Converts nodes to plain values, limits the values that aliases add, and reports content that no rule book may have. */
 class Values {
   readonly faults: TextFault[] = [];
-  /** True when a part could not be read: what would be said of the hole is no news. */
+  /** True when a part could not be read; faults caused by the gap are not reported. */
   hasGaps = false;
-  /** What each alias stands for. */
+  /** The target of each alias. */
   readonly targets = new Map<unknown, Node>();
   private readonly anchors = new Map<string, Node>();
   private readonly open = new Set<Node>();
@@ -128,7 +128,7 @@ class Values {
     return value;
   }
 
-  /** A few lines of aliases of aliases can stand for more values than memory holds. */
+  /** A few lines of nested aliases can expand to more values than fit into memory. */
   private copy(alias: Node, name: string, depth: number): unknown {
     const target = this.anchors.get(name);
     if (target === undefined) return this.gap(alias, `no anchor "&${name}" stands before this alias`);
@@ -145,7 +145,7 @@ class Values {
     return value;
   }
 
-  /** An anchor is of the last node before the alias that has its name; a copy is not a new node. */
+  /** An alias refers to the last preceding node with that anchor; a copy is not a new node. */
   private name(anchor: string, node: Node): void {
     if (this.copying === 0) this.anchors.set(anchor, node);
   }

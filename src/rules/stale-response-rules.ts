@@ -22,7 +22,7 @@ export function staleResponseRules(
           declared.rule.status.every((one) => covers(status, one)),
         );
         earlier.push({ change: change.id, status: declared.rule.status });
-        // A change on every is stale only where nothing but such changes apply.
+        // A change on every is stale only in the context where no other changes apply.
         if (covering === undefined || (change.on === 'every' && situation.operations.length > 0)) continue;
         const message = `change "${change.id}": this ${declared.rule.rule} can do nothing: change "${covering.change}" ${what(declared.rule)} already; take one of the two away`;
         faults.set(declared, { path: declared.path, blame: 'value', message });
@@ -32,7 +32,7 @@ export function staleResponseRules(
   return [...faults.values()];
 }
 
-/** What the rule makes: of two rules that make the same, the second finds it made. */
+/** A key for the effect of the rule: of two rules with the same effect, the second does nothing. */
 function effectOf(rule: ResponseRule): string {
   switch (rule.rule) {
     case 'alias':

@@ -8,8 +8,8 @@ import { operationContexts, type OperationContext } from './operation-context.ts
 import { unseenParts } from './unseen-parts.ts';
 
 /**
- * Finds request rules that can never take effect, because of what rules before them did to the same bodies. Of a change
- * on a list of operations, every rule must take effect for each of them; of one on `every`, for some request.
+ * Finds request rules that can never take effect because of earlier rules for the same bodies. In a change for listed operations,
+ * every rule must take effect for each of them; in one on `every`, for some request.
  */
 export function staleRules(
   changes: readonly DeclaredChange[],
@@ -23,9 +23,9 @@ export function staleRules(
 
 interface Finding {
   readonly declared: DeclaredChange;
-  /** In how many situations the rule applies. */
+  /** The number of contexts that the rule applies to. */
   applied: number;
-  /** For each reason and part: in how many situations it holds, and for which operations. */
+  /** For each reason and part: the number of contexts in which it holds, and their operations. */
   readonly stale: Map<string, { readonly part: StalePart; times: number; readonly operations: string[] }>;
 }
 

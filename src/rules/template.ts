@@ -1,7 +1,7 @@
-/** One segment of a path template: the text it must be, or `undefined` for a `{name}`, which is any text. */
+/** One segment of a path template: a literal text, or `undefined` for a `{name}`, which matches any text. */
 export type Segment = string | undefined;
 
-/** Reads a template that {@link templateFault} finds nothing wrong with; `/` has no segments. */
+/** Parses a template that {@link templateFault} finds valid; `/` has no segments. */
 export function readTemplate(template: string): readonly Segment[] {
   if (template === '/') return [];
   return template
@@ -10,14 +10,14 @@ export function readTemplate(template: string): readonly Segment[] {
     .map((segment) => (PARAMETER.test(segment) ? undefined : plainSpelling(segment)));
 }
 
-/** What two templates have in common when they match the same paths, whatever their parameters are called. */
+/** A key that is equal for templates that match the same paths, whatever the names of their parameters. */
 export function templateShape(template: string): string {
   return `/${readTemplate(template)
     .map((segment) => segment ?? '{}')
     .join('/')}`;
 }
 
-/** Says what is wrong with a path template and the way out, or `undefined`. */
+/** Returns what is wrong with a path template and how to fix it, or `undefined`. */
 export function templateFault(template: string): string | undefined {
   if (!template.startsWith('/')) return 'begins without a slash; write /clients, say';
   if (/^\/api\/v\d+(?:\/|$)/.test(template)) return 'holds the prefix; write what follows /api/v1 only';
@@ -40,8 +40,8 @@ export function templateFault(template: string): string | undefined {
 }
 
 /**
- * The spelling to compare paths by: percent-encoded unreserved characters are the characters they stand for
- * (RFC 3986 §2.3), other percent-encodings are in upper case (§6.2.2.1).
+ * The normalised spelling for comparing paths: percent-encoded unreserved characters are decoded (RFC 3986 §2.3), other
+ * percent-encodings are in upper case (§6.2.2.1).
  */
 export function plainSpelling(path: string): string {
   if (!path.includes('%')) return path;
@@ -52,8 +52,8 @@ export function plainSpelling(path: string): string {
 }
 
 /**
- * The spelling that a service compares which decodes slashes, merges them and drops path parameters; the very text for a path
- * that has nothing of the kind.
+ * The path as read by a service that decodes slashes, merges them and drops path parameters; the same text for a path without any
+ * of these.
  */
 export function looseSpelling(path: string): string {
   if (!/\/\/|;|%2f|%3b/i.test(path)) return path;

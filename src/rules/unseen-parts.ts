@@ -5,15 +5,15 @@ import type { Policies } from './rule-book.ts';
 import type { RequestRule } from './rule.ts';
 
 /**
- * Finds rules that stand before an unwrap and name what is not inside the wrapper: V1 never read that, and the unwrap
- * drops it. They were meant to stand behind it, or to name the wrapper. Rules that make the wrapper are left in peace.
+ * Finds rules before an unwrap that name members outside of the wrapper: V1 never read those, and the unwrap drops them. Such
+ * rules belong after the unwrap, or must name the wrapper. Rules that create the wrapper are valid.
  */
 export function unseenParts(
   changes: readonly DeclaredChange[],
   policies: Policies,
 ): ReadonlyMap<DeclaredRule, readonly StalePart[]> {
   const unseen = new Map<DeclaredRule, readonly StalePart[]>();
-  /** The unwrap ahead, and the members of the body of which something gets into its wrapper. */
+  /** The next unwrap, and the members of the body that end up in its wrapper. */
   let ahead: { readonly change: string; readonly wrapper: string; readonly feeding: Set<string> } | undefined;
   for (const { change, request } of changes.toReversed()) {
     const { siblings } = { ...policies, ...change.policies };
@@ -43,7 +43,7 @@ export function unseenParts(
 
 type InObject = Exclude<RequestRule, { rule: 'unwrap' }>;
 
-/** The members of `rule` that are outside of everything in `feeding`, before and after it. */
+/** The members of `rule` that are outside of everything in `feeding`, before and after the rule. */
 function outside(rule: InObject, feeding: ReadonlySet<string>): readonly number[] {
   const [first] = rule.in;
   const names = namesOf(rule);

@@ -1,16 +1,16 @@
 import type * as z from 'zod';
 
-/** What is left of a source when the parts that have a wrong shape are left out, so that the rest can be judged too. */
+/** The parts of a source that match the schema, so that they can be checked even if other parts do not. */
 export interface ValidSubset {
   readonly source: unknown;
-  /** The places that the changes left have in the whole source. */
+  /** The positions of the remaining changes in the whole source. */
   readonly indexes: readonly number[];
   readonly hasAllChanges: boolean;
-  /** The ids of all operations, those left out too. */
+  /** The ids of all operations, including those left out. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** Leaves out the operations, changes and other parts that `issues` are about; undefined when there is nothing left. */
+/** Leaves out the operations, changes and other parts that `issues` refer to; undefined when nothing is left. */
 export function validSubset(value: unknown, issues: readonly z.core.$ZodIssue[]): ValidSubset | undefined {
   if (!isMapping(value)) return undefined;
   const source = { ...value };
