@@ -157,7 +157,7 @@ class HeadReader implements RequestHead {
   }
 
   read(name: string, value: string): void {
-    if (FORBIDDEN.test(value)) this.refuse(`The value of ${name.toLowerCase()} holds a control character.`);
+    if (FORBIDDEN.test(value)) this.refuse(`The value of ${name.toLowerCase()} contains a control character.`);
     const use = spelled.get(name) ?? useOf(name.toLowerCase());
     switch (use) {
       case 'other':
@@ -206,7 +206,7 @@ class HeadReader implements RequestHead {
   }
 
   private keepSingle(field: Singleton, name: string, value: string): void {
-    if (this[field] !== undefined) this.refuse(`The header ${name.toLowerCase()} is there twice.`);
+    if (this[field] !== undefined) this.refuse(`The header ${name.toLowerCase()} occurs twice.`);
     this[field] = value;
   }
 
@@ -218,13 +218,13 @@ class HeadReader implements RequestHead {
       this.contentLength = Number(this.length);
     }
     if (this.coding === undefined) return;
-    if (this.length !== undefined) this.refuse('Transfer-Encoding and Content-Length are both there.');
+    if (this.length !== undefined) this.refuse('The request has both Transfer-Encoding and Content-Length.');
     if (this.coding.toLowerCase() === 'chunked') {
       this.chunked = true;
       return;
     }
     this.fault ??= /^[a-z][\w-]*(?:[ \t]*,[ \t]*[a-z][\w-]*)*$/i.test(this.coding)
-      ? { status: 501, detail: 'The only transfer coding that is read is chunked.' }
+      ? { status: 501, detail: 'The only supported transfer coding is chunked.' }
       : { status: 400, detail: 'Transfer-Encoding is malformed.' };
   }
 

@@ -22,7 +22,7 @@ export function readTarget(raw: string): Target | FaultyTarget {
   if (raw === '*') return { fault: undefined, prefix: undefined, rest: raw, query: '' };
   if (raw.charCodeAt(0) !== SLASH) return { fault: 'The request target is not in origin form.' };
   if (NOT_A_TARGET_CHARACTER.test(raw))
-    return { fault: 'The request target holds a character that no URI has, or a fragment.' };
+    return { fault: 'The request target contains a character that is not valid in a URI, or a fragment.' };
   const mark = raw.indexOf('?');
   const path = mark === -1 ? raw : raw.slice(0, mark);
   const fault = pathFault(path);
@@ -47,14 +47,14 @@ const PLAIN_PATH = /^(?:\/[\w~!$&'()*+,=:@-][\w.~!$&'()*+,=:@-]*)+\/?$/;
 function pathFault(path: string): string | undefined {
   if (PLAIN_PATH.test(path)) return undefined;
   if (path === '/') return undefined;
-  if (path.includes('\\')) return 'The path holds a backslash, which some readers take for a slash.';
-  if (/%(?![0-9a-f]{2})/i.test(path)) return 'The path holds a percent sign without two hexadecimal digits.';
-  if (/%5c/i.test(path)) return 'The path holds an encoded backslash.';
-  if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'The path holds an encoded control character.';
-  if (/%(?:c[01]|e0%[89]|f0%8|f[5-9a-f])/i.test(path)) return 'The path holds an overlong encoding.';
+  if (path.includes('\\')) return 'The path contains a backslash, which some servers treat as a slash.';
+  if (/%(?![0-9a-f]{2})/i.test(path)) return 'The path contains a percent sign without two hexadecimal digits.';
+  if (/%5c/i.test(path)) return 'The path contains an encoded backslash.';
+  if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'The path contains an encoded control character.';
+  if (/%(?:c[01]|e0%[89]|f0%8|f[5-9a-f])/i.test(path)) return 'The path contains an overlong encoding.';
   if (/%25[0-9a-f]{2}/i.test(path)) return 'The path is encoded twice.';
-  if (DOT_SEGMENT.test(path)) return 'The path holds a dot segment.';
-  if (isOtherPrefix(path)) return 'Some readers take the path for one under another prefix.';
+  if (DOT_SEGMENT.test(path)) return 'The path contains a dot segment.';
+  if (isOtherPrefix(path)) return 'Some servers treat the path as one under another prefix.';
   return undefined;
 }
 

@@ -27,7 +27,7 @@ export interface JsonFault {
 const MESSAGES: Readonly<Record<JsonFaultCode, string>> = {
   end: 'the text ends in the middle of a value',
   value: 'a value is expected here',
-  number: 'the number is not written as RFC 8259 section 6 wants it',
+  number: 'the number is not valid (RFC 8259 section 6)',
   literal: 'only true, false and null are literals',
   string: 'the string is not closed',
   control: 'a control character in a string must be escaped',

@@ -78,8 +78,8 @@ const FAILURES = {
   'undecodable-body': [400, 'Bad request', 'The body does not match its Content-Encoding.'],
   'not-found': [404, 'Not found', 'Only /api/v1 and /api/v2 are served here.'],
   'client-timeout': [408, 'Request timeout', 'The request did not arrive in time.'],
-  'body-too-large': [413, 'Content too large', 'The body is larger than the gateway rewrites.'],
-  'unsupported-charset': [415, 'Unsupported media type', 'JSON is read in UTF-8 only.'],
+  'body-too-large': [413, 'Content too large', 'The body is too large for the gateway to rewrite.'],
+  'unsupported-charset': [415, 'Unsupported media type', 'JSON must be in UTF-8.'],
   'unsupported-coding': [
     415,
     'Unsupported media type',
@@ -93,7 +93,7 @@ const FAILURES = {
     'The header section of the request is too large.',
   ],
   internal: [500, 'Internal error', 'The gateway failed; the request may or may not have been carried out.'],
-  'not-implemented': [501, 'Not implemented', 'The gateway does not support that.'],
+  'not-implemented': [501, 'Not implemented', 'The gateway does not support this request.'],
   'upgrade-refused': [501, 'Not implemented', 'The service supports neither upgrades nor tunnels.'],
   'upstream-unreachable': [502, 'Bad gateway', 'The service cannot be reached; nothing was sent to it.'],
   'upstream-closed': [502, 'Bad gateway', 'The service closed the connection before it responded.'],
@@ -106,7 +106,7 @@ const FAILURES = {
   'unsupported-version': [
     505,
     'HTTP version not supported',
-    'HTTP/1.1, HTTP/1.0 and, over TLS, HTTP/2 are served.',
+    'HTTP/1.1, HTTP/1.0 and, over TLS, HTTP/2 are supported.',
   ],
 } as const satisfies Record<string, readonly [status: number, title: string, sentence: string]>;
 

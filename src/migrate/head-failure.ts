@@ -27,7 +27,7 @@ export function headFailure({ method, version, head }: CheckedHead): Failure | u
     );
   }
   if (head.chunked && version === '1.0') {
-    return failure('bad-request', 'Transfer-Encoding is not known to HTTP/1.0.');
+    return failure('bad-request', 'HTTP/1.0 does not define Transfer-Encoding.');
   }
   if (method === 'CONNECT') return failure('upgrade-refused');
   // Java's HttpClient offers h2c with every first request. RFC 9110 §7.8 allows a server to ignore the offer.

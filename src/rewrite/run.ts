@@ -98,7 +98,7 @@ export class Run {
       return refuse(
         'conflicting-members',
         422,
-        'The V1 and the V2 name of one attribute are both there; send the V1 name only.',
+        'The V1 and the V2 name of one attribute are both present; send the V1 name only.',
         this,
         loser,
       );

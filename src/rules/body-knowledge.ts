@@ -42,7 +42,7 @@ export class BodyKnowledge {
     const seen = new Set<string>();
     for (const [part, member] of members.entries()) {
       const why = seen.has(member)
-        ? `${printPath([...inside, member])} is in the list already; take it out`
+        ? `${printPath([...inside, member])} is in the list already; remove it`
         : this.reason([...inside, member], change);
       seen.add(member);
       if (why !== undefined) stale.push({ part, reason: why });
@@ -55,7 +55,7 @@ export class BodyKnowledge {
     );
     if (closed === undefined || left.length > 0) return stale;
     const none = `since change "${closed.change}", nothing else is left in ${printPath(inside)}`;
-    return [{ part: 'inside', reason: `${none}; take one of the two away` }];
+    return [{ part: 'inside', reason: `${none}; remove one of the two` }];
   }
 
   private reason(path: Path, change: string): string | undefined {
@@ -68,9 +68,9 @@ export class BodyKnowledge {
     const { loss } = obstacle;
     const now = whereNow(this.root, path);
     const before = loss.change === change ? 'rule before that one' : `rule before change "${loss.change}"`;
-    if (loss.how === 'only') return `${did(loss)} no ${at}; list it there, or take this rule away`;
+    if (loss.how === 'only') return `${did(loss)} no ${at}; list it there, or remove this rule`;
     if (now === undefined || now.length === 0) {
-      return `${did(loss)} ${at} already; take one of the two away, or put this ${before}`;
+      return `${did(loss)} ${at} already; remove one of the two, or put this ${before}`;
     }
     return `${did(loss)} ${at} already: ${printPath(path)} is now ${printPath(now)}; name that, or put this ${before}`;
   }

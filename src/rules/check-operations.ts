@@ -32,7 +32,7 @@ export function checkOperations(source: RuleBookSource['operations'] = {}): {
       operations.push({ id, method, template, assumed });
       continue;
     }
-    const message = `operation "${id}": ${method} ${template} matches the same requests as "${other}"; take one of them away`;
+    const message = `operation "${id}": ${method} ${template} matches the same requests as "${other}"; remove one of them`;
     faults.push({ path, blame: 'value', message });
   }
   return { operations, faults };

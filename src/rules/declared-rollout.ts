@@ -55,7 +55,7 @@ class RolloutReader {
     for (const [name, hash] of this.hashes) {
       const other = names[hash];
       if (other !== undefined)
-        this.fault(['clients', name], `client "${name}" has the hash of "${other}"; take one of them away`);
+        this.fault(['clients', name], `client "${name}" has the hash of "${other}"; remove one of them`);
       names[hash] = name;
     }
     return names;
@@ -161,7 +161,7 @@ class RolloutReader {
     const hint = didYouMean(text, this.hashes.keys());
     this.fault(
       path,
-      `client "${text}" is not among clients, and no client hash${hint === '' ? '; name it under clients' : hint}`,
+      `client "${text}" is not among clients, and is not a client hash${hint === '' ? '; name it under clients' : hint}`,
       blame,
     );
     return text;
@@ -172,7 +172,7 @@ class RolloutReader {
     const hint = didYouMean(id, this.ids);
     this.fault(
       path,
-      `operation "${id}" is not among the operations${hint === '' ? '; declare it there, or take it out' : hint}`,
+      `operation "${id}" is not among the operations${hint === '' ? '; declare it there, or remove it' : hint}`,
       blame,
     );
   }

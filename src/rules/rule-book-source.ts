@@ -27,9 +27,9 @@ const memberPath = path
 
 const inside = path
   .exactOptional()
-  .describe('The path of the object that holds the member; the body itself when absent.');
+  .describe('The path of the object with the member; the body itself when absent.');
 
-const unwrap = strict({ unwrap: name.describe('The member that holds the parameters.') }).describe(
+const unwrap = strict({ unwrap: name.describe('The member with the parameters.') }).describe(
   'Replaces the body by the object in the named member.',
 );
 
@@ -87,7 +87,7 @@ const deprecations = strict({ deprecations: memberPath, status }).describe(
 );
 
 const aliasErrors = strict({ 'alias-errors': z.literal(true), status }).describe(
-  "Turns V2's pointers and field names in error bodies back into V1's.",
+  "Converts V2's pointers and field names in error bodies back to V1's.",
 );
 
 const assumed = z
@@ -107,10 +107,10 @@ const id = z
   .string()
   .regex(
     /^[A-Za-z][\w.-]{0,63}$/,
-    'must begin with a letter and go on with up to 63 letters, digits, "_", "-" or "."',
+    'must be a letter followed by up to 63 letters, digits, "_", "-" or "."',
   );
 
-const operationId = id.refine((text) => text !== 'every', 'is the word for all operations; take another');
+const operationId = id.refine((text) => text !== 'every', 'is reserved for all operations; use another id');
 
 const policies = {
   flat: z.enum(['migrate', 'refuse', 'forward']).exactOptional().describe('A body without the wrapper.'),

@@ -69,7 +69,7 @@ export interface DeprecationsRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** Turns V2's pointers and field names in error bodies back into V1's. */
+/** Converts V2's pointers and field names in error bodies back to V1's. */
 export interface AliasErrorsRule {
   readonly rule: 'alias-errors';
   readonly status: readonly StatusPattern[];

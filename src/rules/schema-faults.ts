@@ -86,14 +86,14 @@ function noRule(path: SourcePath, value: object, words: readonly string[]): Sour
   return {
     path,
     blame: 'value',
-    message: `${printSourcePath(path)} is no rule: it needs ${listed(words)}${hint}`,
+    message: `${printSourcePath(path)} is not a rule: it needs ${listed(words)}${hint}`,
   };
 }
 
 function unknownKey(path: SourcePath, key: string, holder: SourcePath, known: string): SourceFault {
   const where = holder.length === 0 ? '' : ` in ${printSourcePath(holder)}`;
   if (holder.length > 1 && (key === 'malformed' || key === 'unsupported')) {
-    const message = `the policy ${key} is about whole bodies, before any change; move it to the policies of the rule book`;
+    const message = `the policy ${key} applies to whole bodies, before any change; move it to the policies of the rule book`;
     return { path, blame: 'key', message };
   }
   const hint = didYouMean(key, known.split(', '));
@@ -173,7 +173,7 @@ const EXAMPLES: ReadonlyMap<unknown, string> = new Map([
   ['id', 'id: and a name for the change'],
   ['summary', 'summary: and one sentence for people'],
   ['on', 'on: every, or on: and a list of operation ids'],
-  ['match', 'match: POST /clients, say'],
+  ['match', 'match: POST /clients, for example'],
   ['under', 'under: and the name of the sub-object'],
   ['to', 'to: and the new name'],
   ['as', 'as: and the V1 name'],

@@ -84,7 +84,7 @@ class Values {
   }
 
   of(node: unknown, depth: number): unknown {
-    if (depth > 64) return this.gap(node, 'nested deeper than 64 levels; no rule book is');
+    if (depth > 64) return this.gap(node, 'nested deeper than 64 levels, the limit for rule books');
     if (this.copying > 0) this.copied += 1;
     if (isAlias(node)) return this.copy(node, node.source, depth);
     if (isScalar(node)) {
@@ -114,13 +114,13 @@ class Values {
         const { line } = this.position(first);
         this.fault(
           pair.key,
-          `the key ${JSON.stringify(key)} is there already, in line ${line}; keep one of them`,
+          `the key ${JSON.stringify(key)} is already in line ${line}; keep one of them`,
         );
         continue;
       }
       seen.set(key, pair.key);
       if (key === '__proto__') {
-        this.fault(pair.key, 'nothing in a rule book can be called "__proto__"; take another name');
+        this.fault(pair.key, 'no key of a rule book may be "__proto__"; use another name');
         continue;
       }
       value[key] = this.of(pair.value, depth + 1);
@@ -131,8 +131,8 @@ class Values {
   /** A few lines of nested aliases can expand to more values than fit into memory. */
   private copy(alias: Node, name: string, depth: number): unknown {
     const target = this.anchors.get(name);
-    if (target === undefined) return this.gap(alias, `no anchor "&${name}" stands before this alias`);
-    if (this.open.has(target)) return this.gap(alias, `"*${name}" stands inside its own anchor`);
+    if (target === undefined) return this.gap(alias, `no anchor "&${name}" precedes this alias`);
+    if (this.open.has(target)) return this.gap(alias, `"*${name}" is inside its own anchor`);
     if (this.copied > 100_000) {
       if (this.copied < Infinity) this.gap(alias, 'aliases add more than 100,000 values; write them out');
       this.copied = Infinity;
@@ -165,7 +165,7 @@ function syntaxFaults(document: Document.Parsed): readonly { offset: number; mes
   const { directives, errors, warnings } = document;
   const exhausted = errors.find((error) => error.code === 'RESOURCE_EXHAUSTION');
   if (exhausted !== undefined) {
-    return [{ offset: exhausted.pos[0], message: 'nested too deep to be read; no rule book is' }];
+    return [{ offset: exhausted.pos[0], message: 'nested too deep to be read' }];
   }
   const faults = [...errors, ...warnings].map(({ code, message, pos }) => ({
     offset: pos[0],
@@ -175,7 +175,7 @@ function syntaxFaults(document: Document.Parsed): readonly { offset: number; mes
     const { version } = directives.yaml;
     faults.push({
       offset: 0,
-      message: `says it is YAML ${version}; take out the directive: YAML 1.2 is read`,
+      message: `says it is YAML ${version}; remove the directive: YAML 1.2 is read`,
     });
   }
   return faults;

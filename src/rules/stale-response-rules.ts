@@ -24,7 +24,7 @@ export function staleResponseRules(
         earlier.push({ change: change.id, status: declared.rule.status });
         // A change on every is stale only in the context where no other changes apply.
         if (covering === undefined || (change.on === 'every' && situation.operations.length > 0)) continue;
-        const message = `change "${change.id}": this ${declared.rule.rule} can do nothing: change "${covering.change}" ${what(declared.rule)} already; take one of the two away`;
+        const message = `change "${change.id}": this ${declared.rule.rule} has no effect: change "${covering.change}" ${what(declared.rule)} already; remove one of the two`;
         faults.set(declared, { path: declared.path, blame: 'value', message });
       }
     }
@@ -55,7 +55,7 @@ function what(rule: ResponseRule): string {
     case 'deprecations':
       return `lists them at ${printPath(rule.path)}`;
     case 'alias-errors':
-      return 'turns errors back';
+      return 'converts errors to V1';
   }
 }
 

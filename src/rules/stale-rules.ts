@@ -59,7 +59,7 @@ function faultsOf(rule: DeclaredRule, { declared, applied, stale }: Finding): re
     if (change.on === 'every' && !all) continue;
     const path = part.part === 'inside' ? rule.inside : (rule.members[part.part] ?? rule.inside);
     const whom = all ? '' : ` for ${some(operations)}`;
-    const message = `change "${change.id}": ${subject(rule.rule, part)} can do nothing${whom}: ${part.reason}`;
+    const message = `change "${change.id}": ${subject(rule.rule, part)} has no effect${whom}: ${part.reason}`;
     faults.push({ path, blame: 'value', message });
   }
   return faults;

@@ -19,21 +19,21 @@ export function templateShape(template: string): string {
 
 /** Returns what is wrong with a path template and how to fix it, or `undefined`. */
 export function templateFault(template: string): string | undefined {
-  if (!template.startsWith('/')) return 'begins without a slash; write /clients, say';
-  if (/^\/api\/v\d+(?:\/|$)/.test(template)) return 'holds the prefix; write what follows /api/v1 only';
-  if (/[?#]/.test(template)) return 'holds a query or a fragment; only the path is matched, so leave it out';
+  if (!template.startsWith('/')) return 'does not begin with a slash; write /clients, for example';
+  if (/^\/api\/v\d+(?:\/|$)/.test(template)) return 'contains the prefix; write only the part after /api/v1';
+  if (/[?#]/.test(template)) return 'contains a query or a fragment; only the path is matched, so leave it out';
   if (template === '/') return undefined;
   if (template.endsWith('/')) return 'ends with a slash; leave it out: both spellings match';
   if (template.endsWith('.json')) return 'ends with .json; leave it out: both spellings match';
   for (const segment of template.slice(1).split('/')) {
     if (PARAMETER.test(segment)) continue;
-    if (segment === '') return 'holds an empty segment; services merge slashes, so leave it out';
-    if (segment === '.' || segment === '..') return 'holds a dot segment; such requests are refused';
+    if (segment === '') return 'contains an empty segment; services merge slashes, so leave it out';
+    if (segment === '.' || segment === '..') return 'contains a dot segment; such requests are refused';
     if (/[{}]/.test(segment)) {
-      return `holds "${segment}"; a parameter is a whole segment, such as {id}`;
+      return `contains "${segment}"; a parameter is a whole segment, such as {id}`;
     }
     if (!LITERAL.test(segment)) {
-      return `holds "${segment}", which no path can; percent-encode what is not a letter, a digit or one of -._~!$&'()*+,=:@`;
+      return `contains "${segment}", which is not valid in a path; percent-encode everything except letters, digits and -._~!$&'()*+,=:@`;
     }
   }
   return undefined;

@@ -31,7 +31,7 @@ export function unseenParts(
       const { wrapper, feeding } = ahead;
       const parts = outside(rule, feeding).map((part) => {
         const name = printPath([wrapper, ...rule.in, namesOf(rule)[part] ?? '']);
-        const reason = `change "${ahead?.change ?? ''}" unwraps "${wrapper}" after it and drops what is beside it; name ${name}, or put the rule behind that one`;
+        const reason = `change "${ahead?.change ?? ''}" unwraps "${wrapper}" after it and drops the members beside it; name ${name}, or put the rule after that one`;
         return { part, reason };
       });
       if (parts.length > 0) unseen.set(declared, parts);
