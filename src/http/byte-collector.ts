@@ -1,4 +1,4 @@
-const nothing = new Uint8Array(0);
+const empty = new Uint8Array(0);
 /** Size of the first buffer that chunks are copied into. */
 const FIRST_BUFFER_BYTES = 1024;
 
@@ -10,7 +10,7 @@ export class ByteCollector {
   /** Bytes added so far. */
   length = 0;
   private readonly expected: number;
-  private bytes: Uint8Array = nothing;
+  private bytes: Uint8Array = empty;
 
   /** `expected` is the expected total in bytes, where it is known; only a hint, since it may be wrong. */
   constructor(expected = 0) {
@@ -30,8 +30,8 @@ export class ByteCollector {
       return part.length;
     }
     if (needed > bytes.length) {
-      const most = this.expected >= needed ? this.expected : Infinity;
-      this.bytes = new Uint8Array(Math.max(Math.min(needed * 2, most), FIRST_BUFFER_BYTES));
+      const limit = this.expected >= needed ? this.expected : Infinity;
+      this.bytes = new Uint8Array(Math.max(Math.min(needed * 2, limit), FIRST_BUFFER_BYTES));
       this.bytes.set(bytes.subarray(0, length));
     }
     this.bytes.set(part, length);
@@ -41,7 +41,7 @@ export class ByteCollector {
   /** Returns everything that was added; the collector is then empty and starts with a new buffer. */
   take(): Uint8Array {
     const whole = this.bytes.subarray(0, this.length);
-    this.bytes = nothing;
+    this.bytes = empty;
     this.length = 0;
     return whole;
   }

@@ -57,7 +57,7 @@ export function endToEnd(headers: HeaderList, trailers: boolean): string[] {
  * which must not be trailers (RFC 9110 §6.5.1).
  */
 export function trailersOf(trailers: HeaderList): HeaderList {
-  return trailers.length === 0 ? trailers : withoutFields(endToEnd(trailers, false), NOT_AS_TRAILER);
+  return trailers.length === 0 ? trailers : withoutFields(endToEnd(trailers, false), FORBIDDEN_TRAILERS);
 }
 
 /**
@@ -65,12 +65,12 @@ export function trailersOf(trailers: HeaderList): HeaderList {
  * §8.6).
  */
 export function interimFields(headers: HeaderList): HeaderList {
-  return withoutFields(endToEnd(headers, false), LENGTH);
+  return withoutFields(endToEnd(headers, false), CONTENT_LENGTH);
 }
 
-const LENGTH: ReadonlySet<string> = new Set(['content-length']);
+const CONTENT_LENGTH: ReadonlySet<string> = new Set(['content-length']);
 
-const NOT_AS_TRAILER: ReadonlySet<string> = new Set(['content-length', 'host']);
+const FORBIDDEN_TRAILERS: ReadonlySet<string> = new Set(['content-length', 'host']);
 
 const PROTECTED_NAMES: ReadonlySet<string> = new Set([
   'authorization',

@@ -108,7 +108,7 @@ const COMMON_NAMES = [
 ];
 
 /** Uses by the two spellings that nearly all clients send, so that most names take one lookup and no conversion. */
-const spelled: ReadonlyMap<string, Use> = new Map(
+const usesBySpelling: ReadonlyMap<string, Use> = new Map(
   [...FIELD_USES.keys(), ...COMMON_NAMES].flatMap((lower): [string, Use][] => [
     [lower, useOf(lower)],
     [lower.replaceAll(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase()), useOf(lower)],
@@ -131,7 +131,7 @@ function isAlias(lower: string): boolean {
 }
 
 /** Values may contain visible ASCII, space, tab and obs-text (RFC 9110 §5.5). */
-const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
+const FORBIDDEN_CHARACTER = /[^\t\x20-\x7e\x80-\xff]/;
 
 class HeadReader implements RequestHead {
   fault: HeadFault | undefined = undefined;
@@ -157,20 +157,21 @@ class HeadReader implements RequestHead {
   }
 
   read(name: string, value: string): void {
-    if (FORBIDDEN.test(value)) this.refuse(`The value of ${name.toLowerCase()} contains a control character.`);
-    const use = spelled.get(name) ?? useOf(name.toLowerCase());
+    if (FORBIDDEN_CHARACTER.test(value))
+      this.refuse(`The value of ${name.toLowerCase()} contains a control character.`);
+    const use = usesBySpelling.get(name) ?? useOf(name.toLowerCase());
     switch (use) {
       case 'other':
         break;
       case 'host':
       case 'length':
       case 'coding':
-        this.keepSingle(use, name, value);
+        this.setSingleton(use, name, value);
         return;
       case 'authorization':
       case 'contentType':
       case 'apiVersion':
-        this.keepSingle(use, name, value);
+        this.setSingleton(use, name, value);
         break;
       case 'connection':
         (this.connection ??= []).push(value);
@@ -205,7 +206,7 @@ class HeadReader implements RequestHead {
     this.forwardedHeaders.push(name, value);
   }
 
-  private keepSingle(field: Singleton, name: string, value: string): void {
+  private setSingleton(field: Singleton, name: string, value: string): void {
     if (this[field] !== undefined) this.refuse(`The header ${name.toLowerCase()} occurs twice.`);
     this[field] = value;
   }

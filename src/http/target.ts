@@ -21,10 +21,10 @@ export interface FaultyTarget {
 export function readTarget(raw: string): Target | FaultyTarget {
   if (raw === '*') return { fault: undefined, prefix: undefined, rest: raw, query: '' };
   if (raw.charCodeAt(0) !== SLASH) return { fault: 'The request target is not in origin form.' };
-  if (NOT_A_TARGET_CHARACTER.test(raw))
+  if (INVALID_CHARACTER.test(raw))
     return { fault: 'The request target contains a character that is not valid in a URI, or a fragment.' };
-  const mark = raw.indexOf('?');
-  const path = mark === -1 ? raw : raw.slice(0, mark);
+  const queryStart = raw.indexOf('?');
+  const path = queryStart === -1 ? raw : raw.slice(0, queryStart);
   const fault = pathFault(path);
   if (fault !== undefined) return { fault };
   const prefix = prefixOf(path);
@@ -32,14 +32,14 @@ export function readTarget(raw: string): Target | FaultyTarget {
     fault: undefined,
     prefix,
     rest: prefix === undefined ? path : path.slice(prefix.length),
-    query: mark === -1 ? '' : raw.slice(mark),
+    query: queryStart === -1 ? '' : raw.slice(queryStart),
   };
 }
 
 const SLASH = 0x2f;
 
 /** Any character except visible ASCII, and `#`. */
-const NOT_A_TARGET_CHARACTER = /[^!"$-~]/;
+const INVALID_CHARACTER = /[^!"$-~]/;
 
 /** A path that needs no further check: the fast case for nearly every request. */
 const PLAIN_PATH = /^(?:\/[\w~!$&'()*+,=:@-][\w.~!$&'()*+,=:@-]*)+\/?$/;
@@ -48,7 +48,8 @@ function pathFault(path: string): string | undefined {
   if (PLAIN_PATH.test(path)) return undefined;
   if (path === '/') return undefined;
   if (path.includes('\\')) return 'The path contains a backslash, which some servers treat as a slash.';
-  if (/%(?![0-9a-f]{2})/i.test(path)) return 'The path contains a percent sign without two hexadecimal digits.';
+  if (/%(?![0-9a-f]{2})/i.test(path))
+    return 'The path contains a percent sign without two hexadecimal digits.';
   if (/%5c/i.test(path)) return 'The path contains an encoded backslash.';
   if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'The path contains an encoded control character.';
   if (/%(?:c[01]|e0%[89]|f0%8|f[5-9a-f])/i.test(path)) return 'The path contains an overlong encoding.';

@@ -8,7 +8,7 @@ export interface Edit {
 }
 
 /** Copies of up to this many bytes are faster in a loop than through `TypedArray.set`, measured on Node 24. */
-const SHORT = 32;
+const MAX_LOOP_COPY_BYTES = 32;
 
 /**
  * Applies `edits` to `bytes` and returns the result, in memory from `slab`, or in memory of its own if it is kept for long. The
@@ -37,7 +37,7 @@ export function copyBytes(
   target: Uint8Array,
   at: number,
 ): number {
-  if (end - start > SHORT) {
+  if (end - start > MAX_LOOP_COPY_BYTES) {
     target.set(source.subarray(start, end), at);
     return at + end - start;
   }

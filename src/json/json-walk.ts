@@ -24,19 +24,19 @@ export interface WalkVisitor {
 }
 
 /** Levels of nesting that are walked: the same as the default limit for rewriting. */
-const DEPTH = 512;
+const MAX_DEPTH = 512;
 
 /** Walks whole JSON texts, each in one pass. The scanner's memory is reused, so one walker serves one walk at a time. */
 export class JsonWalker {
   private readonly scanner: Scanner;
   /** Whether the last text was JSON, but was not walked because it has too many values. */
   hasTooMany = false;
-  private readonly mostValues: number;
+  private readonly maxValues: number;
 
   /** Texts with more than `mostValues` values are not walked, and values deeper than `levels` are not visited. */
-  constructor(mostValues = Number.POSITIVE_INFINITY, levels = DEPTH) {
-    this.mostValues = mostValues;
-    this.scanner = new Scanner({ depth: DEPTH, record: Math.min(levels, DEPTH) });
+  constructor(maxValues = Number.POSITIVE_INFINITY, levels = MAX_DEPTH) {
+    this.maxValues = maxValues;
+    this.scanner = new Scanner({ depth: MAX_DEPTH, record: Math.min(levels, MAX_DEPTH) });
   }
 
   /**
@@ -47,7 +47,7 @@ export class JsonWalker {
     const { tape } = this.scanner;
     this.hasTooMany = false;
     if (bytes.length === 0 || this.scanner.scan(bytes, from) !== undefined) return false;
-    this.hasTooMany = tape.size > this.mostValues;
+    this.hasTooMany = tape.size > this.maxValues;
     if (this.hasTooMany) return false;
     visit(bytes, tape, 0, [], true, visitor);
     return true;

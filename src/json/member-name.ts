@@ -64,7 +64,7 @@ export class NameTable {
     for (let k = 0; k < bucket.length; k += 1) {
       const id = bucket[k] ?? 0;
       const name = this.bytes[id];
-      if (name !== undefined && name.length === length && same(bytes, start, name)) return id;
+      if (name !== undefined && name.length === length && hasNameAt(bytes, start, name)) return id;
     }
     return 0;
   }
@@ -95,7 +95,7 @@ function hash(bytes: Uint8Array, start: number, length: number): number {
   return length + first * 3 + (bytes[middle] ?? 0) * 31 + (bytes[end] ?? 0) * 7 + beforeLast * 131;
 }
 
-function same(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
+function hasNameAt(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
   for (let k = 0; k < name.length; k += 1) {
     if (bytes[start + k] !== name[k]) return false;
   }

@@ -1,5 +1,5 @@
 /** Bytes of one slab; a request for more than an eighth of it gets its own memory. */
-const SLAB_SIZE = 65_536;
+const SLAB_BYTES = 65_536;
 
 /**
  * Allocates small byte arrays from larger blocks of memory: on Node 24 a new array of 0.5 KiB costs 0.45 µs, a view of a slab
@@ -11,9 +11,9 @@ export class Slab {
 
   /** Returns `length` zeroed bytes that nothing else uses. */
   take(length: number): Uint8Array {
-    if (length > SLAB_SIZE / 8) return new Uint8Array(length);
+    if (length > SLAB_BYTES / 8) return new Uint8Array(length);
     if (this.used + length > this.memory.byteLength) {
-      this.memory = new ArrayBuffer(SLAB_SIZE);
+      this.memory = new ArrayBuffer(SLAB_BYTES);
       this.used = 0;
     }
     const view = new Uint8Array(this.memory, this.used, length);

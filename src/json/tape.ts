@@ -1,5 +1,5 @@
 /** Integers per node, one for each field. Nodes are in document order, a parent before its children. */
-const SIZE = 8;
+const NODE_SIZE = 8;
 const KIND = 0;
 const PREVIOUS = 1;
 const LEAD = 2;
@@ -16,7 +16,7 @@ export const STRING = 6;
 export const SCALAR = 7;
 
 /** Integers that a tape keeps between texts, so that one huge text does not hold memory for ever. */
-const MOST_KEPT = 1 << 18;
+const MAX_RETAINED_CELLS = 1 << 18;
 
 const KIND_MASK = 7;
 const ESCAPED_KEY = 8;
@@ -38,15 +38,15 @@ export type Mark = number;
  * imported one is loaded and checked at each use: a fifth of a scan, measured on Node 24.
  */
 export class Tape {
-  private cells: Int32Array<ArrayBuffer> = new Int32Array(64 * SIZE);
+  private cells: Int32Array<ArrayBuffer> = new Int32Array(64 * NODE_SIZE);
   private length = 0;
 
   /** Removes all nodes. */
   clear(): void {
     this.length = 0;
-    if (this.cells.length <= MOST_KEPT) return;
+    if (this.cells.length <= MAX_RETAINED_CELLS) return;
     this.cells.buffer.transfer(0);
-    this.cells = new Int32Array(64 * SIZE);
+    this.cells = new Int32Array(64 * NODE_SIZE);
   }
 
   /**
@@ -55,8 +55,8 @@ export class Tape {
    */
   push(previous: number, lead: number, keyStart: number, keyEnd: number, start: number): number {
     const node = this.length;
-    this.length = node + SIZE;
-    if (node + SIZE > this.cells.length) this.grow();
+    this.length = node + NODE_SIZE;
+    if (node + NODE_SIZE > this.cells.length) this.grow();
     const cells = this.cells;
     cells[node + PREVIOUS] = previous;
     cells[node + LEAD] = lead;
@@ -125,13 +125,13 @@ export class Tape {
 
   /** The first member or element of `node`; 0 if it has none, or none was recorded. */
   firstChild(node: number): number {
-    const child = node + SIZE;
+    const child = node + NODE_SIZE;
     return child < this.length && this.start(child) < this.end(node) ? child : 0;
   }
 
   /** The number of nodes. */
   get size(): number {
-    return this.length / SIZE;
+    return this.length / NODE_SIZE;
   }
 
   /**
@@ -140,7 +140,7 @@ export class Tape {
    */
   shape(): Int32Array {
     const shape = new Int32Array(this.size * 2);
-    for (let k = 0, node = 0; node < this.length; k += 2, node += SIZE) {
+    for (let k = 0, node = 0; node < this.length; k += 2, node += NODE_SIZE) {
       shape[k] = (this.cells[node + KIND] ?? 0) & SHAPE_MASK;
       shape[k + 1] = this.cells[node + PREVIOUS] ?? 0;
     }
@@ -151,7 +151,7 @@ export class Tape {
   hasShape(shape: Int32Array): boolean {
     const cells = this.cells;
     if (shape.length !== this.size * 2) return false;
-    for (let k = 0, node = 0; k < shape.length; k += 2, node += SIZE) {
+    for (let k = 0, node = 0; k < shape.length; k += 2, node += NODE_SIZE) {
       if (shape[k] !== ((cells[node + KIND] ?? 0) & SHAPE_MASK)) return false;
       if (shape[k + 1] !== cells[node + PREVIOUS]) return false;
     }
@@ -162,7 +162,7 @@ export class Tape {
   hash(): number {
     const cells = this.cells;
     let hash = 0;
-    for (let node = 0; node < this.length; node += SIZE) {
+    for (let node = 0; node < this.length; node += NODE_SIZE) {
       hash = (Math.imul(hash, 31) + ((cells[node + KIND] ?? 0) & SHAPE_MASK)) | 0;
       hash = (Math.imul(hash, 31) + (cells[node + PREVIOUS] ?? 0)) | 0;
     }
@@ -173,7 +173,7 @@ export class Tape {
   offset(mark: Mark): number {
     if (mark >= 0) return this.cells[mark] ?? 0;
     const outside = this.cells[~mark] ?? 0;
-    return ~mark % SIZE === START ? outside + 1 : outside - 1;
+    return ~mark % NODE_SIZE === START ? outside + 1 : outside - 1;
   }
 
   /** The first byte of the value of `node`. */
@@ -227,8 +227,8 @@ export class Tape {
 
   private grow(): void {
     // Transferred instead of copied: the old array, up to 64 MB, is released at once and not at the next garbage collection.
-    const factor = this.cells.length > MOST_KEPT ? 1.5 : 2;
-    const cells = Math.ceil((this.cells.length * factor) / SIZE) * SIZE;
+    const factor = this.cells.length > MAX_RETAINED_CELLS ? 1.5 : 2;
+    const cells = Math.ceil((this.cells.length * factor) / NODE_SIZE) * NODE_SIZE;
     this.cells = new Int32Array(this.cells.buffer.transfer(cells * Int32Array.BYTES_PER_ELEMENT));
   }
 }

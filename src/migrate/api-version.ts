@@ -14,9 +14,13 @@ export interface ApiVersion {
  * the latest release without notice, so the gateway sends that of the rule book, or the one pinned for the client or operation.
  * The reason is `invalid` even if a pin replaces the value, since the report lists those clients.
  */
-export function chooseApiVersion(asked: string | undefined, ruleBook: string, pinned?: string): ApiVersion {
-  if (asked !== undefined) {
-    if (isReleaseDate(asked)) return { sent: asked, why: 'client' };
+export function chooseApiVersion(
+  requested: string | undefined,
+  ruleBook: string,
+  pinned?: string,
+): ApiVersion {
+  if (requested !== undefined) {
+    if (isReleaseDate(requested)) return { sent: requested, why: 'client' };
     return { sent: pinned ?? ruleBook, why: 'invalid' };
   }
   return pinned === undefined ? { sent: ruleBook, why: 'absent' } : { sent: pinned, why: 'pin' };

@@ -41,15 +41,15 @@ export function aliasErrors(rule: CompiledAliasErrors, run: ResponseRun, error: 
   const place = source === undefined ? undefined : draft.open(source, source.node);
   const pointer = place instanceof DraftObject ? find(place, rule.pointer) : undefined;
   if (pointer !== undefined)
-    turn(rule, run, pointer, (raw) => turnedPointer(rule.v1, raw, context.isWrapped));
+    rewriteString(rule, run, pointer, (raw) => v1Pointer(rule.v1, raw, context.isWrapped));
   for (const id of rule.sentences) {
     const sentence = find(error, id);
-    if (sentence !== undefined) turn(rule, run, sentence, (raw) => turnedSentence(rule.v1, raw));
+    if (sentence !== undefined) rewriteString(rule, run, sentence, (raw) => v1Sentence(rule.v1, raw));
   }
 }
 
 /** Replaces the text of a string between its quotes, as spelled in the response: escapes are not decoded. */
-function turn(
+function rewriteString(
   rule: CompiledAliasErrors,
   run: ResponseRun,
   member: DraftMember,
@@ -59,9 +59,9 @@ function turn(
   const { node } = member;
   if (node < 0 || member.literal !== undefined || tape.kind(node) !== STRING) return;
   const raw = decoder.decode(bytes.subarray(tape.start(node) + 1, tape.end(node) - 1));
-  const turned = change(raw);
-  if (turned === raw) return;
-  member.literal = encoder.encode(`"${turned}"`);
+  const changed = change(raw);
+  if (changed === raw) return;
+  member.literal = encoder.encode(`"${changed}"`);
   if (member.holder !== undefined) markChanged(member.holder);
   run.record(rule, member);
 }
@@ -70,16 +70,16 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
 /** Serializers of some languages write `\/`; a pointer with any other escape is left unchanged. */
-function turnedPointer(v1: V1Names, raw: string, isWrapped: boolean): string {
+function v1Pointer(v1: V1Names, raw: string, isWrapped: boolean): string {
   const isEscaped = raw.includes(String.raw`\/`);
   const plain = raw.replaceAll(String.raw`\/`, '/');
   if (plain.includes('\\')) return raw;
-  const turned = v1.pointer(plain, isWrapped);
-  return isEscaped ? turned.replaceAll('/', String.raw`\/`) : turned;
+  const changed = v1.pointer(plain, isWrapped);
+  return isEscaped ? changed.replaceAll('/', String.raw`\/`) : changed;
 }
 
 /** Matches only whole words and names joined by dots; the letter of an escape is not part of a word. */
-function turnedSentence(v1: V1Names, raw: string): string {
+function v1Sentence(v1: V1Names, raw: string): string {
   return raw.replaceAll(/\\(?:u[0-9a-fA-F]{4}|.)|[A-Za-z_]\w*(?:\.[A-Za-z_0-9]\w*)*/g, (word) =>
     word.startsWith('\\') ? word : v1.name(word),
   );

@@ -245,12 +245,12 @@ export function markChanged(value: DraftObject | DraftArray): void {
   for (
     let at: DraftObject | DraftArray | undefined = value;
     at !== undefined && !at.isChanged;
-    at = around(at)
+    at = containerOf(at)
   ) {
     at.isChanged = true;
   }
 }
 
-function around(value: DraftObject | DraftArray): DraftObject | DraftArray | undefined {
+function containerOf(value: DraftObject | DraftArray): DraftObject | DraftArray | undefined {
   return value.up instanceof DraftElement ? value.up.array : value.up?.holder;
 }

@@ -26,14 +26,14 @@ export function flatten(rule: CompiledFlatten, run: ResponseRun, object: DraftOb
   const nested = find(object, rule.id);
   const value = nested === undefined ? undefined : draft.open(nested, nested.node);
   if (nested === undefined || !(value instanceof DraftObject)) return;
-  const there = new Set(object.members.map((member) => currentName(draft, member)));
-  const wanted = new Map(
+  const existing = new Set(object.members.map((member) => currentName(draft, member)));
+  const missing = new Map(
     value.members
       .map((member) => [currentName(draft, member), member] as const)
-      .filter(([name]) => !there.has(name) && rule.members?.has(name) !== false),
+      .filter(([name]) => !existing.has(name) && rule.members?.has(name) !== false),
   );
-  if (wanted.size === 0) return;
-  const copies = [...wanted.values()].map((member) => {
+  if (missing.size === 0) return;
+  const copies = [...missing.values()].map((member) => {
     const copy = copyOf(object, member, nested, 0);
     run.record(rule, copy, member);
     return copy;

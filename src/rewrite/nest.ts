@@ -23,7 +23,7 @@ export function compileNest(rule: NestRule, base: CompiledRule, names: NameTable
 /** Moves the named members into the sub-object, which is created in place of the first of them if there is none. */
 export function nest(rule: CompiledNest, run: Run, object: DraftObject): Stop | undefined {
   const existing = find(object, rule.under);
-  const stop = settleAllRepeated(rule, run, object, existing);
+  const stop = settleDuplicates(rule, run, object, existing);
   if (stop !== undefined) return stop;
   const first = firstNamed(rule, object);
   if (first === undefined) return undefined;
@@ -38,7 +38,7 @@ export function nest(rule: CompiledNest, run: Run, object: DraftObject): Stop | 
 }
 
 /** Applies the `duplicate` policy to repeated members that the rule names. */
-function settleAllRepeated(
+function settleDuplicates(
   rule: CompiledNest,
   run: Run,
   object: DraftObject,
@@ -87,10 +87,10 @@ function add(rule: CompiledNest, run: Run, object: DraftObject, target: DraftObj
 /** Creates the sub-object in place of `first` and moves the named members into it. */
 function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: DraftMember): void {
   const holder = new DraftMember(rule.under, -1, first.place, first.hasDelimiter, object);
-  const made = new DraftObject(-1, holder);
+  const created = new DraftObject(-1, holder);
   holder.hasLead = first.hasLead;
   holder.isMoved = first.isMoved;
-  holder.value = made;
+  holder.value = created;
   first.hasLead = false;
   run.codes.push(rule.code + MADE);
   run.recorder?.make(object, pointerToken(run.draft.names.name(rule.under)));
@@ -102,7 +102,7 @@ function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: Draft
     const member = members[k];
     if (member === undefined) continue;
     if (!isNamed(rule, member)) {
-      if (made.members.length > 0) isInPlace = false;
+      if (created.members.length > 0) isInPlace = false;
       members[length] = member;
       length += 1;
       continue;
@@ -114,11 +114,11 @@ function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: Draft
     }
     // Adjacent members of the new object stay in place: only brackets are inserted around them.
     if (!isInPlace) member.isMoved = true;
-    put(rule, run, made, member, before, false);
+    put(rule, run, created, member, before, false);
   }
   // A loop, because setting `length` leaves the optimised code.
   while (members.length > length) members.pop();
-  settle(made);
+  settle(created);
   settle(object);
 }
 

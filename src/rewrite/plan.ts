@@ -44,7 +44,7 @@ export function compilePlans(book: RuleBook): Plans {
 }
 
 /** The result of the rules for every body of one shape. */
-interface Work {
+interface ShapeResult {
   readonly recipe: Recipe;
   readonly records: Records;
 }
@@ -57,7 +57,7 @@ export class Plan {
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly cache = new RecordCache();
-  private readonly shapes = new ShapeCache<Work>();
+  private readonly shapes = new ShapeCache<ShapeResult>();
   private readonly slab = new Slab();
   private readonly marks: Marks = { rounds: [], round: 0 };
 
@@ -91,13 +91,13 @@ export class Plan {
       };
     }
     const { tape } = this.scanner;
-    const work = this.shapes.get(tape) ?? this.workOut(body);
-    if ('kind' in work) {
-      if (work.kind === 'refuse') return { verdict: 'refused', refusal: work.refusal };
-      return { verdict: 'unchanged', body, records: [], note: work.note };
+    const result = this.shapes.get(tape) ?? this.compute(body);
+    if ('kind' in result) {
+      if (result.kind === 'refuse') return { verdict: 'refused', refusal: result.refusal };
+      return { verdict: 'unchanged', body, records: [], note: result.note };
     }
-    const { records, patch, omitted } = work.records;
-    const edits = work.recipe.edits(body, tape, from);
+    const { records, patch, omitted } = result.records;
+    const edits = result.recipe.edits(body, tape, from);
     if (edits.length === 0) return { verdict: 'unchanged', body, records };
     const all = from === 0 ? records : [BYTE_ORDER_MARK, ...records];
     return {
@@ -111,14 +111,14 @@ export class Plan {
   }
 
   /** Applies the rules to the body that was scanned last. */
-  private workOut(body: Uint8Array): Work | Stop {
+  private compute(body: Uint8Array): ShapeResult | Stop {
     const { tape } = this.scanner;
     const run = this.run(body, undefined);
-    const stop = tape.kind(0) === OBJECT ? this.carryOut(run) : undefined;
+    const stop = tape.kind(0) === OBJECT ? this.applyRules(run) : undefined;
     if (stop !== undefined) return stop;
-    const work = { records: this.recordsOf(run, body), recipe: printDraft(run.draft, this.keys) };
-    if (!run.hasForeignNames) this.shapes.set(tape, work);
-    return work;
+    const result = { records: this.recordsOf(run, body), recipe: printDraft(run.draft, this.keys) };
+    if (!run.hasForeignNames) this.shapes.set(tape, result);
+    return result;
   }
 
   private run(body: Uint8Array, record: ((draft: Draft) => Recorder) | undefined): Run {
@@ -126,9 +126,9 @@ export class Plan {
     return new Run(draft, record?.(draft), this.marks);
   }
 
-  private carryOut(run: Run): Stop | undefined {
+  private applyRules(run: Run): Stop | undefined {
     for (const rule of this.rules) {
-      const stop = carryOut(rule, run);
+      const stop = applyRule(rule, run);
       if (stop !== undefined) return stop;
     }
     return undefined;
@@ -141,9 +141,9 @@ export class Plan {
     if (run.codes.length === 0) return NO_RECORDS;
     const known = run.isSingular ? undefined : this.cache.get(run.codes);
     if (known !== undefined) return known;
-    const again = this.run(body, (draft) => new Recorder(draft));
-    this.carryOut(again);
-    const records = again.recorder?.finish() ?? NO_RECORDS;
+    const secondRun = this.run(body, (draft) => new Recorder(draft));
+    this.applyRules(secondRun);
+    const records = secondRun.recorder?.finish() ?? NO_RECORDS;
     if (!run.isSingular) this.cache.set(run.codes, records);
     return records;
   }
@@ -187,7 +187,7 @@ function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compi
   }
 }
 
-function carryOut(rule: Compiled, run: Run): Stop | undefined {
+function applyRule(rule: Compiled, run: Run): Stop | undefined {
   if (rule.rule === 'unwrap') return unwrap(rule, run);
   if (rule.path.length === 0) return apply(rule, run, run.draft.root);
   const before = run.codes.length;

@@ -2,7 +2,7 @@ import { concatBytes } from '../http/byte-collector.ts';
 import type { Edit } from '../json/edit.ts';
 import type { Mark, Tape } from '../json/tape.ts';
 
-const NOTHING = new Uint8Array();
+const EMPTY = new Uint8Array();
 
 /** Original bytes that the new text contains, and the inserted bytes before them. */
 interface Span {
@@ -20,22 +20,22 @@ interface Span {
 export class Recipe {
   private readonly spans: Span[] = [];
   /** Bytes to insert after the last span, before the next. */
-  private inserted: Uint8Array = NOTHING;
+  private inserted: Uint8Array = EMPTY;
 
   /** Adds original bytes. */
   bytes(start: Mark, end: Mark, isCopy: boolean): void {
     const last = this.spans.at(-1);
-    if (this.inserted === NOTHING && last !== undefined && last.end === start && last.isCopy === isCopy) {
+    if (this.inserted === EMPTY && last !== undefined && last.end === start && last.isCopy === isCopy) {
       last.end = end;
       return;
     }
     this.spans.push({ insert: this.inserted, start, end, isCopy });
-    this.inserted = NOTHING;
+    this.inserted = EMPTY;
   }
 
   /** Adds bytes that the original does not have. */
   insert(part: Uint8Array): void {
-    this.inserted = this.inserted === NOTHING ? part : concatBytes([this.inserted, part]);
+    this.inserted = this.inserted === EMPTY ? part : concatBytes([this.inserted, part]);
   }
 
   /** Returns the edits that turn `bytes` into the new text; `tape` describes `bytes` from offset `from` on. */
@@ -43,11 +43,11 @@ export class Recipe {
     const list = new EditList(bytes);
     list.keep(from, tape.offset(tape.startMark(0)));
     for (const { insert, start, end, isCopy } of this.spans) {
-      if (insert !== NOTHING) list.insert(insert);
+      if (insert !== EMPTY) list.insert(insert);
       if (isCopy) list.insert(bytes.subarray(tape.offset(start), tape.offset(end)));
       else list.keep(tape.offset(start), tape.offset(end));
     }
-    if (this.inserted !== NOTHING) list.insert(this.inserted);
+    if (this.inserted !== EMPTY) list.insert(this.inserted);
     list.keep(tape.offset(tape.endMark(0)), bytes.length);
     return list.finish();
   }
@@ -94,7 +94,7 @@ class EditList {
   /** Returns the pending insertion as one array, and clears it. */
   private inserted(): Uint8Array {
     const pending = this.pending;
-    if (pending.length < 2) return pending.pop() ?? NOTHING;
+    if (pending.length < 2) return pending.pop() ?? EMPTY;
     this.pending = [];
     return concatBytes(pending);
   }

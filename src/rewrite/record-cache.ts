@@ -6,7 +6,7 @@ interface Step {
 }
 
 /** Maximum number of cached steps; requests of more shapes have their records created anew each time. */
-const CAPACITY = 4096;
+const MAX_STEPS = 4096;
 
 /** Caches the records for a list of step codes: old clients send few shapes, again and again. */
 export class RecordCache {
@@ -33,7 +33,7 @@ export class RecordCache {
 
   /** Caches `records` for `codes`, unless the cache is full. */
   set(codes: readonly number[], records: Records): void {
-    if (this.size + codes.length > CAPACITY) return;
+    if (this.size + codes.length > MAX_STEPS) return;
     let step = this.root;
     for (const code of codes) {
       let next = step.next.get(code);

@@ -22,7 +22,7 @@ export interface Records {
  * Maximum characters of pointers recorded for one body, where each record counts for some: a body of a million members beside the
  * wrapper must not become a log line ten times its size.
  */
-const MOST_CHARACTERS = 32_768;
+const MAX_POINTER_CHARACTERS = 32_768;
 const RECORD_CHARACTERS = 64;
 
 interface PendingRecord {
@@ -40,7 +40,7 @@ export class Recorder {
   /** Pointers removed since the last other operation. */
   private readonly removed = new Set<string>();
   /** Characters that may still be recorded. */
-  private left = MOST_CHARACTERS;
+  private remainingCharacters = MAX_POINTER_CHARACTERS;
   private omitted = 0;
 
   constructor(draft: Draft) {
@@ -56,7 +56,7 @@ export class Recorder {
   unwrap(rule: RuleName, member: DraftMember): void {
     const from = originPointer(this.draft, member);
     this.records.push({ rule, from, member: undefined, note: undefined });
-    this.forgetRemoved();
+    this.clearRemoved();
     this.patch.push({ op: 'move', from: currentPointer(this.draft, member) ?? '', path: '' });
   }
 
@@ -69,7 +69,7 @@ export class Recorder {
   }
 
   private dropMember(rule: RuleName, member: DraftMember, node: number, note: string | undefined): void {
-    if (this.left <= 0) {
+    if (this.remainingCharacters <= 0) {
       this.omitted += 1;
       return;
     }
@@ -88,12 +88,12 @@ export class Recorder {
 
   /** Called after `member` was moved or renamed; `before` is its previous pointer. */
   move(rule: RuleName, member: DraftMember, before: string, note?: string): void {
-    if (this.left <= 0) {
+    if (this.remainingCharacters <= 0) {
       this.omitted += 1;
       return;
     }
     this.write({ rule, from: originPointer(this.draft, member), member, note });
-    this.forgetRemoved();
+    this.clearRemoved();
     this.patch.push({ op: 'move', from: before, path: currentPointer(this.draft, member) ?? '' });
   }
 
@@ -103,13 +103,13 @@ export class Recorder {
     return { records, patch: this.omitted > 0 ? [] : this.patch, omitted: this.omitted };
   }
 
-  private forgetRemoved(): void {
+  private clearRemoved(): void {
     // Clearing a set, even an empty one, allocates a new table.
     if (this.removed.size > 0) this.removed.clear();
   }
 
   private write(record: PendingRecord): void {
-    this.left -= RECORD_CHARACTERS + (record.from?.length ?? 0);
+    this.remainingCharacters -= RECORD_CHARACTERS + (record.from?.length ?? 0);
     this.records.push(record);
   }
 

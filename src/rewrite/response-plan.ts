@@ -89,7 +89,7 @@ export class ResponsePlan {
     const draft = new Draft(body, this.scanner.tape, this.names, false);
     const run = new ResponseRun(draft, context);
     for (const rule of this.rules) {
-      if (isAbout(rule.status, context.status)) carryOut(rule, run);
+      if (isAbout(rule.status, context.status)) applyRule(rule, run);
     }
     if (run.isIdle) return { verdict: 'unchanged', body };
     const edits = printDraft(draft, this.keys).edits(body, draft.tape, 0);
@@ -122,7 +122,7 @@ function compile(
   }
 }
 
-function carryOut(rule: Compiled, run: ResponseRun): void {
+function applyRule(rule: Compiled, run: ResponseRun): void {
   switch (rule.rule) {
     case 'alias':
       return run.each(rule, (object) => alias(rule, run, object));

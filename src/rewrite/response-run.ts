@@ -15,13 +15,13 @@ export interface CompiledResponseRule {
 }
 
 /** Maximum records of one response: a page of a list can have thousands of elements, and a log line must not. */
-const LISTED = 64;
+const MAX_RECORDS = 64;
 
 /** One run of the response rules over one response: the draft and its changes so far. */
 export class ResponseRun {
   readonly draft: Draft;
   readonly context: ResponseContext;
-  private readonly done: {
+  private readonly changes: {
     readonly rule: CompiledResponseRule;
     readonly from: string | undefined;
     readonly at: DraftMember;
@@ -46,19 +46,19 @@ export class ResponseRun {
 
   /** True if nothing was changed. */
   get isIdle(): boolean {
-    return this.done.length === 0;
+    return this.changes.length === 0;
   }
 
   /** Records that the member `at` was added or changed; `source` is the member that it was copied from. */
   record(rule: CompiledResponseRule, at: DraftMember, source?: DraftMember): void {
-    if (this.done.length >= LISTED) return;
+    if (this.changes.length >= MAX_RECORDS) return;
     const from = source === undefined ? undefined : originPointer(this.draft, source);
-    this.done.push({ rule, from, at });
+    this.changes.push({ rule, from, at });
   }
 
   /** Returns the records, with pointers into the current response. */
   finish(): readonly ResponseRecord[] {
-    return this.done.map(({ rule: { change, rule }, from, at }) => ({
+    return this.changes.map(({ rule: { change, rule }, from, at }) => ({
       change,
       rule,
       ...(from === undefined ? {} : { from }),

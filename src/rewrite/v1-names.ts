@@ -15,7 +15,7 @@ export class V1Names {
     if (pointer !== '' && !pointer.startsWith('/')) return pointer;
     let tokens: readonly string[] = pointerSteps(pointer);
     for (const rule of this.rules) {
-      if (rule.rule !== 'unwrap') tokens = undone(rule, tokens, false);
+      if (rule.rule !== 'unwrap') tokens = reverseRule(rule, tokens, false);
       else if (isWrapped) tokens = [rule.member, ...tokens];
     }
     return pointerOf(tokens);
@@ -24,19 +24,23 @@ export class V1Names {
   /** The V1 spelling of a name or of names joined by dots, such as `address.suburb`; the same text if V1 has no other. */
   name(text: string): string {
     let tokens: readonly string[] = text.split('.');
-    for (const rule of this.rules) tokens = undone(rule, tokens, true);
+    for (const rule of this.rules) tokens = reverseRule(rule, tokens, true);
     return tokens.join('.');
   }
 }
 
 /** Reverses one rule on a path of `tokens` into a body. A `loose` path may begin anywhere on the rule's path. */
-function undone(rule: RequestRule, tokens: readonly string[], loose: boolean): readonly string[] {
+function reverseRule(rule: RequestRule, tokens: readonly string[], loose: boolean): readonly string[] {
   if (rule.rule === 'rename') {
-    const at = tokens.findIndex((token, index) => token === rule.to && isAt(rule.in, tokens, index, loose));
+    const at = tokens.findIndex(
+      (token, index) => token === rule.to && matchesPath(rule.in, tokens, index, loose),
+    );
     return at === -1 ? tokens : tokens.with(at, rule.member);
   }
   if (rule.rule !== 'nest') return tokens;
-  const at = tokens.findIndex((token, index) => token === rule.under && isAt(rule.in, tokens, index, loose));
+  const at = tokens.findIndex(
+    (token, index) => token === rule.under && matchesPath(rule.in, tokens, index, loose),
+  );
   const next = tokens[at + 1];
   if (at === -1 || (next !== undefined && !rule.members.includes(next))) return tokens;
   // V1 has no such object: an error about all of it becomes one about the object around it.
@@ -45,7 +49,7 @@ function undone(rule: RequestRule, tokens: readonly string[], loose: boolean): r
 }
 
 /** Whether the first `length` of `tokens` are the path, or for a `loose` path its end. */
-function isAt(path: Path, tokens: readonly string[], length: number, loose: boolean): boolean {
+function matchesPath(path: Path, tokens: readonly string[], length: number, loose: boolean): boolean {
   if (loose ? length > path.length : length !== path.length) return false;
   const skipped = path.length - length;
   for (let at = 0; at < length; at += 1) {

@@ -50,12 +50,12 @@ export class BodyKnowledge {
     if (rule.rule !== 'only' || stale.length > 0) return stale;
     const { closed, members: known } = reach(this.root, inside);
     // To the author, an unwrapped member is gone, but the wrapper may have contained a member with its own name.
-    const left = [...known].filter(
+    const remaining = [...known].filter(
       ([name, { loss }]) => (loss === undefined || loss.how === 'unwrap') && !seen.has(name),
     );
-    if (closed === undefined || left.length > 0) return stale;
-    const none = `since change "${closed.change}", nothing else is left in ${printPath(inside)}`;
-    return [{ part: 'inside', reason: `${none}; remove one of the two` }];
+    if (closed === undefined || remaining.length > 0) return stale;
+    const prefix = `since change "${closed.change}", nothing else is left in ${printPath(inside)}`;
+    return [{ part: 'inside', reason: `${prefix}; remove one of the two` }];
   }
 
   private reason(path: Path, change: string): string | undefined {
@@ -68,11 +68,11 @@ export class BodyKnowledge {
     const { loss } = obstacle;
     const now = whereNow(this.root, path);
     const before = loss.change === change ? 'rule before that one' : `rule before change "${loss.change}"`;
-    if (loss.how === 'only') return `${did(loss)} no ${at}; list it there, or remove this rule`;
+    if (loss.how === 'only') return `${effectOf(loss)} no ${at}; list it there, or remove this rule`;
     if (now === undefined || now.length === 0) {
-      return `${did(loss)} ${at} already; remove one of the two, or put this ${before}`;
+      return `${effectOf(loss)} ${at} already; remove one of the two, or put this ${before}`;
     }
-    return `${did(loss)} ${at} already: ${printPath(path)} is now ${printPath(now)}; name that, or put this ${before}`;
+    return `${effectOf(loss)} ${at} already: ${printPath(path)} is now ${printPath(now)}; name that, or put this ${before}`;
   }
 
   private learn(rule: RequestRule, change: string, migratesFlat: boolean): void {
@@ -110,8 +110,8 @@ export class BodyKnowledge {
     for (const member of rule.members) {
       const moved = factsOf(holder, member);
       if (member === rule.under || moved?.loss !== undefined) continue;
-      const there = before.loss === undefined ? factsOf(before, member) : lost(before.loss);
-      under.members.set(member, either(moved, there));
+      const existing = before.loss === undefined ? factsOf(before, member) : lost(before.loss);
+      under.members.set(member, either(moved, existing));
       holder.members.set(member, lost({ how: 'nest', change, now: [rule.under, member] }));
     }
     holder.members.set(rule.under, under);
@@ -156,7 +156,7 @@ export class BodyKnowledge {
 }
 
 /** The effect of a change, as the start of a sentence that ends with the affected member. */
-function did(loss: Loss): string {
+function effectOf(loss: Loss): string {
   const change = `change "${loss.change}"`;
   switch (loss.how) {
     case 'strip':

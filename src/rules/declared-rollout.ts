@@ -126,14 +126,14 @@ class RolloutReader {
   private modes(): Modes | undefined {
     const { modes } = this.source;
     if (modes === undefined) return undefined;
-    const whole = typeof modes === 'string' || 'canary' in modes ? { default: modes } : modes;
-    const { operations = {}, clients = {}, rollback = {} } = whole;
+    const mapping = typeof modes === 'string' || 'canary' in modes ? { default: modes } : modes;
+    const { operations = {}, clients = {}, rollback = {} } = mapping;
     for (const id of Object.keys(operations)) this.operation(id, ['modes', 'operations', id], 'key');
     const byHash = Object.entries(clients).map(
       ([client, mode]) => [this.client(client, ['modes', 'clients', client], 'key'), modeOf(mode)] as const,
     );
     return {
-      default: modeOf(whole.default ?? 'migrate'),
+      default: modeOf(mapping.default ?? 'migrate'),
       operations: Object.fromEntries(Object.entries(operations).map(([id, mode]) => [id, modeOf(mode)])),
       clients: Object.fromEntries(byHash),
       rollback: {

@@ -9,7 +9,7 @@ export class OperationTable {
     for (const operation of operations) {
       let branch = this.roots.get(operation.method) ?? newBranch();
       this.roots.set(operation.method, branch);
-      for (const segment of readTemplate(operation.template)) branch = grow(branch, segment);
+      for (const segment of readTemplate(operation.template)) branch = addSegment(branch, segment);
       branch.operation = operation;
     }
   }
@@ -35,7 +35,7 @@ function matchPlain(root: Branch, plain: string): Operation | undefined {
   let end = plain.length;
   if (plain.charCodeAt(end - 1) === SLASH) end -= 1;
   if (plain.endsWith('.json', end)) end -= '.json'.length;
-  return find(root, plain, 0, end);
+  return findBelow(root, plain, 0, end);
 }
 
 interface Branch {
@@ -51,7 +51,7 @@ function newBranch(): Branch {
   return { literals: undefined, parameter: undefined, operation: undefined };
 }
 
-function grow(branch: Branch, segment: string | undefined): Branch {
+function addSegment(branch: Branch, segment: string | undefined): Branch {
   if (segment === undefined) return (branch.parameter ??= newBranch());
   branch.literals ??= new Map();
   const next = branch.literals.get(segment) ?? newBranch();
@@ -60,14 +60,14 @@ function grow(branch: Branch, segment: string | undefined): Branch {
 }
 
 /** Descends from `at`, where a slash must be; at most as deep as the deepest template, however long the path is. */
-function find(branch: Branch, path: string, at: number, end: number): Operation | undefined {
+function findBelow(branch: Branch, path: string, at: number, end: number): Operation | undefined {
   if (at >= end) return branch.operation;
   if (path.charCodeAt(at) !== SLASH) return undefined;
   const slash = path.indexOf('/', at + 1);
   const next = slash === -1 || slash > end ? end : slash;
   if (next === at + 1) return undefined;
   const literal = branch.literals?.get(path.slice(at + 1, next));
-  const found = literal === undefined ? undefined : find(literal, path, next, end);
+  const found = literal === undefined ? undefined : findBelow(literal, path, next, end);
   if (found !== undefined || branch.parameter === undefined) return found;
-  return find(branch.parameter, path, next, end);
+  return findBelow(branch.parameter, path, next, end);
 }

@@ -60,24 +60,24 @@ function checkMeaning(value: unknown): Findings {
   const parsed = ruleBookSource.safeParse(value);
   if (parsed.success) return check(parsed.data, undefined);
   const faults = schemaFaults(parsed.error.issues, value);
-  const sound = validSubset(value, parsed.error.issues);
-  const rest = ruleBookSource.safeParse(sound?.source);
-  if (sound === undefined || !rest.success) return { faults, meaning: undefined };
-  return { faults: [...faults, ...check(rest.data, sound).faults], meaning: undefined };
+  const subset = validSubset(value, parsed.error.issues);
+  const rest = ruleBookSource.safeParse(subset?.source);
+  if (subset === undefined || !rest.success) return { faults, meaning: undefined };
+  return { faults: [...faults, ...check(rest.data, subset).faults], meaning: undefined };
 }
 
 /** Checks a source, or the valid subset of it. */
-function check(source: RuleBookSource, left: ValidSubset | undefined): Findings {
+function check(source: RuleBookSource, subset: ValidSubset | undefined): Findings {
   const { operations, faults } = checkOperations(source.operations);
-  const declared = source.changes.map((change, at) => declareChange(change, left?.indexes[at] ?? at));
+  const declared = source.changes.map((change, at) => declareChange(change, subset?.indexes[at] ?? at));
   const policies: Policies = { ...DEFAULT_POLICIES, ...source.policies };
   const limits: RuleBookLimits = { ...DEFAULT_LIMITS, ...source.limits };
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
-  const ids = left?.ids ?? new Set(Object.keys(source.operations ?? {}));
+  const ids = subset?.ids ?? new Set(Object.keys(source.operations ?? {}));
   const { rollout, faults: ofRollout } = declareRollout(source, ids);
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofRollout];
   // If a change is left out, a later rule could wrongly seem stale.
-  if (left === undefined || left.hasAllChanges) {
+  if (subset === undefined || subset.hasAllChanges) {
     all.push(...staleRules(declared, operations, policies), ...staleResponseRules(declared, operations));
   }
   const changes = declared.map(({ change }) => change);

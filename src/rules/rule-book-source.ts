@@ -105,10 +105,7 @@ const match = z
 
 const id = z
   .string()
-  .regex(
-    /^[A-Za-z][\w.-]{0,63}$/,
-    'must be a letter followed by up to 63 letters, digits, "_", "-" or "."',
-  );
+  .regex(/^[A-Za-z][\w.-]{0,63}$/, 'must be a letter followed by up to 63 letters, digits, "_", "-" or "."');
 
 const operationId = id.refine((text) => text !== 'every', 'is reserved for all operations; use another id');
 

@@ -56,16 +56,16 @@ function unionFaults(
   const words = wordsFor(path);
   if (words !== undefined && isMapping(value)) {
     const [word, other] = words.filter((candidate) => Object.hasOwn(value, candidate));
-    if (word === undefined) return [noRule(path, value, words)];
+    if (word === undefined) return [missingRuleFault(path, value, words)];
     if (other !== undefined) {
       const message = `${printSourcePath(path)} is two rules, ${word} and ${other}; give each an entry of its own`;
       return [{ path, blame: 'value', message }];
     }
     return (alternatives[words.indexOf(word)] ?? []).flatMap((issue) => faultsOf(issue, path, source));
   }
-  const meant = alternatives.filter((issues) => !issues.some(isAboutType));
-  if (meant.length !== 1) return [typeFault(path, value, expected)];
-  return (meant[0] ?? []).flatMap((issue) => faultsOf(issue, path, source));
+  const candidates = alternatives.filter((issues) => !issues.some(isAboutType));
+  if (candidates.length !== 1) return [typeFault(path, value, expected)];
+  return (candidates[0] ?? []).flatMap((issue) => faultsOf(issue, path, source));
 }
 
 function isAboutType(issue: Issue): boolean {
@@ -80,7 +80,7 @@ function wordsFor(path: SourcePath): readonly string[] | undefined {
   return path[2] === 'response' ? RESPONSE_WORDS : undefined;
 }
 
-function noRule(path: SourcePath, value: object, words: readonly string[]): SourceFault {
+function missingRuleFault(path: SourcePath, value: object, words: readonly string[]): SourceFault {
   const [key = ''] = Object.keys(value);
   const hint = didYouMean(key, words);
   return {
@@ -104,10 +104,10 @@ function unknownKey(path: SourcePath, key: string, holder: SourcePath, known: st
 function typeFault(path: SourcePath, value: unknown, expected: string): SourceFault {
   const label = printSourcePath(path);
   const example = EXAMPLES.get(path.at(-1));
-  const wayOut = example === undefined ? '' : `; write ${example}`;
-  if (value === undefined) return { path, blame: 'value', message: `${label} is missing${wayOut}` };
+  const suggestion = example === undefined ? '' : `; write ${example}`;
+  if (value === undefined) return { path, blame: 'value', message: `${label} is missing${suggestion}` };
   const quotes = typeof value === 'number' || typeof value === 'boolean' || value === null;
-  const hint = expected === 'a text' && quotes ? '; put it in quotes' : wayOut;
+  const hint = expected === 'a text' && quotes ? '; put it in quotes' : suggestion;
   return { path, blame: 'value', message: `${label} must be ${expected}, not ${show(value)}${hint}` };
 }
 

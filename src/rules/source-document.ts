@@ -35,29 +35,29 @@ export class SourceDocument {
       lineCounter: this.lines,
     });
     this.root = document.contents;
-    const broken = syntaxFaults(document);
+    const syntaxErrors = syntaxFaults(document);
     const values = new Values((node) => this.at(offsetOf(node)));
-    const value = broken.length === 0 ? values.of(document.contents, 0) : undefined;
+    const value = syntaxErrors.length === 0 ? values.of(document.contents, 0) : undefined;
     this.value = values.hasGaps ? undefined : value;
     this.targets = values.targets;
     this.faults = [
-      ...broken.map(({ offset, message }) => ({ ...this.at(offset), message })),
+      ...syntaxErrors.map(({ offset, message }) => ({ ...this.at(offset), message })),
       ...values.faults,
     ];
   }
 
   /** The position of the key or the value at a path; for a missing one, the position of its container. */
   positionOf(path: SourcePath, blame: SourceFault['blame']): Position {
-    let place: unknown = this.root;
+    let located: unknown = this.root;
     let node: unknown = this.root;
     for (const [depth, step] of path.entries()) {
       node = this.targets.get(node) ?? node;
       const next = isSeq(node) ? { key: undefined, value: node.items[Number(step)] } : member(node, step);
       if (next === undefined) break;
-      place = blame === 'key' && depth === path.length - 1 ? next.key : (next.value ?? next.key);
+      located = blame === 'key' && depth === path.length - 1 ? next.key : (next.value ?? next.key);
       node = next.value;
     }
-    return this.at(offsetOf(place));
+    return this.at(offsetOf(located));
   }
 
   private at(offset: number): Position {
@@ -112,10 +112,7 @@ class Values {
       const first = seen.get(key);
       if (first !== undefined) {
         const { line } = this.position(first);
-        this.fault(
-          pair.key,
-          `the key ${JSON.stringify(key)} is already in line ${line}; keep one of them`,
-        );
+        this.fault(pair.key, `the key ${JSON.stringify(key)} is already in line ${line}; keep one of them`);
         continue;
       }
       seen.set(key, pair.key);

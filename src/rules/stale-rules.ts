@@ -17,7 +17,7 @@ export function staleRules(
   policies: Policies,
 ): readonly SourceFault[] {
   const findings = new Map<DeclaredRule, Finding>();
-  for (const situation of operationContexts(changes, operations)) note(situation, policies, findings);
+  for (const context of operationContexts(changes, operations)) addFindings(context, policies, findings);
   return [...findings].flatMap(([declared, finding]) => faultsOf(declared, finding));
 }
 
@@ -29,10 +29,14 @@ interface Finding {
   readonly stale: Map<string, { readonly part: StalePart; times: number; readonly operations: string[] }>;
 }
 
-function note(situation: OperationContext, policies: Policies, findings: Map<DeclaredRule, Finding>): void {
+function addFindings(
+  context: OperationContext,
+  policies: Policies,
+  findings: Map<DeclaredRule, Finding>,
+): void {
   const knowledge = new BodyKnowledge();
-  const unseen = unseenParts(situation.changes, policies);
-  for (const declared of situation.changes) {
+  const unseen = unseenParts(context.changes, policies);
+  for (const declared of context.changes) {
     const { change } = declared;
     const { flat } = { ...policies, ...change.policies };
     for (const rule of declared.request) {
@@ -45,7 +49,7 @@ function note(situation: OperationContext, policies: Policies, findings: Map<Dec
         const entry = finding.stale.get(key) ?? { part, times: 0, operations: [] };
         finding.stale.set(key, entry);
         entry.times += 1;
-        entry.operations.push(...situation.operations);
+        entry.operations.push(...context.operations);
       }
     }
   }
@@ -58,8 +62,8 @@ function faultsOf(rule: DeclaredRule, { declared, applied, stale }: Finding): re
     const all = times === applied;
     if (change.on === 'every' && !all) continue;
     const path = part.part === 'inside' ? rule.inside : (rule.members[part.part] ?? rule.inside);
-    const whom = all ? '' : ` for ${some(operations)}`;
-    const message = `change "${change.id}": ${subject(rule.rule, part)} has no effect${whom}: ${part.reason}`;
+    const scope = all ? '' : ` for ${listOperations(operations)}`;
+    const message = `change "${change.id}": ${subject(rule.rule, part)} has no effect${scope}: ${part.reason}`;
     faults.push({ path, blame: 'value', message });
   }
   return faults;
@@ -71,7 +75,7 @@ function subject(rule: RequestRule, { part }: StalePart): string {
   return `${rule.rule} of ${printPath([...rule.in, member])}`;
 }
 
-function some(operations: readonly string[]): string {
+function listOperations(operations: readonly string[]): string {
   const more = operations.length > 3 ? ` and ${operations.length - 3} more` : '';
   return operations.slice(0, 3).join(', ') + more;
 }

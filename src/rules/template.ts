@@ -21,7 +21,8 @@ export function templateShape(template: string): string {
 export function templateFault(template: string): string | undefined {
   if (!template.startsWith('/')) return 'does not begin with a slash; write /clients, for example';
   if (/^\/api\/v\d+(?:\/|$)/.test(template)) return 'contains the prefix; write only the part after /api/v1';
-  if (/[?#]/.test(template)) return 'contains a query or a fragment; only the path is matched, so leave it out';
+  if (/[?#]/.test(template))
+    return 'contains a query or a fragment; only the path is matched, so leave it out';
   if (template === '/') return undefined;
   if (template.endsWith('/')) return 'ends with a slash; leave it out: both spellings match';
   if (template.endsWith('.json')) return 'ends with .json; leave it out: both spellings match';

@@ -14,28 +14,30 @@ export function unseenParts(
 ): ReadonlyMap<DeclaredRule, readonly StalePart[]> {
   const unseen = new Map<DeclaredRule, readonly StalePart[]>();
   /** The next unwrap, and the members of the body that end up in its wrapper. */
-  let ahead: { readonly change: string; readonly wrapper: string; readonly feeding: Set<string> } | undefined;
+  let nextUnwrap:
+    | { readonly change: string; readonly wrapper: string; readonly feeding: Set<string> }
+    | undefined;
   for (const { change, request } of changes.toReversed()) {
     const { siblings } = { ...policies, ...change.policies };
     for (const declared of request.toReversed()) {
       const { rule } = declared;
       if (rule.rule === 'unwrap') {
         const { member } = rule;
-        ahead =
+        nextUnwrap =
           siblings === 'drop'
             ? { change: change.id, wrapper: member, feeding: new Set([member]) }
             : undefined;
         continue;
       }
-      if (ahead === undefined || rule.rule === 'only') continue;
-      const { wrapper, feeding } = ahead;
+      if (nextUnwrap === undefined || rule.rule === 'only') continue;
+      const { wrapper, feeding } = nextUnwrap;
       const parts = outside(rule, feeding).map((part) => {
         const name = printPath([wrapper, ...rule.in, namesOf(rule)[part] ?? '']);
-        const reason = `change "${ahead?.change ?? ''}" unwraps "${wrapper}" after it and drops the members beside it; name ${name}, or put the rule after that one`;
+        const reason = `change "${nextUnwrap?.change ?? ''}" unwraps "${wrapper}" after it and drops the members beside it; name ${name}, or put the rule after that one`;
         return { part, reason };
       });
       if (parts.length > 0) unseen.set(declared, parts);
-      feed(rule, feeding);
+      addFeeding(rule, feeding);
     }
   }
   return unseen;
@@ -53,7 +55,7 @@ function outside(rule: InObject, feeding: ReadonlySet<string>): readonly number[
   return [...names.keys()].filter((at) => !feeding.has(names[at] ?? ''));
 }
 
-function feed(rule: InObject, feeding: Set<string>): void {
+function addFeeding(rule: InObject, feeding: Set<string>): void {
   if (rule.in.length > 0) return;
   if (rule.rule === 'rename' && feeding.has(rule.to)) feeding.add(rule.member);
   if (rule.rule === 'nest' && feeding.has(rule.under)) for (const member of rule.members) feeding.add(member);

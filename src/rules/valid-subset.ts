@@ -17,20 +17,20 @@ export function validSubset(value: unknown, issues: readonly z.core.$ZodIssue[])
   const operations = isMapping(source['operations']) ? { ...source['operations'] } : {};
   const ids = new Set(Object.keys(operations));
   const changes: readonly unknown[] = Array.isArray(source['changes']) ? source['changes'] : [];
-  const broken = new Set<unknown>();
+  const invalidChanges = new Set<unknown>();
   for (const { path, ...issue } of issues) {
     const [part, entry] = path;
     if (part === 'operations' && typeof entry === 'string') delete operations[entry];
-    else if (part === 'changes') broken.add(entry);
+    else if (part === 'changes') invalidChanges.add(entry);
     else if (typeof part === 'string') delete source[part];
     if (part === undefined && issue.code === 'unrecognized_keys')
       for (const key of issue.keys) delete source[key];
   }
-  const indexes = [...changes.keys()].filter((index) => !broken.has(index));
+  const indexes = [...changes.keys()].filter((index) => !invalidChanges.has(index));
   return {
     source: { version: '2025-01-01', ...source, operations, changes: indexes.map((index) => changes[index]) },
     indexes,
-    hasAllChanges: broken.size === 0,
+    hasAllChanges: invalidChanges.size === 0,
     ids,
   };
 }
