@@ -2,14 +2,14 @@ import { Hono } from 'hono';
 import type { Gateway } from './gateway/gateway.ts';
 import type { ReceivedRequest } from './gateway/received-request.ts';
 
-/** What an adapter hands to the app with every request. */
+/** The bindings that an adapter passes to the app with every request. */
 export interface AppEnv {
   readonly Bindings: { readonly received: ReceivedRequest };
 }
 
 /**
- * Routes received requests on Hono. The path that is matched is the one that was decided about: Hono's own reading of a request
- * resolves dot segments, so that `/api/v1/%2e%2e/v2/x` would be taken for another route than the one that is sent.
+ * Routes received requests on Hono. The path to match is the one that the decision was made for: Hono's own reading of a request
+ * resolves dot segments, so that `/api/v1/%2e%2e/v2/x` would match another route than the one that is sent.
  */
 export function createApp(gateway: Gateway): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ getPath: decidedPath });
@@ -24,7 +24,7 @@ function decidedPath(_request: Request, options?: { readonly env?: AppEnv['Bindi
   const received = options?.env?.received;
   if (received === undefined || received.decision.route === 'none') return '/';
   const { target } = received.exchange;
-  // A slice: a text that is put together anew is flattened before it is matched.
+  // A slice: V8 flattens a concatenated string before it matches it.
   const mark = target.indexOf('?');
   return mark === -1 ? target : target.slice(0, mark);
 }

@@ -1,8 +1,8 @@
-/** A block of addresses in CIDR form; IPv4 addresses count as `::ffff:` ones, so that one form covers both. */
+/** A block of addresses in CIDR form; IPv4 addresses are mapped to `::ffff:`, so that one form covers both. */
 export interface AddressRange {
   /** The 128 bits of the first address. */
   readonly base: bigint;
-  /** How many leading bits are fixed, of 128. */
+  /** The number of leading bits that are fixed, of 128. */
   readonly bits: number;
 }
 
@@ -17,7 +17,7 @@ export function readRange(text: string): AddressRange | undefined {
   return { base, bits: 128 - width + Number(length) };
 }
 
-/** True when one of the ranges holds the address. */
+/** True when one of the ranges contains the address. */
 export function isWithin(address: string, ranges: readonly AddressRange[]): boolean {
   if (ranges.length === 0) return false;
   const bits = addressBits(address);
@@ -29,13 +29,13 @@ export function isWithin(address: string, ranges: readonly AddressRange[]): bool
 function addressBits(text: string): bigint | undefined {
   const [address = ''] = text.split('%');
   if (!address.includes(':')) {
-    const four = fourBytes(address);
-    return four === undefined ? undefined : 0xff_ff_00_00_00_00n | four;
+    const ipv4 = parseIpv4(address);
+    return ipv4 === undefined ? undefined : 0xff_ff_00_00_00_00n | ipv4;
   }
-  return sixteenBytes(address);
+  return parseIpv6(address);
 }
 
-function fourBytes(text: string): bigint | undefined {
+function parseIpv4(text: string): bigint | undefined {
   const parts = text.split('.');
   if (parts.length !== 4 || parts.some((part) => !/^(?:0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255)) {
     return undefined;
@@ -43,9 +43,9 @@ function fourBytes(text: string): bigint | undefined {
   return parts.reduce((sum, part) => sum * 256n + BigInt(part), 0n);
 }
 
-function sixteenBytes(text: string): bigint | undefined {
+function parseIpv6(text: string): bigint | undefined {
   const tail = text.lastIndexOf(':');
-  const dotted = text.includes('.') ? fourBytes(text.slice(tail + 1)) : undefined;
+  const dotted = text.includes('.') ? parseIpv4(text.slice(tail + 1)) : undefined;
   if (text.includes('.') && dotted === undefined) return undefined;
   const plain =
     dotted === undefined

@@ -1,6 +1,6 @@
 import { type HeaderList, withoutFields } from './header-list.ts';
 
-/** Fields that describe the bytes of one body or its framing, and are not true of another one (RFC 9530 §6.2). */
+/** Fields that describe the bytes of one body or its framing, and do not apply to another body (RFC 9530 §6.2). */
 const BODY_FIELDS: ReadonlySet<string> = new Set([
   'content-encoding',
   'content-length',
@@ -12,7 +12,7 @@ const BODY_FIELDS: ReadonlySet<string> = new Set([
   'trailer',
 ]);
 
-/** Returns the fields without those that describe the body that was received. */
+/** Returns the fields without those that describe the original body. */
 export function withoutBodyFields(headers: HeaderList): string[] {
   return withoutFields(headers, BODY_FIELDS);
 }

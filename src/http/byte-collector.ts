@@ -1,25 +1,25 @@
-const nothing = new Uint8Array(0);
-/** Bytes of the first buffer that parts are copied into. */
+const empty = new Uint8Array(0);
+/** Size of the first buffer that chunks are copied into. */
 const FIRST_BUFFER_BYTES = 1024;
 
 /**
- * The parts of a body in one buffer that grows. However many parts there are, they take what they hold, and at most twice that: kept
- * one by one, a part of one byte takes 400.
+ * Collects the chunks of a body in one growing buffer. However many chunks there are, they use at most twice their size: kept
+ * separately, a chunk of one byte takes 400.
  */
 export class ByteCollector {
-  /** Bytes that were added. */
+  /** Bytes added so far. */
   length = 0;
   private readonly expected: number;
-  private bytes: Uint8Array = nothing;
+  private bytes: Uint8Array = empty;
 
-  /** `expected` is how many bytes there will be, where that is known: a hint, and never taken at its word. */
+  /** `expected` is the expected total in bytes, where it is known; only a hint, since it may be wrong. */
   constructor(expected = 0) {
     this.expected = expected;
   }
 
   /**
-   * Adds a part, and returns how many more bytes of memory are held. A first part that fills most of its own buffer is kept as it is,
-   * so it must be the collector's from then on.
+   * Adds a chunk and returns the number of additional bytes of memory held. A first chunk that fills most of its own buffer is
+   * kept without a copy, so the collector must own it from then on.
    */
   add(part: Uint8Array): number {
     const { bytes, length } = this;
@@ -30,24 +30,24 @@ export class ByteCollector {
       return part.length;
     }
     if (needed > bytes.length) {
-      const most = this.expected >= needed ? this.expected : Infinity;
-      this.bytes = new Uint8Array(Math.max(Math.min(needed * 2, most), FIRST_BUFFER_BYTES));
+      const limit = this.expected >= needed ? this.expected : Infinity;
+      this.bytes = new Uint8Array(Math.max(Math.min(needed * 2, limit), FIRST_BUFFER_BYTES));
       this.bytes.set(bytes.subarray(0, length));
     }
     this.bytes.set(part, length);
     return this.bytes.length - bytes.length;
   }
 
-  /** Everything that was added; the collector is empty then, and begins with a new buffer. */
+  /** Returns everything that was added; the collector is then empty and starts with a new buffer. */
   take(): Uint8Array {
     const whole = this.bytes.subarray(0, this.length);
-    this.bytes = nothing;
+    this.bytes = empty;
     this.length = 0;
     return whole;
   }
 }
 
-/** The parts behind each other, in a buffer of their own. */
+/** Concatenates the chunks into a buffer of their own. */
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;

@@ -1,12 +1,12 @@
 /** A content coding (RFC 9110 §8.4.1) that a body can be decoded from. */
 export type Coding = 'gzip' | 'deflate' | 'br';
 
-/** The codings that can be decoded where the runtime has all of them. */
+/** The codings that can be decoded if the runtime supports all of them. */
 export const ALL_CODINGS: readonly Coding[] = ['gzip', 'deflate', 'br'];
 
 /**
- * Reads `Content-Encoding`: undefined for none, `unsupported` for one that is not known or for a chain, which is how
- * small bodies grow without end (CVE-2026-22036).
+ * Reads `Content-Encoding`: undefined for none, `unsupported` for an unknown coding or for a chain of codings, which makes small
+ * bodies grow without limit (CVE-2026-22036).
  */
 export function readCoding(value: string | undefined): Coding | 'unsupported' | undefined {
   if (value === undefined) return undefined;

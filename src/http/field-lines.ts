@@ -1,22 +1,22 @@
 import type { HeaderList } from './header-list.ts';
 
 /**
- * Reads field lines (RFC 9112 §5), each ended by CRLF, from an offset of a latin1 text to its end: names and values as they stand,
- * without the white space around values. Undefined when a line could be read in two ways: no folding, no space before the
- * colon, no bare CR or LF, no control character.
+ * Reads field lines (RFC 9112 §5), each ended by CRLF, from an offset of a latin1 text to its end: names and values exactly as
+ * sent, without the white space around values. Undefined when a line is ambiguous: no folding, no space before the colon, no bare
+ * CR or LF, no control character.
  */
 export function readFieldLines(text: string, from: number): string[] | undefined {
   const list: string[] = [];
   for (let at = from; at < text.length;) {
     let colon = at;
     let code = text.charCodeAt(colon);
-    while (isOf(code, TOKEN_CHARACTER)) code = text.charCodeAt((colon += 1));
+    while (hasClass(code, TOKEN_CHARACTER)) code = text.charCodeAt((colon += 1));
     if (code !== 0x3a || colon === at) return undefined;
     let start = colon + 1;
     while (isSpace(text.charCodeAt(start))) start += 1;
     let end = start;
     code = text.charCodeAt(end);
-    while (isOf(code, VALUE_CHARACTER)) code = text.charCodeAt((end += 1));
+    while (hasClass(code, VALUE_CHARACTER)) code = text.charCodeAt((end += 1));
     if (code !== 0x0d || text.charCodeAt(end + 1) !== 0x0a) return undefined;
     const next = end + 2;
     while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1;
@@ -26,7 +26,7 @@ export function readFieldLines(text: string, from: number): string[] | undefined
   return list;
 }
 
-/** True when every field can stand in one line that is read as it was meant. */
+/** True when every field can be written as one unambiguous line. */
 export function areFieldLines(fields: HeaderList): boolean {
   for (let at = 0; at < fields.length; at += 2) {
     if (!isFieldName(fields[at] ?? '') || !isFieldValue(fields[at + 1] ?? '')) return false;
@@ -34,7 +34,7 @@ export function areFieldLines(fields: HeaderList): boolean {
   return true;
 }
 
-/** Writes field lines; undefined when a name or a value would not stand in one line that is read as it was meant. */
+/** Writes field lines; undefined when a name or a value cannot be written as one unambiguous line. */
 export function writeFieldLines(fields: HeaderList): string | undefined {
   let text = '';
   for (let at = 0; at < fields.length; at += 2) {
@@ -46,39 +46,39 @@ export function writeFieldLines(fields: HeaderList): string | undefined {
   return text;
 }
 
-/** True for the name of a field: a token (RFC 9110 §5.6.2). */
+/** True for a valid field name: a token (RFC 9110 §5.6.2). */
 export function isFieldName(text: string): boolean {
-  return text !== '' && isMadeOf(text, TOKEN_CHARACTER);
+  return text !== '' && consistsOf(text, TOKEN_CHARACTER);
 }
 
-/** True for what may stand in a line of its own, as a value or a reason: each character is a byte, and none a control but the tab. */
+/** True for a valid field value or reason phrase: each character is one byte, and none is a control character except the tab. */
 export function isFieldValue(text: string): boolean {
-  return isMadeOf(text, VALUE_CHARACTER);
+  return consistsOf(text, VALUE_CHARACTER);
 }
 
 const TOKEN_CHARACTER = 1;
 const VALUE_CHARACTER = 2;
 
-/** What each byte may stand in. */
-const uses = new Uint8Array(256);
+/** The character classes of each byte. */
+const characterClasses = new Uint8Array(256);
 for (let code = 0x20; code < 0x100; code += 1) {
-  if (code !== 0x7f) uses[code] = VALUE_CHARACTER;
+  if (code !== 0x7f) characterClasses[code] = VALUE_CHARACTER;
 }
-uses[0x09] = VALUE_CHARACTER;
+characterClasses[0x09] = VALUE_CHARACTER;
 for (const character of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
-  uses[character.charCodeAt(0)] = TOKEN_CHARACTER | VALUE_CHARACTER;
+  characterClasses[character.charCodeAt(0)] = TOKEN_CHARACTER | VALUE_CHARACTER;
 }
 
-function isMadeOf(text: string, use: number): boolean {
+function consistsOf(text: string, characterClass: number): boolean {
   for (let at = 0; at < text.length; at += 1) {
-    if (!isOf(text.charCodeAt(at), use)) return false;
+    if (!hasClass(text.charCodeAt(at), characterClass)) return false;
   }
   return true;
 }
 
-/** False beyond latin1, and beyond the end of a text, where the code is not a number. */
-function isOf(code: number, use: number): boolean {
-  return ((uses[code] ?? 0) & use) !== 0;
+/** False beyond latin1, and beyond the end of a text, where the code is `NaN`. */
+function hasClass(code: number, characterClass: number): boolean {
+  return ((characterClasses[code] ?? 0) & characterClass) !== 0;
 }
 
 function isSpace(code: number): boolean {

@@ -1,25 +1,25 @@
 import { isNamed } from './header-list.ts';
 
-/** How the origin is told of the client: not at all, by `X-Forwarded-*`, or by `Forwarded` (RFC 7239). */
+/** How the client's address is forwarded to the origin: not at all, in `X-Forwarded-*`, or in `Forwarded` (RFC 7239). */
 export type ForwardedMode = 'off' | 'x-forwarded' | 'rfc7239';
 
 /** The hop before the gateway. */
 export interface Hop {
-  /** The peer's address as the socket has it. */
+  /** The peer's address as reported by the socket. */
   readonly address: string;
   readonly secure: boolean;
-  /** The `Host` that the client asked for. */
+  /** The `Host` of the client's request. */
   readonly host: string | undefined;
 }
 
-/** True for a field name, in lower case, that says where a request came from: anybody can write one. */
+/** True for a field name, in lower case, that claims where a request came from; any client can send one. */
 export function isForwarding(lower: string): boolean {
   return lower === 'forwarded' || lower === 'x-real-ip' || lower.startsWith('x-forwarded-');
 }
 
 /**
- * Adds what `mode` says of `hop` to `headers`, in place. What stands there already comes from a trusted proxy and is
- * continued; the caller has taken away what an untrusted client sent.
+ * Adds the fields that `mode` requires for `hop` to `headers`, in place. Existing values come from a trusted proxy and are
+ * extended; the caller has removed those of an untrusted client.
  */
 export function addForwarded(headers: string[], mode: ForwardedMode, hop: Hop): void {
   if (mode === 'off') return;

@@ -1,6 +1,6 @@
 import { type HeaderList, withoutFields } from './header-list.ts';
 
-/** Fields of one connection, RFC 9110 §7.6.1 and §11.7, with the older ones that proxies still meet. */
+/** Hop-by-hop fields, RFC 9110 §7.6.1 and §11.7, with the older ones that proxies still meet. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -15,14 +15,14 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
-/** True for a field name, in lower case, that stops at each hop. */
+/** True for a hop-by-hop field name, given in lower case. */
 export function isHopByHop(lower: string): boolean {
   return HOP_BY_HOP.has(lower);
 }
 
 /**
- * The names, in lower case, that the values of `Connection` list and that may be removed for it. A client that lists
- * `Authorization`, `Host`, `Content-*` or what the gateway adds would strip them from the request (CVE-2024-45410).
+ * The names, in lower case, that `Connection` lists and that may be removed for it. A client that lists `Authorization`, `Host`,
+ * `Content-*` or a field that the gateway adds would strip it from the request (CVE-2024-45410).
  */
 export function nominated(values: readonly string[]): ReadonlySet<string> {
   const names = new Set<string>();
@@ -36,8 +36,8 @@ export function nominated(values: readonly string[]): ReadonlySet<string> {
 }
 
 /**
- * The fields of a response that cross to the client, with order, repetition and spelling kept. `Trailer` crosses when
- * `trailers` is true, for the trailers cross too.
+ * The fields of a response that are forwarded to the client, with order, repetition and spelling preserved. `Trailer` is
+ * forwarded when `trailers` is true, because the trailers are forwarded too.
  */
 export function endToEnd(headers: HeaderList, trailers: boolean): string[] {
   const kept: string[] = [];
@@ -53,21 +53,24 @@ export function endToEnd(headers: HeaderList, trailers: boolean): string[] {
 }
 
 /**
- * The trailers of a response that cross to the client: without hop-by-hop fields, and without those that say where a message
- * ends or goes, which no trailer may (RFC 9110 §6.5.1).
+ * The trailers of a response that are forwarded to the client: without hop-by-hop fields, and without framing and routing fields,
+ * which must not be trailers (RFC 9110 §6.5.1).
  */
 export function trailersOf(trailers: HeaderList): HeaderList {
-  return trailers.length === 0 ? trailers : withoutFields(endToEnd(trailers, false), NOT_AS_TRAILER);
+  return trailers.length === 0 ? trailers : withoutFields(endToEnd(trailers, false), FORBIDDEN_TRAILERS);
 }
 
-/** The fields of an interim response that cross to the client: it has no body, and says nothing of one (RFC 9110 §8.6). */
+/**
+ * The fields of an informational response that are forwarded to the client, without `Content-Length`: it has no body (RFC 9110
+ * §8.6).
+ */
 export function interimFields(headers: HeaderList): HeaderList {
-  return withoutFields(endToEnd(headers, false), LENGTH);
+  return withoutFields(endToEnd(headers, false), CONTENT_LENGTH);
 }
 
-const LENGTH: ReadonlySet<string> = new Set(['content-length']);
+const CONTENT_LENGTH: ReadonlySet<string> = new Set(['content-length']);
 
-const NOT_AS_TRAILER: ReadonlySet<string> = new Set(['content-length', 'host']);
+const FORBIDDEN_TRAILERS: ReadonlySet<string> = new Set(['content-length', 'host']);
 
 const PROTECTED_NAMES: ReadonlySet<string> = new Set([
   'authorization',

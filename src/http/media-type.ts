@@ -1,4 +1,4 @@
-/** What a `Content-Type` says to someone who rewrites JSON. */
+/** The class of a `Content-Type`, as far as rewriting JSON is concerned. */
 export type JsonReading =
   /** Absent, or a media type that is not JSON. */
   | 'other'
@@ -6,7 +6,7 @@ export type JsonReading =
   | 'json'
   /** JSON in another charset. */
   | 'charset'
-  /** Not a media type by RFC 9110 §8.3.1, yet some readers would take it for JSON (CVE-2023-51701). */
+  /** Not a media type by RFC 9110 §8.3.1, yet some parsers would treat it as JSON (CVE-2023-51701). */
   | 'ambiguous';
 
 /** Reads a `Content-Type` strictly: `application/json` and `application/*+json` are JSON. */
@@ -25,7 +25,7 @@ const quoted = String.raw`"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x
 const mediaType = new RegExp(
   `^${token}/${token}(?:[ \\t]*;[ \\t]*(?:${token}=(?:${token}|${quoted}))?)*[ \\t]*$`,
 );
-/** Whatever its parameters look like, a reader who finds a type in it finds this one, and it is not JSON. */
+/** Whatever its parameters look like, every parser that finds a type in it finds this one, and it is not JSON. */
 const otherType = new RegExp(
   `^(?!application/(?:[^;]*\\+)?json[ \\t]*;)${token}/${token}[ \\t]*;[^,]*$`,
   'i',
@@ -36,7 +36,7 @@ function isJson(essence: string): boolean {
   return essence === 'application/json' || (essence.startsWith('application/') && essence.endsWith('+json'));
 }
 
-/** US-ASCII is UTF-8 already. Every charset counts, for readers differ in which of two they take. */
+/** US-ASCII is a subset of UTF-8. Every charset counts, because parsers differ in which of two they use. */
 function charsetsAreUtf8(parameters: string): boolean {
   for (const [, name, value] of parameters.matchAll(parameter)) {
     if (name?.toLowerCase() !== 'charset') continue;

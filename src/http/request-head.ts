@@ -2,15 +2,15 @@ import { isForwarding } from './forwarded.ts';
 import { type HeaderList, withoutFields } from './header-list.ts';
 import { isHopByHop, nominated } from './hop-by-hop.ts';
 
-/** What a request's header section says, read in one pass. */
+/** The fields of a request's header section that the gateway uses, read in one pass. */
 export interface RequestHead {
   readonly fault: HeadFault | undefined;
   readonly host: string | undefined;
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
-  /** All values of `Content-Encoding`, joined. */
+  /** All values of `Content-Encoding`, joined with commas. */
   readonly contentEncoding: string | undefined;
-  /** The bytes of the body; undefined without `Content-Length`. */
+  /** Length of the body in bytes; undefined without `Content-Length`. */
   readonly contentLength: number | undefined;
   readonly chunked: boolean;
   readonly apiVersion: string | undefined;
@@ -19,27 +19,27 @@ export interface RequestHead {
   readonly upgrade: string | undefined;
   readonly expect: string | undefined;
   /**
-   * The fields that cross, in order, spelled as they came: without the hop-by-hop ones, those that `Connection` lists,
-   * `Host`, `Expect` and the framing, and without `Forwarded` and its kin unless the peer is trusted.
+   * The fields to forward, in order and spelling as received: without hop-by-hop fields, those that `Connection` lists, `Host`,
+   * `Expect` and the framing, and without `Forwarded` and similar fields unless the peer is trusted.
    */
   readonly forwardedHeaders: string[];
 }
 
-/** Why a header section is refused, with the status to respond. */
+/** Why a header section is refused, with the response status. */
 export interface HeadFault {
   readonly status: 400 | 431 | 501;
   readonly detail: string;
 }
 
-/** How much of a header section is read. */
+/** Limits of a header section. */
 export interface HeadLimits {
-  /** Fields. */
+  /** Maximum number of fields. */
   readonly count: number;
-  /** Bytes of names, values and their separators. */
+  /** Maximum bytes of names, values and their separators. */
   readonly bytes: number;
 }
 
-/** Reads a header section, and judges what two readers could read differently. */
+/** Reads a header section, and refuses anything that two parsers could read differently. */
 export function readHead(headers: HeaderList, limits: HeadLimits, trusted: boolean): RequestHead {
   const reader = new HeadReader(trusted);
   if (headers.length > limits.count * 2) {
@@ -63,7 +63,7 @@ export function readHead(headers: HeaderList, limits: HeadLimits, trusted: boole
   return reader;
 }
 
-/** What a field is to the reader: one that there may only be one of, one with a use, one that stops here, or any other. */
+/** How a field is handled: at most one allowed, used by the gateway, not forwarded, or any other. */
 type Use =
   | Singleton
   | 'connection'
@@ -77,7 +77,7 @@ type Use =
   | 'traceparent'
   | 'other';
 
-/** Fields whose second line would leave two readers with two requests. */
+/** Fields that must not be repeated: with two lines, two parsers could read two different requests. */
 type Singleton = 'host' | 'authorization' | 'contentType' | 'length' | 'coding' | 'apiVersion';
 
 const FIELD_USES: ReadonlyMap<string, Use> = new Map<string, Use>([
@@ -95,7 +95,7 @@ const FIELD_USES: ReadonlyMap<string, Use> = new Map<string, Use>([
   ['traceparent', 'traceparent'],
 ]);
 
-/** Others that nearly every client sends. */
+/** Other fields that nearly every client sends. */
 const COMMON_NAMES = [
   'accept',
   'accept-encoding',
@@ -107,8 +107,8 @@ const COMMON_NAMES = [
   'tracestate',
 ];
 
-/** Uses by the two spellings that nearly all clients use, so that most names are looked up once and not changed at all. */
-const spelled: ReadonlyMap<string, Use> = new Map(
+/** Uses by the two spellings that nearly all clients send, so that most names take one lookup and no conversion. */
+const usesBySpelling: ReadonlyMap<string, Use> = new Map(
   [...FIELD_USES.keys(), ...COMMON_NAMES].flatMap((lower): [string, Use][] => [
     [lower, useOf(lower)],
     [lower.replaceAll(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase()), useOf(lower)],
@@ -123,15 +123,15 @@ function useOf(lower: string): Use {
   return lower.includes('_') && isAlias(lower) ? 'alias' : 'other';
 }
 
-/** Servers that follow CGI read X_API_VERSION as X-API-VERSION: a way around every check. */
+/** Servers that follow CGI read X_API_VERSION as X-API-VERSION, which would bypass every check. */
 function isAlias(lower: string): boolean {
   const plain = lower.replaceAll('_', '-');
   const use = FIELD_USES.get(plain);
   return (use !== undefined && use !== 'expect') || isHopByHop(plain) || isForwarding(plain);
 }
 
-/** Values hold visible ASCII, space, tab and obs-text (RFC 9110 §5.5). */
-const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
+/** Values may contain visible ASCII, space, tab and obs-text (RFC 9110 §5.5). */
+const FORBIDDEN_CHARACTER = /[^\t\x20-\x7e\x80-\xff]/;
 
 class HeadReader implements RequestHead {
   fault: HeadFault | undefined = undefined;
@@ -157,20 +157,21 @@ class HeadReader implements RequestHead {
   }
 
   read(name: string, value: string): void {
-    if (FORBIDDEN.test(value)) this.refuse(`The value of ${name.toLowerCase()} holds a control character.`);
-    const use = spelled.get(name) ?? useOf(name.toLowerCase());
+    if (FORBIDDEN_CHARACTER.test(value))
+      this.refuse(`The value of ${name.toLowerCase()} contains a control character.`);
+    const use = usesBySpelling.get(name) ?? useOf(name.toLowerCase());
     switch (use) {
       case 'other':
         break;
       case 'host':
       case 'length':
       case 'coding':
-        this.keepSingle(use, name, value);
+        this.setSingleton(use, name, value);
         return;
       case 'authorization':
       case 'contentType':
       case 'apiVersion':
-        this.keepSingle(use, name, value);
+        this.setSingleton(use, name, value);
         break;
       case 'connection':
         (this.connection ??= []).push(value);
@@ -205,8 +206,8 @@ class HeadReader implements RequestHead {
     this.forwardedHeaders.push(name, value);
   }
 
-  private keepSingle(field: Singleton, name: string, value: string): void {
-    if (this[field] !== undefined) this.refuse(`The header ${name.toLowerCase()} is there twice.`);
+  private setSingleton(field: Singleton, name: string, value: string): void {
+    if (this[field] !== undefined) this.refuse(`The header ${name.toLowerCase()} occurs twice.`);
     this[field] = value;
   }
 
@@ -218,13 +219,13 @@ class HeadReader implements RequestHead {
       this.contentLength = Number(this.length);
     }
     if (this.coding === undefined) return;
-    if (this.length !== undefined) this.refuse('Transfer-Encoding and Content-Length are both there.');
+    if (this.length !== undefined) this.refuse('The request has both Transfer-Encoding and Content-Length.');
     if (this.coding.toLowerCase() === 'chunked') {
       this.chunked = true;
       return;
     }
     this.fault ??= /^[a-z][\w-]*(?:[ \t]*,[ \t]*[a-z][\w-]*)*$/i.test(this.coding)
-      ? { status: 501, detail: 'The only transfer coding that is read is chunked.' }
+      ? { status: 501, detail: 'The only supported transfer coding is chunked.' }
       : { status: 400, detail: 'Transfer-Encoding is malformed.' };
   }
 

@@ -1,6 +1,6 @@
 import { isNamed } from './header-list.ts';
 
-/** Gives the field its value, in its place or at the end; further lines of it go. */
+/** Sets the value of a field, in its place or at the end, and removes its further lines. */
 export function setField(headers: string[], name: string, value: string): void {
   let found = false;
   for (let at = 0; at < headers.length; at += 2) {
@@ -16,7 +16,7 @@ export function setField(headers: string[], name: string, value: string): void {
   if (!found) headers.push(name, value);
 }
 
-/** Removes every field of a name, which is given in lower case. */
+/** Removes every field with this name, which must be in lower case. */
 export function removeField(headers: string[], name: string): void {
   for (let at = headers.length - 2; at >= 0; at -= 2) {
     if (isNamed(headers[at], name)) headers.splice(at, 2);

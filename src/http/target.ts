@@ -1,32 +1,30 @@
 /** The two prefixes that are served. */
 export type Prefix = '/api/v1' | '/api/v2';
 
-/** A request target in origin form that every reader reads alike (RFC 9112 §3.2.1). */
+/** A request target in origin form that all parsers read alike (RFC 9112 §3.2.1). */
 export interface Target {
   readonly fault: undefined;
   /** The prefix; undefined when the path is under neither. */
   readonly prefix: Prefix | undefined;
-  /** The raw path behind the prefix, empty or with a leading slash; the whole path without a prefix. */
+  /** The raw path after the prefix, empty or with a leading slash; the whole path without a prefix. */
   readonly rest: string;
   /** The raw query with its question mark; empty without one. */
   readonly query: string;
 }
 
-/** A target that two readers could read differently; `fault` says how, without repeating it. */
+/** A target that two parsers could read differently; `fault` says why, without quoting it. */
 export interface FaultyTarget {
   readonly fault: string;
 }
 
-/**
- * Reads a raw request target. Nothing is decoded or normalised: the bytes that are judged are the bytes that are sent.
- */
+/** Reads a raw request target. Nothing is decoded or normalised: the bytes that are checked are the bytes that are sent. */
 export function readTarget(raw: string): Target | FaultyTarget {
   if (raw === '*') return { fault: undefined, prefix: undefined, rest: raw, query: '' };
   if (raw.charCodeAt(0) !== SLASH) return { fault: 'The request target is not in origin form.' };
-  if (NOT_A_TARGET_CHARACTER.test(raw))
-    return { fault: 'The request target holds a character that no URI has, or a fragment.' };
-  const mark = raw.indexOf('?');
-  const path = mark === -1 ? raw : raw.slice(0, mark);
+  if (INVALID_CHARACTER.test(raw))
+    return { fault: 'The request target contains a character that is not valid in a URI, or a fragment.' };
+  const queryStart = raw.indexOf('?');
+  const path = queryStart === -1 ? raw : raw.slice(0, queryStart);
   const fault = pathFault(path);
   if (fault !== undefined) return { fault };
   const prefix = prefixOf(path);
@@ -34,36 +32,40 @@ export function readTarget(raw: string): Target | FaultyTarget {
     fault: undefined,
     prefix,
     rest: prefix === undefined ? path : path.slice(prefix.length),
-    query: mark === -1 ? '' : raw.slice(mark),
+    query: queryStart === -1 ? '' : raw.slice(queryStart),
   };
 }
 
 const SLASH = 0x2f;
 
-/** Controls, space, `#` and everything beyond ASCII. */
-const NOT_A_TARGET_CHARACTER = /[^!"$-~]/;
+/** Any character except visible ASCII, and `#`. */
+const INVALID_CHARACTER = /[^!"$-~]/;
 
-/** What a path may hold without a closer look: a fast yes for nearly every request. */
+/** A path that needs no further check: the fast case for nearly every request. */
 const PLAIN_PATH = /^(?:\/[\w~!$&'()*+,=:@-][\w.~!$&'()*+,=:@-]*)+\/?$/;
 
 function pathFault(path: string): string | undefined {
   if (PLAIN_PATH.test(path)) return undefined;
   if (path === '/') return undefined;
-  if (path.includes('\\')) return 'The path holds a backslash, which some readers take for a slash.';
-  if (/%(?![0-9a-f]{2})/i.test(path)) return 'The path holds a percent sign without two hexadecimal digits.';
-  if (/%5c/i.test(path)) return 'The path holds an encoded backslash.';
-  if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'The path holds an encoded control character.';
-  if (/%(?:c[01]|e0%[89]|f0%8|f[5-9a-f])/i.test(path)) return 'The path holds an overlong encoding.';
+  if (path.includes('\\')) return 'The path contains a backslash, which some servers treat as a slash.';
+  if (/%(?![0-9a-f]{2})/i.test(path))
+    return 'The path contains a percent sign without two hexadecimal digits.';
+  if (/%5c/i.test(path)) return 'The path contains an encoded backslash.';
+  if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'The path contains an encoded control character.';
+  if (/%(?:c[01]|e0%[89]|f0%8|f[5-9a-f])/i.test(path)) return 'The path contains an overlong encoding.';
   if (/%25[0-9a-f]{2}/i.test(path)) return 'The path is encoded twice.';
-  if (DOT_SEGMENT.test(path)) return 'The path holds a dot segment.';
-  if (isOtherPrefix(path)) return 'Some readers take the path for one under another prefix.';
+  if (DOT_SEGMENT.test(path)) return 'The path contains a dot segment.';
+  if (isOtherPrefix(path)) return 'Some servers treat the path as one under another prefix.';
   return undefined;
 }
 
-/** A dot segment for any reader: encoded, between encoded slashes, or in front of path parameters. */
+/** A dot segment for any parser: encoded, between encoded slashes, or followed by path parameters. */
 const DOT_SEGMENT = /(?:\/|%2f)(?:\.|%2e){1,2}(?:\/|%2f|;|%3b|$)/i;
 
-/** True for a path that names another origin where a URL is resolved, or is under a prefix only for readers that decode or merge slashes or drop path parameters. */
+/**
+ * True for a path that a URL parser resolves to another origin, or that is under a prefix only for parsers that decode or merge
+ * slashes or drop path parameters.
+ */
 function isOtherPrefix(path: string): boolean {
   return prefixOf(path) === undefined && (path.startsWith('//') || LOOSE_PREFIX.test(path));
 }

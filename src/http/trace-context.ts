@@ -2,11 +2,11 @@
 export interface TraceContext {
   /** 32 hex digits. */
   readonly traceId: string;
-  /** 16 hex digits: the span that V2's own would be children of. */
+  /** 16 hex digits: the parent of V2's own span. */
   readonly spanId: string;
-  /** True when whoever named the span records the trace. */
+  /** True when the sender of the span records the trace. */
   readonly isSampled: boolean;
-  /** The `traceparent` to send on. */
+  /** The `traceparent` to forward. */
   readonly header: string;
 }
 
@@ -22,14 +22,14 @@ export function readTraceparent(value: string | undefined): TraceContext | undef
   return { traceId, spanId: parentId, isSampled, header: value };
 }
 
-/** A new trace, of 48 random hex digits. Not sampled, for nobody here records it. */
+/** A new trace, of 48 random hex digits. Not sampled, because the gateway does not record it. */
 export function newTrace(hex: string): TraceContext {
   const traceId = hex.slice(0, 32);
   const spanId = hex.slice(32, 48);
   return { traceId, spanId, isSampled: false, header: `00-${traceId}-${spanId}-00` };
 }
 
-/** True for a request id that can stand in a log and a header: 1 to 128 visible ASCII characters. */
+/** True for a request id that is safe in a log and a header: 1 to 128 visible ASCII characters. */
 export function isRequestId(value: string | undefined): value is string {
   return value !== undefined && /^[!-~]{1,128}$/.test(value);
 }

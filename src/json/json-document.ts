@@ -3,10 +3,10 @@ import { memberName } from './member-name.ts';
 import { Scanner } from './scanner.ts';
 import { ARRAY, OBJECT, STRING, type Tape } from './tape.ts';
 
-/** A value in a JSON document: opaque, and only of use with the document it is from. */
+/** A value in a JSON document: opaque, and valid only with the document that it comes from. */
 export type JsonNode = number;
 
-/** A view of a JSON text: its values by where they stand. Nothing is decoded but names, and no member is lost. */
+/** A view of a JSON text: its values by position. Only member names are decoded, and no member is lost. */
 export class JsonDocument {
   readonly bytes: Uint8Array;
   private readonly tape: Tape;
@@ -16,18 +16,18 @@ export class JsonDocument {
     this.tape = scanner.tape;
   }
 
-  /** Reads a JSON text strictly (RFC 8259), nested at most `depth` levels; returns what is wrong with it, if anything. */
+  /** Reads a JSON text strictly (RFC 8259), nested at most `depth` levels; returns a fault if the text is invalid. */
   static read(bytes: Uint8Array, depth = 512): JsonDocument | JsonFault {
     const scanner = new Scanner({ depth, record: depth });
     return scanner.scan(bytes, 0) ?? new JsonDocument(bytes, scanner);
   }
 
-  /** The value that is the whole text. */
+  /** The value of the whole text. */
   get root(): JsonNode {
     return 0;
   }
 
-  /** What kind of value `node` is; a scalar is a number, `true`, `false` or `null`. */
+  /** The kind of `node`; a scalar is a number, `true`, `false` or `null`. */
   kindOf(node: JsonNode): 'object' | 'array' | 'string' | 'scalar' {
     const kind = this.tape.kind(node);
     if (kind === OBJECT) return 'object';
@@ -35,7 +35,7 @@ export class JsonDocument {
     return kind === STRING ? 'string' : 'scalar';
   }
 
-  /** The bytes of the value, as they stand in the text. */
+  /** The bytes of the value, exactly as in the text. */
   valueOf(node: JsonNode): Uint8Array {
     return this.bytes.subarray(this.tape.start(node), this.tape.end(node));
   }
@@ -45,7 +45,7 @@ export class JsonDocument {
     return memberName(this.bytes, this.tape, member);
   }
 
-  /** The members of an object or the elements of an array, in order, repeated ones too. */
+  /** The members of an object or the elements of an array, in order, including repeated members. */
   *childrenOf(node: JsonNode): Generator<JsonNode> {
     let child = this.tape.firstChild(node);
     while (child > 0) {
@@ -54,7 +54,7 @@ export class JsonDocument {
     }
   }
 
-  /** The members of an object with the decoded name `name`, in order: more than one when it is repeated. */
+  /** The members of an object with the decoded name `name`, in order: more than one if the name is repeated. */
   find(object: JsonNode, name: string): readonly JsonNode[] {
     if (this.kindOf(object) !== 'object') return [];
     return [...this.childrenOf(object)].filter((member) => this.nameOf(member) === name);

@@ -1,4 +1,4 @@
-/** What is wrong with a text that is not JSON, or is nested too deep. */
+/** The reason why a text is not JSON, or is nested too deep. */
 export type JsonFaultCode =
   | 'end'
   | 'value'
@@ -14,10 +14,10 @@ export type JsonFaultCode =
   | 'trailing'
   | 'depth';
 
-/** Why a text was refused, and where: byte offset from 0, line and column (in characters) from 1. */
+/** Why a text is refused, and where: byte offset from 0, line and column (in characters) from 1. */
 export interface JsonFault {
   readonly code: JsonFaultCode;
-  /** A sentence for people that holds nothing of the text. */
+  /** A sentence for people; it contains nothing of the text. */
   readonly message: string;
   readonly offset: number;
   readonly line: number;
@@ -27,7 +27,7 @@ export interface JsonFault {
 const MESSAGES: Readonly<Record<JsonFaultCode, string>> = {
   end: 'the text ends in the middle of a value',
   value: 'a value is expected here',
-  number: 'the number is not written as RFC 8259 section 6 wants it',
+  number: 'the number is not valid (RFC 8259 section 6)',
   literal: 'only true, false and null are literals',
   string: 'the string is not closed',
   control: 'a control character in a string must be escaped',
@@ -40,7 +40,7 @@ const MESSAGES: Readonly<Record<JsonFaultCode, string>> = {
   depth: 'the nesting is deeper than the limit',
 };
 
-/** Describes the fault `code` at byte `offset` of `bytes`; counts lines only now that somebody asks. */
+/** Describes the fault `code` at byte `offset` of `bytes`. Lines are counted only here, on the error path. */
 export function jsonFault(code: JsonFaultCode, bytes: Uint8Array, offset: number): JsonFault {
   let line = 1;
   let column = 1;

@@ -15,12 +15,15 @@ export function tokenName(token: string): string {
   return token.includes('~') ? token.replaceAll('~1', '/').replaceAll('~0', '~') : token;
 }
 
-/** The names and indexes of a pointer, decoded; none for the pointer of the whole text. */
+/** The names and indexes of a pointer, decoded; empty for the pointer of the whole text. */
 export function pointerSteps(pointer: string): readonly string[] {
   return pointer.split('/').slice(1).map(tokenName);
 }
 
-/** The pointer with `*` for every index: elements of an array are alike. A member whose name is a number looks like an index. */
+/**
+ * The pointer with `*` for every index, since the elements of an array are alike. A member with a numeric name looks like an
+ * index.
+ */
 export function generalPointer(pointer: string): string {
   return pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*');
 }

@@ -3,7 +3,7 @@ import { memberName } from './member-name.ts';
 import { Scanner } from './scanner.ts';
 import { ARRAY, OBJECT, STRING, type Tape } from './tape.ts';
 
-/** A value met on a walk through a JSON text. Offsets are bytes; for what is no member, `keyStart` is `keyEnd`. */
+/** A value visited on a walk through a JSON text. Offsets are bytes; unless the value is a member, `keyStart` equals `keyEnd`. */
 export interface WalkedNode {
   readonly kind: 'object' | 'array' | 'string' | 'scalar';
   readonly keyStart: number;
@@ -12,40 +12,42 @@ export interface WalkedNode {
   readonly end: number;
   /** Names and indexes from the root; the walk reuses the array. */
   readonly path: readonly (string | number)[];
-  /** True for the first of its container. */
+  /** True for the first child of its container. */
   readonly first: boolean;
 }
 
-/** Who is told of the nodes, in document order; `leave` follows the last child of a container. */
+/** Receives the nodes in document order; `leave` is called after the last child of a container. */
 export interface WalkVisitor {
-  /** Returns false to pass over everything in the container; `leave` is not called for it then. */
+  /** Returns false to skip the contents of the container; `leave` is then not called for it. */
   enter(node: WalkedNode): boolean | undefined;
   leave?(node: WalkedNode): void;
 }
 
-/** Levels of nesting that are walked: as deep as the default limit of what the gateway rewrites. */
-const DEPTH = 512;
+/** Levels of nesting that are walked: the same as the default limit for rewriting. */
+const MAX_DEPTH = 512;
 
-/** Walks through whole JSON texts, once each. The scanner's memory is reused, so one walker serves one walk at a time. */
+/** Walks whole JSON texts, each in one pass. The scanner's memory is reused, so one walker serves one walk at a time. */
 export class JsonWalker {
   private readonly scanner: Scanner;
-  /** Whether the last text was JSON, and was not walked for its number of values. */
+  /** Whether the last text was JSON, but was not walked because it has too many values. */
   hasTooMany = false;
-  private readonly mostValues: number;
+  private readonly maxValues: number;
 
-  /** Texts with more than `mostValues` values are not walked, and what is more than `levels` deep is not visited. */
-  constructor(mostValues = Number.POSITIVE_INFINITY, levels = DEPTH) {
-    this.mostValues = mostValues;
-    this.scanner = new Scanner({ depth: DEPTH, record: Math.min(levels, DEPTH) });
+  /** Texts with more than `mostValues` values are not walked, and values deeper than `levels` are not visited. */
+  constructor(maxValues = Number.POSITIVE_INFINITY, levels = MAX_DEPTH) {
+    this.maxValues = maxValues;
+    this.scanner = new Scanner({ depth: MAX_DEPTH, record: Math.min(levels, MAX_DEPTH) });
   }
 
-  /** Visits every value of `bytes`; returns false, having visited none, when they are not JSON, are too deep or have too many values. */
+  /**
+   * Visits every value of `bytes`; returns false without visiting any if they are not JSON, are too deep or have too many values.
+   */
   walk(bytes: Uint8Array, visitor: WalkVisitor): boolean {
     const from = hasByteOrderMark(bytes) ? 3 : 0;
     const { tape } = this.scanner;
     this.hasTooMany = false;
     if (bytes.length === 0 || this.scanner.scan(bytes, from) !== undefined) return false;
-    this.hasTooMany = tape.size > this.mostValues;
+    this.hasTooMany = tape.size > this.maxValues;
     if (this.hasTooMany) return false;
     visit(bytes, tape, 0, [], true, visitor);
     return true;

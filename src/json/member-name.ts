@@ -8,7 +8,7 @@ export function printString(text: string): Uint8Array {
   return encoder.encode(JSON.stringify(text));
 }
 
-/** Returns the decoded name of the member at `node`: what a JSON parser would call it. */
+/** Returns the decoded name of the member at `node`, as a JSON parser would read it. */
 export function memberName(bytes: Uint8Array, tape: Tape, node: number): string {
   return decodeKey(bytes, tape.keyStart(node), tape.keyEnd(node), tape.isKeyEscaped(node));
 }
@@ -20,23 +20,23 @@ function decodeKey(bytes: Uint8Array, start: number, end: number, isEscaped: boo
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
-/** Decodes the escapes of RFC 8259 section 7 in what the scanner found well-formed; lone surrogates stay as they are. */
+/** Decodes the escapes of RFC 8259 section 7 in a string that the scanner found well-formed; lone surrogates are kept. */
 function unescape(raw: string): string {
   return raw.replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.))/gs, (_, hex: string | undefined, short: string) =>
     hex === undefined ? (SHORT_ESCAPES[short] ?? short) : String.fromCharCode(Number.parseInt(hex, 16)),
   );
 }
 
-/** Numbers the names that somebody looks for, so that a member is matched once and compared as an integer ever after. */
+/** Numbers the names that rules use, so that a member is matched once and compared as an integer from then on. */
 export class NameTable {
   private readonly ids = new Map<string, number>();
   private readonly names: string[] = [''];
   private readonly bytes: Uint8Array[] = [new Uint8Array()];
   private buckets: number[][] = [[], []];
-  /** By the first byte of a name, or the quote behind an empty one: which lengths there are, as bits. */
+  /** By the first byte of a name, or the closing quote of an empty one: the lengths that occur, as bits. */
   private readonly lengths = new Int32Array(256);
 
-  /** Returns the id of `name`, from 1 on, adding it when it is new. */
+  /** Returns the id of `name`, from 1 on; adds a new name. */
   add(name: string): number {
     const known = this.ids.get(name);
     if (known !== undefined) return known;
@@ -53,18 +53,18 @@ export class NameTable {
     return this.names[id] ?? '';
   }
 
-  /** Returns the id of the key that stands from `keyStart` to `keyEnd`, compared decoded; 0 when nobody looks for it. */
+  /** Returns the id of the key from `keyStart` to `keyEnd`, compared after decoding; 0 if the name is not in the table. */
   find(bytes: Uint8Array, keyStart: number, keyEnd: number, isEscaped: boolean): number {
     if (isEscaped) return this.ids.get(decodeKey(bytes, keyStart, keyEnd, true)) ?? 0;
     const start = keyStart + 1;
     const length = keyEnd - 1 - start;
-    // Most names of a body are not looked for: their length and first letter tell.
+    // Most names of a body are not in the table: length and first byte rule them out.
     if (((this.lengths[bytes[start] ?? 0] ?? 0) & (1 << (length & 31))) === 0) return 0;
     const bucket = this.buckets[hash(bytes, start, length) & (this.buckets.length - 1)] ?? [];
     for (let k = 0; k < bucket.length; k += 1) {
       const id = bucket[k] ?? 0;
       const name = this.bytes[id];
-      if (name !== undefined && name.length === length && same(bytes, start, name)) return id;
+      if (name !== undefined && name.length === length && hasNameAt(bytes, start, name)) return id;
     }
     return 0;
   }
@@ -95,7 +95,7 @@ function hash(bytes: Uint8Array, start: number, length: number): number {
   return length + first * 3 + (bytes[middle] ?? 0) * 31 + (bytes[end] ?? 0) * 7 + beforeLast * 131;
 }
 
-function same(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
+function hasNameAt(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
   for (let k = 0; k < name.length; k += 1) {
     if (bytes[start + k] !== name[k]) return false;
   }

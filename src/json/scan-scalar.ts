@@ -1,4 +1,4 @@
-/** Returns the offset behind the number at `from`, or minus the offset of the offending byte minus one (RFC 8259 section 6). */
+/** Returns the offset after the number at `from`, or minus the offset of the offending byte minus one (RFC 8259 section 6). */
 export function scanNumber(bytes: Uint8Array, from: number, n: number): number {
   let i = bytes[from] === 0x2d ? from + 1 : from;
   const first = i < n ? (bytes[i] ?? 0) : 0;
@@ -29,7 +29,7 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-/** Returns the offset behind the literal at `from`, or minus the offset of the offending byte minus one. */
+/** Returns the offset after the literal at `from`, or minus the offset of the offending byte minus one. */
 export function scanLiteral(bytes: Uint8Array, from: number, n: number): number {
   const first = from < n ? (bytes[from] ?? 0) : 0;
   if (first === 0x74) return expect4(bytes, from, n, 0x74, 0x72, 0x75, 0x65);

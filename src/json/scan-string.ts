@@ -7,7 +7,7 @@ const THREE = 5;
 const FOUR = 6;
 const NEVER = 7;
 
-/** What a byte inside a string is: plain, a delimiter, or the first of a UTF-8 sequence (RFC 3629 section 4). */
+/** The class of each byte inside a string: plain, a delimiter, or the first of a UTF-8 sequence (RFC 3629 section 4). */
 const CLASS = new Uint8Array(256).map((_, byte) => {
   if (byte === 0x22) return QUOTE;
   if (byte === 0x5c) return BACKSLASH;
@@ -19,7 +19,7 @@ const CLASS = new Uint8Array(256).map((_, byte) => {
   return NEVER;
 });
 
-/** Returns the offset of the first byte from `from` on that is not a plain ASCII character of a string. */
+/** Returns the offset of the first byte at or after `from` that is not a plain ASCII character of a string. */
 function skipPlain(bytes: Uint8Array, from: number, n: number): number {
   let i = from;
   while (i < n && CLASS[bytes[i] ?? 0] === PLAIN) i += 1;
@@ -27,8 +27,8 @@ function skipPlain(bytes: Uint8Array, from: number, n: number): number {
 }
 
 /**
- * Reads the rest of a string, `from` being inside it. Returns twice the offset behind the closing quote, plus one when
- * an escape was seen; or, for a fault, minus the offset of the offending byte minus one.
+ * Reads the rest of a string, starting inside it at `from`. Returns twice the offset after the closing quote, plus one if it
+ * contains an escape; for a fault, minus the offset of the offending byte minus one.
  */
 export function scanString(bytes: Uint8Array, from: number): number {
   const n = bytes.length;
@@ -79,7 +79,7 @@ function isHexDigit(byte: number): boolean {
   return (byte >= 0x30 && byte <= 0x39) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 }
 
-/** Returns the offset behind the well-formed UTF-8 sequence at `at`, or 0 (Unicode table 3-7). */
+/** Returns the offset after the well-formed UTF-8 sequence at `at`, or 0 (Unicode table 3-7). */
 function scanSequence(bytes: Uint8Array, at: number, n: number, kind: number): number {
   const length = kind - 2;
   if (kind === NEVER || at + length > n) return 0;

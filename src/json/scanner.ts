@@ -4,15 +4,15 @@ import { scanLiteral, scanNumber } from './scan-scalar.ts';
 import { scanString } from './scan-string.ts';
 import { ARRAY, OBJECT, SCALAR, STRING, Tape } from './tape.ts';
 
-/** What a scanner may do with a text. */
+/** Limits of a scanner, and the nodes that it records. */
 export interface ScanLimits {
-  /** Levels of nesting that are still read; a container in `depth` others is one too many. */
+  /** Maximum levels of nesting; a container inside `depth` others is one too many. */
   readonly depth: number;
-  /** Levels whose nodes go on the tape: 0 is the value itself, 1 its members or elements, and so on. */
+  /** Levels whose nodes are recorded on the tape: 0 is the value itself, 1 its members or elements, and so on. */
   readonly record: number;
-  /** The names that somebody looks for: the ids of members go on the tape. */
+  /** The names to match: the ids of matching members are recorded on the tape. */
   readonly names?: NameTable;
-  /** Tells by the id of a member whether its contents go on the tape, all when absent; elements of an array follow their array. */
+  /** Whether the contents of a member are recorded, by its id; all when absent. Elements of an array follow their array. */
   readonly opened?: readonly boolean[];
 }
 
@@ -29,14 +29,14 @@ const BACKSLASH = 0x5c;
 const DELETE = 0x7f;
 
 /**
- * Reads JSON texts strictly (RFC 8259, UTF-8 checked) in one pass and without recursion, and keeps the spans of the
- * upper levels on a tape. The tape is reused: what it says holds until the next `scan`.
+ * Reads JSON texts strictly (RFC 8259, UTF-8 checked) in one pass and without recursion, and records the spans of the upper
+ * levels on a tape. The tape is reused: its contents are valid until the next `scan`.
  */
 export class Scanner {
-  /** The nodes of the last text; the value itself is at 0. */
+  /** The nodes of the last text; node 0 is the value itself. */
   readonly tape = new Tape();
   private readonly limits: ScanLimits;
-  /** For each level: the bracket that closes its container; where that has its node, or -1; the node it is the last of so far. */
+  /** For each level: the closing bracket of its container, the node of that container or -1, and its last node so far. */
   private readonly closers: Uint8Array;
   private readonly nodes: Int32Array;
   private readonly lasts: Int32Array;
@@ -48,7 +48,7 @@ export class Scanner {
     this.lasts = new Int32Array(limits.depth + 1);
   }
 
-  /** Reads the text in `bytes` from `from` on (behind a byte order mark, say); returns what is wrong with it, if anything. */
+  /** Reads the text in `bytes` from `from` on (after a byte order mark, for example); returns a fault if the text is invalid. */
   scan(bytes: Uint8Array, from: number): JsonFault | undefined {
     const { tape } = this;
     const { depth: deepest, record, names, opened } = this.limits;
@@ -59,13 +59,13 @@ export class Scanner {
     tape.clear();
     let depth = 0;
     let closer = 0;
-    // Whether the children of the container that is open now go on the tape, and the last of them so far.
+    // Whether the children of the current container are recorded, and the last of them so far.
     let isKept = true;
     let last = -1;
     let lead = from;
-    // `| 0` tells V8 that this is an integer: else every use of it in the loops is checked, a tenth of a scan.
+    // `| 0` declares an integer to V8; without it, every use in the loops is checked, a tenth of a scan.
     let i = skipSpace(bytes, from | 0, n);
-    // The byte at `i`, or 0 behind the end, where nothing starts. Through a function this costs 8 % of a scan.
+    // The byte at `i`, or 0 at the end, where nothing starts. Reading it through a function costs 8 % of a scan.
     let byte = i < n ? (bytes[i] ?? 0) : 0;
     for (;;) {
       let keyStart = i;
@@ -73,7 +73,7 @@ export class Scanner {
       let isEscaped = false;
       if (closer === CLOSE_OBJECT) {
         if (byte !== QUOTE) return fault('key', bytes, i);
-        // Two a turn: with each turn of a loop V8 looks for interrupts, which is 4 % of a scan.
+        // Two bytes per iteration: V8 checks for interrupts at each iteration, which costs 4 % of a scan.
         i += 1;
         while (i + 2 <= n) {
           byte = bytes[i] ?? 0;
@@ -151,7 +151,7 @@ export class Scanner {
           byte = i < n ? (bytes[i] ?? 0) : 0;
         }
         if (byte !== closer) continue;
-        // It is empty: what follows sees its closing bracket first.
+        // The container is empty: the loop below sees its closing bracket first.
         node = -1;
       } else {
         const isNumber = first === MINUS || (first >= 0x30 && first <= 0x39);
@@ -164,7 +164,7 @@ export class Scanner {
         tape.name(node, first === QUOTE ? STRING : SCALAR, id, isEscaped);
         tape.close(node, i);
       }
-      // What follows a value: closing brackets, then a comma, or the end.
+      // A value is followed by closing brackets, then by a comma or the end.
       for (;;) {
         byte = i < n ? (bytes[i] ?? 0) : 0;
         if (byte <= SPACE) {
@@ -206,7 +206,7 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Describes a fault; what is missing at the end of the text is the text's early end. */
+/** Describes a fault; anything missing at the end of the text is reported as an early end. */
 function fault(code: JsonFaultCode, bytes: Uint8Array, offset: number): JsonFault {
   return jsonFault(offset >= bytes.length ? 'end' : code, bytes, offset);
 }

@@ -1,5 +1,5 @@
-/** Integers of a node: one field each. Nodes stand in document order, a parent before its children. */
-const SIZE = 8;
+/** Integers per node, one for each field. Nodes are in document order, a parent before its children. */
+const NODE_SIZE = 8;
 const KIND = 0;
 const PREVIOUS = 1;
 const LEAD = 2;
@@ -12,49 +12,51 @@ const NEXT = 7;
 export const OBJECT = 2;
 export const ARRAY = 4;
 export const STRING = 6;
-/** A number, `true`, `false` or `null`: in a shape the same as a string. */
+/** A number, `true`, `false` or `null`; a shape does not distinguish it from a string. */
 export const SCALAR = 7;
 
-/** Integers that a tape keeps from one text to the next: one huge text must not hold memory for ever. */
-const MOST_KEPT = 1 << 18;
+/** Integers that a tape keeps between texts, so that one huge text does not hold memory for ever. */
+const MAX_RETAINED_CELLS = 1 << 18;
 
 const KIND_MASK = 7;
 const ESCAPED_KEY = 8;
 const NAME_SHIFT = 4;
-/** What of a kind and a name is in a shape: not how the key is spelled, nor whether a value is a string or a scalar. */
+/**
+ * The bits of a kind and a name that count for a shape: not how the key is spelled, nor whether a value is a string or a scalar.
+ */
 const SHAPE_MASK = ~(ESCAPED_KEY | 1);
 
 /**
- * A place in every text of one shape: the cell that tells its offset, or for a place just inside a bracket the complement of
- * the cell of that bracket's outside. Only `Tape.offset` looks into it.
+ * A position in every text of one shape: the index of the cell that holds its offset or, for a position just inside a bracket,
+ * the complement of the cell for the position just outside it. Only `Tape.offset` interprets it.
  */
 export type Mark = number;
 
 /**
- * The spans of a text's values, as a scanner saw them. A node is named by an integer; the value itself is 0. Offsets are
- * bytes of the text. The fields are read through methods because V8 folds a module's own constants into the code, while
- * an imported one is loaded and checked at each use: a fifth of a scan, measured on Node 24.
+ * The spans of a text's values, as recorded by a scanner. A node is identified by an integer; the value itself is 0. Offsets are
+ * bytes of the text. The fields are read through methods because V8 folds a module's own constants into the code, while an
+ * imported one is loaded and checked at each use: a fifth of a scan, measured on Node 24.
  */
 export class Tape {
-  private cells: Int32Array<ArrayBuffer> = new Int32Array(64 * SIZE);
+  private cells: Int32Array<ArrayBuffer> = new Int32Array(64 * NODE_SIZE);
   private length = 0;
 
-  /** Forgets all nodes. */
+  /** Removes all nodes. */
   clear(): void {
     this.length = 0;
-    if (this.cells.length <= MOST_KEPT) return;
+    if (this.cells.length <= MAX_RETAINED_CELLS) return;
     this.cells.buffer.transfer(0);
-    this.cells = new Int32Array(64 * SIZE);
+    this.cells = new Int32Array(64 * NODE_SIZE);
   }
 
   /**
-   * Adds a node whose value starts at `start`, behind its sibling `previous` (-1 for the first in its container); for what is
-   * not a member, the key is empty and there.
+   * Adds a node whose value starts at `start`, after its sibling `previous` (-1 for the first in its container). Unless the node
+   * is a member, its key is empty and at `start`.
    */
   push(previous: number, lead: number, keyStart: number, keyEnd: number, start: number): number {
     const node = this.length;
-    this.length = node + SIZE;
-    if (node + SIZE > this.cells.length) this.grow();
+    this.length = node + NODE_SIZE;
+    if (node + NODE_SIZE > this.cells.length) this.grow();
     const cells = this.cells;
     cells[node + PREVIOUS] = previous;
     cells[node + LEAD] = lead;
@@ -66,12 +68,12 @@ export class Tape {
     return node;
   }
 
-  /** Notes what the value of `node` is, and the id of its name (`NameTable`), 0 when nobody looks for it. */
+  /** Records the kind of the value of `node`, and the id of its name (`NameTable`), 0 for a name that is not in the table. */
   name(node: number, kind: number, id: number, isKeyEscaped: boolean): void {
     this.cells[node + KIND] = kind | (isKeyEscaped ? ESCAPED_KEY : 0) | (id << NAME_SHIFT);
   }
 
-  /** Notes the offset behind the value of `node`. */
+  /** Records the offset after the value of `node`. */
   close(node: number, end: number): void {
     this.cells[node + END] = end;
   }
@@ -81,17 +83,17 @@ export class Tape {
     return (this.cells[node + KIND] ?? 0) & KIND_MASK;
   }
 
-  /** The id of the name of a member; 0 when nobody looks for it. */
+  /** The id of the name of a member; 0 for a name that is not in the table. */
   id(node: number): number {
     return (this.cells[node + KIND] ?? 0) >> NAME_SHIFT;
   }
 
-  /** Whether the key of a member is spelled with an escape. */
+  /** Whether the key of a member contains an escape. */
   isKeyEscaped(node: number): boolean {
     return ((this.cells[node + KIND] ?? 0) & ESCAPED_KEY) !== 0;
   }
 
-  /** Whether the node is the first in its container, so that no delimiter stands before it. */
+  /** Whether the node is the first in its container, so that no delimiter precedes it. */
   isFirst(node: number): boolean {
     return (this.cells[node + PREVIOUS] ?? 0) < 0;
   }
@@ -101,7 +103,7 @@ export class Tape {
     return this.cells[node + KEY_START] ?? 0;
   }
 
-  /** Just behind the closing quote of the key. */
+  /** Just after the closing quote of the key. */
   keyEnd(node: number): number {
     return this.cells[node + KEY_END] ?? 0;
   }
@@ -111,7 +113,7 @@ export class Tape {
     return this.cells[node + START] ?? 0;
   }
 
-  /** Just behind the last byte of the value. */
+  /** Just after the last byte of the value. */
   end(node: number): number {
     return this.cells[node + END] ?? 0;
   }
@@ -121,57 +123,57 @@ export class Tape {
     return this.cells[node + NEXT] ?? 0;
   }
 
-  /** The first member or element of `node`; 0 when it has none, or none was recorded. */
+  /** The first member or element of `node`; 0 if it has none, or none was recorded. */
   firstChild(node: number): number {
-    const child = node + SIZE;
+    const child = node + NODE_SIZE;
     return child < this.length && this.start(child) < this.end(node) ? child : 0;
   }
 
-  /** How many nodes there are. */
+  /** The number of nodes. */
   get size(): number {
-    return this.length / SIZE;
+    return this.length / NODE_SIZE;
   }
 
   /**
-   * The shape of the text: of all nodes in order, whether they are objects or arrays, the ids of their names, and the siblings
-   * before them. Texts that differ in strings, scalars, spelling, white space or names that nobody looks for have one shape.
+   * The shape of the text: for all nodes in order, whether they are objects or arrays, the ids of their names, and their previous
+   * siblings. Texts that differ only in strings, scalars, spelling, white space or names outside the table have one shape.
    */
   shape(): Int32Array {
     const shape = new Int32Array(this.size * 2);
-    for (let k = 0, node = 0; node < this.length; k += 2, node += SIZE) {
+    for (let k = 0, node = 0; node < this.length; k += 2, node += NODE_SIZE) {
       shape[k] = (this.cells[node + KIND] ?? 0) & SHAPE_MASK;
       shape[k + 1] = this.cells[node + PREVIOUS] ?? 0;
     }
     return shape;
   }
 
-  /** Tells whether the text has the shape `shape`. */
+  /** Whether the text has the shape `shape`. */
   hasShape(shape: Int32Array): boolean {
     const cells = this.cells;
     if (shape.length !== this.size * 2) return false;
-    for (let k = 0, node = 0; k < shape.length; k += 2, node += SIZE) {
+    for (let k = 0, node = 0; k < shape.length; k += 2, node += NODE_SIZE) {
       if (shape[k] !== ((cells[node + KIND] ?? 0) & SHAPE_MASK)) return false;
       if (shape[k + 1] !== cells[node + PREVIOUS]) return false;
     }
     return true;
   }
 
-  /** A number that depends on the shape alone. */
+  /** A hash of the shape alone. */
   hash(): number {
     const cells = this.cells;
     let hash = 0;
-    for (let node = 0; node < this.length; node += SIZE) {
+    for (let node = 0; node < this.length; node += NODE_SIZE) {
       hash = (Math.imul(hash, 31) + ((cells[node + KIND] ?? 0) & SHAPE_MASK)) | 0;
       hash = (Math.imul(hash, 31) + (cells[node + PREVIOUS] ?? 0)) | 0;
     }
     return hash;
   }
 
-  /** The offset of a place in this text. */
+  /** The offset of a position in this text. */
   offset(mark: Mark): number {
     if (mark >= 0) return this.cells[mark] ?? 0;
     const outside = this.cells[~mark] ?? 0;
-    return ~mark % SIZE === START ? outside + 1 : outside - 1;
+    return ~mark % NODE_SIZE === START ? outside + 1 : outside - 1;
   }
 
   /** The first byte of the value of `node`. */
@@ -179,7 +181,7 @@ export class Tape {
     return node + START;
   }
 
-  /** Just behind the value of `node`. */
+  /** Just after the value of `node`. */
   endMark(node: number): Mark {
     return node + END;
   }
@@ -189,28 +191,28 @@ export class Tape {
     return node + KEY_START;
   }
 
-  /** Just behind the closing quote of the key of `node`. */
+  /** Just after the closing quote of the key of `node`. */
   keyEndMark(node: number): Mark {
     return node + KEY_END;
   }
 
-  /** Where the delimiter before `node` starts: white space, then a comma. There is none before the first in a container. */
+  /** The start of the delimiter before `node`: white space, then a comma. The first node in a container has none. */
   delimiterMark(node: number): Mark {
     return (this.cells[node + PREVIOUS] ?? 0) + END;
   }
 
-  /** Where the white space before `node` starts, just behind the delimiter or the opening bracket. */
+  /** The start of the white space before `node`, just after the delimiter or the opening bracket. */
   leadMark(node: number): Mark {
     return node + LEAD;
   }
 
-  /** Just behind the opening bracket of `node`. */
+  /** Just after the opening bracket of `node`. */
   openMark(node: number): Mark {
     const child = this.firstChild(node);
     return child > 0 ? child + LEAD : ~(node + START);
   }
 
-  /** Where the white space before the closing bracket of `node` starts. */
+  /** The start of the white space before the closing bracket of `node`. */
   tailMark(node: number): Mark {
     let child = this.firstChild(node);
     if (child === 0) return this.openMark(node);
@@ -224,9 +226,9 @@ export class Tape {
   }
 
   private grow(): void {
-    // Moved and not copied into a new array: the old one, up to 64 MB, goes at once, not when somebody collects garbage.
-    const factor = this.cells.length > MOST_KEPT ? 1.5 : 2;
-    const cells = Math.ceil((this.cells.length * factor) / SIZE) * SIZE;
+    // Transferred instead of copied: the old array, up to 64 MB, is released at once and not at the next garbage collection.
+    const factor = this.cells.length > MAX_RETAINED_CELLS ? 1.5 : 2;
+    const cells = Math.ceil((this.cells.length * factor) / NODE_SIZE) * NODE_SIZE;
     this.cells = new Int32Array(this.cells.buffer.transfer(cells * Int32Array.BYTES_PER_ELEMENT));
   }
 }

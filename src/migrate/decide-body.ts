@@ -5,15 +5,15 @@ import type { Policies } from '../rules/rule-book.ts';
 import { type Failure, failure } from './failure.ts';
 import { bodyTooLarge } from './migrate-body.ts';
 
-/** What is done with the body of a V1 request. */
+/** How the body of a V1 request is handled. */
 export type BodyDecision =
-  /** Rules apply: it is collected, decoded and rewritten. */
+  /** Rules apply: the body is collected, decoded and rewritten. */
   | { readonly action: 'rewrite'; readonly coding: Coding | undefined }
-  /** It crosses as it came; `note` says why, where rules would have applied. */
+  /** The body is forwarded unchanged; `note` says why, where rules would have applied. */
   | { readonly action: 'forward'; readonly note: string | undefined }
   | { readonly action: 'refuse'; readonly failure: Failure };
 
-/** What the body of a request is decided by. */
+/** Policies, limit and codings that decide how a body is handled. */
 export interface BodyLimits {
   readonly policies: Policies;
   /** Maximum bytes of a body to rewrite. */
@@ -21,7 +21,7 @@ export interface BodyLimits {
   readonly codings: readonly Coding[];
 }
 
-/** Decides what is done with the body of a V1 request, by its method and its head (rewriting contract §2). */
+/** Decides how to handle the body of a V1 request, from its method and its head (rewriting contract §2). */
 export function decideBody(
   {
     method,
@@ -48,7 +48,7 @@ export function decideBody(
   return { action: 'rewrite', coding };
 }
 
-/** Returns the content coding to remove from a body that is rewritten; an empty one has none, whatever its head says. */
+/** Returns the content coding to remove before rewriting; an empty body has none, whatever its head says. */
 export function codingOf(decision: BodyDecision, body: Uint8Array): Coding | undefined {
   return decision.action === 'rewrite' && body.length > 0 ? decision.coding : undefined;
 }

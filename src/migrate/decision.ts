@@ -6,14 +6,14 @@ import { type BodyDecision, decideBody } from './decide-body.ts';
 import { type Failure, failure } from './failure.ts';
 import { type CheckedHead, headFailure } from './head-failure.ts';
 
-/** Everything of a request that is known before its body is read. */
+/** The parts of a request that are known before its body is read. */
 export interface DecidedRequest extends CheckedHead {
-  /** Raw, as the client sent it. */
+  /** As sent by the client, not decoded. */
   readonly target: string;
   readonly hasBody: boolean;
 }
 
-/** What the operator and the runtime allow. */
+/** Limits set by the operator and the runtime. */
 export interface DecisionLimits {
   /** Maximum bytes of a body to rewrite; undefined leaves it to the rule book. */
   readonly bodyLimit: number | undefined;
@@ -21,14 +21,14 @@ export interface DecisionLimits {
   readonly codings?: readonly Coding[] | undefined;
 }
 
-/** What is done with a request: refused, passed to V2 unchanged, or migrated from V1 to V2. */
+/** How a request is handled: refused, passed to V2 unchanged, or migrated from V1 to V2. */
 export type Decision = RefuseDecision | PassDecision | MigrateDecision;
 
-/** The gateway responds itself. */
+/** The gateway responds itself, without an upstream. */
 export interface RefuseDecision {
   readonly route: 'none';
   readonly failure: Failure;
-  /** True when nothing that follows on the connection can be trusted. */
+  /** True when the rest of the connection cannot be trusted. */
   readonly closesConnection: boolean;
 }
 
@@ -50,8 +50,8 @@ export interface MigrateDecision {
 }
 
 /**
- * Decides what is done with a request, by its head alone. Live exchanges, dry runs, explanations and replays all call it, so that
- * none of them can say anything else than what the gateway does.
+ * Decides how to handle a request, from its head alone. Live exchanges, dry runs, explanations and replays all call it, so that
+ * none of them can differ from what the gateway does.
  */
 export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits: DecisionLimits): Decision {
   const failed = headFailure(request);
@@ -79,7 +79,7 @@ export function refuse(failed: Failure): RefuseDecision {
   return { route: 'none', failure: failed, closesConnection: false };
 }
 
-/** The target of a migrated request at V2: the same path and query under the other prefix. */
+/** The target of a migrated request at V2: the same path and query under `/api/v2`. */
 export function migratedTarget({ rest, query }: Target): string {
   return `/api/v2${rest}${query}`;
 }

@@ -1,13 +1,13 @@
 import type { Refusal } from '../rewrite/rewrite.ts';
 
-/** Where in a body a failure is. */
+/** The position of a failure in a body: byte offset from 0, line and column from 1. */
 export interface FailurePosition {
   readonly offset: number;
   readonly line: number;
   readonly column: number;
 }
 
-/** What a failure says. */
+/** The contents of a failure response. */
 export interface FailureFacts {
   readonly code: string;
   readonly status: number;
@@ -15,11 +15,11 @@ export interface FailureFacts {
   readonly detail: string;
   readonly pointer?: string | undefined;
   readonly position?: FailurePosition | undefined;
-  /** Fields beside those of every failure, such as `Retry-After`. */
+  /** Header fields in addition to those of every failure, such as `Retry-After`. */
   readonly headers?: readonly string[];
 }
 
-/** A response that the gateway gives itself, in the envelope of the service. */
+/** A response that the gateway generates itself, in the error envelope of the service. */
 export class Failure implements FailureFacts {
   readonly code: string;
   readonly status: number;
@@ -39,7 +39,7 @@ export class Failure implements FailureFacts {
     this.headers = facts.headers ?? [];
   }
 
-  /** The body of the response, as V2 would have written it, with `code` to tell the two apart. */
+  /** The body of the response, in V2's own format; `code` distinguishes it from a response of V2. */
   envelope(): string {
     return JSON.stringify({
       errors: [
@@ -56,21 +56,21 @@ export class Failure implements FailureFacts {
   }
 }
 
-/** The failure of a code; `detail` says more of this case than the table can. */
+/** Creates the failure for a code; `detail` replaces the default sentence with one about this case. */
 export function failure(code: FailureCode, detail?: string, headers: readonly string[] = []): Failure {
   const [status, title, sentence] = FAILURES[code];
   return new Failure({ code, status, title, detail: detail ?? sentence, headers });
 }
 
-/** The failure that a refused body gets: code, status and words are the refusal's. */
+/** Creates the failure for a refused body, with code, status and text of the refusal. */
 export function failureOf(refusal: Refusal): Failure {
   return new Failure({ ...refusal, title: TITLES[refusal.status] ?? 'Request refused' });
 }
 
-/** A code of a failure that is not about the JSON of a body. */
+/** The code of a failure that does not concern the JSON of a body. */
 export type FailureCode = keyof typeof FAILURES;
 
-/** Code → status, title, and the sentence for when the place of the failure has none of its own. */
+/** Code → status, title, and the default sentence. */
 const FAILURES = {
   'bad-request': [400, 'Bad request', 'The request is not valid HTTP.'],
   'bad-target': [400, 'Bad request', 'The request target is not valid.'],
@@ -78,8 +78,8 @@ const FAILURES = {
   'undecodable-body': [400, 'Bad request', 'The body does not match its Content-Encoding.'],
   'not-found': [404, 'Not found', 'Only /api/v1 and /api/v2 are served here.'],
   'client-timeout': [408, 'Request timeout', 'The request did not arrive in time.'],
-  'body-too-large': [413, 'Content too large', 'The body is larger than the gateway rewrites.'],
-  'unsupported-charset': [415, 'Unsupported media type', 'JSON is read in UTF-8 only.'],
+  'body-too-large': [413, 'Content too large', 'The body is too large for the gateway to rewrite.'],
+  'unsupported-charset': [415, 'Unsupported media type', 'JSON must be in UTF-8.'],
   'unsupported-coding': [
     415,
     'Unsupported media type',
@@ -93,7 +93,7 @@ const FAILURES = {
     'The header section of the request is too large.',
   ],
   internal: [500, 'Internal error', 'The gateway failed; the request may or may not have been carried out.'],
-  'not-implemented': [501, 'Not implemented', 'The gateway does not support that.'],
+  'not-implemented': [501, 'Not implemented', 'The gateway does not support this request.'],
   'upgrade-refused': [501, 'Not implemented', 'The service supports neither upgrades nor tunnels.'],
   'upstream-unreachable': [502, 'Bad gateway', 'The service cannot be reached; nothing was sent to it.'],
   'upstream-closed': [502, 'Bad gateway', 'The service closed the connection before it responded.'],
@@ -106,7 +106,7 @@ const FAILURES = {
   'unsupported-version': [
     505,
     'HTTP version not supported',
-    'HTTP/1.1, HTTP/1.0 and, over TLS, HTTP/2 are served.',
+    'HTTP/1.1, HTTP/1.0 and, over TLS, HTTP/2 are supported.',
   ],
 } as const satisfies Record<string, readonly [status: number, title: string, sentence: string]>;
 

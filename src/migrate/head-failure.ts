@@ -2,17 +2,19 @@ import { isHost } from '../http/host.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import { type Failure, type FailureCode, failure } from './failure.ts';
 
-/** The version of HTTP that a request came with; `other` is one that is not served. */
+/** The HTTP version of a request; `other` is one that is not supported. */
 export type HttpVersion = '1.0' | '1.1' | '2' | 'other';
 
-/** The parts of a request that decide whether its head is served at all. */
+/** The parts of a request that decide whether its head is accepted. */
 export interface CheckedHead {
   readonly method: string;
   readonly version: HttpVersion;
   readonly head: RequestHead;
 }
 
-/** Returns why a head is refused, whatever its target. The connection closes then: the end of the request may be elsewhere. */
+/**
+ * Returns why a head is refused, whatever its target. The connection is then closed, because the end of the request is uncertain.
+ */
 export function headFailure({ method, version, head }: CheckedHead): Failure | undefined {
   if (version === 'other') return failure('unsupported-version');
   if (head.fault !== undefined) return failure(CODE_OF_STATUS[head.fault.status], head.fault.detail);
@@ -25,10 +27,10 @@ export function headFailure({ method, version, head }: CheckedHead): Failure | u
     );
   }
   if (head.chunked && version === '1.0') {
-    return failure('bad-request', 'Transfer-Encoding is not known to HTTP/1.0.');
+    return failure('bad-request', 'HTTP/1.0 does not define Transfer-Encoding.');
   }
   if (method === 'CONNECT') return failure('upgrade-refused');
-  // Java's HttpClient offers h2c with every first request. RFC 9110 §7.8 lets a server ignore an offer.
+  // Java's HttpClient offers h2c with every first request. RFC 9110 §7.8 allows a server to ignore the offer.
   if (head.upgrade !== undefined && !/^h2c?(?:[ \t]*,[ \t]*h2c?)*$/i.test(head.upgrade))
     return failure('upgrade-refused');
   if (head.expect !== undefined && head.expect.toLowerCase() !== '100-continue')

@@ -2,17 +2,17 @@ import type { Rewrite } from '../rewrite/rewrite.ts';
 import type { DecodedBody } from './decoded-body.ts';
 import { type Failure, failure, failureOf } from './failure.ts';
 
-/** What comes of a body that rules apply to. */
+/** The outcome for a body that rules apply to. */
 export type MigratedBody =
   | Exclude<Rewrite, { readonly verdict: 'refused' }>
   | { readonly verdict: 'refused'; readonly failure: Failure };
 
-/** A compiled plan: what the rules of one operation do to a body. */
+/** A compiled plan: the rules of one operation for a body. */
 export interface BodyPlan {
   rewrite(body: Uint8Array): Rewrite;
 }
 
-/** Carries `plan` out on a decoded body of at most `bodyLimit` bytes; an empty one has nothing to rewrite. */
+/** Applies `plan` to a decoded body of at most `bodyLimit` bytes; an empty one has nothing to rewrite. */
 export function migrateBody(plan: BodyPlan, decoded: DecodedBody, bodyLimit: number): MigratedBody {
   if (decoded === 'too-large') return { verdict: 'refused', failure: decodedTooLarge(bodyLimit) };
   if (decoded === 'undecodable') return { verdict: 'refused', failure: failure('undecodable-body') };
@@ -22,7 +22,7 @@ export function migrateBody(plan: BodyPlan, decoded: DecodedBody, bodyLimit: num
   return { verdict: 'refused', failure: failureOf(outcome.refusal) };
 }
 
-/** The failure of a body of more than `bodyLimit` bytes, as received. */
+/** The failure for a body of more than `bodyLimit` bytes, as received. */
 export function bodyTooLarge(bodyLimit: number): Failure {
   return failure('body-too-large', `The body is larger than ${bodyLimit} bytes.`);
 }

@@ -4,20 +4,20 @@ import { removeField, setField } from '../http/set-field.ts';
 import { isRequestId } from '../http/trace-context.ts';
 import type { ApiVersion } from './api-version.ts';
 
-/** Everything that decides the header fields of a migrated request. */
+/** The inputs that determine the header fields of a migrated request. */
 export interface MigratedHead {
   readonly version: ApiVersion;
-  /** True when the body was rewritten, so that fields that describe the old one are left out. */
+  /** True when the body was rewritten, so that fields that describe the original body are left out. */
   readonly isRewritten: boolean;
-  /** The id to send where the client gave no valid one; undefined leaves the field as it came. */
+  /** The id to send if the client's is absent or invalid; undefined leaves the field as received. */
   readonly requestId?: string | undefined;
-  /** True when the client's `traceparent` is valid, and its trace goes on. */
+  /** True when the client's `traceparent` is valid, so that its trace continues. */
   readonly hasTrace: boolean;
-  /** The `traceparent` to send where the client gave no valid one; undefined leaves the field as it came. */
+  /** The `traceparent` to send if the client's is absent or invalid; undefined leaves the field as received. */
   readonly traceparent?: string | undefined;
 }
 
-/** Returns the header fields of a migrated request. The list is the caller's own, to add to. */
+/** Returns the header fields of a migrated request. The caller owns the list and may add to it. */
 export function migratedHeaders(head: RequestHead, migrated: MigratedHead): string[] {
   const { version, isRewritten, requestId, hasTrace, traceparent } = migrated;
   const { forwardedHeaders } = head;
@@ -26,7 +26,7 @@ export function migratedHeaders(head: RequestHead, migrated: MigratedHead): stri
   if (requestId !== undefined && !isRequestId(head.requestId)) setField(headers, 'x-request-id', requestId);
   if (hasTrace) return headers;
   if (traceparent !== undefined) setField(headers, 'traceparent', traceparent);
-  // The state of a trace that was not taken over says nothing of the new one (W3C Trace Context §3.3).
+  // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
   removeField(headers, 'tracestate');
   return headers;
 }

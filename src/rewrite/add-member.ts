@@ -1,6 +1,6 @@
 import { DraftArray, DraftElement, DraftMember, DraftObject, markChanged } from './draft.ts';
 
-/** Makes a copy of `source` for `object`, laid out like `like`; `id` gives it a name, 0 leaves its own. */
+/** Copies `source` into `object`, formatted like `like`; `id` renames the copy, 0 keeps its own name. */
 export function copyOf(object: DraftObject, source: DraftMember, like: DraftMember, id: number): DraftMember {
   const copy = new DraftMember(id === 0 ? source.id : id, source.node, like.place, like.hasDelimiter, object);
   copy.hasLead = like.hasLead;
@@ -11,7 +11,7 @@ export function copyOf(object: DraftObject, source: DraftMember, like: DraftMemb
   return copy;
 }
 
-/** Puts `copies` into `object`, behind `behind`, in one go: an object can have as many members as a body has room for. */
+/** Inserts `copies` into `object` after `behind`, all at once: an object can have as many members as fit into a body. */
 export function insertBehind(object: DraftObject, behind: DraftMember, copies: readonly DraftMember[]): void {
   const { members } = object;
   const rest = members.splice(members.indexOf(behind) + 1);
@@ -20,7 +20,7 @@ export function insertBehind(object: DraftObject, behind: DraftMember, copies: r
   markChanged(object);
 }
 
-/** Adds a member that no text has to the end of `object`, laid out like the last one; its value is left to the caller. */
+/** Adds a new member to the end of `object`, formatted like the last one; the caller sets its value. */
 export function addMade(object: DraftObject, id: number): DraftMember {
   const last = object.members.at(-1);
   const made = new DraftMember(id, -1, last?.place ?? -1, last?.hasDelimiter ?? false, object);
@@ -31,7 +31,7 @@ export function addMade(object: DraftObject, id: number): DraftMember {
   return made;
 }
 
-/** A rule may look into the copy later, so all that is known of the value is copied too. */
+/** Later rules may read the copy, so everything known of the value is copied too. */
 function cloneValue(
   value: DraftObject | DraftArray | undefined,
   up: DraftMember | DraftElement,

@@ -5,13 +5,13 @@ import type { ResponseRun, CompiledResponseRule } from './response-run.ts';
 import { DraftObject, find, markChanged, type DraftMember } from './draft.ts';
 import { V1Names } from './v1-names.ts';
 
-/** An `alias-errors` rule, compiled: `path` leads to each error of the service's envelope. */
+/** An `alias-errors` rule, compiled: `path` is the path of each error in the service's envelope. */
 export interface CompiledAliasErrors extends CompiledResponseRule {
   readonly rule: 'alias-errors';
   readonly v1: V1Names;
   readonly source: number;
   readonly pointer: number;
-  /** Members of an error whose sentences may name attributes. */
+  /** Members of an error whose text may contain attribute names. */
   readonly sentences: readonly number[];
 }
 
@@ -34,22 +34,22 @@ export function compileAliasErrors(
   };
 }
 
-/** Turns the pointer of an error, and the names in its sentences, back into those that the client knows. */
+/** Converts the pointer of an error, and the names in its text, back to those of V1. */
 export function aliasErrors(rule: CompiledAliasErrors, run: ResponseRun, error: DraftObject): void {
   const { draft, context } = run;
   const source = find(error, rule.source);
   const place = source === undefined ? undefined : draft.open(source, source.node);
   const pointer = place instanceof DraftObject ? find(place, rule.pointer) : undefined;
   if (pointer !== undefined)
-    turn(rule, run, pointer, (raw) => turnedPointer(rule.v1, raw, context.isWrapped));
+    rewriteString(rule, run, pointer, (raw) => v1Pointer(rule.v1, raw, context.isWrapped));
   for (const id of rule.sentences) {
     const sentence = find(error, id);
-    if (sentence !== undefined) turn(rule, run, sentence, (raw) => turnedSentence(rule.v1, raw));
+    if (sentence !== undefined) rewriteString(rule, run, sentence, (raw) => v1Sentence(rule.v1, raw));
   }
 }
 
-/** Changes the text of a string between its quotes, in the spelling of the response: escapes are seen as they stand. */
-function turn(
+/** Replaces the text of a string between its quotes, as spelled in the response: escapes are not decoded. */
+function rewriteString(
   rule: CompiledAliasErrors,
   run: ResponseRun,
   member: DraftMember,
@@ -59,9 +59,9 @@ function turn(
   const { node } = member;
   if (node < 0 || member.literal !== undefined || tape.kind(node) !== STRING) return;
   const raw = decoder.decode(bytes.subarray(tape.start(node) + 1, tape.end(node) - 1));
-  const turned = change(raw);
-  if (turned === raw) return;
-  member.literal = encoder.encode(`"${turned}"`);
+  const changed = change(raw);
+  if (changed === raw) return;
+  member.literal = encoder.encode(`"${changed}"`);
   if (member.holder !== undefined) markChanged(member.holder);
   run.record(rule, member);
 }
@@ -69,17 +69,17 @@ function turn(
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** Serializers of some languages write `\/`; a pointer with any other escape is left alone. */
-function turnedPointer(v1: V1Names, raw: string, isWrapped: boolean): string {
+/** Serializers of some languages write `\/`; a pointer with any other escape is left unchanged. */
+function v1Pointer(v1: V1Names, raw: string, isWrapped: boolean): string {
   const isEscaped = raw.includes(String.raw`\/`);
   const plain = raw.replaceAll(String.raw`\/`, '/');
   if (plain.includes('\\')) return raw;
-  const turned = v1.pointer(plain, isWrapped);
-  return isEscaped ? turned.replaceAll('/', String.raw`\/`) : turned;
+  const changed = v1.pointer(plain, isWrapped);
+  return isEscaped ? changed.replaceAll('/', String.raw`\/`) : changed;
 }
 
-/** Whole words only, and names joined by dots; the letter of an escape is no part of a word. */
-function turnedSentence(v1: V1Names, raw: string): string {
+/** Matches only whole words and names joined by dots; the letter of an escape is not part of a word. */
+function v1Sentence(v1: V1Names, raw: string): string {
   return raw.replaceAll(/\\(?:u[0-9a-fA-F]{4}|.)|[A-Za-z_]\w*(?:\.[A-Za-z_0-9]\w*)*/g, (word) =>
     word.startsWith('\\') ? word : v1.name(word),
   );

@@ -17,7 +17,7 @@ export function compileAlias(rule: AliasRule, change: string, names: NameTable):
   return { change, rule: 'alias', status: rule.status, path, id: names.add(name), as: names.add(rule.as) };
 }
 
-/** Adds the V1 name beside the V2 name, unless the response has it already. */
+/** Adds the V1 name beside the V2 name, unless the response already has it. */
 export function alias(rule: CompiledAlias, run: ResponseRun, object: DraftObject): void {
   const member = find(object, rule.id);
   if (member === undefined || find(object, rule.as) !== undefined) return;

@@ -5,12 +5,12 @@ import { compilePlans, type Plan, type Plans } from './plan.ts';
 import { compileResponsePlans, type ResponsePlan, type ResponsePlans } from './response-plan.ts';
 
 /**
- * A rule book with everything that is compiled of it: the match of operations and the plans of both directions, each plan when it
- * is first asked for. An exchange keeps the one it began with to its end.
+ * A rule book with its compiled parts: the matching of operations and the plans of both directions, each compiled on first use.
+ * An exchange uses the same one from start to end.
  */
 export class CompiledRuleBook {
   readonly ruleBook: RuleBook;
-  /** Lists the deprecated attributes that a request used, by its edits. */
+  /** Lists the deprecated attributes that a request used, from its edit records. */
   readonly deprecatedAttributes = new DeprecatedAttributes();
   private readonly operations: OperationTable;
   private readonly requestPlans: Plans;
@@ -23,17 +23,17 @@ export class CompiledRuleBook {
     this.responsePlans = compileResponsePlans(ruleBook);
   }
 
-  /** Returns the operation of a method and a raw path below `/api/v1`; undefined where the rule book names none. */
+  /** Returns the operation for a method and a raw path below `/api/v1`; undefined if the rule book has none. */
   match(method: string, path: string): Operation | undefined {
     return this.operations.match(method, path);
   }
 
-  /** Returns the plan for request bodies; `undefined` is a request that the rule book does not name. */
+  /** Returns the plan for request bodies; `undefined` is for requests without an operation in the rule book. */
   requestPlan(operation: Operation | undefined): Plan {
     return this.requestPlans.of(operation);
   }
 
-  /** Returns the plan for response bodies; `undefined` is a request that the rule book does not name. */
+  /** Returns the plan for response bodies; `undefined` is for requests without an operation in the rule book. */
   responsePlan(operation: Operation | undefined, method: string): ResponsePlan {
     return this.responsePlans.of(operation, method);
   }

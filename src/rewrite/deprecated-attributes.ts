@@ -1,29 +1,29 @@
 import { pointerSteps, tokenName } from '../json/json-pointer.ts';
 import type { EditRecord } from './rewrite.ts';
 
-/** An attribute of a V1 request that V2 has no more under that name or in that place. */
+/** An attribute of a V1 request that V2 no longer has under that name or in that place. */
 export interface DeprecatedAttribute {
   /** Member names joined by dots, inside the wrapper: `property.suburb`. */
   readonly attribute: string;
-  /** A sentence for people: what became of it. */
+  /** A sentence for people: how the attribute changed. */
   readonly message: string;
 }
 
-/** Lists the deprecated attributes that requests used. Like requests share their records, so each list is made once. */
+/** Lists the deprecated attributes that requests used. Similar requests share their records, so each list is created once. */
 export class DeprecatedAttributes {
-  private readonly known = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
+  private readonly cached = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
 
   /** The deprecated attributes in a request with these records, each once, in the order of the rules. */
   of(records: readonly EditRecord[]): readonly DeprecatedAttribute[] {
-    const known = this.known.get(records);
-    if (known !== undefined) return known;
+    const cached = this.cached.get(records);
+    if (cached !== undefined) return cached;
     const list = listOf(records);
-    this.known.set(records, list);
+    this.cached.set(records, list);
     return list;
   }
 }
 
-/** Tells whether the request had the wrapper: its pointers then begin with it. */
+/** Whether the request had the wrapper, so that its pointers begin with it. */
 export function isWrapped(records: readonly EditRecord[]): boolean {
   return wrapperOf(records) !== '';
 }
@@ -32,10 +32,10 @@ function listOf(records: readonly EditRecord[]): readonly DeprecatedAttribute[] 
   const wrapper = wrapperOf(records);
   const messages = new Map<string, string>();
   for (const record of records) {
-    const fate = fateOf(record);
-    if (fate === undefined || record.from === undefined) continue;
-    const attribute = dotted(record.from.slice(wrapper.length));
-    if (!messages.has(attribute)) messages.set(attribute, `${attribute} is deprecated: it ${fate} in V2.`);
+    const change = changeOf(record);
+    if (change === undefined || record.from === undefined) continue;
+    const attribute = dottedName(record.from.slice(wrapper.length));
+    if (!messages.has(attribute)) messages.set(attribute, `${attribute} is deprecated: it ${change} in V2.`);
   }
   return [...messages].map(([attribute, message]) => ({ attribute, message }));
 }
@@ -45,8 +45,8 @@ function wrapperOf(records: readonly EditRecord[]): string {
   return unwrapped?.from ?? '';
 }
 
-/** What became of the member; undefined for records that are not about a deprecated attribute. */
-function fateOf({ rule, path, note }: EditRecord): string | undefined {
+/** How the member changed; undefined for records that do not concern a deprecated attribute. */
+function changeOf({ rule, path, note }: EditRecord): string | undefined {
   if (rule === 'strip' || rule === 'only') return note === undefined ? 'is gone' : undefined;
   const tokens = path?.split('/') ?? [];
   if (rule === 'rename' && path !== undefined) return `is called ${tokenName(tokens.at(-1) ?? '')}`;
@@ -54,6 +54,6 @@ function fateOf({ rule, path, note }: EditRecord): string | undefined {
   return undefined;
 }
 
-function dotted(pointer: string): string {
+function dottedName(pointer: string): string {
   return pointerSteps(pointer).join('.');
 }

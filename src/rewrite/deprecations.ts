@@ -5,7 +5,7 @@ import type { ResponseRun, CompiledResponseRule } from './response-run.ts';
 import { DraftObject, find, markChanged } from './draft.ts';
 import { pathIds } from './run.ts';
 
-/** A `deprecations` rule, compiled: `path` leads to the list itself. */
+/** A `deprecations` rule, compiled: `path` is the path of the list itself. */
 export interface CompiledDeprecations extends CompiledResponseRule {
   readonly rule: 'deprecations';
 }
@@ -22,8 +22,8 @@ export function compileDeprecations(
 }
 
 /**
- * Adds the list of the deprecated attributes that the request used, with the objects on the way to it where they are
- * absent. What already stands in its place stays.
+ * Adds the list of the deprecated attributes that the request used, and the objects around it where they are absent. An existing
+ * member in its place is kept.
  */
 export function deprecations(rule: CompiledDeprecations, run: ResponseRun): void {
   if (run.context.deprecated.length === 0) return;
@@ -31,7 +31,7 @@ export function deprecations(rule: CompiledDeprecations, run: ResponseRun): void
   let object = run.draft.root;
   for (const name of rule.path.slice(0, -1)) {
     const member = find(object, name) ?? addMade(object, name);
-    // What a rule wrote there is a list or a text.
+    // A value written by a rule is a list or a text.
     if (member.literal !== undefined) return;
     if (member.node < 0) member.value ??= new DraftObject(-1, member);
     const value = run.draft.open(member, member.node);

@@ -1,30 +1,30 @@
 import type { NameTable } from '../json/member-name.ts';
 import { ARRAY, OBJECT, type Tape } from '../json/tape.ts';
 
-/** A member of a draft object: a member of the V1 body, perhaps renamed or moved, or one that a rule made. */
+/** A member of a draft object: a member of the V1 body, perhaps renamed or moved, or one that a rule created. */
 export class DraftMember {
-  /** The id of its name in the plan's name table; 0 when no rule looks for it. */
+  /** The id of its name in the plan's name table; 0 if no rule uses the name. */
   id: number;
-  /** Its node on the tape; -1 when a rule made it. */
+  /** Its node on the tape; -1 if a rule created it. */
   readonly node: number;
-  /** The last node that it stands for: members that no rule looks for may be taken together while they follow each other. */
+  /** The last node of its group: consecutive members that no rule uses may be grouped into one. */
   last: number;
-  /** The node whose delimiter and white space stand before it. */
+  /** The node whose preceding delimiter and white space it uses. */
   place: number;
   hasDelimiter: boolean;
   hasLead: boolean;
-  /** True when a rule gave it another name, that of `id`. */
+  /** True if a rule renamed it to the name of `id`. */
   isRenamed = false;
-  /** True when it no longer stands where it stood, so that its bytes are copied. */
+  /** True if it is no longer in its original place, so that its bytes are copied. */
   isMoved = false;
   isRemoved = false;
-  /** Its value, once a rule looked into it. */
+  /** Its value, once a rule has opened it. */
   value: DraftObject | DraftArray | undefined = undefined;
-  /** The bytes of a JSON value that stands in place of its own, where a rule wrote one. */
+  /** The bytes of a JSON value that a rule wrote in place of its own. */
   literal: Uint8Array | undefined = undefined;
-  /** The object it was in at first. */
+  /** The object that it was originally in. */
   readonly home: DraftObject;
-  /** The object it is in; undefined for the member that became the body. */
+  /** The object that it is in now; undefined for the member that became the body. */
   holder: DraftObject | undefined;
 
   constructor(id: number, node: number, place: number, hasDelimiter: boolean, holder: DraftObject) {
@@ -39,18 +39,18 @@ export class DraftMember {
   }
 }
 
-/** An object of the body that rules look into. */
+/** An object of the body that rules use. */
 export class DraftObject {
-  /** Its node on the tape; -1 when a rule made it. */
+  /** Its node on the tape; -1 if a rule created it. */
   readonly node: number;
   readonly members: DraftMember[] = [];
-  /** What it was the value of at first: a member, an element of an array, or the body (undefined). */
+  /** Its original container: a member, an element of an array, or the body (undefined). */
   readonly origin: DraftMember | DraftElement | undefined;
-  /** What it is the value of now. */
+  /** Its current container. */
   up: DraftMember | DraftElement | undefined;
-  /** True when the white space before its closing bracket is kept. */
+  /** True if the white space before its closing bracket is kept. */
   hasTail = true;
-  /** True when it, or something in it, is not as it was. */
+  /** True if it, or anything in it, has changed. */
   isChanged = false;
 
   constructor(node: number, up: DraftMember | DraftElement | undefined) {
@@ -60,7 +60,7 @@ export class DraftObject {
   }
 }
 
-/** An array of the body that rules look into, with the objects and arrays that stand in it. */
+/** An array of the body that rules use, with the objects and arrays in it. */
 export class DraftArray {
   readonly node: number;
   readonly elements: DraftElement[] = [];
@@ -85,16 +85,16 @@ export class DraftElement {
   }
 }
 
-/** The V1 body under the hands of the rules: the parts they look into, as they stand after the rules so far. */
+/** The V1 body while rules are applied: the parts that rules use, in their state after the rules so far. */
 export class Draft {
   readonly bytes: Uint8Array;
   readonly tape: Tape;
   readonly names: NameTable;
-  /** What is the body now. */
+  /** The current body. */
   root: DraftObject;
   private readonly isGrouped: boolean;
 
-  /** With `isGrouped`, members that no rule looks for are one member while they follow each other. */
+  /** With `isGrouped`, consecutive members that no rule uses are grouped into one. */
   constructor(bytes: Uint8Array, tape: Tape, names: NameTable, isGrouped: boolean) {
     this.bytes = bytes;
     this.tape = tape;
@@ -103,7 +103,9 @@ export class Draft {
     this.root = this.object(0, undefined);
   }
 
-  /** Calls `visit` with each object at `path`, whose segments are ids of names and -1 for `*`; stops at what `visit` returns. */
+  /**
+   * Calls `visit` with each object at `path`, whose segments are ids of names and -1 for `*`; stops when `visit` returns a value.
+   */
   each<T>(
     path: readonly number[],
     visit: (object: DraftObject) => T | undefined,
@@ -112,7 +114,7 @@ export class Draft {
     return this.walk(this.root, path, 0, visit, ambiguous);
   }
 
-  /** Opens the value of `member`: its members or elements become known. Undefined for a string or a scalar. */
+  /** Opens the value of `member` and reads its members or elements. Undefined for a string or a scalar. */
   open(member: DraftMember | DraftElement, node: number): DraftObject | DraftArray | undefined {
     if (member.value !== undefined || node < 0) return member.value;
     const kind = this.tape.kind(node);
@@ -188,7 +190,7 @@ export function find(object: DraftObject, id: number): DraftMember | undefined {
   return undefined;
 }
 
-/** Tells whether `object` has another member with the name `id` than `last`. */
+/** Whether `object` has a member with the name `id` other than `last`. */
 export function isRepeated(object: DraftObject, id: number, last: DraftMember): boolean {
   for (const member of object.members) {
     if (member.id === id && member !== last) return true;
@@ -196,7 +198,7 @@ export function isRepeated(object: DraftObject, id: number, last: DraftMember): 
   return false;
 }
 
-/** Takes `member` out of its object, with exactly one delimiter. */
+/** Removes `member` from its object, with exactly one delimiter. */
 export function take(member: DraftMember): void {
   const object = member.holder;
   if (object === undefined) return;
@@ -205,10 +207,10 @@ export function take(member: DraftMember): void {
   settle(object);
 }
 
-/** Takes `member` out of the list of `object`, and does no more. */
+/** Removes `member` from the list of `object`, without any other change. */
 export function remove(object: DraftObject, member: DraftMember): void {
   const { members } = object;
-  // By hand: `splice` makes a list of what it removes.
+  // A loop, because `splice` creates a list of the removed members.
   for (let k = members.indexOf(member); k < members.length - 1; k += 1) {
     const next = members[k + 1];
     if (next !== undefined) members[k] = next;
@@ -216,7 +218,7 @@ export function remove(object: DraftObject, member: DraftMember): void {
   members.pop();
 }
 
-/** Takes many members out of `object`, in time that grows with its members and not with their square. */
+/** Removes many members from `object`, in time proportional to its members and not to their square. */
 export function takeAll(object: DraftObject, taken: readonly DraftMember[]): void {
   for (const member of taken) member.isRemoved = true;
   let length = 0;
@@ -225,12 +227,12 @@ export function takeAll(object: DraftObject, taken: readonly DraftMember[]): voi
     object.members[length] = member;
     length += 1;
   }
-  // By hand: setting `length` calls the runtime.
+  // A loop, because setting `length` calls into the runtime.
   while (object.members.length > length) object.members.pop();
   settle(object);
 }
 
-/** Restores what always holds of an object after a change: no delimiter before the first member, no space when empty. */
+/** Restores the invariants of an object after a change: no delimiter before the first member, no space when empty. */
 export function settle(object: DraftObject): void {
   const first = object.members[0];
   if (first === undefined) object.hasTail = false;
@@ -238,17 +240,17 @@ export function settle(object: DraftObject): void {
   markChanged(object);
 }
 
-/** Marks `value` and everything around it as changed. */
+/** Marks `value` and its containers as changed. */
 export function markChanged(value: DraftObject | DraftArray): void {
   for (
     let at: DraftObject | DraftArray | undefined = value;
     at !== undefined && !at.isChanged;
-    at = around(at)
+    at = containerOf(at)
   ) {
     at.isChanged = true;
   }
 }
 
-function around(value: DraftObject | DraftArray): DraftObject | DraftArray | undefined {
+function containerOf(value: DraftObject | DraftArray): DraftObject | DraftArray | undefined {
   return value.up instanceof DraftElement ? value.up.array : value.up?.holder;
 }

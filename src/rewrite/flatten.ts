@@ -9,7 +9,7 @@ import { currentName } from './pointer.ts';
 export interface CompiledFlatten extends CompiledResponseRule {
   readonly rule: 'flatten';
   readonly id: number;
-  /** The names of the members to add; all when undefined. */
+  /** The names of the members to add; all if undefined. */
   readonly members: ReadonlySet<string> | undefined;
 }
 
@@ -20,20 +20,20 @@ export function compileFlatten(rule: FlattenRule, change: string, names: NameTab
   return { change, rule: 'flatten', status: rule.status, path, id: names.add(name), members };
 }
 
-/** Adds the members of the sub-object behind it, each that the object around it has not; the last of a repeated name counts. */
+/** Adds each member of the sub-object after it, unless the object around it has that name; the last of a repeated name counts. */
 export function flatten(rule: CompiledFlatten, run: ResponseRun, object: DraftObject): void {
   const { draft } = run;
   const nested = find(object, rule.id);
   const value = nested === undefined ? undefined : draft.open(nested, nested.node);
   if (nested === undefined || !(value instanceof DraftObject)) return;
-  const there = new Set(object.members.map((member) => currentName(draft, member)));
-  const wanted = new Map(
+  const existing = new Set(object.members.map((member) => currentName(draft, member)));
+  const missing = new Map(
     value.members
       .map((member) => [currentName(draft, member), member] as const)
-      .filter(([name]) => !there.has(name) && rule.members?.has(name) !== false),
+      .filter(([name]) => !existing.has(name) && rule.members?.has(name) !== false),
   );
-  if (wanted.size === 0) return;
-  const copies = [...wanted.values()].map((member) => {
+  if (missing.size === 0) return;
+  const copies = [...missing.values()].map((member) => {
     const copy = copyOf(object, member, nested, 0);
     run.record(rule, copy, member);
     return copy;

@@ -9,7 +9,7 @@ import { MADE, pathIds, placesOf, PLAIN, STEPS, type CompiledRule, type Run, typ
 export interface CompiledNest extends CompiledRule {
   readonly rule: 'nest';
   readonly path: readonly number[];
-  /** The place of each named member in the rule, by the id of its name. */
+  /** The position of each named member in the rule, by the id of its name. */
   readonly places: readonly number[];
   readonly under: number;
 }
@@ -20,10 +20,10 @@ export function compileNest(rule: NestRule, base: CompiledRule, names: NameTable
   return { ...base, rule: 'nest', path: pathIds(rule.in, names), places, under: names.add(rule.under) };
 }
 
-/** Moves the named members into the sub-object, which is made at the place of the first when there is none. */
+/** Moves the named members into the sub-object, which is created in place of the first of them if there is none. */
 export function nest(rule: CompiledNest, run: Run, object: DraftObject): Stop | undefined {
   const existing = find(object, rule.under);
-  const stop = settleAllRepeated(rule, run, object, existing);
+  const stop = settleDuplicates(rule, run, object, existing);
   if (stop !== undefined) return stop;
   const first = firstNamed(rule, object);
   if (first === undefined) return undefined;
@@ -37,8 +37,8 @@ export function nest(rule: CompiledNest, run: Run, object: DraftObject): Stop | 
   return undefined;
 }
 
-/** Settles what occurs twice among the members that the rule names. */
-function settleAllRepeated(
+/** Applies the `duplicate` policy to repeated members that the rule names. */
+function settleDuplicates(
   rule: CompiledNest,
   run: Run,
   object: DraftObject,
@@ -65,7 +65,7 @@ function isNamed(rule: CompiledNest, member: DraftMember): boolean {
   return (rule.places[member.id] ?? -1) >= 0;
 }
 
-/** Adds the named members to the object that is already there; on the same name the flat value wins. */
+/** Adds the named members to the existing object; if both have a name, the flat value wins. */
 function add(rule: CompiledNest, run: Run, object: DraftObject, target: DraftObject): Stop | undefined {
   for (const member of object.members.filter((other) => isNamed(rule, other))) {
     const other = find(target, member.id);
@@ -84,13 +84,13 @@ function add(rule: CompiledNest, run: Run, object: DraftObject, target: DraftObj
   return undefined;
 }
 
-/** Makes the sub-object at the place of `first` and moves the named members into it. */
+/** Creates the sub-object in place of `first` and moves the named members into it. */
 function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: DraftMember): void {
   const holder = new DraftMember(rule.under, -1, first.place, first.hasDelimiter, object);
-  const made = new DraftObject(-1, holder);
+  const created = new DraftObject(-1, holder);
   holder.hasLead = first.hasLead;
   holder.isMoved = first.isMoved;
-  holder.value = made;
+  holder.value = created;
   first.hasLead = false;
   run.codes.push(rule.code + MADE);
   run.recorder?.make(object, pointerToken(run.draft.names.name(rule.under)));
@@ -102,7 +102,7 @@ function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: Draft
     const member = members[k];
     if (member === undefined) continue;
     if (!isNamed(rule, member)) {
-      if (made.members.length > 0) isInPlace = false;
+      if (created.members.length > 0) isInPlace = false;
       members[length] = member;
       length += 1;
       continue;
@@ -112,13 +112,13 @@ function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: Draft
       members[length] = holder;
       length += 1;
     }
-    // Members that follow each other into the new object stay where they are: brackets are put around them.
+    // Adjacent members of the new object stay in place: only brackets are inserted around them.
     if (!isInPlace) member.isMoved = true;
-    put(rule, run, made, member, before, false);
+    put(rule, run, created, member, before, false);
   }
-  // By hand: setting `length` leaves the optimised code.
+  // A loop, because setting `length` leaves the optimised code.
   while (members.length > length) members.pop();
-  settle(made);
+  settle(created);
   settle(object);
 }
 

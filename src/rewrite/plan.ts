@@ -24,11 +24,11 @@ type Compiled = CompiledUnwrap | CompiledNest | CompiledRename | CompiledStrip;
 
 /** The plans of a rule book: one for each operation, and one for every other POST or PATCH. */
 export interface Plans {
-  /** Returns the plan of `operation`; `undefined` is a request that the rule book does not name. */
+  /** Returns the plan of `operation`; `undefined` is for requests without an operation in the rule book. */
   of(operation: Operation | undefined): Plan;
 }
 
-/** Compiles the request rules of `book` into plans, each when it is first asked for. */
+/** Compiles the request rules of `book` into plans, each on first use. */
 export function compilePlans(book: RuleBook): Plans {
   const changes = new ChangeIndex(book.changes);
   const plans = new Map<string | undefined, Plan>();
@@ -43,13 +43,13 @@ export function compilePlans(book: RuleBook): Plans {
   };
 }
 
-/** What the rules do to every body of one shape. */
-interface Work {
+/** The result of the rules for every body of one shape. */
+interface ShapeResult {
   readonly recipe: Recipe;
   readonly records: Records;
 }
 
-/** All request rules of one operation, ready to be carried out on a body in one reading of its bytes. */
+/** All request rules of one operation, compiled so that a body is read only once. */
 export class Plan {
   private readonly policies: Policies;
   private readonly names = new NameTable();
@@ -57,11 +57,11 @@ export class Plan {
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly cache = new RecordCache();
-  private readonly shapes = new ShapeCache<Work>();
+  private readonly shapes = new ShapeCache<ShapeResult>();
   private readonly slab = new Slab();
   private readonly marks: Marks = { rounds: [], round: 0 };
 
-  /** `changes` are those that concern the operation. */
+  /** `changes` are those that apply to the operation. */
   constructor(book: RuleBook, changes: readonly Change[]) {
     this.policies = book.policies;
     this.rules = this.compile(book.policies, changes);
@@ -74,7 +74,7 @@ export class Plan {
     });
   }
 
-  /** Rewrites a V1 body; never throws, whatever the bytes are. The rewritten body is in memory of its own. */
+  /** Rewrites a V1 body; never throws, whatever the bytes are. The rewritten body never shares memory with the original. */
   rewrite(body: Uint8Array): Rewrite {
     if (body.length === 0) return { verdict: 'unchanged', body, records: [] };
     const from = hasByteOrderMark(body) ? 3 : 0;
@@ -91,13 +91,13 @@ export class Plan {
       };
     }
     const { tape } = this.scanner;
-    const work = this.shapes.get(tape) ?? this.workOut(body);
-    if ('kind' in work) {
-      if (work.kind === 'refuse') return { verdict: 'refused', refusal: work.refusal };
-      return { verdict: 'unchanged', body, records: [], note: work.note };
+    const result = this.shapes.get(tape) ?? this.compute(body);
+    if ('kind' in result) {
+      if (result.kind === 'refuse') return { verdict: 'refused', refusal: result.refusal };
+      return { verdict: 'unchanged', body, records: [], note: result.note };
     }
-    const { records, patch, omitted } = work.records;
-    const edits = work.recipe.edits(body, tape, from);
+    const { records, patch, omitted } = result.records;
+    const edits = result.recipe.edits(body, tape, from);
     if (edits.length === 0) return { verdict: 'unchanged', body, records };
     const all = from === 0 ? records : [BYTE_ORDER_MARK, ...records];
     return {
@@ -110,15 +110,15 @@ export class Plan {
     };
   }
 
-  /** Carries out the rules on the body that was scanned last. */
-  private workOut(body: Uint8Array): Work | Stop {
+  /** Applies the rules to the body that was scanned last. */
+  private compute(body: Uint8Array): ShapeResult | Stop {
     const { tape } = this.scanner;
     const run = this.run(body, undefined);
-    const stop = tape.kind(0) === OBJECT ? this.carryOut(run) : undefined;
+    const stop = tape.kind(0) === OBJECT ? this.applyRules(run) : undefined;
     if (stop !== undefined) return stop;
-    const work = { records: this.recordsOf(run, body), recipe: printDraft(run.draft, this.keys) };
-    if (!run.hasForeignNames) this.shapes.set(tape, work);
-    return work;
+    const result = { records: this.recordsOf(run, body), recipe: printDraft(run.draft, this.keys) };
+    if (!run.hasForeignNames) this.shapes.set(tape, result);
+    return result;
   }
 
   private run(body: Uint8Array, record: ((draft: Draft) => Recorder) | undefined): Run {
@@ -126,22 +126,24 @@ export class Plan {
     return new Run(draft, record?.(draft), this.marks);
   }
 
-  private carryOut(run: Run): Stop | undefined {
+  private applyRules(run: Run): Stop | undefined {
     for (const rule of this.rules) {
-      const stop = carryOut(rule, run);
+      const stop = applyRule(rule, run);
       if (stop !== undefined) return stop;
     }
     return undefined;
   }
 
-  /** What the rules did, for people: known from an earlier body that met the same steps, or written down in a second run. */
+  /**
+   * The records of the applied rules, for people: cached from an earlier body with the same steps, or created in a second run.
+   */
   private recordsOf(run: Run, body: Uint8Array): Records {
     if (run.codes.length === 0) return NO_RECORDS;
     const known = run.isSingular ? undefined : this.cache.get(run.codes);
     if (known !== undefined) return known;
-    const again = this.run(body, (draft) => new Recorder(draft));
-    this.carryOut(again);
-    const records = again.recorder?.finish() ?? NO_RECORDS;
+    const secondRun = this.run(body, (draft) => new Recorder(draft));
+    this.applyRules(secondRun);
+    const records = secondRun.recorder?.finish() ?? NO_RECORDS;
     if (!run.isSingular) this.cache.set(run.codes, records);
     return records;
   }
@@ -185,7 +187,7 @@ function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compi
   }
 }
 
-function carryOut(rule: Compiled, run: Run): Stop | undefined {
+function applyRule(rule: Compiled, run: Run): Stop | undefined {
   if (rule.rule === 'unwrap') return unwrap(rule, run);
   if (rule.path.length === 0) return apply(rule, run, run.draft.root);
   const before = run.codes.length;
@@ -194,7 +196,7 @@ function carryOut(rule: Compiled, run: Run): Stop | undefined {
     (object) => apply(rule, run, object),
     (id, member) => run.settleRepeated(rule, id, member),
   );
-  // An index of an array is in the records, but not in the steps.
+  // The records contain the index of an array, but the steps do not.
   if (run.codes.length > before && rule.path.includes(-1)) run.isSingular = true;
   return stop;
 }
@@ -215,7 +217,7 @@ function apply(
   }
 }
 
-/** The names of the members that `rules` look into, in the V1 body: under the old name where a rule gives a new one. */
+/** The names of the members that `rules` open, as in the V1 body: the old name where a rule gives a new one. */
 function openedBy(rules: readonly Compiled[]): readonly boolean[] {
   const opened: boolean[] = [];
   for (const rule of rules.toReversed()) {
@@ -227,7 +229,7 @@ function openedBy(rules: readonly Compiled[]): readonly boolean[] {
   return opened;
 }
 
-/** How many levels below the body the nodes are that `rule` may look at: its path, the members there, and what is in `under`. */
+/** The number of levels below the body that `rule` may read: its path, the members there, and the contents of `under`. */
 function reach(rule: Compiled): number {
   if (rule.rule === 'unwrap') return 1;
   return rule.path.length + (rule.rule === 'nest' ? 2 : 1);

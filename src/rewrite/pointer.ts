@@ -3,8 +3,8 @@ import { memberName } from '../json/member-name.ts';
 import { DraftElement, type Draft, type DraftMember, type DraftObject } from './draft.ts';
 
 /**
- * Returns the RFC 6901 pointer of a member in the V1 body; undefined when a rule made it. `node` tells which, where the member
- * stands for several.
+ * Returns the RFC 6901 pointer of a member in the V1 body; undefined if a rule created it. `node` selects one of a group of
+ * members.
  */
 export function originPointer(
   draft: Draft,
@@ -22,7 +22,7 @@ function originOf(draft: Draft, holder: DraftMember | DraftElement | undefined):
   return `${originOf(draft, holder.array.up)}/${holder.index}`;
 }
 
-/** Returns the RFC 6901 pointer of a member in the body as the rules so far left it; undefined when it is not in it. */
+/** Returns the RFC 6901 pointer of a member in the body after the rules so far; undefined if it is not in it. */
 export function currentPointer(
   draft: Draft,
   member: DraftMember,
@@ -33,7 +33,7 @@ export function currentPointer(
   return around === undefined ? undefined : `${around}/${pointerToken(nameOf(draft, member.id, node))}`;
 }
 
-/** Returns the pointer of an object in the body as the rules so far left it; undefined when it is not in it. */
+/** Returns the pointer of an object in the body after the rules so far; undefined if it is not in it. */
 export function objectPointer(draft: Draft, object: DraftObject): string | undefined {
   if (object === draft.root) return '';
   return object.up === undefined ? undefined : valuePointer(draft, object.up);
@@ -45,12 +45,12 @@ function valuePointer(draft: Draft, holder: DraftMember | DraftElement): string 
   return around === undefined ? undefined : `${around}/${holder.index}`;
 }
 
-/** Returns the name a member has now. */
+/** Returns the current name of a member. */
 export function currentName(draft: Draft, member: DraftMember): string {
   return nameOf(draft, member.id, member.node);
 }
 
-/** Only names that no rule looks for have to be decoded. */
+/** Only names that no rule uses have to be decoded. */
 function nameOf(draft: Draft, id: number, node: number): string {
   return id > 0 ? draft.names.name(id) : memberName(draft.bytes, draft.tape, node);
 }

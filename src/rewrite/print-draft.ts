@@ -3,12 +3,12 @@ import type { Mark } from '../json/tape.ts';
 import { DraftObject, type Draft, type DraftArray, type DraftMember } from './draft.ts';
 import { Recipe } from './recipe.ts';
 
-/** Returns the recipe that makes the draft of the body it was read from. */
+/** Returns the recipe that turns the original body into the draft. */
 export function printDraft(draft: Draft, keys: KeyCache): Recipe {
   return new Printer(draft, keys).print();
 }
 
-/** What rules print of a name, by its id: the key, and the key with a colon and the bracket of a new object. */
+/** Printed forms of a name, by its id: the key, and the key with a colon and the bracket of a new object. */
 export type KeyCache = ({ readonly key: Uint8Array; readonly opening: Uint8Array } | undefined)[];
 
 const OPEN = Uint8Array.of(0x7b);
@@ -16,7 +16,7 @@ const CLOSE = Uint8Array.of(0x7d);
 const COMMA = Uint8Array.of(0x2c);
 const COLON = Uint8Array.of(0x3a);
 
-/** Walks a draft in the order of the new body, and writes down where each part comes from. */
+/** Walks a draft in the order of the new body, and records the source of each part. */
 class Printer {
   private readonly draft: Draft;
   private readonly keys: KeyCache;
@@ -29,7 +29,7 @@ class Printer {
 
   print(): Recipe {
     const { root } = this.draft;
-    // The bracket of a made object is printed with its key, and the body has none.
+    // The bracket of a created object is printed with its key, and the body has no key.
     if (root.node < 0) this.recipe.insert(OPEN);
     this.object(root, false);
     return this.recipe;
@@ -81,13 +81,13 @@ class Printer {
     } else {
       recipe.bytes(tape.keyStartMark(node), tape.startMark(node), isCopy);
     }
-    // The bytes of a value that a rule wrote over are neither kept nor copied.
+    // The bytes of an overwritten value are neither kept nor copied.
     if (literal !== undefined) recipe.insert(literal);
     else if (value === undefined) recipe.bytes(tape.startMark(node), tape.endMark(last), isCopy);
     else this.value(value, isCopy);
   }
 
-  /** Where the text starts that is printed before the key: the delimiter, white space, or the key itself. */
+  /** The start of the text that is printed before the key: the delimiter, white space, or the key itself. */
   private layoutMark(member: DraftMember): Mark {
     const { tape } = this.draft;
     if (member.hasDelimiter) return tape.delimiterMark(member.place);

@@ -5,17 +5,17 @@ interface Step {
   records: Records | undefined;
 }
 
-/** Most steps that are kept; requests of more shapes than that have their records written anew each time. */
-const CAPACITY = 4096;
+/** Maximum number of cached steps; requests of more shapes have their records created anew each time. */
+const MAX_STEPS = 4096;
 
-/** Remembers the records that belong to a list of step codes: old clients send few shapes, again and again. */
+/** Caches the records for a list of step codes: old clients send few shapes, again and again. */
 export class RecordCache {
   private readonly root: Step = { next: new Map(), records: undefined };
   private size = 0;
   private latest: readonly number[] = [];
   private latestRecords: Records | undefined;
 
-  /** Returns the records kept for `codes`; keeps the list itself to compare the next one with. */
+  /** Returns the cached records for `codes`; keeps a reference to the list to compare the next one with it. */
   get(codes: readonly number[]): Records | undefined {
     if (this.latestRecords !== undefined && isSame(codes, this.latest)) return this.latestRecords;
     const records = this.find(codes);
@@ -31,9 +31,9 @@ export class RecordCache {
     return step?.records;
   }
 
-  /** Keeps `records` for `codes`, unless the cache is full. */
+  /** Caches `records` for `codes`, unless the cache is full. */
   set(codes: readonly number[], records: Records): void {
-    if (this.size + codes.length > CAPACITY) return;
+    if (this.size + codes.length > MAX_STEPS) return;
     let step = this.root;
     for (const code of codes) {
       let next = step.next.get(code);

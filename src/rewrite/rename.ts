@@ -23,7 +23,7 @@ export function compileRename(rule: RenameRule, base: CompiledRule, names: NameT
   };
 }
 
-/** Gives the named member its new name; a member that has the new name already gives way. */
+/** Renames the named member; an existing member with the new name is dropped. */
 export function rename(rule: CompiledRename, run: Run, object: DraftObject): Stop | undefined {
   const member = find(object, rule.id);
   const other = find(object, rule.to);

@@ -20,13 +20,13 @@ type Compiled = CompiledAlias | CompiledFlatten | CompiledDeprecations | Compile
 
 /** The response plans of a rule book. */
 export interface ResponsePlans {
-  /** Returns the plan for responses to `operation`; `undefined` is a request that the rule book does not name. */
+  /** Returns the plan for responses to `operation`; `undefined` is for requests without an operation in the rule book. */
   of(operation: Operation | undefined, method: string): ResponsePlan;
 }
 
 /**
- * Compiles the response rules of `book`, each plan when it is first asked for. A change `on: every` is for the responses to any
- * POST or PATCH.
+ * Compiles the response rules of `book`, each plan on first use. A change `on: every` applies to the responses to any POST or
+ * PATCH.
  */
 export function compileResponsePlans(book: RuleBook): ResponsePlans {
   const changes = new ChangeIndex(book.changes);
@@ -45,7 +45,7 @@ export function compileResponsePlans(book: RuleBook): ResponsePlans {
   };
 }
 
-/** All response rules of one operation, ready to be carried out on a response in one reading of its bytes. */
+/** All response rules of one operation, compiled so that a response is read only once. */
 export class ResponsePlan {
   private readonly names = new NameTable();
   private readonly rules: readonly Compiled[];
@@ -53,10 +53,10 @@ export class ResponsePlan {
   private readonly keys: KeyCache = [];
   private readonly slab = new Slab();
 
-  /** `changes` are those that concern responses to the operation. */
+  /** `changes` are those that apply to responses to the operation. */
   constructor(book: RuleBook, changes: readonly Change[]) {
     this.rules = this.compile(changes);
-    // What a flatten lifts was one level deeper before.
+    // A member that a flatten lifts was one level deeper before.
     const lifted = this.rules.filter((rule) => rule.rule === 'flatten').length;
     const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + lifted;
     this.scanner = new Scanner({
@@ -67,19 +67,19 @@ export class ResponsePlan {
     });
   }
 
-  /** True when no rule is about any response to the operation. */
+  /** True if no rule applies to any response to the operation. */
   get isEmpty(): boolean {
     return this.rules.length === 0;
   }
 
-  /** True when some rule is about responds with this status; `deprecated` tells whether the request used such attributes. */
+  /** True if a rule applies to responses with this status; `deprecated` says whether the request used deprecated attributes. */
   appliesTo(status: number, deprecated: boolean): boolean {
     return this.rules.some(
       (rule) => isAbout(rule.status, status) && (rule.rule !== 'deprecations' || deprecated),
     );
   }
 
-  /** Rewrites a response; never throws, whatever the bytes are. What is not a JSON object is left as it is. */
+  /** Rewrites a response; never throws, whatever the bytes are. Anything except a JSON object is left unchanged. */
   rewrite(body: Uint8Array, context: ResponseContext): ResponseRewrite {
     if (body.length === 0) return { verdict: 'unchanged', body };
     const from = hasByteOrderMark(body) ? 3 : 0;
@@ -89,7 +89,7 @@ export class ResponsePlan {
     const draft = new Draft(body, this.scanner.tape, this.names, false);
     const run = new ResponseRun(draft, context);
     for (const rule of this.rules) {
-      if (isAbout(rule.status, context.status)) carryOut(rule, run);
+      if (isAbout(rule.status, context.status)) applyRule(rule, run);
     }
     if (run.isIdle) return { verdict: 'unchanged', body };
     const edits = printDraft(draft, this.keys).edits(body, draft.tape, 0);
@@ -122,7 +122,7 @@ function compile(
   }
 }
 
-function carryOut(rule: Compiled, run: ResponseRun): void {
+function applyRule(rule: Compiled, run: ResponseRun): void {
   switch (rule.rule) {
     case 'alias':
       return run.each(rule, (object) => alias(rule, run, object));
@@ -135,7 +135,7 @@ function carryOut(rule: Compiled, run: ResponseRun): void {
   }
 }
 
-/** The ids of the members that rules look into. A copy is looked into under its new name, its source under the old one. */
+/** The ids of the members that rules open. A copy is opened under its new name, its source under the old one. */
 function openedBy(rules: readonly Compiled[]): readonly boolean[] {
   const opened: boolean[] = [];
   for (const rule of rules.toReversed()) {
@@ -147,7 +147,7 @@ function openedBy(rules: readonly Compiled[]): readonly boolean[] {
   return opened;
 }
 
-/** How many levels below the body the nodes are that `rule` may look at. */
+/** The number of levels below the body that `rule` may read. */
 function reach(rule: Compiled): number {
   if (rule.rule === 'deprecations') return rule.path.length;
   return rule.path.length + (rule.rule === 'alias' ? 1 : 2);

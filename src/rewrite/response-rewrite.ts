@@ -2,17 +2,17 @@ import type { Edit } from '../json/edit.ts';
 import type { ResponseRule } from '../rules/rule.ts';
 import type { DeprecatedAttribute } from './deprecated-attributes.ts';
 
-/** One thing that a response rule did, for people: which change and rule, and where. Never holds a value. */
+/** One edit of a response, for people: its change, rule and place. Never contains a value. */
 export interface ResponseRecord {
   readonly change: string;
   readonly rule: ResponseRule['rule'];
-  /** RFC 6901 pointer into V2's body: what was copied; absent where the gateway made or changed the value in its place. */
+  /** RFC 6901 pointer into V2's body: the source of the copy; absent if the gateway created or changed the value in its place. */
   readonly from?: string;
-  /** RFC 6901 pointer into the client's body: what was added, or whose value was changed. */
+  /** RFC 6901 pointer into the client's body: the member that was added, or whose value was changed. */
   readonly path: string;
 }
 
-/** What a response plan has to know of the exchange beside the body. */
+/** The data of the exchange that a response plan needs in addition to the body. */
 export interface ResponseContext {
   readonly status: number;
   /** The deprecated attributes that the request used. */
@@ -21,14 +21,14 @@ export interface ResponseContext {
   readonly isWrapped: boolean;
 }
 
-/** The outcome of rewriting one response. `body` is what goes to the client; for `unchanged` it is the very argument. */
+/** The outcome of rewriting one response. `body` is for the client; if `unchanged`, it is the argument itself. */
 export type ResponseRewrite =
   | {
       readonly verdict: 'rewritten';
       readonly body: Uint8Array;
       /** Byte edits against V2's body, in order, not overlapping. */
       readonly edits: readonly Edit[];
-      /** At most 64; the rest is done all the same. */
+      /** At most 64; further edits are applied but not recorded. */
       readonly records: readonly ResponseRecord[];
     }
   | {

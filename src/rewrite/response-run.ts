@@ -5,23 +5,23 @@ import type { Draft, DraftMember, DraftObject } from './draft.ts';
 import { currentPointer, originPointer } from './pointer.ts';
 import { pathIds } from './run.ts';
 
-/** What every compiled response rule has. */
+/** Properties of every compiled response rule. */
 export interface CompiledResponseRule {
   readonly change: string;
   readonly rule: ResponseRule['rule'];
   readonly status: readonly StatusPattern[];
-  /** Ids of the names on the way to the objects that the rule looks into; -1 for `*`. */
+  /** Ids of the names on the path to the objects that the rule applies to; -1 for `*`. */
   readonly path: readonly number[];
 }
 
-/** Records that are kept of one response: a page of a list can have thousands of elements, and a line of the log must not. */
-const LISTED = 64;
+/** Maximum records of one response: a page of a list can have thousands of elements, and a log line must not. */
+const MAX_RECORDS = 64;
 
-/** One run of the response rules over one response: the draft, and what has been done to it. */
+/** One run of the response rules over one response: the draft and its changes so far. */
 export class ResponseRun {
   readonly draft: Draft;
   readonly context: ResponseContext;
-  private readonly done: {
+  private readonly changes: {
     readonly rule: CompiledResponseRule;
     readonly from: string | undefined;
     readonly at: DraftMember;
@@ -32,7 +32,7 @@ export class ResponseRun {
     this.context = context;
   }
 
-  /** Calls `visit` with each object at the rule's path; of a name that occurs twice, the last is taken, as parsers do. */
+  /** Calls `visit` with each object at the rule's path; of a repeated name, the last is used, as parsers do. */
   each(rule: CompiledResponseRule, visit: (object: DraftObject) => void): void {
     this.draft.each<never>(
       rule.path,
@@ -44,21 +44,21 @@ export class ResponseRun {
     );
   }
 
-  /** True when nothing was done. */
+  /** True if nothing was changed. */
   get isIdle(): boolean {
-    return this.done.length === 0;
+    return this.changes.length === 0;
   }
 
-  /** Writes down that the member `at` was added or changed; `source` is what it was copied from. */
+  /** Records that the member `at` was added or changed; `source` is the member that it was copied from. */
   record(rule: CompiledResponseRule, at: DraftMember, source?: DraftMember): void {
-    if (this.done.length >= LISTED) return;
+    if (this.changes.length >= MAX_RECORDS) return;
     const from = source === undefined ? undefined : originPointer(this.draft, source);
-    this.done.push({ rule, from, at });
+    this.changes.push({ rule, from, at });
   }
 
-  /** Returns what was written down first, with pointers into the response as it is now. */
+  /** Returns the records, with pointers into the current response. */
   finish(): readonly ResponseRecord[] {
-    return this.done.map(({ rule: { change, rule }, from, at }) => ({
+    return this.changes.map(({ rule: { change, rule }, from, at }) => ({
       change,
       rule,
       ...(from === undefined ? {} : { from }),
@@ -67,13 +67,13 @@ export class ResponseRun {
   }
 }
 
-/** True when one of the patterns is about the status. */
+/** True if one of the patterns includes the status. */
 export function isAbout(status: readonly StatusPattern[], code: number): boolean {
   const family = `${Math.floor(code / 100)}xx`;
   return status.some((pattern) => pattern === code || pattern === family);
 }
 
-/** Splits the path of a member into the way to its object, compiled, and its name. */
+/** Splits the path of a member into the compiled path of its object and its name. */
 export function memberPlace(
   path: Path,
   names: NameTable,

@@ -1,19 +1,19 @@
 import type { Edit } from '../json/edit.ts';
 import type { RequestRuleName } from '../rules/rule.ts';
 
-/** One thing that a rule did, for people: which change and rule, where in the V1 body and where in the V2 body. */
+/** One edit, for people: its change and rule, and its place in the V1 body and in the V2 body. */
 export interface EditRecord {
   readonly change: string;
   readonly rule: RequestRuleName;
   /** RFC 6901 pointer into the V1 body. */
   readonly from?: string;
-  /** RFC 6901 pointer into the V2 body; absent when the member is not in it. */
+  /** RFC 6901 pointer into the V2 body; absent if the member is not in it. */
   readonly path?: string;
-  /** Why, where it was not the plain case: `conflict`, `sibling`, `duplicate`, `already-flat`, `byte-order-mark`. */
+  /** The reason for a special case: `conflict`, `sibling`, `duplicate`, `already-flat`, `byte-order-mark`. */
   readonly note?: string;
 }
 
-/** One operation of an RFC 6902 patch from the V1 body to the V2 body; `value` only where the gateway made it. */
+/** One operation of an RFC 6902 patch from the V1 body to the V2 body; `value` only if the gateway created it. */
 export interface PatchOperation {
   readonly op: 'add' | 'remove' | 'move';
   readonly path: string;
@@ -21,20 +21,20 @@ export interface PatchOperation {
   readonly value?: unknown;
 }
 
-/** Why a body is refused: a failure code (`malformed-json`, `duplicate-member`, `wrapper-not-object`, …), and where. */
+/** Why a body is refused: a failure code (`malformed-json`, `duplicate-member`, `wrapper-not-object`, …), and the position. */
 export interface Refusal {
   readonly code: string;
-  /** HTTP status to respond with. */
+  /** HTTP status of the response. */
   readonly status: number;
-  /** One sentence that names the thing, the value and the way out. Never holds a value of the body. */
+  /** One sentence that says which part is wrong and how to fix it. Never contains a value of the body. */
   readonly detail: string;
-  /** RFC 6901 pointer into the V1 body, where one is to blame. */
+  /** RFC 6901 pointer into the V1 body, if a member is the cause. */
   readonly pointer?: string;
-  /** Byte offset in the body, from 0, with line and column from 1, where one is to blame. */
+  /** Byte offset in the body, from 0, with line and column from 1, if a position is the cause. */
   readonly position?: { readonly offset: number; readonly line: number; readonly column: number };
 }
 
-/** The outcome of rewriting one body. `body` is what goes to V2; for `unchanged` it is the very argument. */
+/** The outcome of rewriting one body. `body` is for V2; if `unchanged`, it is the argument itself. */
 export type Rewrite =
   | {
       readonly verdict: 'rewritten';
@@ -43,14 +43,14 @@ export type Rewrite =
       readonly edits: readonly Edit[];
       readonly records: readonly EditRecord[];
       readonly patch: readonly PatchOperation[];
-      /** Edits that were carried out beyond those written down; the patch is empty then. */
+      /** Edits applied in addition to the recorded ones; if there are any, the patch is empty. */
       readonly omitted: number;
     }
   | {
       readonly verdict: 'unchanged';
       readonly body: Uint8Array;
       readonly records: readonly EditRecord[];
-      /** A policy that made it so, such as `flat: forward`. */
+      /** The reason, such as the policy `flat: forward`. */
       readonly note?: string;
     }
   | { readonly verdict: 'refused'; readonly refusal: Refusal };

@@ -6,19 +6,19 @@ import { originPointer } from './pointer.ts';
 import type { Recorder, RuleName } from './recorder.ts';
 import type { Refusal } from './rewrite.ts';
 
-/** Why the rules stop: the request is refused, or by a policy forwarded untouched. */
+/** Why the rules stop: the request is refused, or a policy forwards it unchanged. */
 export type Stop =
   | { readonly kind: 'refuse'; readonly refusal: Refusal }
   | { readonly kind: 'forward'; readonly note: string };
 
-/** What every compiled rule has. */
+/** Properties of every compiled rule. */
 export interface CompiledRule extends RuleName {
-  /** The first of the step codes that belong to the rule. */
+  /** The first step code of the rule. */
   readonly code: number;
   readonly policies: Policies;
 }
 
-/** Step codes that one member of one rule may use: what was done to it, and why. */
+/** Step codes reserved for each member of a rule: what was done to it, and why. */
 export const STEPS = 8;
 export const PLAIN = 0;
 export const CONFLICT = 1;
@@ -27,21 +27,21 @@ export const FLAT = 3;
 export const DUPLICATE = 4;
 export const OTHER = 5;
 
-/** Which names were seen in which round of looking, by id; shared by the runs of a plan, one after the other. */
+/** The round of the search in which each name was last seen, by id; shared by the runs of a plan, one after the other. */
 export interface Marks {
   readonly rounds: number[];
   round: number;
 }
 
-/** One run of a plan's rules over one body: the draft, and what has been done to it. */
+/** One run of a plan's rules over one body: the draft and its changes so far. */
 export class Run {
   readonly draft: Draft;
   readonly recorder: Recorder | undefined;
-  /** What was done, as step codes in order: equal lists mean equal records, unless `isSingular`. */
+  /** The steps so far, as codes in order: equal lists mean equal records, unless `isSingular`. */
   readonly codes: number[] = [];
-  /** True when the records depend on more than the steps: on indexes of an array, say. The shape of the body tells them. */
+  /** True if the records depend on more than the steps, such as indexes of an array. The shape of the body determines those. */
   isSingular = false;
-  /** True when names are in the records that nobody looks for: not even the shape of the body tells those. */
+  /** True if the records contain names that no rule uses: not even the shape of the body determines those. */
   hasForeignNames = false;
   private readonly marks: Marks;
 
@@ -51,7 +51,7 @@ export class Run {
     this.marks = marks;
   }
 
-  /** Returns the last of the members of `object` that have the name of an earlier one, among names with a place in `places`. */
+  /** Returns the last of the members of `object` with a repeated name, among names with a position in `places`. */
   findRepeated(object: DraftObject, places: readonly number[]): DraftMember | undefined {
     const marks = this.marks;
     marks.round += 1;
@@ -65,7 +65,7 @@ export class Run {
     return undefined;
   }
 
-  /** Settles a member that occurs twice, by the rule's policy; `last` drops all but the last. */
+  /** Applies the rule's `duplicate` policy to a repeated member; the policy `last` drops all but the last. */
   settleRepeated(rule: CompiledRule, id: number, last: DraftMember): Stop | undefined {
     const { holder } = last;
     if (holder === undefined || !isRepeated(holder, id, last)) return undefined;
@@ -89,7 +89,7 @@ export class Run {
     return undefined;
   }
 
-  /** Drops `loser`, which has the V2 spelling of what the V1 spelling says too, by the rule's policy. */
+  /** Applies the rule's `conflict` policy: drops `loser`, the V2 spelling of an attribute that the V1 spelling also sets. */
   settleConflict(rule: CompiledRule, code: number, loser: DraftMember): Stop | undefined {
     const { holder } = loser;
     if (holder === undefined) return undefined;
@@ -98,7 +98,7 @@ export class Run {
       return refuse(
         'conflicting-members',
         422,
-        'The V1 and the V2 name of one attribute are both there; send the V1 name only.',
+        'The V1 and the V2 name of one attribute are both present; send the V1 name only.',
         this,
         loser,
       );
@@ -112,7 +112,7 @@ export class Run {
   }
 }
 
-/** Makes the refusal of a request for a member of its body. */
+/** Creates the refusal of a request because of a member of its body. */
 export function refuse(code: string, status: number, detail: string, run: Run, member: DraftMember): Stop {
   return {
     kind: 'refuse',
@@ -120,7 +120,7 @@ export function refuse(code: string, status: number, detail: string, run: Run, m
   };
 }
 
-/** Compiles names into their places in a rule, by id; -1 for every other id. */
+/** Compiles names into their positions in a rule, by id; -1 for every other id. */
 export function placesOf(members: readonly string[], names: NameTable): readonly number[] {
   const ids = members.map((member) => names.add(member));
   const places = Array.from({ length: Math.max(0, ...ids) + 1 }, () => -1);

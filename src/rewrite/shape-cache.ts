@@ -1,40 +1,40 @@
 import type { Tape } from '../json/tape.ts';
 
-/** Most shapes that are kept: with one more, all are forgotten. */
-const CAPACITY = 256;
+/** Maximum number of cached shapes; when it is exceeded, all are removed. */
+const MAX_SHAPES = 256;
 
-/** Nodes of a shape that is kept; a larger body costs more to read than to work out. */
-const MOST_NODES = 128;
+/** Maximum nodes of a cached shape; a larger body costs more to read than to compute. */
+const MAX_NODES = 128;
 
-/** Hashes of shapes that were met; a shape is kept when it is met again, so that bodies of ever new shapes cost no memory. */
-const MET = 1024;
+/** Number of remembered hashes; a shape is cached when it occurs again, so that bodies of ever new shapes use no memory. */
+const REMEMBERED_HASHES = 1024;
 
 /**
- * Remembers what was worked out for a shape of bodies. Old clients send few shapes, again and again, and rules look at names
- * and containers, never at values: what they do to one body of a shape they do to all.
+ * Caches the result for a shape of bodies. Old clients send few shapes, again and again, and rules read names and containers,
+ * never values: their effect on one body of a shape is the same for all.
  */
 export class ShapeCache<T> {
-  private readonly known = new Map<number, { readonly shape: Int32Array; readonly value: T }>();
-  /** By the last bits of a hash: the last one that ends so. */
-  private readonly met = new Int32Array(MET);
+  private readonly cached = new Map<number, { readonly shape: Int32Array; readonly value: T }>();
+  /** By the last bits of a hash: the last hash with these bits. */
+  private readonly seenHashes = new Int32Array(REMEMBERED_HASHES);
 
-  /** Returns what was kept for a text of the shape that is on the tape. */
+  /** Returns the cached value for the shape of the text on the tape. */
   get(tape: Tape): T | undefined {
-    if (tape.size > MOST_NODES) return undefined;
-    const known = this.known.get(tape.hash());
-    return known !== undefined && tape.hasShape(known.shape) ? known.value : undefined;
+    if (tape.size > MAX_NODES) return undefined;
+    const cached = this.cached.get(tape.hash());
+    return cached !== undefined && tape.hasShape(cached.shape) ? cached.value : undefined;
   }
 
-  /** Keeps `value` for the shape that is on the tape, unless that is large or met for the first time. */
+  /** Caches `value` for the shape on the tape, unless the shape is large or occurs for the first time. */
   set(tape: Tape, value: T): void {
-    if (tape.size > MOST_NODES) return;
+    if (tape.size > MAX_NODES) return;
     const hash = tape.hash();
-    const place = hash & (MET - 1);
-    if (this.met[place] !== hash) {
-      this.met[place] = hash;
+    const slot = hash & (REMEMBERED_HASHES - 1);
+    if (this.seenHashes[slot] !== hash) {
+      this.seenHashes[slot] = hash;
       return;
     }
-    if (this.known.size >= CAPACITY) this.known.clear();
-    this.known.set(hash, { shape: tape.shape(), value });
+    if (this.cached.size >= MAX_SHAPES) this.cached.clear();
+    this.cached.set(hash, { shape: tape.shape(), value });
   }
 }

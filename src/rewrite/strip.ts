@@ -7,7 +7,7 @@ import { pathIds, placesOf, PLAIN, STEPS, type CompiledRule, type Run, type Stop
 export interface CompiledStrip extends CompiledRule {
   readonly rule: 'strip' | 'only';
   readonly path: readonly number[];
-  /** The place of each named member in the rule, by the id of its name. */
+  /** The position of each named member in the rule, by the id of its name. */
   readonly places: readonly number[];
 }
 
@@ -31,7 +31,7 @@ export function strip(rule: CompiledStrip, run: Run, object: DraftObject): Stop 
     isAnyNamed ||= isNamed;
     if (isNamed === isStrip) (dropped ??= []).push(member);
   }
-  // One member that is dropped by its name can not be there twice.
+  // A single member that is dropped by its name cannot be repeated.
   if (isAnyNamed && !(isStrip && dropped?.length === 1)) {
     const repeated = run.findRepeated(object, rule.places);
     if (repeated !== undefined)

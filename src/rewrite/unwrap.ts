@@ -14,7 +14,7 @@ export function compileUnwrap(rule: UnwrapRule, base: CompiledRule, names: NameT
   return { ...base, rule: 'unwrap', id: names.add(rule.member) };
 }
 
-/** Makes the object in the named member the body; what stands beside it was ignored by V1 and is dropped. */
+/** Replaces the body by the object in the named member; members beside it were ignored by V1 and are dropped. */
 export function unwrap(rule: CompiledUnwrap, run: Run): Stop | undefined {
   const { draft, recorder } = run;
   const wrapper = find(draft.root, rule.id);
@@ -24,7 +24,7 @@ export function unwrap(rule: CompiledUnwrap, run: Run): Stop | undefined {
   const body = draft.open(wrapper, wrapper.node);
   if (!(body instanceof DraftObject)) {
     if (rule.policies.wrapper === 'forward') return { kind: 'forward', note: 'wrapper-not-object' };
-    const detail = `The member ${draft.names.name(rule.id)} must be an object that holds the parameters.`;
+    const detail = `The member ${draft.names.name(rule.id)} must be an object with the parameters.`;
     return refuse('wrapper-not-object', 422, detail, run, wrapper);
   }
   if (draft.root.members.length > 1) {
@@ -43,7 +43,7 @@ function dropSiblings(rule: CompiledUnwrap, run: Run, wrapper: DraftMember): Sto
   const siblings = run.draft.root.members.filter((member) => member !== wrapper);
   if (rule.policies.siblings === 'forward') return { kind: 'forward', note: 'wrapper-siblings' };
   if (rule.policies.siblings === 'refuse') {
-    const detail = `Only the member ${run.draft.names.name(rule.id)} may stand at the top of the body.`;
+    const detail = `Only the member ${run.draft.names.name(rule.id)} may be at the top level of the body.`;
     return refuse('wrapper-siblings', 422, detail, run, siblings[0] ?? wrapper);
   }
   run.isSingular = run.hasForeignNames = true;

@@ -1,51 +1,55 @@
 import { pointerOf, pointerSteps } from '../json/json-pointer.ts';
 import type { Path, RequestRule } from '../rules/rule.ts';
 
-/** Turns places and names of a V2 body back into those of V1: the request rules of an operation, backwards. */
+/** Converts pointers and names of a V2 body back to those of V1: applies the request rules of an operation in reverse. */
 export class V1Names {
   private readonly rules: readonly RequestRule[];
 
-  /** `rules` are those of the operation, in their order. */
+  /** `rules` are the request rules of the operation, in order. */
   constructor(rules: readonly RequestRule[]) {
     this.rules = rules.toReversed();
   }
 
-  /** The V1 pointer of an RFC 6901 pointer into the V2 body; `isWrapped` tells whether the request had the wrapper. */
+  /** The V1 pointer for an RFC 6901 pointer into the V2 body; `isWrapped` says whether the request had the wrapper. */
   pointer(pointer: string, isWrapped: boolean): string {
     if (pointer !== '' && !pointer.startsWith('/')) return pointer;
     let tokens: readonly string[] = pointerSteps(pointer);
     for (const rule of this.rules) {
-      if (rule.rule !== 'unwrap') tokens = undone(rule, tokens, false);
+      if (rule.rule !== 'unwrap') tokens = reverseRule(rule, tokens, false);
       else if (isWrapped) tokens = [rule.member, ...tokens];
     }
     return pointerOf(tokens);
   }
 
-  /** The V1 spelling of a name or of names joined by dots, such as `address.suburb`; the same text when V1 has no other. */
+  /** The V1 spelling of a name or of names joined by dots, such as `address.suburb`; the same text if V1 has no other. */
   name(text: string): string {
     let tokens: readonly string[] = text.split('.');
-    for (const rule of this.rules) tokens = undone(rule, tokens, true);
+    for (const rule of this.rules) tokens = reverseRule(rule, tokens, true);
     return tokens.join('.');
   }
 }
 
-/** Undoes one rule on the way `tokens` into a body. A `loose` way may begin anywhere on the rule's path. */
-function undone(rule: RequestRule, tokens: readonly string[], loose: boolean): readonly string[] {
+/** Reverses one rule on a path of `tokens` into a body. A `loose` path may begin anywhere on the rule's path. */
+function reverseRule(rule: RequestRule, tokens: readonly string[], loose: boolean): readonly string[] {
   if (rule.rule === 'rename') {
-    const at = tokens.findIndex((token, index) => token === rule.to && isAt(rule.in, tokens, index, loose));
+    const at = tokens.findIndex(
+      (token, index) => token === rule.to && matchesPath(rule.in, tokens, index, loose),
+    );
     return at === -1 ? tokens : tokens.with(at, rule.member);
   }
   if (rule.rule !== 'nest') return tokens;
-  const at = tokens.findIndex((token, index) => token === rule.under && isAt(rule.in, tokens, index, loose));
+  const at = tokens.findIndex(
+    (token, index) => token === rule.under && matchesPath(rule.in, tokens, index, loose),
+  );
   const next = tokens[at + 1];
   if (at === -1 || (next !== undefined && !rule.members.includes(next))) return tokens;
-  // V1 knows no such object: what is said of the whole of it is said of the object around it.
+  // V1 has no such object: an error about all of it becomes one about the object around it.
   if (next === undefined) return loose ? tokens : tokens.slice(0, at);
   return tokens.toSpliced(at, 1);
 }
 
-/** Tells whether the first `length` of `tokens` are the path, or for a `loose` way its end. */
-function isAt(path: Path, tokens: readonly string[], length: number, loose: boolean): boolean {
+/** Whether the first `length` of `tokens` are the path, or for a `loose` path its end. */
+function matchesPath(path: Path, tokens: readonly string[], length: number, loose: boolean): boolean {
   if (loose ? length > path.length : length !== path.length) return false;
   const skipped = path.length - length;
   for (let at = 0; at < length; at += 1) {

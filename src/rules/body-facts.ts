@@ -1,43 +1,43 @@
 import type { Path } from './rule.ts';
 
-/** How a member ceased to be where it was. */
+/** Why a member is no longer in its place. */
 export interface Loss {
   readonly how: 'strip' | 'rename' | 'nest' | 'only' | 'unwrap';
   readonly change: string;
-  /** Where it is since, from the object that held it; undefined when it is gone for good. */
+  /** Its new path, from the object that held it; undefined when it was removed. */
   readonly now: Path | undefined;
 }
 
 /**
- * What is certain of a place in any body after some rules, whatever the body was before them: nothing, as long as no
- * rule took something away. A member that is not listed may be there, unless `closed` says that only the listed ones may.
+ * The facts that hold at a place in any body after some rules, whatever the body was before them: none, as long as no rule
+ * removed anything. A member that is not listed may be present, unless `closed` says that only the listed ones may.
  */
 export interface Facts {
   readonly loss: Loss | undefined;
   readonly closed: Loss | undefined;
-  /** The change that made it an object. */
+  /** The change that created this object. */
   readonly madeBy: string | undefined;
   readonly members: Map<string, Facts>;
 }
 
-/** Nothing is known. */
+/** Facts of a place about which nothing is known. */
 export function unknown(): Facts {
   return { loss: undefined, closed: undefined, madeBy: undefined, members: new Map() };
 }
 
-/** It is certain that nothing is there. */
+/** Facts of a place where certainly nothing is left. */
 export function lost(loss: Loss): Facts {
   return { ...unknown(), loss };
 }
 
-/** What is known of the member `name`. An element of an array, `*`, is no member that a closed object lacks. */
+/** The facts of the member `name`. A closed object does not rule out an element of an array, `*`. */
 export function factsOf(holder: Facts, name: string): Facts | undefined {
   const known = holder.members.get(name);
   if (known !== undefined || holder.closed === undefined || name === '*') return known;
   return lost(holder.closed);
 }
 
-/** What holds of a place that is either `one` or `other`; `undefined` knows nothing. The result is a copy. */
+/** The facts of a place that is either `one` or `other`; `undefined` knows nothing. The result is a copy. */
 export function either(one: Facts | undefined, other: Facts | undefined): Facts {
   if (one === undefined || other === undefined) return unknown();
   if (one.loss !== undefined) return copy(other);
@@ -50,7 +50,7 @@ export function either(one: Facts | undefined, other: Facts | undefined): Facts 
   return { loss: undefined, closed, madeBy: other.madeBy === undefined ? undefined : one.madeBy, members };
 }
 
-/** Returns the facts of the place at `path`, noting them when nothing is known yet; call it for places that may be there. */
+/** Returns the facts of the place at `path`, adding empty ones where there are none; only for places that may be present. */
 export function reach(root: Facts, path: Path): Facts {
   let facts = root;
   for (const name of path) {
@@ -61,16 +61,16 @@ export function reach(root: Facts, path: Path): Facts {
   return facts;
 }
 
-/** What stands in the way of a place. */
+/** The reason why nothing can be at a path. */
 export interface Obstacle {
-  /** How much of the path leads to it. */
+  /** The part of the path up to the obstacle. */
   readonly path: Path;
   readonly loss: Loss | undefined;
   /** The change that made the place before a `*` an object. */
   readonly madeBy: string | undefined;
 }
 
-/** Returns why nothing can be at `path`, or `undefined`. */
+/** Returns the reason why nothing can be at `path`, or `undefined`. */
 export function obstacleOn(root: Facts, path: Path): Obstacle | undefined {
   let facts: Facts | undefined = root;
   for (const [depth, name] of path.entries()) {
@@ -85,10 +85,10 @@ export function obstacleOn(root: Facts, path: Path): Obstacle | undefined {
   return undefined;
 }
 
-/** Returns where what `path` once named is now, or `undefined` when it is gone. */
+/** Returns the current path of the value once at `path`, or `undefined` when it was removed. */
 export function whereNow(root: Facts, path: Path): Path | undefined {
   let current = path;
-  // Members may have moved time and again, and even in a circle.
+  // Members may have moved repeatedly, even in a circle.
   for (let moves = 0; moves < 64; moves += 1) {
     const obstacle = obstacleOn(root, current);
     if (obstacle === undefined) return current;

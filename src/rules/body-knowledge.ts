@@ -12,18 +12,21 @@ import {
 import { printPath } from './path-text.ts';
 import type { NestRule, OnlyRule, Path, RenameRule, RequestRule, StripRule, UnwrapRule } from './rule.ts';
 
-/** A part of a rule that can never take effect: one of its members, or the object that it looks into. */
+/** A part of a rule that can never take effect: one of its members, or the object that it applies to. */
 export interface StalePart {
   readonly part: number | 'inside';
-  /** Why, and the way out. */
+  /** Why, and how to fix it. */
   readonly reason: string;
 }
 
-/** What is certain of a body after the rules so far; starts with nothing and learns from each rule. */
+/** The facts that hold for a body after the rules so far; starts empty and grows with each rule. */
 export class BodyKnowledge {
   private root: Facts = unknown();
 
-  /** Returns the stale parts of `rule`, and learns what it does; `migratesFlat` is that a body without wrapper goes on. */
+  /**
+   * Returns the stale parts of `rule`, and records its effect; `migratesFlat` means that bodies without the wrapper are
+   * rewritten.
+   */
   apply(rule: RequestRule, change: string, migratesFlat: boolean): readonly StalePart[] {
     const stale = this.staleParts(rule, change);
     if (!stale.some(({ part }) => part === 'inside')) this.learn(rule, change, migratesFlat);
@@ -39,20 +42,20 @@ export class BodyKnowledge {
     const seen = new Set<string>();
     for (const [part, member] of members.entries()) {
       const why = seen.has(member)
-        ? `${printPath([...inside, member])} is in the list already; take it out`
+        ? `${printPath([...inside, member])} is in the list already; remove it`
         : this.reason([...inside, member], change);
       seen.add(member);
       if (why !== undefined) stale.push({ part, reason: why });
     }
     if (rule.rule !== 'only' || stale.length > 0) return stale;
     const { closed, members: known } = reach(this.root, inside);
-    // What was unwrapped is gone as far as people mean, but the wrapper may have held a member of its own name.
-    const left = [...known].filter(
+    // To the author, an unwrapped member is gone, but the wrapper may have contained a member with its own name.
+    const remaining = [...known].filter(
       ([name, { loss }]) => (loss === undefined || loss.how === 'unwrap') && !seen.has(name),
     );
-    if (closed === undefined || left.length > 0) return stale;
-    const none = `since change "${closed.change}", nothing else is left in ${printPath(inside)}`;
-    return [{ part: 'inside', reason: `${none}; take one of the two away` }];
+    if (closed === undefined || remaining.length > 0) return stale;
+    const prefix = `since change "${closed.change}", nothing else is left in ${printPath(inside)}`;
+    return [{ part: 'inside', reason: `${prefix}; remove one of the two` }];
   }
 
   private reason(path: Path, change: string): string | undefined {
@@ -65,11 +68,11 @@ export class BodyKnowledge {
     const { loss } = obstacle;
     const now = whereNow(this.root, path);
     const before = loss.change === change ? 'rule before that one' : `rule before change "${loss.change}"`;
-    if (loss.how === 'only') return `${did(loss)} no ${at}; list it there, or take this rule away`;
+    if (loss.how === 'only') return `${effectOf(loss)} no ${at}; list it there, or remove this rule`;
     if (now === undefined || now.length === 0) {
-      return `${did(loss)} ${at} already; take one of the two away, or put this ${before}`;
+      return `${effectOf(loss)} ${at} already; remove one of the two, or put this ${before}`;
     }
-    return `${did(loss)} ${at} already: ${printPath(path)} is now ${printPath(now)}; name that, or put this ${before}`;
+    return `${effectOf(loss)} ${at} already: ${printPath(path)} is now ${printPath(now)}; name that, or put this ${before}`;
   }
 
   private learn(rule: RequestRule, change: string, migratesFlat: boolean): void {
@@ -101,14 +104,14 @@ export class BodyKnowledge {
   private learnNest(rule: NestRule, change: string): void {
     const holder = reach(this.root, rule.in);
     const before = factsOf(holder, rule.under) ?? unknown();
-    // When the sub-object was taken away, the new one holds what is moved into it and nothing else.
+    // After the removal of the sub-object, the new one contains only the members that are moved into it.
     const closed = before.loss ?? before.closed;
     const under: Facts = { loss: undefined, closed, madeBy: change, members: new Map(before.members) };
     for (const member of rule.members) {
       const moved = factsOf(holder, member);
       if (member === rule.under || moved?.loss !== undefined) continue;
-      const there = before.loss === undefined ? factsOf(before, member) : lost(before.loss);
-      under.members.set(member, either(moved, there));
+      const existing = before.loss === undefined ? factsOf(before, member) : lost(before.loss);
+      under.members.set(member, either(moved, existing));
       holder.members.set(member, lost({ how: 'nest', change, now: [rule.under, member] }));
     }
     holder.members.set(rule.under, under);
@@ -152,8 +155,8 @@ export class BodyKnowledge {
   }
 }
 
-/** What a change did, as the beginning of a sentence that goes on with what it did it to. */
-function did(loss: Loss): string {
+/** The effect of a change, as the start of a sentence that ends with the affected member. */
+function effectOf(loss: Loss): string {
   const change = `change "${loss.change}"`;
   switch (loss.how) {
     case 'strip':

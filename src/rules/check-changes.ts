@@ -4,11 +4,11 @@ import type { Operation } from './rule-book.ts';
 import type { SourceFault, SourcePath } from './rule-book-fault.ts';
 import type { RequestRuleName, ResponseRule } from './rule.ts';
 
-/** What every single change must keep to; that rules fit each other is for the checks of stale rules. */
+/** Checks each change on its own; the checks of stale rules cover how rules fit together. */
 export function checkChanges(
   changes: readonly DeclaredChange[],
   operations: ReadonlyMap<string, Operation>,
-  /** Every id in the source, those of faulty operations too. */
+  /** Every id in the source, including those of faulty operations. */
   ids: ReadonlySet<string>,
 ): readonly SourceFault[] {
   const faults: SourceFault[] = [];
@@ -43,7 +43,7 @@ export function checkChanges(
   return faults;
 }
 
-/** A response that is an array is left alone, and a list that the gateway makes stands in one place. */
+/** A response that is an array is left unchanged, and a list that the gateway creates has exactly one place. */
 function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, fault: Report): void {
   if (rule.rule === 'alias-errors') return;
   if (rule.path[0] === '*') {
@@ -52,7 +52,7 @@ function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, f
       `change "${change}": the path begins with *, but a response that is an array is left alone; begin with a name`,
     );
   } else if (rule.rule === 'deprecations' && rule.path.includes('*')) {
-    fault([...at, rule.rule], `change "${change}": the list stands in one place; name it without *`);
+    fault([...at, rule.rule], `change "${change}": the list has exactly one place; name it without *`);
   }
 }
 
@@ -69,37 +69,37 @@ function checkOn(
   for (const [index, id] of change.on.entries()) {
     const at = [...path, 'on', index];
     const label = `change "${change.id}": operation "${id}"`;
-    if (seen.has(id)) fault(at, `${label} is in the list already; take it out`);
+    if (seen.has(id)) fault(at, `${label} is in the list already; remove it`);
     seen.add(id);
     if (id === 'every' && !ids.has(id)) {
-      fault(at, `change "${change.id}": "every" stands alone; write on: every`);
+      fault(at, `change "${change.id}": "every" cannot be in a list; write on: every`);
       continue;
     }
     if (!ids.has(id)) {
       const hint = didYouMean(id, ids);
       fault(
         at,
-        `${label} is not among the operations${hint === '' ? '; declare it there, or take it out' : hint}`,
+        `${label} is not among the operations${hint === '' ? '; declare it there, or remove it' : hint}`,
       );
       continue;
     }
     const method = operations.get(id)?.method;
     if (method === undefined) continue;
     if (change.request.length > 0 && method !== 'POST' && method !== 'PATCH') {
-      fault(at, `${label} is ${method}, and only bodies of POST and PATCH are rewritten; take it out`);
+      fault(at, `${label} is ${method}, and only bodies of POST and PATCH are rewritten; remove it`);
     }
     if (change.response.length > 0 && method === 'HEAD') {
-      fault(at, `${label} is HEAD, whose responses have no body to rewrite; take it out`);
+      fault(at, `${label} is HEAD, whose responses have no body to rewrite; remove it`);
     }
   }
 }
 
-/** A policy takes effect only where the change has a rule that asks for it. */
+/** A policy takes effect only if the change has a rule that uses it. */
 function checkPolicies({ change, path }: DeclaredChange, fault: Report): void {
   for (const policy of Object.keys(change.policies)) {
     const rules = POLICY_RULES.get(policy) ?? [];
     if (change.request.some(({ rule }) => rules.includes(rule))) continue;
-    const message = `change "${change.id}": the policy ${policy} is for ${rules.join(', ')}, and this change has none; take it away`;
+    const message = `change "${change.id}": the policy ${policy} is for ${rules.join(', ')}, and this change has none; remove it`;
     fault([...path, 'policies', policy], message, 'key');
   }
 }
@@ -122,7 +122,7 @@ function checkRule(change: string, { rule, inside, members }: DeclaredRule, faul
   if (rule.rule === 'nest') {
     const at = members[rule.members.indexOf(rule.under)];
     if (at !== undefined) {
-      fault(at, `change "${change}": nest would move "${rule.under}" into itself; take it out of the list`);
+      fault(at, `change "${change}": nest would move "${rule.under}" into itself; remove it of the list`);
     }
   }
   if (rule.rule !== 'unwrap' && rule.in[0] === '*') {

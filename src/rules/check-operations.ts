@@ -3,7 +3,7 @@ import type { SourceFault } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import { templateFault, templateShape } from './template.ts';
 
-/** Reads the operations of a source, in its order; one whose template is faulty is left out. */
+/** Reads the operations of a source, in order; those with a faulty template are left out. */
 export function checkOperations(source: RuleBookSource['operations'] = {}): {
   readonly operations: readonly Operation[];
   readonly faults: readonly SourceFault[];
@@ -32,7 +32,7 @@ export function checkOperations(source: RuleBookSource['operations'] = {}): {
       operations.push({ id, method, template, assumed });
       continue;
     }
-    const message = `operation "${id}": ${method} ${template} matches the same requests as "${other}"; take one of them away`;
+    const message = `operation "${id}": ${method} ${template} matches the same requests as "${other}"; remove one of them`;
     faults.push({ path, blame: 'value', message });
   }
   return { operations, faults };

@@ -4,28 +4,28 @@ import type { SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import type { Path, RequestRule, ResponseRule, StatusPattern, StripRule } from './rule.ts';
 
-/** A request rule and where it was written. */
+/** A request rule and its position in the source. */
 export interface DeclaredRule {
   readonly rule: RequestRule;
-  /** Where the path of the rule's object was written. */
+  /** The path of the rule's object in the source. */
   readonly inside: SourcePath;
-  /** Where each of the rule's members was written. */
+  /** The path of each of the rule's members in the source. */
   readonly members: readonly SourcePath[];
 }
 
-/** A response rule and where it was written. */
+/** A response rule and its position in the source. */
 export interface DeclaredResponseRule {
   readonly rule: ResponseRule;
   readonly path: SourcePath;
 }
 
-/** A change and where its parts were written. */
+/** A change and the positions of its parts in the source. */
 export interface DeclaredChange {
   readonly change: Change;
   readonly path: SourcePath;
   readonly request: readonly DeclaredRule[];
   readonly response: readonly DeclaredResponseRule[];
-  /** False when neither request nor response rules were written, not even an empty list. */
+  /** False when the source has neither request nor response rules, not even an empty list. */
   readonly hasRules: boolean;
 }
 
@@ -33,7 +33,7 @@ type ChangeSource = RuleBookSource['changes'][number];
 type RequestSource = NonNullable<ChangeSource['request']>[number];
 type ResponseSource = NonNullable<ChangeSource['response']>[number];
 
-/** Reads what the source of a change means; `index` is its place in the source. */
+/** Converts the source of a change to a change; `index` is its position in the source. */
 export function declareChange(source: ChangeSource, index: number): DeclaredChange {
   const path = ['changes', index];
   const request = (source.request ?? []).flatMap((rule, at) => declareRule(rule, [...path, 'request', at]));
@@ -79,7 +79,7 @@ function declareRule(source: RequestSource, path: SourcePath): readonly Declared
   return [{ rule, inside, members: members.map((_, at) => [...path, 'only', at]) }];
 }
 
-/** One rule for each object that members are taken from, in the order in which the objects are first named. */
+/** Returns one rule for each object that members are removed from, in the order in which the objects first appear. */
 function declareStrip(
   source: string | readonly string[],
   base: Path,

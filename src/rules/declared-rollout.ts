@@ -4,10 +4,10 @@ import type { Brownout, LinkRelation, Mode, Modes, Pin, Rollout, Scope, Shield, 
 import type { SourceFault, SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 
-/** When a canary is rolled back, unless the rule book says otherwise. */
+/** Rollback criteria of a canary if the rule book sets none. */
 export const DEFAULT_ROLLBACK = { window: 60_000, margin: 5, requests: 20 } as const;
 
-/** Reads what a source says of the life of a migration; undefined when it says nothing. `ids` are those of the operations. */
+/** Reads the rollout part of a source; undefined when it has none. `ids` are those of the operations. */
 export function declareRollout(
   source: RuleBookSource,
   ids: ReadonlySet<string>,
@@ -55,7 +55,7 @@ class RolloutReader {
     for (const [name, hash] of this.hashes) {
       const other = names[hash];
       if (other !== undefined)
-        this.fault(['clients', name], `client "${name}" has the hash of "${other}"; take one of them away`);
+        this.fault(['clients', name], `client "${name}" has the hash of "${other}"; remove one of them`);
       names[hash] = name;
     }
     return names;
@@ -126,14 +126,14 @@ class RolloutReader {
   private modes(): Modes | undefined {
     const { modes } = this.source;
     if (modes === undefined) return undefined;
-    const whole = typeof modes === 'string' || 'canary' in modes ? { default: modes } : modes;
-    const { operations = {}, clients = {}, rollback = {} } = whole;
+    const mapping = typeof modes === 'string' || 'canary' in modes ? { default: modes } : modes;
+    const { operations = {}, clients = {}, rollback = {} } = mapping;
     for (const id of Object.keys(operations)) this.operation(id, ['modes', 'operations', id], 'key');
     const byHash = Object.entries(clients).map(
       ([client, mode]) => [this.client(client, ['modes', 'clients', client], 'key'), modeOf(mode)] as const,
     );
     return {
-      default: modeOf(whole.default ?? 'migrate'),
+      default: modeOf(mapping.default ?? 'migrate'),
       operations: Object.fromEntries(Object.entries(operations).map(([id, mode]) => [id, modeOf(mode)])),
       clients: Object.fromEntries(byHash),
       rollback: {
@@ -161,7 +161,7 @@ class RolloutReader {
     const hint = didYouMean(text, this.hashes.keys());
     this.fault(
       path,
-      `client "${text}" is not among clients, and no client hash${hint === '' ? '; name it under clients' : hint}`,
+      `client "${text}" is not among clients, and is not a client hash${hint === '' ? '; name it under clients' : hint}`,
       blame,
     );
     return text;
@@ -172,7 +172,7 @@ class RolloutReader {
     const hint = didYouMean(id, this.ids);
     this.fault(
       path,
-      `operation "${id}" is not among the operations${hint === '' ? '; declare it there, or take it out' : hint}`,
+      `operation "${id}" is not among the operations${hint === '' ? '; declare it there, or remove it' : hint}`,
       blame,
     );
   }
@@ -195,7 +195,7 @@ function shieldOf({ requests, per, wait, queue }: NonNullable<RuleBookSource['sh
   };
 }
 
-/** The schema has let it through, so it is a time. */
+/** The schema has already accepted it as a time. */
 function timeOf(text: string): number {
   return readInstant(text) ?? 0;
 }

@@ -1,4 +1,4 @@
-/** Reads a day or a time (RFC 3339) as milliseconds since 1970; a day begins at midnight UTC. Undefined for anything else. */
+/** Reads a day or a time (RFC 3339) as milliseconds since 1970; a day starts at midnight UTC. Undefined for anything else. */
 export function readInstant(text: string): number | undefined {
   const match = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.exec(
     text,
@@ -8,7 +8,7 @@ export function readInstant(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Reads `500ms`, `30s`, `5m`, `1h` as milliseconds; undefined for anything else, and for nothing. */
+/** Reads `500ms`, `30s`, `5m`, `1h` as milliseconds; undefined for anything else, and for an empty text. */
 export function readDuration(text: string): number | undefined {
   const match = /^(\d{1,7})(ms|s|m|h)$/.exec(text);
   const scale = match === null ? undefined : { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }[match[2] ?? ''];
@@ -16,7 +16,7 @@ export function readDuration(text: string): number | undefined {
   return value === 0 ? undefined : value;
 }
 
-/** A real calendar day of any year. */
+/** A calendar day that exists, of any year. */
 function isDay(text: string): boolean {
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);

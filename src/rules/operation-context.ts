@@ -1,43 +1,46 @@
 import type { DeclaredChange } from './declared-change.ts';
 import type { Operation } from './rule-book.ts';
 
-/** Requests to which the same changes apply: those of some operations, or all that only `every` concerns. */
+/** Requests that the same changes apply to: those of some operations, or all that only `every` applies to. */
 export interface OperationContext {
-  /** Empty for the requests that only `every` concerns. */
+  /** Empty for requests that only `every` applies to. */
   readonly operations: readonly string[];
   /** In the order of the rule book. */
   readonly changes: readonly DeclaredChange[];
 }
 
-/** Sorts requests by the changes that apply to them; `on: every` is POST and PATCH only. */
+/** Groups requests by the changes that apply to them; `on: every` is POST and PATCH only. */
 export function operationContexts(
   changes: readonly DeclaredChange[],
   operations: readonly Operation[],
 ): readonly OperationContext[] {
-  const general = changes.flatMap(({ change }, index) => (change.on === 'every' ? [index] : []));
-  const special = new Map<string, number[]>();
+  const every = changes.flatMap(({ change }, index) => (change.on === 'every' ? [index] : []));
+  const byOperation = new Map<string, number[]>();
   for (const [index, { change }] of changes.entries()) {
     for (const id of change.on === 'every' ? [] : new Set(change.on)) {
-      const indexes = special.get(id) ?? [];
-      special.set(id, indexes);
+      const indexes = byOperation.get(id) ?? [];
+      byOperation.set(id, indexes);
       indexes.push(index);
     }
   }
-  // Ten thousand operations with the same changes are one situation, looked at once.
+  // Ten thousand operations with the same changes form one context, checked once.
   const byIndexes = new Map<string, { operations: string[]; indexes: readonly number[] }>();
-  byIndexes.set('', { operations: [], indexes: general });
+  byIndexes.set('', { operations: [], indexes: every });
   for (const { id, method } of operations) {
-    const own = special.get(id);
-    if (own === undefined) continue;
+    const specific = byOperation.get(id);
+    if (specific === undefined) continue;
     const isWrite = method === 'POST' || method === 'PATCH';
-    const key = `${isWrite ? '*' : ''} ${own.join(' ')}`;
-    const situation = byIndexes.get(key) ?? { operations: [], indexes: isWrite ? merged(general, own) : own };
-    byIndexes.set(key, situation);
-    situation.operations.push(id);
+    const key = `${isWrite ? '*' : ''} ${specific.join(' ')}`;
+    const context = byIndexes.get(key) ?? {
+      operations: [],
+      indexes: isWrite ? merged(every, specific) : specific,
+    };
+    byIndexes.set(key, context);
+    context.operations.push(id);
   }
-  return [...byIndexes.values()].map((situation) => ({
-    operations: situation.operations,
-    changes: situation.indexes.flatMap((index) => changes[index] ?? []),
+  return [...byIndexes.values()].map((context) => ({
+    operations: context.operations,
+    changes: context.indexes.flatMap((index) => changes[index] ?? []),
   }));
 }
 

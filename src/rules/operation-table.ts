@@ -9,16 +9,16 @@ export class OperationTable {
     for (const operation of operations) {
       let branch = this.roots.get(operation.method) ?? newBranch();
       this.roots.set(operation.method, branch);
-      for (const segment of readTemplate(operation.template)) branch = grow(branch, segment);
+      for (const segment of readTemplate(operation.template)) branch = addSegment(branch, segment);
       branch.operation = operation;
     }
   }
 
   /**
-   * Returns the operation that `method` and the raw path below `/api/v1` mean, without regard to one trailing slash,
-   * a `.json` behind the last segment and percent-encoded unreserved characters: no spelling evades a rule. A path that means none
-   * as it stands is matched as a service reads it that decodes or merges slashes or drops path parameters.
-   * A segment that is spelled out in a template goes before a parameter.
+   * Returns the operation for `method` and the raw path below `/api/v1`, ignoring one trailing slash, a `.json` suffix of the
+   * last segment and the encoding of unreserved characters: no spelling evades a rule. A path that matches no operation as sent
+   * is matched again as a service reads it that decodes or merges slashes or drops path parameters. A literal segment of a
+   * template takes precedence over a parameter.
    */
   match(method: string, path: string): Operation | undefined {
     const root = this.roots.get(method);
@@ -35,11 +35,11 @@ function matchPlain(root: Branch, plain: string): Operation | undefined {
   let end = plain.length;
   if (plain.charCodeAt(end - 1) === SLASH) end -= 1;
   if (plain.endsWith('.json', end)) end -= '.json'.length;
-  return find(root, plain, 0, end);
+  return findBelow(root, plain, 0, end);
 }
 
 interface Branch {
-  /** Absent below the last segment: most branches are such, and an empty map is large. */
+  /** Absent at the last segment: most branches are leaves, and an empty map is large. */
   literals: Map<string, Branch> | undefined;
   parameter: Branch | undefined;
   operation: Operation | undefined;
@@ -51,7 +51,7 @@ function newBranch(): Branch {
   return { literals: undefined, parameter: undefined, operation: undefined };
 }
 
-function grow(branch: Branch, segment: string | undefined): Branch {
+function addSegment(branch: Branch, segment: string | undefined): Branch {
   if (segment === undefined) return (branch.parameter ??= newBranch());
   branch.literals ??= new Map();
   const next = branch.literals.get(segment) ?? newBranch();
@@ -59,15 +59,15 @@ function grow(branch: Branch, segment: string | undefined): Branch {
   return next;
 }
 
-/** Goes down from `at`, where a slash must stand; as deep as the deepest template, however long the path is. */
-function find(branch: Branch, path: string, at: number, end: number): Operation | undefined {
+/** Descends from `at`, where a slash must be; at most as deep as the deepest template, however long the path is. */
+function findBelow(branch: Branch, path: string, at: number, end: number): Operation | undefined {
   if (at >= end) return branch.operation;
   if (path.charCodeAt(at) !== SLASH) return undefined;
   const slash = path.indexOf('/', at + 1);
   const next = slash === -1 || slash > end ? end : slash;
   if (next === at + 1) return undefined;
   const literal = branch.literals?.get(path.slice(at + 1, next));
-  const found = literal === undefined ? undefined : find(literal, path, next, end);
+  const found = literal === undefined ? undefined : findBelow(literal, path, next, end);
   if (found !== undefined || branch.parameter === undefined) return found;
-  return find(branch.parameter, path, next, end);
+  return findBelow(branch.parameter, path, next, end);
 }

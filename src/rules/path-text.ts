@@ -1,12 +1,12 @@
 import type { Path } from './rule.ts';
 
-/** What a path may look like in a rule book: names joined by dots; `\.` and `\\` are a dot and a backslash in a name. */
+/** The syntax of a path in a rule book: names joined by dots; `\.` and `\\` are a dot and a backslash in a name. */
 export const PATH_PATTERN = /^(?:[^.\\]|\\[.\\])+(?:\.(?:[^.\\]|\\[.\\])+)*$/;
 
-/** What the name of one member may look like: a path of one name that is not `*`. */
+/** The syntax of one member name: a path of one name that is not `*`. */
 export const NAME_PATTERN = /^(?!\*$)(?:[^.\\]|\\[.\\])+$/;
 
-/** Reads a path that {@link PATH_PATTERN} has accepted. */
+/** Parses a path that {@link PATH_PATTERN} accepts. */
 export function readPath(text: string): Path {
   const names = [''];
   for (let at = 0; at < text.length; at += 1) {
@@ -21,7 +21,7 @@ export function readPath(text: string): Path {
   return names;
 }
 
-/** Prints a path as a rule book spells it; the body itself is `the body`. */
+/** Prints a path in the syntax of a rule book; the body itself is `the body`. */
 export function printPath(path: Path): string {
   if (path.length === 0) return 'the body';
   return `"${path.map((name) => name.replace(/[.\\]/g, (special) => `\\${special}`)).join('.')}"`;

@@ -12,12 +12,12 @@ import { SourceDocument } from './source-document.ts';
 import { staleResponseRules } from './stale-response-rules.ts';
 import { staleRules } from './stale-rules.ts';
 
-/** A rule book, or everything that is wrong with it. */
+/** A rule book, or all of its faults. */
 export type RuleBookReading =
   | { readonly ok: true; readonly ruleBook: RuleBook }
   | { readonly ok: false; readonly faults: readonly RuleBookFault[] };
 
-/** The policies of a rule book that names none (rewriting contract §2). */
+/** The policies that a rule book has by default (rewriting contract §2). */
 const DEFAULT_POLICIES: Policies = {
   flat: 'migrate',
   siblings: 'drop',
@@ -28,12 +28,12 @@ const DEFAULT_POLICIES: Policies = {
   unsupported: 'refuse',
 };
 
-/** The limits of a rule book that names none. */
+/** The limits that a rule book has by default. */
 const DEFAULT_LIMITS: RuleBookLimits = { depth: 512, body: 10_485_760, response: 10_485_760 };
 
 /**
- * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults. All faults are found at once, in the order
- * of the text. Never throws, whatever the text is.
+ * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults. All faults are reported at once, in the order of the
+ * text. Never throws, whatever the text is.
  */
 export async function readRuleBook(text: string, file: string): Promise<RuleBookReading> {
   const document = new SourceDocument(text);
@@ -52,7 +52,7 @@ export async function readRuleBook(text: string, file: string): Promise<RuleBook
 
 interface Findings {
   readonly faults: readonly SourceFault[];
-  /** Undefined when a part of the source has not even the right shape. */
+  /** Undefined when a part of the source does not match the schema. */
   readonly meaning: Omit<RuleBook, 'hash'> | undefined;
 }
 
@@ -60,24 +60,24 @@ function checkMeaning(value: unknown): Findings {
   const parsed = ruleBookSource.safeParse(value);
   if (parsed.success) return check(parsed.data, undefined);
   const faults = schemaFaults(parsed.error.issues, value);
-  const sound = validSubset(value, parsed.error.issues);
-  const rest = ruleBookSource.safeParse(sound?.source);
-  if (sound === undefined || !rest.success) return { faults, meaning: undefined };
-  return { faults: [...faults, ...check(rest.data, sound).faults], meaning: undefined };
+  const subset = validSubset(value, parsed.error.issues);
+  const rest = ruleBookSource.safeParse(subset?.source);
+  if (subset === undefined || !rest.success) return { faults, meaning: undefined };
+  return { faults: [...faults, ...check(rest.data, subset).faults], meaning: undefined };
 }
 
-/** Judges a source, or what is left of it when the parts of a wrong shape are left out. */
-function check(source: RuleBookSource, left: ValidSubset | undefined): Findings {
+/** Checks a source, or the valid subset of it. */
+function check(source: RuleBookSource, subset: ValidSubset | undefined): Findings {
   const { operations, faults } = checkOperations(source.operations);
-  const declared = source.changes.map((change, at) => declareChange(change, left?.indexes[at] ?? at));
+  const declared = source.changes.map((change, at) => declareChange(change, subset?.indexes[at] ?? at));
   const policies: Policies = { ...DEFAULT_POLICIES, ...source.policies };
   const limits: RuleBookLimits = { ...DEFAULT_LIMITS, ...source.limits };
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
-  const ids = left?.ids ?? new Set(Object.keys(source.operations ?? {}));
+  const ids = subset?.ids ?? new Set(Object.keys(source.operations ?? {}));
   const { rollout, faults: ofRollout } = declareRollout(source, ids);
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofRollout];
-  // With a change left out, a rule behind it could seem stale and not be.
-  if (left === undefined || left.hasAllChanges) {
+  // If a change is left out, a later rule could wrongly seem stale.
+  if (subset === undefined || subset.hasAllChanges) {
     all.push(...staleRules(declared, operations, policies), ...staleResponseRules(declared, operations));
   }
   const changes = declared.map(({ change }) => change);

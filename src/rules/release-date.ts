@@ -1,4 +1,4 @@
-/** True for a real calendar day, `YYYY-MM-DD`, not before the first dated release of V2. */
+/** True for a calendar day that exists, `YYYY-MM-DD`, not before the first dated release of V2. */
 export function isReleaseDate(text: string): boolean {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
   if (match === null || text < '2025-01-01') return false;

@@ -45,7 +45,7 @@ const mode = z.union(
   { error: 'migrate, observe, shadow or { canary: 10 }' },
 );
 
-/** The part of a rule book that is about the life of a migration, as people write it. */
+/** The part of a rule book that controls the rollout, as people write it. */
 export const rolloutSource = {
   clients: z
     .record(

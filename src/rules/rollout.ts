@@ -1,18 +1,18 @@
-/** Which V1 requests something is about: all, less those that one of the lists leaves out. */
+/** Selects V1 requests: all, except those that one of the lists excludes. */
 export interface Scope {
   /** Client hashes; absent for every client. */
   readonly clients?: readonly string[];
-  /** Client hashes that are left out. */
+  /** Client hashes that are excluded. */
   readonly except?: readonly string[];
-  /** Operation ids; absent for every request, named as an operation or not. */
+  /** Operation ids; absent for every request, whether or not the rule book lists its operation. */
   readonly operations?: readonly string[];
 }
 
-/** What V1 responses say of the end of V1. Times are milliseconds since 1970. */
+/** The announcements of the end of V1 in V1 responses. Times are milliseconds since 1970. */
 export interface Signals {
   /** `Deprecation` (RFC 9745). */
   readonly since?: number;
-  /** Whether the deprecated attributes that a request used are named in a header. */
+  /** Whether a header lists the deprecated attributes that a request used. */
   readonly attributes: boolean;
   /** `Sunset` (RFC 8594). */
   readonly sunset?: number;
@@ -20,39 +20,39 @@ export interface Signals {
   readonly links: readonly (readonly [relation: LinkRelation, target: string])[];
 }
 
-/** The relations of links about the end of V1. */
+/** Link relations for the end of V1. */
 export type LinkRelation = 'deprecation' | 'sunset' | 'successor-version';
 
-/** A time in which V1 requests are refused on purpose, so that who still depends on V1 notices before its end. */
+/** A time window in which V1 requests are refused on purpose, so that clients that still depend on V1 notice before its end. */
 export interface Brownout extends Scope {
   readonly id: string;
-  /** Milliseconds since 1970; absent, it has begun. */
+  /** Start in milliseconds since 1970; absent if it has already started. */
   readonly from?: number;
-  /** Milliseconds since 1970; absent, it goes on. */
+  /** End in milliseconds since 1970; absent if it is open-ended. */
   readonly until?: number;
-  /** Percent of the requests. */
+  /** Percentage of requests to refuse. */
   readonly share: number;
   readonly status: 410 | 503;
   readonly message?: string;
 }
 
-/** What V1 traffic goes through; `share` is the percent of clients that a canary migrates. */
+/** How V1 traffic is handled; `share` is the percentage of clients that a canary migrates. */
 export interface Mode {
   readonly mode: 'migrate' | 'observe' | 'canary' | 'shadow';
   readonly share?: number;
 }
 
-/** When a canary is rolled back by itself. */
+/** Criteria for the automatic rollback of a canary. */
 export interface RollbackRule {
-  /** Milliseconds that are looked back. */
+  /** Length of the observed window in milliseconds. */
   readonly window: number;
-  /** By how many percentage points the share of failures may be above that of V1. */
+  /** Maximum percentage points by which the failure rate may exceed that of V1. */
   readonly margin: number;
-  /** Migrated requests in the window below which nothing is concluded. */
+  /** Minimum number of migrated requests in the window for a decision. */
   readonly requests: number;
 }
 
-/** The modes of a rule book. A client's goes before an operation's, and that before the default. */
+/** The modes of a rule book. The mode of a client takes precedence over that of an operation, and that over the default. */
 export interface Modes {
   readonly default: Mode;
   readonly operations: Readonly<Record<string, Mode>>;
@@ -66,23 +66,23 @@ export interface Pin extends Scope {
   readonly version: string;
 }
 
-/** How requests beyond the service's rate limit are held back. Times are milliseconds. */
+/** Delays requests that exceed the service's rate limit. Times are milliseconds. */
 export interface Shield {
-  /** Requests of one client in `per`. */
+  /** Maximum requests of one client in `per`. */
   readonly requests: number;
   readonly per: number;
-  /** How long a request is held at the most; one that would have to wait longer is sent at once. */
+  /** Maximum delay; a request that would have to wait longer is sent at once. */
   readonly wait: number;
-  /** Requests of one client that are held at once, at the most. */
+  /** Maximum queued requests of one client. */
   readonly queue: number;
 }
 
-/** How V1 clients are led to V2, and V1 to its end. */
+/** How V1 clients are moved to V2 until V1 ends. */
 export interface Rollout {
-  /** Names for people, by client hash. */
+  /** Client names for people, by client hash. */
   readonly clients: Readonly<Record<string, string>>;
   readonly signals?: Signals;
-  /** After the sunset: whom V1 is gone for. */
+  /** The requests that get 410 after the sunset. */
   readonly gone?: Scope;
   readonly brownouts: readonly Brownout[];
   readonly modes?: Modes;

@@ -3,8 +3,8 @@ import type { RequestRule, ResponseRule } from './rule.ts';
 import { templateShape } from './template.ts';
 
 /**
- * Computes the first 16 hex digits of the SHA-256 of what a rule book does. Summaries, assumptions, the order of
- * operations and the names of path parameters change nothing of that, so they do not change the hash.
+ * Computes the first 16 hex digits of the SHA-256 of a rule book's effect. Summaries, assumptions, the order of operations and
+ * the names of path parameters have no effect, so they do not change the hash.
  */
 export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string> {
   const meaning = JSON.stringify([

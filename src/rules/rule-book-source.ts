@@ -4,10 +4,10 @@ import { isReleaseDate } from './release-date.ts';
 import { rolloutSource } from './rollout-source.ts';
 import { strict } from './strict.ts';
 
-/** The words that tell request rules apart, in the order of the schema's union. */
+/** The keys that identify request rules, in the order of the schema's union. */
 export const REQUEST_WORDS = ['unwrap', 'nest', 'rename', 'strip', 'only'] as const;
 
-/** The words that tell response rules apart, in the order of the schema's union. */
+/** The keys that identify response rules, in the order of the schema's union. */
 export const RESPONSE_WORDS = ['alias', 'flatten', 'deprecations', 'alias-errors'] as const;
 
 const name = z
@@ -27,9 +27,9 @@ const memberPath = path
 
 const inside = path
   .exactOptional()
-  .describe('The path of the object that holds the member; the body itself when absent.');
+  .describe('The path of the object with the member; the body itself when absent.');
 
-const unwrap = strict({ unwrap: name.describe('The member that holds the parameters.') }).describe(
+const unwrap = strict({ unwrap: name.describe('The member with the parameters.') }).describe(
   'Replaces the body by the object in the named member.',
 );
 
@@ -87,7 +87,7 @@ const deprecations = strict({ deprecations: memberPath, status }).describe(
 );
 
 const aliasErrors = strict({ 'alias-errors': z.literal(true), status }).describe(
-  "Turns V2's pointers and field names in error bodies back into V1's.",
+  "Converts V2's pointers and field names in error bodies back to V1's.",
 );
 
 const assumed = z
@@ -105,12 +105,9 @@ const match = z
 
 const id = z
   .string()
-  .regex(
-    /^[A-Za-z][\w.-]{0,63}$/,
-    'must begin with a letter and go on with up to 63 letters, digits, "_", "-" or "."',
-  );
+  .regex(/^[A-Za-z][\w.-]{0,63}$/, 'must be a letter followed by up to 63 letters, digits, "_", "-" or "."');
 
-const operationId = id.refine((text) => text !== 'every', 'is the word for all operations; take another');
+const operationId = id.refine((text) => text !== 'every', 'is reserved for all operations; use another id');
 
 const policies = {
   flat: z.enum(['migrate', 'refuse', 'forward']).exactOptional().describe('A body without the wrapper.'),
@@ -148,7 +145,7 @@ const change = strict({
   assumed,
 });
 
-/** A rule book as people write it. The JSON Schema that editors use is made of this. */
+/** A rule book as people write it. The JSON Schema for editors is generated from this. */
 export const ruleBookSource = strict({
   $schema: z.string().exactOptional().describe('The JSON Schema, for editors.'),
   version: z
@@ -199,5 +196,5 @@ export const ruleBookSource = strict({
   ...rolloutSource,
 }).describe('A rule book: the changes from V1 to V2 as the gateway applies them.');
 
-/** A rule book's source whose every part has the right shape. */
+/** The source of a rule book that matches the schema. */
 export type RuleBookSource = z.output<typeof ruleBookSource>;

@@ -1,6 +1,6 @@
 import type { RuleBook } from './rule-book.ts';
 
-/** What a rule book holds, in counts, and what in it nobody has confirmed. */
+/** The size of a rule book, in counts, and its unconfirmed assumptions. */
 export interface RuleBookSummary {
   readonly version: string;
   readonly hash: string;
@@ -8,11 +8,11 @@ export interface RuleBookSummary {
   readonly changes: number;
   readonly requestRules: number;
   readonly responseRules: number;
-  /** Operations and changes that are marked as assumed, in the order of the book, in words for people. */
+  /** Operations and changes that are marked as assumed, in the order of the book, as text for people. */
   readonly assumptions: readonly string[];
 }
 
-/** Counts what is in a rule book and lists its assumptions. */
+/** Counts the parts of a rule book and lists its assumptions. */
 export function summarizeRuleBook(book: RuleBook): RuleBookSummary {
   const { version, hash, operations, changes } = book;
   return {

@@ -6,17 +6,17 @@ export interface Operation {
   readonly id: string;
   readonly method: string;
   readonly template: string;
-  /** True when neither specification nor documentation shows it. */
+  /** True when neither the specification nor the documentation shows it. */
   readonly assumed: boolean;
 }
 
-/** What to do where the specification leaves a choice (rewriting contract §2, last paragraph). */
+/** How to handle cases where the specification leaves a choice (rewriting contract §2, last paragraph). */
 export interface Policies {
   /** A body that is an object without the wrapper. */
   readonly flat: 'migrate' | 'refuse' | 'forward';
   /** Members beside the wrapper. */
   readonly siblings: 'drop' | 'refuse' | 'forward';
-  /** The V1 and the V2 spelling are both there: the V1 value wins, or the request is refused or left untouched. */
+  /** Both the V1 and the V2 spelling are present: the V1 value wins, or the request is refused or forwarded unchanged. */
   readonly conflict: 'v1' | 'refuse' | 'forward';
   /** A member that a rule names occurs twice in one object. */
   readonly duplicate: 'refuse' | 'last' | 'forward';
@@ -28,40 +28,40 @@ export interface Policies {
   readonly unsupported: 'refuse' | 'forward';
 }
 
-/** Limits of reading bodies. */
+/** Limits for rewriting bodies. */
 export interface RuleBookLimits {
-  /** Levels of nesting. */
+  /** Maximum levels of nesting. */
   readonly depth: number;
-  /** Bytes of a request body to rewrite, after decoding. */
+  /** Maximum bytes of a request body to rewrite, after decoding. */
   readonly body: number;
-  /** Bytes of a response's body to rewrite, after decoding. */
+  /** Maximum bytes of a response body to rewrite, after decoding. */
   readonly response: number;
 }
 
-/** A named change from V1 to V2: the unit that the log, the inspector, the metrics and the docs speak of. */
+/** A named change from V1 to V2: the unit of the log, the inspector, the metrics and the docs. */
 export interface Change {
   readonly id: string;
   /** One sentence for people. */
   readonly summary: string;
-  /** `every` is any POST or PATCH with a JSON body, named as an operation or not; otherwise operation ids. */
+  /** `every` is any POST or PATCH with a JSON body, whether or not its operation is listed; otherwise operation ids. */
   readonly on: 'every' | readonly string[];
   readonly request: readonly RequestRule[];
   readonly response: readonly ResponseRule[];
-  /** Policies that hold for the rules of this change only, over those of the rule book. */
+  /** Policies for the rules of this change only, which override those of the rule book. */
   readonly policies: Partial<Policies>;
   readonly assumed: boolean;
 }
 
-/** A whole rule book, checked: every declaration in it can take effect. */
+/** A complete, checked rule book: every declaration in it can take effect. */
 export interface RuleBook {
-  /** The dated V2 release the rules lead to, `YYYY-MM-DD`. */
+  /** The dated V2 release that the rules target, `YYYY-MM-DD`. */
   readonly version: string;
   readonly operations: readonly Operation[];
   readonly changes: readonly Change[];
   readonly policies: Policies;
   readonly limits: RuleBookLimits;
-  /** How V1 clients are led to V2 and V1 to its end; absent when the book says nothing of it. */
+  /** How V1 clients are moved to V2 until V1 ends; absent when the book does not configure it. */
   readonly rollout?: Rollout;
-  /** The first 16 hex digits of the SHA-256 of the book's meaning: comments, order of keys and spelling do not count. */
+  /** The first 16 hex digits of the SHA-256 of the book's meaning, regardless of comments, order of keys and spelling. */
   readonly hash: string;
 }

@@ -1,13 +1,13 @@
-/** Member names from the body's root downwards; `*` stands for any element of an array. Empty means the body itself. */
+/** Member names from the body's root downwards; `*` is any element of an array. Empty means the body itself. */
 export type Path = readonly string[];
 
-/** Replaces the body by the object in the member `member` of the body (rewriting contract §2). */
+/** Replaces the body by the object in its member `member` (rewriting contract §2). */
 export interface UnwrapRule {
   readonly rule: 'unwrap';
   readonly member: string;
 }
 
-/** Moves `members` of each object at `in` into its sub-object `under`, made at the place of the first one moved. */
+/** Moves `members` of each object at `in` into its sub-object `under`, which is created in place of the first one moved. */
 export interface NestRule {
   readonly rule: 'nest';
   readonly members: readonly string[];
@@ -15,7 +15,7 @@ export interface NestRule {
   readonly under: string;
 }
 
-/** Gives the member `member` of each object at `in` the name `to`; its value keeps its bytes and its place. */
+/** Renames the member `member` of each object at `in` to `to`; its value keeps its bytes and its position. */
 export interface RenameRule {
   readonly rule: 'rename';
   readonly member: string;
@@ -37,10 +37,10 @@ export interface OnlyRule {
   readonly in: Path;
 }
 
-/** A request rule: what one declaration does to the body of a V1 request. A closed union. */
+/** A request rule: one declaration for the body of a V1 request. A closed union. */
 export type RequestRule = UnwrapRule | NestRule | RenameRule | StripRule | OnlyRule;
 
-/** The name of a request rule, as the rule book and the rewrite log spell it. */
+/** The name of a request rule, as in the rule book and the rewrite log. */
 export type RequestRuleName = RequestRule['rule'];
 
 /** Statuses that a response rule applies to: exact ones or classes. */
@@ -54,7 +54,7 @@ export interface AliasRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** Adds the members of the sub-object at `path` to the object around it, where absent. */
+/** Adds the members of the sub-object at `path` to the object around it, if absent there. */
 export interface FlattenRule {
   readonly rule: 'flatten';
   readonly path: Path;
@@ -69,11 +69,11 @@ export interface DeprecationsRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** Turns V2's pointers and field names in error bodies back into V1's. */
+/** Converts V2's pointers and field names in error bodies back to V1's. */
 export interface AliasErrorsRule {
   readonly rule: 'alias-errors';
   readonly status: readonly StatusPattern[];
 }
 
-/** A response rule: what one declaration does to the body of the response to a V1 client. A closed union. */
+/** A response rule: one declaration for the body of the response to a V1 client. A closed union. */
 export type ResponseRule = AliasRule | FlattenRule | DeprecationsRule | AliasErrorsRule;

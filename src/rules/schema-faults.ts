@@ -3,7 +3,7 @@ import { didYouMean } from './did-you-mean.ts';
 import type { SourceFault, SourcePath } from './rule-book-fault.ts';
 import { REQUEST_WORDS, RESPONSE_WORDS } from './rule-book-source.ts';
 
-/** Turns what the schema finds wrong with `source` into faults: each names the thing, the value and the way out. */
+/** Converts the schema's issues with `source` to faults: each says which part is wrong, its value and how to fix it. */
 export function schemaFaults(issues: readonly z.core.$ZodIssue[], source: unknown): readonly SourceFault[] {
   return issues.flatMap((issue) => faultsOf(issue, [], source));
 }
@@ -45,7 +45,7 @@ function faultsOf(issue: Issue, base: SourcePath, source: unknown): readonly Sou
   }
 }
 
-/** Of the alternatives, the one that was meant is judged; when none was, the message says what could be there. */
+/** Reports on the alternative that the author meant; if none matches, the message lists the alternatives. */
 function unionFaults(
   alternatives: readonly (readonly Issue[])[],
   expected: string,
@@ -56,16 +56,16 @@ function unionFaults(
   const words = wordsFor(path);
   if (words !== undefined && isMapping(value)) {
     const [word, other] = words.filter((candidate) => Object.hasOwn(value, candidate));
-    if (word === undefined) return [noRule(path, value, words)];
+    if (word === undefined) return [missingRuleFault(path, value, words)];
     if (other !== undefined) {
       const message = `${printSourcePath(path)} is two rules, ${word} and ${other}; give each an entry of its own`;
       return [{ path, blame: 'value', message }];
     }
     return (alternatives[words.indexOf(word)] ?? []).flatMap((issue) => faultsOf(issue, path, source));
   }
-  const meant = alternatives.filter((issues) => !issues.some(isAboutType));
-  if (meant.length !== 1) return [typeFault(path, value, expected)];
-  return (meant[0] ?? []).flatMap((issue) => faultsOf(issue, path, source));
+  const candidates = alternatives.filter((issues) => !issues.some(isAboutType));
+  if (candidates.length !== 1) return [typeFault(path, value, expected)];
+  return (candidates[0] ?? []).flatMap((issue) => faultsOf(issue, path, source));
 }
 
 function isAboutType(issue: Issue): boolean {
@@ -80,20 +80,20 @@ function wordsFor(path: SourcePath): readonly string[] | undefined {
   return path[2] === 'response' ? RESPONSE_WORDS : undefined;
 }
 
-function noRule(path: SourcePath, value: object, words: readonly string[]): SourceFault {
+function missingRuleFault(path: SourcePath, value: object, words: readonly string[]): SourceFault {
   const [key = ''] = Object.keys(value);
   const hint = didYouMean(key, words);
   return {
     path,
     blame: 'value',
-    message: `${printSourcePath(path)} is no rule: it needs ${listed(words)}${hint}`,
+    message: `${printSourcePath(path)} is not a rule: it needs ${listed(words)}${hint}`,
   };
 }
 
 function unknownKey(path: SourcePath, key: string, holder: SourcePath, known: string): SourceFault {
   const where = holder.length === 0 ? '' : ` in ${printSourcePath(holder)}`;
   if (holder.length > 1 && (key === 'malformed' || key === 'unsupported')) {
-    const message = `the policy ${key} is about whole bodies, before any change; move it to the policies of the rule book`;
+    const message = `the policy ${key} applies to whole bodies, before any change; move it to the policies of the rule book`;
     return { path, blame: 'key', message };
   }
   const hint = didYouMean(key, known.split(', '));
@@ -104,10 +104,10 @@ function unknownKey(path: SourcePath, key: string, holder: SourcePath, known: st
 function typeFault(path: SourcePath, value: unknown, expected: string): SourceFault {
   const label = printSourcePath(path);
   const example = EXAMPLES.get(path.at(-1));
-  const wayOut = example === undefined ? '' : `; write ${example}`;
-  if (value === undefined) return { path, blame: 'value', message: `${label} is missing${wayOut}` };
+  const suggestion = example === undefined ? '' : `; write ${example}`;
+  if (value === undefined) return { path, blame: 'value', message: `${label} is missing${suggestion}` };
   const quotes = typeof value === 'number' || typeof value === 'boolean' || value === null;
-  const hint = expected === 'a text' && quotes ? '; put it in quotes' : wayOut;
+  const hint = expected === 'a text' && quotes ? '; put it in quotes' : suggestion;
   return { path, blame: 'value', message: `${label} must be ${expected}, not ${show(value)}${hint}` };
 }
 
@@ -173,7 +173,7 @@ const EXAMPLES: ReadonlyMap<unknown, string> = new Map([
   ['id', 'id: and a name for the change'],
   ['summary', 'summary: and one sentence for people'],
   ['on', 'on: every, or on: and a list of operation ids'],
-  ['match', 'match: POST /clients, say'],
+  ['match', 'match: POST /clients, for example'],
   ['under', 'under: and the name of the sub-object'],
   ['to', 'to: and the new name'],
   ['as', 'as: and the V1 name'],

@@ -13,8 +13,8 @@ export interface TextFault extends Position {
 }
 
 /**
- * The text of a rule book, YAML 1.2 or JSON, as plain values that know where they stand. `value` is undefined when the
- * text cannot be read at all. Every key is a string, whatever it looks like; nothing in a mapping is called `__proto__`.
+ * The text of a rule book, YAML 1.2 or JSON, as plain values with their positions. `value` is undefined when the text cannot be
+ * read at all. Every key is a string, whatever it looks like; no key is `__proto__`.
  */
 export class SourceDocument {
   readonly value: unknown;
@@ -29,35 +29,35 @@ export class SourceDocument {
       schema: 'core',
       merge: false,
       stringKeys: true,
-      // Its own check compares each key with each: quadratic in the number of operations.
+      // The parser's own check compares each key with each other: quadratic in the number of operations.
       uniqueKeys: false,
       prettyErrors: false,
       lineCounter: this.lines,
     });
     this.root = document.contents;
-    const broken = syntaxFaults(document);
+    const syntaxErrors = syntaxFaults(document);
     const values = new Values((node) => this.at(offsetOf(node)));
-    const value = broken.length === 0 ? values.of(document.contents, 0) : undefined;
+    const value = syntaxErrors.length === 0 ? values.of(document.contents, 0) : undefined;
     this.value = values.hasGaps ? undefined : value;
     this.targets = values.targets;
     this.faults = [
-      ...broken.map(({ offset, message }) => ({ ...this.at(offset), message })),
+      ...syntaxErrors.map(({ offset, message }) => ({ ...this.at(offset), message })),
       ...values.faults,
     ];
   }
 
-  /** Where the key or the value at a path stands; of something that is missing, where the thing around it stands. */
+  /** The position of the key or the value at a path; for a missing one, the position of its container. */
   positionOf(path: SourcePath, blame: SourceFault['blame']): Position {
-    let place: unknown = this.root;
+    let located: unknown = this.root;
     let node: unknown = this.root;
     for (const [depth, step] of path.entries()) {
       node = this.targets.get(node) ?? node;
       const next = isSeq(node) ? { key: undefined, value: node.items[Number(step)] } : member(node, step);
       if (next === undefined) break;
-      place = blame === 'key' && depth === path.length - 1 ? next.key : (next.value ?? next.key);
+      located = blame === 'key' && depth === path.length - 1 ? next.key : (next.value ?? next.key);
       node = next.value;
     }
-    return this.at(offsetOf(place));
+    return this.at(offsetOf(located));
   }
 
   private at(offset: number): Position {
@@ -66,12 +66,12 @@ export class SourceDocument {
   }
 }
 
-/** Turns nodes into plain values: it keeps count of what aliases add, and says what no rule book may hold. */
+/** Converts nodes to plain values, limits the values that aliases add, and reports content that no rule book may have. */
 class Values {
   readonly faults: TextFault[] = [];
-  /** True when a part could not be read: what would be said of the hole is no news. */
+  /** True when a part could not be read; faults caused by the gap are not reported. */
   hasGaps = false;
-  /** What each alias stands for. */
+  /** The target of each alias. */
   readonly targets = new Map<unknown, Node>();
   private readonly anchors = new Map<string, Node>();
   private readonly open = new Set<Node>();
@@ -84,7 +84,7 @@ class Values {
   }
 
   of(node: unknown, depth: number): unknown {
-    if (depth > 64) return this.gap(node, 'nested deeper than 64 levels; no rule book is');
+    if (depth > 64) return this.gap(node, 'nested deeper than 64 levels, the limit for rule books');
     if (this.copying > 0) this.copied += 1;
     if (isAlias(node)) return this.copy(node, node.source, depth);
     if (isScalar(node)) {
@@ -112,15 +112,12 @@ class Values {
       const first = seen.get(key);
       if (first !== undefined) {
         const { line } = this.position(first);
-        this.fault(
-          pair.key,
-          `the key ${JSON.stringify(key)} is there already, in line ${line}; keep one of them`,
-        );
+        this.fault(pair.key, `the key ${JSON.stringify(key)} is already in line ${line}; keep one of them`);
         continue;
       }
       seen.set(key, pair.key);
       if (key === '__proto__') {
-        this.fault(pair.key, 'nothing in a rule book can be called "__proto__"; take another name');
+        this.fault(pair.key, 'no key of a rule book may be "__proto__"; use another name');
         continue;
       }
       value[key] = this.of(pair.value, depth + 1);
@@ -128,11 +125,11 @@ class Values {
     return value;
   }
 
-  /** A few lines of aliases of aliases can stand for more values than memory holds. */
+  /** A few lines of nested aliases can expand to more values than fit into memory. */
   private copy(alias: Node, name: string, depth: number): unknown {
     const target = this.anchors.get(name);
-    if (target === undefined) return this.gap(alias, `no anchor "&${name}" stands before this alias`);
-    if (this.open.has(target)) return this.gap(alias, `"*${name}" stands inside its own anchor`);
+    if (target === undefined) return this.gap(alias, `no anchor "&${name}" precedes this alias`);
+    if (this.open.has(target)) return this.gap(alias, `"*${name}" is inside its own anchor`);
     if (this.copied > 100_000) {
       if (this.copied < Infinity) this.gap(alias, 'aliases add more than 100,000 values; write them out');
       this.copied = Infinity;
@@ -145,7 +142,7 @@ class Values {
     return value;
   }
 
-  /** An anchor is of the last node before the alias that has its name; a copy is not a new node. */
+  /** An alias refers to the last preceding node with that anchor; a copy is not a new node. */
   private name(anchor: string, node: Node): void {
     if (this.copying === 0) this.anchors.set(anchor, node);
   }
@@ -165,7 +162,7 @@ function syntaxFaults(document: Document.Parsed): readonly { offset: number; mes
   const { directives, errors, warnings } = document;
   const exhausted = errors.find((error) => error.code === 'RESOURCE_EXHAUSTION');
   if (exhausted !== undefined) {
-    return [{ offset: exhausted.pos[0], message: 'nested too deep to be read; no rule book is' }];
+    return [{ offset: exhausted.pos[0], message: 'nested too deep to be read' }];
   }
   const faults = [...errors, ...warnings].map(({ code, message, pos }) => ({
     offset: pos[0],
@@ -175,7 +172,7 @@ function syntaxFaults(document: Document.Parsed): readonly { offset: number; mes
     const { version } = directives.yaml;
     faults.push({
       offset: 0,
-      message: `says it is YAML ${version}; take out the directive: YAML 1.2 is read`,
+      message: `says it is YAML ${version}; remove the directive: YAML 1.2 is read`,
     });
   }
   return faults;

@@ -11,20 +11,23 @@ export function staleResponseRules(
   operations: readonly Operation[],
 ): readonly SourceFault[] {
   const faults = new Map<DeclaredResponseRule, SourceFault>();
-  for (const situation of operationContexts(changes, operations)) {
-    const done = new Map<string, { readonly change: string; readonly status: readonly StatusPattern[] }[]>();
-    for (const { change, response } of situation.changes) {
+  for (const context of operationContexts(changes, operations)) {
+    const applied = new Map<
+      string,
+      { readonly change: string; readonly status: readonly StatusPattern[] }[]
+    >();
+    for (const { change, response } of context.changes) {
       for (const declared of response) {
-        const key = effectOf(declared.rule);
-        const earlier = done.get(key) ?? [];
-        done.set(key, earlier);
+        const key = effectKey(declared.rule);
+        const earlier = applied.get(key) ?? [];
+        applied.set(key, earlier);
         const covering = earlier.find(({ status }) =>
           declared.rule.status.every((one) => covers(status, one)),
         );
         earlier.push({ change: change.id, status: declared.rule.status });
-        // A change on every is stale only where nothing but such changes apply.
-        if (covering === undefined || (change.on === 'every' && situation.operations.length > 0)) continue;
-        const message = `change "${change.id}": this ${declared.rule.rule} can do nothing: change "${covering.change}" ${what(declared.rule)} already; take one of the two away`;
+        // A change on every is stale only in the context where no other changes apply.
+        if (covering === undefined || (change.on === 'every' && context.operations.length > 0)) continue;
+        const message = `change "${change.id}": this ${declared.rule.rule} has no effect: change "${covering.change}" ${effectText(declared.rule)} already; remove one of the two`;
         faults.set(declared, { path: declared.path, blame: 'value', message });
       }
     }
@@ -32,8 +35,8 @@ export function staleResponseRules(
   return [...faults.values()];
 }
 
-/** What the rule makes: of two rules that make the same, the second finds it made. */
-function effectOf(rule: ResponseRule): string {
+/** A key for the effect of the rule: of two rules with the same effect, the second does nothing. */
+function effectKey(rule: ResponseRule): string {
   switch (rule.rule) {
     case 'alias':
       return JSON.stringify([rule.rule, rule.path, rule.as]);
@@ -46,7 +49,7 @@ function effectOf(rule: ResponseRule): string {
   }
 }
 
-function what(rule: ResponseRule): string {
+function effectText(rule: ResponseRule): string {
   switch (rule.rule) {
     case 'alias':
       return `adds ${printPath([...rule.path.slice(0, -1), rule.as])}`;
@@ -55,7 +58,7 @@ function what(rule: ResponseRule): string {
     case 'deprecations':
       return `lists them at ${printPath(rule.path)}`;
     case 'alias-errors':
-      return 'turns errors back';
+      return 'converts errors to V1';
   }
 }
 

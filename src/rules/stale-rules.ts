@@ -8,8 +8,8 @@ import { operationContexts, type OperationContext } from './operation-context.ts
 import { unseenParts } from './unseen-parts.ts';
 
 /**
- * Finds request rules that can never take effect, because of what rules before them did to the same bodies. Of a change
- * on a list of operations, every rule must take effect for each of them; of one on `every`, for some request.
+ * Finds request rules that can never take effect because of earlier rules for the same bodies. In a change for listed operations,
+ * every rule must take effect for each of them; in one on `every`, for some request.
  */
 export function staleRules(
   changes: readonly DeclaredChange[],
@@ -17,22 +17,26 @@ export function staleRules(
   policies: Policies,
 ): readonly SourceFault[] {
   const findings = new Map<DeclaredRule, Finding>();
-  for (const situation of operationContexts(changes, operations)) note(situation, policies, findings);
+  for (const context of operationContexts(changes, operations)) addFindings(context, policies, findings);
   return [...findings].flatMap(([declared, finding]) => faultsOf(declared, finding));
 }
 
 interface Finding {
   readonly declared: DeclaredChange;
-  /** In how many situations the rule applies. */
+  /** The number of contexts that the rule applies to. */
   applied: number;
-  /** For each reason and part: in how many situations it holds, and for which operations. */
+  /** For each reason and part: the number of contexts in which it holds, and their operations. */
   readonly stale: Map<string, { readonly part: StalePart; times: number; readonly operations: string[] }>;
 }
 
-function note(situation: OperationContext, policies: Policies, findings: Map<DeclaredRule, Finding>): void {
+function addFindings(
+  context: OperationContext,
+  policies: Policies,
+  findings: Map<DeclaredRule, Finding>,
+): void {
   const knowledge = new BodyKnowledge();
-  const unseen = unseenParts(situation.changes, policies);
-  for (const declared of situation.changes) {
+  const unseen = unseenParts(context.changes, policies);
+  for (const declared of context.changes) {
     const { change } = declared;
     const { flat } = { ...policies, ...change.policies };
     for (const rule of declared.request) {
@@ -45,7 +49,7 @@ function note(situation: OperationContext, policies: Policies, findings: Map<Dec
         const entry = finding.stale.get(key) ?? { part, times: 0, operations: [] };
         finding.stale.set(key, entry);
         entry.times += 1;
-        entry.operations.push(...situation.operations);
+        entry.operations.push(...context.operations);
       }
     }
   }
@@ -58,8 +62,8 @@ function faultsOf(rule: DeclaredRule, { declared, applied, stale }: Finding): re
     const all = times === applied;
     if (change.on === 'every' && !all) continue;
     const path = part.part === 'inside' ? rule.inside : (rule.members[part.part] ?? rule.inside);
-    const whom = all ? '' : ` for ${some(operations)}`;
-    const message = `change "${change.id}": ${subject(rule.rule, part)} can do nothing${whom}: ${part.reason}`;
+    const scope = all ? '' : ` for ${listOperations(operations)}`;
+    const message = `change "${change.id}": ${subject(rule.rule, part)} has no effect${scope}: ${part.reason}`;
     faults.push({ path, blame: 'value', message });
   }
   return faults;
@@ -71,7 +75,7 @@ function subject(rule: RequestRule, { part }: StalePart): string {
   return `${rule.rule} of ${printPath([...rule.in, member])}`;
 }
 
-function some(operations: readonly string[]): string {
+function listOperations(operations: readonly string[]): string {
   const more = operations.length > 3 ? ` and ${operations.length - 3} more` : '';
   return operations.slice(0, 3).join(', ') + more;
 }

@@ -1,7 +1,7 @@
-/** One segment of a path template: the text it must be, or `undefined` for a `{name}`, which is any text. */
+/** One segment of a path template: a literal text, or `undefined` for a `{name}`, which matches any text. */
 export type Segment = string | undefined;
 
-/** Reads a template that {@link templateFault} finds nothing wrong with; `/` has no segments. */
+/** Parses a template that {@link templateFault} finds valid; `/` has no segments. */
 export function readTemplate(template: string): readonly Segment[] {
   if (template === '/') return [];
   return template
@@ -10,38 +10,39 @@ export function readTemplate(template: string): readonly Segment[] {
     .map((segment) => (PARAMETER.test(segment) ? undefined : plainSpelling(segment)));
 }
 
-/** What two templates have in common when they match the same paths, whatever their parameters are called. */
+/** A key that is equal for templates that match the same paths, whatever the names of their parameters. */
 export function templateShape(template: string): string {
   return `/${readTemplate(template)
     .map((segment) => segment ?? '{}')
     .join('/')}`;
 }
 
-/** Says what is wrong with a path template and the way out, or `undefined`. */
+/** Returns what is wrong with a path template and how to fix it, or `undefined`. */
 export function templateFault(template: string): string | undefined {
-  if (!template.startsWith('/')) return 'begins without a slash; write /clients, say';
-  if (/^\/api\/v\d+(?:\/|$)/.test(template)) return 'holds the prefix; write what follows /api/v1 only';
-  if (/[?#]/.test(template)) return 'holds a query or a fragment; only the path is matched, so leave it out';
+  if (!template.startsWith('/')) return 'does not begin with a slash; write /clients, for example';
+  if (/^\/api\/v\d+(?:\/|$)/.test(template)) return 'contains the prefix; write only the part after /api/v1';
+  if (/[?#]/.test(template))
+    return 'contains a query or a fragment; only the path is matched, so leave it out';
   if (template === '/') return undefined;
   if (template.endsWith('/')) return 'ends with a slash; leave it out: both spellings match';
   if (template.endsWith('.json')) return 'ends with .json; leave it out: both spellings match';
   for (const segment of template.slice(1).split('/')) {
     if (PARAMETER.test(segment)) continue;
-    if (segment === '') return 'holds an empty segment; services merge slashes, so leave it out';
-    if (segment === '.' || segment === '..') return 'holds a dot segment; such requests are refused';
+    if (segment === '') return 'contains an empty segment; services merge slashes, so leave it out';
+    if (segment === '.' || segment === '..') return 'contains a dot segment; such requests are refused';
     if (/[{}]/.test(segment)) {
-      return `holds "${segment}"; a parameter is a whole segment, such as {id}`;
+      return `contains "${segment}"; a parameter is a whole segment, such as {id}`;
     }
     if (!LITERAL.test(segment)) {
-      return `holds "${segment}", which no path can; percent-encode what is not a letter, a digit or one of -._~!$&'()*+,=:@`;
+      return `contains "${segment}", which is not valid in a path; percent-encode everything except letters, digits and -._~!$&'()*+,=:@`;
     }
   }
   return undefined;
 }
 
 /**
- * The spelling to compare paths by: percent-encoded unreserved characters are the characters they stand for
- * (RFC 3986 §2.3), other percent-encodings are in upper case (§6.2.2.1).
+ * The normalised spelling for comparing paths: percent-encoded unreserved characters are decoded (RFC 3986 §2.3), other
+ * percent-encodings are in upper case (§6.2.2.1).
  */
 export function plainSpelling(path: string): string {
   if (!path.includes('%')) return path;
@@ -52,8 +53,8 @@ export function plainSpelling(path: string): string {
 }
 
 /**
- * The spelling that a service compares which decodes slashes, merges them and drops path parameters; the very text for a path
- * that has nothing of the kind.
+ * The path as read by a service that decodes slashes, merges them and drops path parameters; the same text for a path without any
+ * of these.
  */
 export function looseSpelling(path: string): string {
   if (!/\/\/|;|%2f|%3b/i.test(path)) return path;

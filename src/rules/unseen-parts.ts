@@ -5,37 +5,39 @@ import type { Policies } from './rule-book.ts';
 import type { RequestRule } from './rule.ts';
 
 /**
- * Finds rules that stand before an unwrap and name what is not inside the wrapper: V1 never read that, and the unwrap
- * drops it. They were meant to stand behind it, or to name the wrapper. Rules that make the wrapper are left in peace.
+ * Finds rules before an unwrap that name members outside of the wrapper: V1 never read those, and the unwrap drops them. Such
+ * rules belong after the unwrap, or must name the wrapper. Rules that create the wrapper are valid.
  */
 export function unseenParts(
   changes: readonly DeclaredChange[],
   policies: Policies,
 ): ReadonlyMap<DeclaredRule, readonly StalePart[]> {
   const unseen = new Map<DeclaredRule, readonly StalePart[]>();
-  /** The unwrap ahead, and the members of the body of which something gets into its wrapper. */
-  let ahead: { readonly change: string; readonly wrapper: string; readonly feeding: Set<string> } | undefined;
+  /** The next unwrap, and the members of the body that end up in its wrapper. */
+  let nextUnwrap:
+    | { readonly change: string; readonly wrapper: string; readonly feeding: Set<string> }
+    | undefined;
   for (const { change, request } of changes.toReversed()) {
     const { siblings } = { ...policies, ...change.policies };
     for (const declared of request.toReversed()) {
       const { rule } = declared;
       if (rule.rule === 'unwrap') {
         const { member } = rule;
-        ahead =
+        nextUnwrap =
           siblings === 'drop'
             ? { change: change.id, wrapper: member, feeding: new Set([member]) }
             : undefined;
         continue;
       }
-      if (ahead === undefined || rule.rule === 'only') continue;
-      const { wrapper, feeding } = ahead;
+      if (nextUnwrap === undefined || rule.rule === 'only') continue;
+      const { wrapper, feeding } = nextUnwrap;
       const parts = outside(rule, feeding).map((part) => {
         const name = printPath([wrapper, ...rule.in, namesOf(rule)[part] ?? '']);
-        const reason = `change "${ahead?.change ?? ''}" unwraps "${wrapper}" after it and drops what is beside it; name ${name}, or put the rule behind that one`;
+        const reason = `change "${nextUnwrap?.change ?? ''}" unwraps "${wrapper}" after it and drops the members beside it; name ${name}, or put the rule after that one`;
         return { part, reason };
       });
       if (parts.length > 0) unseen.set(declared, parts);
-      feed(rule, feeding);
+      addFeeding(rule, feeding);
     }
   }
   return unseen;
@@ -43,7 +45,7 @@ export function unseenParts(
 
 type InObject = Exclude<RequestRule, { rule: 'unwrap' }>;
 
-/** The members of `rule` that are outside of everything in `feeding`, before and after it. */
+/** The members of `rule` that are outside of everything in `feeding`, before and after the rule. */
 function outside(rule: InObject, feeding: ReadonlySet<string>): readonly number[] {
   const [first] = rule.in;
   const names = namesOf(rule);
@@ -53,7 +55,7 @@ function outside(rule: InObject, feeding: ReadonlySet<string>): readonly number[
   return [...names.keys()].filter((at) => !feeding.has(names[at] ?? ''));
 }
 
-function feed(rule: InObject, feeding: Set<string>): void {
+function addFeeding(rule: InObject, feeding: Set<string>): void {
   if (rule.in.length > 0) return;
   if (rule.rule === 'rename' && feeding.has(rule.to)) feeding.add(rule.member);
   if (rule.rule === 'nest' && feeding.has(rule.under)) for (const member of rule.members) feeding.add(member);

@@ -96,23 +96,23 @@ describe('YAML', () => {
     [
       'a key twice',
       'version: 2025-01-01\nchanges: []\nversion: 2025-02-01',
-      '3:1 the key "version" is there already, in line 1; keep one of them',
+      '3:1 the key "version" is already in line 1; keep one of them',
     ],
     [
       'a key twice, in JSON',
       '{ "version": "2025-01-01", "changes": [],\n\t"changes": [] }',
-      '2:2 the key "changes" is there already, in line 1; keep one of them',
+      '2:2 the key "changes" is already in line 1; keep one of them',
     ],
     [
       'a key twice, spelled with an escape',
       '{"version":"2025-01-01","changes":[],"ch\\u0061nges":[]}',
-      '1:38 the key "changes" is there already, in line 1; keep one of them',
+      '1:38 the key "changes" is already in line 1; keep one of them',
     ],
     ['a tag', 'version: !day 2025-01-01\nchanges: []', '1:10 cannot be read as YAML: Unresolved tag: !day'],
     [
       'YAML 1.1, in which on is true',
       '%YAML 1.1\n---\nversion: 2025-01-01\nchanges: []',
-      '1:1 says it is YAML 1.1; take out the directive: YAML 1.2 is read',
+      '1:1 says it is YAML 1.1; remove the directive: YAML 1.2 is read',
     ],
     [
       'a second document',
@@ -125,12 +125,12 @@ describe('YAML', () => {
       '2:11 cannot be read as YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
     ],
     ['a key that is a list', '? [version]\n: 2025-01-01', '1:3 a key must be a plain name'],
-    ['an alias of nothing', 'version: *day\nchanges: []', '1:10 no anchor "&day" stands before this alias'],
-    ['an alias of itself', 'version: 2025-01-01\nchanges: &c [*c]', '2:14 "*c" stands inside its own anchor'],
+    ['an alias of nothing', 'version: *day\nchanges: []', '1:10 no anchor "&day" precedes this alias'],
+    ['an alias of itself', 'version: 2025-01-01\nchanges: &c [*c]', '2:14 "*c" is inside its own anchor'],
     [
       'an object that poisons others',
       'version: 2025-01-01\nchanges: []\n__proto__: { limits: 1 }',
-      '3:1 nothing in a rule book can be called "__proto__"; take another name',
+      '3:1 no key of a rule book may be "__proto__"; use another name',
     ],
     ['a text', 'rules', '1:1 the rule book must be a mapping, not "rules"'],
     ['nothing', '', '1:1 the rule book must be a mapping, not nothing'],
@@ -153,7 +153,9 @@ describe('YAML', () => {
   test.each([100, 100_000])('%i levels are too deep', async (levels) => {
     const messages = await messagesIn(`version: ${'['.repeat(levels)}${']'.repeat(levels)}`);
     expect(messages).toEqual([
-      expect.stringMatching(/^nested (?:deeper than 64 levels|too deep to be read); no rule book is$/),
+      expect.stringMatching(
+        /^nested (?:deeper than 64 levels, the limit for rule books|too deep to be read)$/,
+      ),
     ]);
   });
 });
@@ -187,9 +189,9 @@ limits: { depth: 0 }
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
       '9:14 changes[0].summary must be a text, not 5; put it in quotes',
-      '12:9 changes[0].request[0] is no rule: it needs unwrap, nest, rename, strip or only; did you mean "strip"?',
+      '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip or only; did you mean "strip"?',
       '15:18 change "second": operation "creat" is not among the operations; did you mean "create"?',
-      '18:17 change "second": the policy conflict is for nest, rename, and this change has none; take it away',
+      '18:17 change "second": the policy conflict is for nest, rename, and this change has none; remove it',
       '19:18 limits.depth must be at least 1, not 0',
     ]);
   });
@@ -200,22 +202,22 @@ limits: { depth: 0 }
     ['version: 2024-12-31', 'version "2024-12-31" must be a real day, not before 2025-01-01'],
     ['version: 2025-1-1', 'version "2025-1-1" must be a day, YYYY-MM-DD'],
     ['version: 20250101', 'version must be a text, not 20250101; put it in quotes'],
-    ['operations: { every: POST /a }', 'operations.every is the word for all operations; take another'],
+    ['operations: { every: POST /a }', 'operations.every is reserved for all operations; use another id'],
     [
       'operations: { a: 5 }',
       'operations.a must be a method and a path, such as "POST /clients", or a mapping with match, not 5',
     ],
     [
       'operations: { a: POST clients }',
-      'operation "a": the path "clients" begins without a slash; write /clients, say',
+      'operation "a": the path "clients" does not begin with a slash; write /clients, for example',
     ],
     [
       'operations: { a: POST /api/v1/clients }',
-      'operation "a": the path "/api/v1/clients" holds the prefix; write what follows /api/v1 only',
+      'operation "a": the path "/api/v1/clients" contains the prefix; write only the part after /api/v1',
     ],
     [
       'operations: { a: POST /clients?x=1 }',
-      'operation "a": the path "/clients?x=1" holds a query or a fragment; only the path is matched, so leave it out',
+      'operation "a": the path "/clients?x=1" contains a query or a fragment; only the path is matched, so leave it out',
     ],
     [
       'operations: { a: POST /clients.json }',
@@ -223,27 +225,27 @@ limits: { depth: 0 }
     ],
     [
       'operations: { a: POST /a//b }',
-      'operation "a": the path "/a//b" holds an empty segment; services merge slashes, so leave it out',
+      'operation "a": the path "/a//b" contains an empty segment; services merge slashes, so leave it out',
     ],
     [
       'operations: { a: POST /a/../b }',
-      'operation "a": the path "/a/../b" holds a dot segment; such requests are refused',
+      'operation "a": the path "/a/../b" contains a dot segment; such requests are refused',
     ],
     [
       'operations: { a: "POST /a/x{id}" }',
-      'operation "a": the path "/a/x{id}" holds "x{id}"; a parameter is a whole segment, such as {id}',
+      'operation "a": the path "/a/x{id}" contains "x{id}"; a parameter is a whole segment, such as {id}',
     ],
     [
       'operations: { a: POST /ä }',
-      `operation "a": the path "/ä" holds "ä", which no path can; percent-encode what is not a letter, a digit or one of -._~!$&'()*+,=:@`,
+      `operation "a": the path "/ä" contains "ä", which is not valid in a path; percent-encode everything except letters, digits and -._~!$&'()*+,=:@`,
     ],
     [
       'operations: { a: "PATCH /p/{id}", b: "PATCH /p/{x}" }',
-      'operation "b": PATCH /p/{x} matches the same requests as "a"; take one of them away',
+      'operation "b": PATCH /p/{x} matches the same requests as "a"; remove one of them',
     ],
     [
       'operations: { a: POST /abc, b: POST /a%62c }',
-      'operation "b": POST /a%62c matches the same requests as "a"; take one of them away',
+      'operation "b": POST /a%62c matches the same requests as "a"; remove one of them',
     ],
     [
       'policies: { flat: migrat }',
@@ -261,15 +263,15 @@ limits: { depth: 0 }
       'changes[0].on must be the word every or a list of operation ids, not "evry"; write on: every, or on: and a list of operation ids',
     ],
     ['on: [], request: []', 'changes[0].on is an empty list; name at least one, or leave the line out'],
-    ['on: [every], request: []', 'change "c": "every" stands alone; write on: every'],
-    ['on: [a, a], request: []', 'change "c": operation "a" is in the list already; take it out'],
+    ['on: [every], request: []', 'change "c": "every" cannot be in a list; write on: every'],
+    ['on: [a, a], request: []', 'change "c": operation "a" is in the list already; remove it'],
     [
       'on: [nothing_near], request: []',
-      'change "c": operation "nothing_near" is not among the operations; declare it there, or take it out',
+      'change "c": operation "nothing_near" is not among the operations; declare it there, or remove it',
     ],
     [
       'on: [a, g], request: [ strip: x ]',
-      'change "c": operation "g" is GET, and only bodies of POST and PATCH are rewritten; take it out',
+      'change "c": operation "g" is GET, and only bodies of POST and PATCH are rewritten; remove it',
     ],
     ['on: every', 'change "c" changes nothing; give it request or response rules'],
     ['on: every, request: [ 5 ]', 'changes[0].request[0] must be a rule, not 5'],
@@ -299,7 +301,7 @@ limits: { depth: 0 }
     ],
     [
       'on: every, request: [ { nest: [x, y], under: y } ]',
-      'change "c": nest would move "y" into itself; take it out of the list',
+      'change "c": nest would move "y" into itself; remove it of the list',
     ],
     [
       'on: every, request: [ strip: [null] ]',
@@ -319,11 +321,11 @@ limits: { depth: 0 }
     ],
     [
       'on: every, request: [ strip: x ], policies: { flat: refuse }',
-      'change "c": the policy flat is for unwrap, and this change has none; take it away',
+      'change "c": the policy flat is for unwrap, and this change has none; remove it',
     ],
     [
       'on: every, request: [ strip: x ], policies: { malformed: refuse }',
-      'the policy malformed is about whole bodies, before any change; move it to the policies of the rule book',
+      'the policy malformed applies to whole bodies, before any change; move it to the policies of the rule book',
     ],
     [
       'on: every, response: [ { alias: x, as: x } ]',

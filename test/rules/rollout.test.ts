@@ -110,7 +110,7 @@ describe('faults: each names the thing, the value and the way out', () => {
 test.each([
   ['{ alias: "*.x", as: y }', /begins with \*, but a response that is an array is left alone/],
   ['{ flatten: "*.x" }', /begins with \*/],
-  ['{ deprecations: "data.*.list" }', /the list stands in one place/],
+  ['{ deprecations: "data.*.list" }', /the list has exactly one place/],
 ])('response rule %s is refused', async (rule, fault) => {
   const faults = await faultsIn(withChanges(`- { id: c, summary: s, on: [g], response: [ ${rule} ] }`));
   expect(faults).toEqual([expect.stringMatching(fault)]);

@@ -10,82 +10,82 @@ describe('a request rule is stale', () => {
     [
       'strip, then rename',
       'strip: x, { rename: x, to: y }',
-      'rename of "x" can do nothing: change "one" strips "x" already; take one of the two away, or put this rule before change "one"',
+      'rename of "x" has no effect: change "one" strips "x" already; remove one of the two, or put this rule before change "one"',
     ],
     [
       'strip, then strip',
       'strip: [x], strip: [y, x]',
-      'strip of "x" can do nothing: change "one" strips "x" already; take one of the two away, or put this rule before change "one"',
+      'strip of "x" has no effect: change "one" strips "x" already; remove one of the two, or put this rule before change "one"',
     ],
     [
       'a name twice in one list',
       'strip: [], strip: [x, x]',
-      'strip of "x" can do nothing: "x" is in the list already; take it out',
+      'strip of "x" has no effect: "x" is in the list already; remove it',
     ],
     [
       'unwrap, then unwrap',
       'unwrap: data, unwrap: data',
-      'this unwrap can do nothing: change "one" unwraps "data" already; take one of the two away, or put this rule before change "one"',
+      'this unwrap has no effect: change "one" unwraps "data" already; remove one of the two, or put this rule before change "one"',
     ],
     [
       'unwrap, then inside the wrapper',
       'unwrap: data, strip: data.p.x',
-      'this strip can do nothing: change "one" unwraps "data" already: "data.p" is now "p"; name that, or put this rule before change "one"',
+      'this strip has no effect: change "one" unwraps "data" already: "data.p" is now "p"; name that, or put this rule before change "one"',
     ],
     [
       'rename, then rename otherwise',
       '{ rename: x, to: y }, { rename: x, to: z }',
-      'rename of "x" can do nothing: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"',
+      'rename of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"',
     ],
     [
       'rename, then the same again',
       '{ rename: x, to: y }, { rename: x, to: y }',
-      'rename of "x" can do nothing: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"',
+      'rename of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"',
     ],
     [
       'rename of the object around',
       '{ rename: p, to: q }, strip: p.x',
-      'this strip can do nothing: change "one" renames "p" already: "p" is now "q"; name that, or put this rule before change "one"',
+      'this strip has no effect: change "one" renames "p" already: "p" is now "q"; name that, or put this rule before change "one"',
     ],
     [
       'strip, then nest in it',
       'strip: p, { nest: [x], in: p, under: y }',
-      'this nest can do nothing: change "one" strips "p" already; take one of the two away, or put this rule before change "one"',
+      'this nest has no effect: change "one" strips "p" already; remove one of the two, or put this rule before change "one"',
     ],
     [
       'nest, then strip what moved',
       '{ nest: [suburb], in: property, under: address }, strip: property.suburb',
-      'strip of "property.suburb" can do nothing: change "one" moves "property.suburb" already: "property.suburb" is now "property.address.suburb"; name that, or put this rule before change "one"',
+      'strip of "property.suburb" has no effect: change "one" moves "property.suburb" already: "property.suburb" is now "property.address.suburb"; name that, or put this rule before change "one"',
     ],
     [
       'nest, then the same again',
       '{ nest: [x], under: y }, { nest: [x], under: y }',
-      'nest of "x" can do nothing: change "one" moves "x" already: "x" is now "y.x"; name that, or put this rule before change "one"',
+      'nest of "x" has no effect: change "one" moves "x" already: "x" is now "y.x"; name that, or put this rule before change "one"',
     ],
     [
       'only, then what it left out',
       '{ only: [x], in: p }, strip: p.y',
-      'strip of "p.y" can do nothing: change "one" leaves no "p.y"; list it there, or take this rule away',
+      'strip of "p.y" has no effect: change "one" leaves no "p.y"; list it there, or remove this rule',
     ],
     [
       'only, then no less',
       '{ only: [x, y] }, { only: [y, x] }',
-      'this only can do nothing: since change "one", nothing else is left in the body; take one of the two away',
+      'this only has no effect: since change "one", nothing else is left in the body; remove one of the two',
     ],
     [
       'nest, then elements',
       '{ nest: [x], in: p, under: q }, strip: p.q.*.z',
-      'this strip can do nothing: "p.q" is an object since change "one", and * is any element of an array; name a member of it',
+      'this strip has no effect: "p.q" is an object since change "one", and * is any element of an array; name a member of it',
     ],
     [
       'before unwrap, beside the wrapper',
       'strip: x, unwrap: data',
-      'strip of "x" can do nothing: change "two" unwraps "data" after it and drops what is beside it; name "data.x", or put the rule behind that one',
+      'strip of "x" has no effect: change "two" unwraps "data" after it and drops the members beside it; name "data.x", or put the rule after that one',
     ],
     [
       'before unwrap, beside the wrapper, deeper',
       '{ rename: p.x, to: y }, unwrap: data',
-      'rename of "p.x" can do nothing: change "two" unwraps "data" after it and drops what is beside it; name "data.p.x", or put the rule behind that one',
+      'rename of "p.x" has no effect: change "two" unwraps "data" after it and drops the members beside it; name "data.p.x", or put the rule after that one',
     ],
   ])('%s', async (_, rules, reason) => {
     const messages = await messagesIn(inTurn(rules));
@@ -129,7 +129,7 @@ describe('a request rule is stale', () => {
     const rename = (on: string): string =>
       `- { id: two, summary: s, on: ${on}, request: [ { rename: x, to: y } ] }`;
     expect(await messagesIn(withChanges(strip + rename('[b, a]')))).toEqual([
-      'change "two": rename of "x" can do nothing for a: change "one" strips "x" already; take one of the two away, or put this rule before change "one"',
+      'change "two": rename of "x" has no effect for a: change "one" strips "x" already; remove one of the two, or put this rule before change "one"',
     ]);
     expect(await messagesIn(withChanges(strip + rename('[b]')))).toEqual([]);
     expect(await messagesIn(withChanges(strip + rename('every')))).toEqual([]);
@@ -167,19 +167,19 @@ describe('a response rule is stale', () => {
   test.each([
     [
       '{ alias: d.x, as: y }, { alias: d.x, as: y, status: 201 }',
-      'change "two": this alias can do nothing: change "one" adds "d.y" already; take one of the two away',
+      'change "two": this alias has no effect: change "one" adds "d.y" already; remove one of the two',
     ],
     [
       '{ flatten: d.x, members: [a, b] }, { flatten: d.x, members: [b, a] }',
-      'change "two": this flatten can do nothing: change "one" flattens "d.x" already; take one of the two away',
+      'change "two": this flatten has no effect: change "one" flattens "d.x" already; remove one of the two',
     ],
     [
       'deprecations: d.x, deprecations: d.x',
-      'change "two": this deprecations can do nothing: change "one" lists them at "d.x" already; take one of the two away',
+      'change "two": this deprecations has no effect: change "one" lists them at "d.x" already; remove one of the two',
     ],
     [
       'alias-errors: true, { alias-errors: true, status: 4xx }',
-      'change "two": this alias-errors can do nothing: change "one" turns errors back already; take one of the two away',
+      'change "two": this alias-errors has no effect: change "one" converts errors to V1 already; remove one of the two',
     ],
   ])('%s', async (rules, message) => {
     expect(await messagesIn(inTurn(rules, 'response'))).toEqual([message]);

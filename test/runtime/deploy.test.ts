@@ -149,7 +149,7 @@ describe('what the manifests promise', () => {
   ] as const;
 
   test.each(pods)(
-    'the gateway of %s knows every setting, and can do nothing that it need not',
+    'the gateway of %s knows every setting, and has no effect that it need not',
     (folder, list) => {
       const pod = podOf(buildKustomization(new URL(`kubernetes/${folder}/`, deploy)));
       const gateway = pod[list]?.[0];

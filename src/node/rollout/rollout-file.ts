@@ -177,7 +177,7 @@ function read(path: string): Reading {
     return code === 'ENOENT' ? { state: undefined } : { fault: `${path} cannot be read (${code}).` };
   }
   const outcome = kept.safeParse(parsed(text));
-  if (!outcome.success) return { fault: `${path} is damaged; take it away to begin anew.` };
+  if (!outcome.success) return { fault: `${path} is damaged; remove it to begin anew.` };
   const { format: _, ...state } = outcome.data;
   return { state };
 }

@@ -113,7 +113,7 @@ test.each([
 test('a damaged file without a good copy stops the start', () => {
   const path = join(folder(), 'rollout.json');
   writeFileSync(path, 'x');
-  expect(replica(path).fault).toBe(`${path} is damaged; take it away to begin anew.`);
+  expect(replica(path).fault).toBe(`${path} is damaged; remove it to begin anew.`);
 });
 
 test('a folder that cannot be written is told, and the change holds in memory', async () => {
