@@ -1,4 +1,5 @@
 import type { DeclaredChange } from './declared-change.ts';
+import { isRewritten } from './rewritten-methods.ts';
 import type { Operation } from './rule-book.ts';
 
 /** Requests to which the same changes apply: those of some operations, or all that only `every` concerns. */
@@ -29,7 +30,7 @@ export function operationContexts(
   for (const { id, method } of operations) {
     const own = special.get(id);
     if (own === undefined) continue;
-    const isWrite = method === 'POST' || method === 'PATCH';
+    const isWrite = isRewritten(method);
     const key = `${isWrite ? '*' : ''} ${own.join(' ')}`;
     const situation = byIndexes.get(key) ?? { operations: [], indexes: isWrite ? merged(general, own) : own };
     byIndexes.set(key, situation);
