@@ -1,3 +1,4 @@
+import type { HeaderList } from '../http/header-list.ts';
 import type { Refusal } from '../rewrite/rewrite.ts';
 
 /** Where in a body a failure is. */
@@ -16,7 +17,7 @@ export interface FailureFacts {
   readonly pointer?: string | undefined;
   readonly position?: FailurePosition | undefined;
   /** Fields beside those of every failure, such as `Retry-After`. */
-  readonly headers?: readonly string[];
+  readonly headers?: HeaderList;
 }
 
 /** A response that the gateway gives itself, in the envelope of the service. */
@@ -27,7 +28,7 @@ export class Failure implements FailureFacts {
   readonly detail: string;
   readonly pointer: string | undefined;
   readonly position: FailurePosition | undefined;
-  readonly headers: readonly string[];
+  readonly headers: HeaderList;
 
   constructor(facts: FailureFacts) {
     this.code = facts.code;
@@ -57,7 +58,7 @@ export class Failure implements FailureFacts {
 }
 
 /** The failure of a code; `detail` says more of this case than the table can. */
-export function failure(code: FailureCode, detail?: string, headers: readonly string[] = []): Failure {
+export function failure(code: FailureCode, detail?: string, headers: HeaderList = []): Failure {
   const [status, title, sentence] = FAILURES[code];
   return new Failure({ code, status, title, detail: detail ?? sentence, headers });
 }
