@@ -1,5 +1,6 @@
+import { concatBytes } from '../http/byte-collector.ts';
+import { type Coding, isZlib } from '../http/content-coding.ts';
 import type { DecodedBody } from '../migrate/decoded-body.ts';
-import type { Coding } from '../http/content-coding.ts';
 
 /** Decodes a body, up to `limit` bytes; one that would grow beyond them is given up on the way (a bomb). */
 export function decodeBody(
@@ -35,13 +36,7 @@ async function decode(
     chunks.push(value);
   }
   await written;
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
+  return concatBytes(chunks);
 }
 
 /** A fault of the writing side ends the reading. */
@@ -57,8 +52,7 @@ function formatOf(coding: Coding, body: Uint8Array): CompressionFormat | undefin
     case 'gzip':
       return 'gzip';
     case 'deflate':
-      // Some clients send raw deflate under the name of zlib's format, which always starts with method 8.
-      return ((body[0] ?? 0) & 0x0f) === 8 ? 'deflate' : 'deflate-raw';
+      return isZlib(body) ? 'deflate' : 'deflate-raw';
     case 'br':
       return undefined;
   }

@@ -1,16 +1,9 @@
+import { isIdempotent } from '../http/methods.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
 import type { UpstreamFault, UpstreamRequest } from './upstream.ts';
 
-/** Methods that may be carried out twice (RFC 9110 §9.2.2). */
-const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
-
 /** Bytes of a body up to which a server that closes is taken to have failed, and not to have refused the body. */
 const SMALL_BODY_BYTES = 16 * 1024;
-
-/** True for a method that may be carried out twice. */
-export function isIdempotent(method: string): boolean {
-  return IDEMPOTENT_METHODS.has(method);
-}
 
 /**
  * The retry table of the transport contract §4: a connection that closed before a response — once more for idempotent methods with a

@@ -20,3 +20,8 @@ export function readCoding(value: string | undefined): Coding | 'unsupported' | 
   if (first === 'x-gzip') return 'gzip';
   return first === 'gzip' || first === 'deflate' || first === 'br' ? first : 'unsupported';
 }
+
+/** True for a body in zlib's format, which always starts with method 8: some clients send raw deflate under its name. */
+export function isZlib(body: Uint8Array): boolean {
+  return ((body[0] ?? 0) & 0x0f) === 8;
+}

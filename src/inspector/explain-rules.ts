@@ -1,3 +1,4 @@
+import { generalPointer } from '../json/json-pointer.ts';
 import type { EditRecord, Rewrite } from '../rewrite/rewrite.ts';
 import type { Change, Operation, Policies, RuleBook } from '../rules/rule-book.ts';
 import type { Path, RequestRule } from '../rules/rule.ts';
@@ -95,7 +96,7 @@ function namesIn(outcome: BodyOutcome): Names | undefined {
   if (layout === undefined) return undefined;
   const names = new Map<string, Set<string>>();
   for (const pointer of layout.places.keys()) {
-    const general = pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*');
+    const general = generalPointer(pointer);
     const around = general.slice(0, Math.max(0, general.lastIndexOf('/')));
     const known = names.get(around) ?? new Set();
     names.set(around, known.add(nameOf(general)));

@@ -1,3 +1,4 @@
+import type { HeaderList } from '../http/header-list.ts';
 import { readTraceparent } from '../http/trace-context.ts';
 import { chooseApiVersion } from '../migrate/api-version.ts';
 import { type Decision, type DecisionLimits, decide, migratedTarget } from '../migrate/decision.ts';
@@ -84,7 +85,7 @@ function sentRequest(
   decision: Decision,
   outcome: BodyOutcome,
   { rules }: ExplainParts,
-): { readonly target: string; readonly headers: readonly string[]; readonly body: Uint8Array } | undefined {
+): { readonly target: string; readonly headers: HeaderList; readonly body: Uint8Array } | undefined {
   if (outcome.verdict === 'refused' || decision.route === 'none') return undefined;
   if (decision.route === 'pass') return { target, headers: head.forwardedHeaders, body };
   const isRewritten = outcome.verdict === 'rewritten';

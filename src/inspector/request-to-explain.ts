@@ -1,5 +1,5 @@
 import { decodeBase64 } from './base64.ts';
-import { headerValue } from '../http/header-list.ts';
+import { type HeaderList, headerValue } from '../http/header-list.ts';
 import { type HeadLimits, readHead } from '../http/request-head.ts';
 import type { DecidedRequest } from '../migrate/decision.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -13,7 +13,7 @@ export interface ExplainFault {
 /** A request as a client would send it, with its body whole. */
 export interface RequestToExplain extends DecidedRequest {
   /** As given, before a `Host` was added. */
-  readonly headers: readonly string[];
+  readonly headers: HeaderList;
   readonly body: Uint8Array;
 }
 

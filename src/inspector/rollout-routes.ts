@@ -2,6 +2,7 @@ import type { Hono } from 'hono';
 import type { RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
 import { bodyFailure, failureBody } from './failure-body.ts';
 import { readBody } from './read-body.ts';
+import { parsedJson } from '../rewrite-log/parsed-json.ts';
 
 /** Who shows where a migration stands, and changes it. */
 export interface RolloutAdmin {
@@ -40,7 +41,7 @@ const MODES: readonly NonNullable<RolloutRequest['mode']>[] = ['migrate', 'obser
 const KNOWN: ReadonlySet<string> = new Set(['mode', 'share', 'operation', 'client']);
 
 function readRequest(text: string): RolloutRequest | undefined {
-  const value = parsed(text);
+  const value = parsedJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   if (Object.keys(value).some((key) => !KNOWN.has(key))) return undefined;
   const { mode, share, operation, client }: { [Key in keyof RolloutRequest]?: unknown } = value;
@@ -55,13 +56,4 @@ function readRequest(text: string): RolloutRequest | undefined {
     ...(operation === undefined ? {} : { operation }),
     ...(client === undefined ? {} : { client }),
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
 }

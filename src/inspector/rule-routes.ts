@@ -6,6 +6,7 @@ import type { InspectorParts } from './inspector-parts.ts';
 import { jsonResponse } from './json-response.ts';
 import { readBody } from './read-body.ts';
 import { rulesView } from './rules-view.ts';
+import { parsedJson } from '../rewrite-log/parsed-json.ts';
 
 /** Bytes of a request to explain: it is worked out between two requests of clients. The command `explain` takes any size. */
 const EXPLAIN_BYTES = 512 * 1024;
@@ -19,7 +20,7 @@ export function ruleRoutes(app: Hono, parts: InspectorParts): void {
   app.post('/explain', async (c) => {
     const body = await readBody(c.req.raw, EXPLAIN_BYTES);
     if (typeof body === 'string') return bodyFailure(body, EXPLAIN_BYTES);
-    const request = readJson(body.text);
+    const request = parsedJson(body.text);
     if (!isExplainRequest(request)) {
       const detail = 'Send {"operation" or "method" and "target", "headers": [[name, value]], "body": text}.';
       return c.json(failureBody(400, 'bad-request', detail), 400);
@@ -35,13 +36,4 @@ export function ruleRoutes(app: Hono, parts: InspectorParts): void {
     if ('fault' in explanation) return c.json(failureBody(422, 'not-explained', explanation.fault), 422);
     return jsonResponse(explanation);
   });
-}
-
-function readJson(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
 }

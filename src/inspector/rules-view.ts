@@ -1,5 +1,6 @@
 import type { Tally } from '../report/tally.ts';
 import { ChangeIndex } from '../rules/change-index.ts';
+import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
 import type { ChangeView, Hits, OperationView, RulesView } from './api.ts';
 import { requestRuleWords, responseRuleWords } from './rule-words.ts';
@@ -18,8 +19,7 @@ export interface RulesViewParts {
 export function rulesView({ ruleBook, since, text, tally }: RulesViewParts): RulesView {
   const index = new ChangeIndex(ruleBook.changes);
   const named = ruleBook.operations.map(({ id, method, template, assumed }): OperationView => {
-    const isRead = method === 'POST' || method === 'PATCH';
-    const changes = index.of(id, isRead).map((change) => change.id);
+    const changes = index.of(id, isRewritten(method)).map((change) => change.id);
     return { id, method, template, assumed, changes, ...hits(tally.operations, id) };
   });
   const other: OperationView = {

@@ -1,6 +1,7 @@
 import { ALL_CODINGS, type Coding, readCoding } from '../http/content-coding.ts';
 import { readJsonType } from '../http/media-type.ts';
 import type { RequestHead } from '../http/request-head.ts';
+import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import { type Failure, failure } from './failure.ts';
 import { bodyTooLarge } from './migrate-body.ts';
@@ -30,7 +31,7 @@ export function decideBody(
   }: { readonly method: string; readonly hasBody: boolean; readonly head: RequestHead },
   { policies, bodyLimit, codings }: BodyLimits,
 ): BodyDecision {
-  if (!hasBody || (method !== 'POST' && method !== 'PATCH')) return FORWARD;
+  if (!hasBody || !isRewritten(method)) return FORWARD;
   const type = readJsonType(head.contentType);
   if (type === 'other') return { action: 'forward', note: 'media-type' };
   if (type === 'ambiguous') return { action: 'refuse', failure: failure('ambiguous-media-type') };

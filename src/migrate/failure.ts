@@ -1,3 +1,4 @@
+import type { HeaderList } from '../http/header-list.ts';
 import type { Refusal } from '../rewrite/rewrite.ts';
 
 /** The position of a failure in a body: byte offset from 0, line and column from 1. */
@@ -16,7 +17,7 @@ export interface FailureFacts {
   readonly pointer?: string | undefined;
   readonly position?: FailurePosition | undefined;
   /** Header fields in addition to those of every failure, such as `Retry-After`. */
-  readonly headers?: readonly string[];
+  readonly headers?: HeaderList;
 }
 
 /** A response that the gateway generates itself, in the error envelope of the service. */
@@ -27,7 +28,7 @@ export class Failure implements FailureFacts {
   readonly detail: string;
   readonly pointer: string | undefined;
   readonly position: FailurePosition | undefined;
-  readonly headers: readonly string[];
+  readonly headers: HeaderList;
 
   constructor(facts: FailureFacts) {
     this.code = facts.code;
@@ -57,7 +58,7 @@ export class Failure implements FailureFacts {
 }
 
 /** Creates the failure for a code; `detail` replaces the default sentence with one about this case. */
-export function failure(code: FailureCode, detail?: string, headers: readonly string[] = []): Failure {
+export function failure(code: FailureCode, detail?: string, headers: HeaderList = []): Failure {
   const [status, title, sentence] = FAILURES[code];
   return new Failure({ code, status, title, detail: detail ?? sentence, headers });
 }

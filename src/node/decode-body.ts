@@ -1,6 +1,6 @@
 import { type BrotliDecompress, brotliDecompress, type Gunzip, gunzip, inflate, inflateRaw } from 'node:zlib';
 import type { DecodedBody } from '../migrate/decoded-body.ts';
-import type { Coding } from '../http/content-coding.ts';
+import { type Coding, isZlib } from '../http/content-coding.ts';
 
 /** What zlib gives with `info`: the result, and the engine that knows how many bytes it took in. */
 interface Inflated {
@@ -37,8 +37,7 @@ function decoderOf(coding: Coding, body: Uint8Array): typeof gunzip {
     case 'br':
       return brotliDecompress;
     case 'deflate':
-      // Some clients send raw deflate under the name of zlib's format, which always starts with method 8.
-      return ((body[0] ?? 0) & 0x0f) === 8 ? inflate : inflateRaw;
+      return isZlib(body) ? inflate : inflateRaw;
   }
 }
 

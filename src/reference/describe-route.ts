@@ -1,3 +1,4 @@
+import { expectsContent } from '../http/methods.ts';
 import { TITLES } from './envelope.ts';
 import type { Dialect } from './dialect.ts';
 import { PER_PAGE_DEFAULT, PER_PAGE_MOST } from './page.ts';
@@ -75,7 +76,7 @@ function failure(status: number, headers: unknown): unknown {
 }
 
 function takesBody({ method }: Route): boolean {
-  return method === 'POST' || method === 'PATCH';
+  return expectsContent(method);
 }
 
 function reference(part: string, name: string): unknown {

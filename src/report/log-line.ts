@@ -1,10 +1,10 @@
+import { stringEnd } from '../json/string-end.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Route, Verdict } from '../rewrite-log/entry.ts';
 import { SpanCache } from './span-cache.ts';
 import type { TallyEntry } from './tally.ts';
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN = 0x7b;
@@ -156,17 +156,6 @@ function isWord(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
     if (bytes[at + k] !== word[k]) return false;
   }
   return true;
-}
-
-/** Returns the offset behind the closing quote of the string at `at`. */
-function stringEnd(bytes: Uint8Array, at: number, end: number): number {
-  let i = at + 1;
-  while (i < end) {
-    const byte = bytes[i];
-    if (byte === QUOTE) return i + 1;
-    i += byte === BACKSLASH ? 2 : 1;
-  }
-  return end;
 }
 
 /** Returns the offset behind the value at `at`; -1 when the line ends in it. */

@@ -1,3 +1,5 @@
+import { parsedJson } from '../rewrite-log/parsed-json.ts';
+
 /** A value with the bytes it was parsed from. */
 export interface KnownSpan<Value> {
   readonly bytes: Uint8Array;
@@ -69,7 +71,7 @@ export class SpanCache<Value> {
     }
     // Not `slice`: that of Node's Buffer is a view, and the memory is used again for the next piece of a log.
     const own = new Uint8Array(bytes.subarray(start, end));
-    const value = parse(decoder.decode(own));
+    const value = parsedJson(decoder.decode(own));
     const known = { bytes: own, value: this.isValue(value) ? value : undefined };
     this.buckets[slot]?.push(known);
     this.size += 1;
@@ -96,13 +98,4 @@ function hash(bytes: Uint8Array, start: number, end: number): number {
   for (let i = start + 1; i < end; i += step) sum = Math.imul(sum, 31) + (bytes[i] ?? 0);
   for (let i = Math.max(start, end - 8); i < end; i += 1) sum = Math.imul(sum, 31) + (bytes[i] ?? 0);
   return sum ^ (sum >>> 13);
-}
-
-function parse(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
 }

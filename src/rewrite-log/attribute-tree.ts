@@ -1,4 +1,5 @@
 import { pointerToken } from '../json/json-pointer.ts';
+import { parsedJson } from './parsed-json.ts';
 
 /** A member or element as all bodies share it: its names from the root, `*` for elements. */
 export class AttributePlace {
@@ -116,17 +117,8 @@ function lengthOf(spelling: Spelling | undefined): number {
 function nameOf(key: Uint8Array): string {
   const text = decoder.decode(key);
   if (!text.includes('\\')) return text;
-  const name: unknown = parsed(`"${text}"`);
+  const name: unknown = parsedJson(`"${text}"`);
   return typeof name === 'string' ? name : text;
-}
-
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
 }
 
 function isAt(bytes: Uint8Array, start: number, end: number, key: Uint8Array): boolean {

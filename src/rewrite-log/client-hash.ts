@@ -1,3 +1,5 @@
+import { ownText } from './own-text.ts';
+
 /** Keys of one generation: together with the one before, ten thousand keys and two million characters at the most. */
 const GENERATION_KEYS = 5000;
 const GENERATION_CHARACTERS = 1_000_000;
@@ -24,13 +26,8 @@ export function rememberedHash<Hash>(hashOf: (apiKey: string) => Hash): (authori
       young = new Map();
       characters = 0;
     }
-    young.set(detached(authorization), hash);
+    young.set(ownText(authorization), hash);
     characters += authorization.length;
     return hash;
   };
-}
-
-/** A copy: a slice of a header section would keep the whole of it, 16 KiB, in memory. */
-function detached(text: string): string {
-  return ` ${text}`.slice(1);
 }

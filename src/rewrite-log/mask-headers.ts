@@ -1,3 +1,4 @@
+import type { HeaderList } from '../http/header-list.ts';
 import { ownText } from './own-text.ts';
 import { redactTarget } from './redact-target.ts';
 
@@ -26,7 +27,7 @@ const ADDRESSES: ReadonlySet<string> = new Set(['location', 'content-location', 
 const SECRET = /auth|cookie|key|passw|secret|session|signature|token|credential/i;
 
 /** Masks a raw header list for keeping. `values` keeps what is no credential, as capture does. */
-export function maskHeaders(headers: readonly string[], values: boolean): ShownHeader[] {
+export function maskHeaders(headers: HeaderList, values: boolean): ShownHeader[] {
   const shown: ShownHeader[] = [];
   for (let at = 0; at < headers.length; at += 2) {
     const { name, value, masked } = maskHeader(headers[at] ?? '', headers[at + 1] ?? '', values);

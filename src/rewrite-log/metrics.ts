@@ -1,3 +1,4 @@
+import { methodLabel } from '../http/methods.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Entry, Route, Verdict } from './entry.ts';
 import { MetricHistogram, REQUEST_BUCKETS, REWRITE_BUCKETS } from './metric-histogram.ts';
@@ -23,11 +24,6 @@ export interface Series {
 
 /** Series beyond which new combinations are counted as one: no client can make labels without end. */
 const SERIES = 500;
-
-/** Any other method is `_OTHER`, as OpenTelemetry wants it. */
-const METHODS: ReadonlySet<string> = new Set(
-  'GET HEAD POST PUT PATCH DELETE OPTIONS CONNECT TRACE'.split(' '),
-);
 
 /** Counts exchanges for `/metrics`. An entry costs a few look-ups by reference or number; no text is made before a scrape. */
 export class Metrics {
@@ -79,7 +75,7 @@ export class Metrics {
       list = [];
       byStatus.set(entry.status, list);
     }
-    const method = METHODS.has(entry.method) ? entry.method : '_OTHER';
+    const method = methodLabel(entry.method);
     const failure = entry.failure ?? '';
     for (const series of list) {
       if (series.method === method && series.verdict === entry.verdict && series.route === entry.route) {

@@ -1,4 +1,5 @@
 import { hasByteOrderMark } from '../json/byte-order-mark.ts';
+import { stringEnd } from '../json/string-end.ts';
 import type { AttributePlace, AttributeTree } from './attribute-tree.ts';
 
 /** Names listed of one body: one whose names are data cannot flood the log. */
@@ -185,16 +186,6 @@ export class NameWalk {
     this.isJson = false;
     this.at = this.end;
   }
-}
-
-function stringEnd(bytes: Uint8Array, at: number, end: number): number {
-  let i = at + 1;
-  while (i < end) {
-    const byte = bytes[i];
-    if (byte === QUOTE) return i + 1;
-    i += byte === BACKSLASH ? 2 : 1;
-  }
-  return end;
 }
 
 function isSpace(byte: number | undefined): boolean {

@@ -1,3 +1,4 @@
+import { methodLabel } from '../http/methods.ts';
 import type { Entry } from './entry.ts';
 
 /** A span as OTLP has it in JSON: ids in hex, times in nanoseconds as text. */
@@ -35,7 +36,7 @@ export function spansOf(entry: Entry, newSpanId: () => string): readonly OtlpSpa
     traceId,
     spanId: serverId,
     ...(parentSpanId === undefined ? {} : { parentSpanId }),
-    name: `${method(entry)} ${routeOf(entry)}`.trim(),
+    name: `${methodLabel(entry.method)} ${routeOf(entry)}`.trim(),
     kind: 2,
     startTimeUnixNano: nanoseconds(start),
     endTimeUnixNano: nanoseconds(start + entry.totalMs),
@@ -60,7 +61,7 @@ export function spansOf(entry: Entry, newSpanId: () => string): readonly OtlpSpa
       traceId,
       spanId,
       parentSpanId: serverId,
-      name: method(entry),
+      name: methodLabel(entry.method),
       kind: 3,
       startTimeUnixNano: nanoseconds(start + Math.max(0, entry.totalMs - ended)),
       endTimeUnixNano: nanoseconds(start + entry.totalMs),
@@ -75,19 +76,11 @@ export function spansOf(entry: Entry, newSpanId: () => string): readonly OtlpSpa
 
 function attributesOf(entry: Entry, own: readonly (OtlpAttribute | undefined)[]): readonly OtlpAttribute[] {
   const common = [
-    text('http.request.method', method(entry)),
+    text('http.request.method', methodLabel(entry.method)),
     entry.status === 0 ? undefined : number('http.response.status_code', entry.status),
     text('error.type', entry.failure ?? (entry.status >= 500 ? String(entry.status) : undefined)),
   ];
   return [...common, ...own].filter((attribute) => attribute !== undefined);
-}
-
-const METHODS: ReadonlySet<string> = new Set(
-  'GET HEAD POST PUT PATCH DELETE OPTIONS CONNECT TRACE'.split(' '),
-);
-
-function method(entry: Entry): string {
-  return METHODS.has(entry.method) ? entry.method : '_OTHER';
 }
 
 /** Low in number, as a span's name must be: the operation, or the prefix. */

@@ -5,6 +5,7 @@ import { Scanner } from '../json/scanner.ts';
 import { Slab } from '../json/slab.ts';
 import { OBJECT } from '../json/tape.ts';
 import { ChangeIndex } from '../rules/change-index.ts';
+import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
 import type { RequestRule, ResponseRule } from '../rules/rule.ts';
 import { alias, compileAlias, type CompiledAlias } from './alias.ts';
@@ -35,10 +36,10 @@ export function compileResponsePlans(book: RuleBook): ResponsePlans {
   const plans = new Map<string, ResponsePlan>();
   return {
     of: (operation, method) => {
-      if (operation === undefined) return isWriting(method) ? other : none;
+      if (operation === undefined) return isRewritten(method) ? other : none;
       const known = plans.get(operation.id);
       if (known !== undefined) return known;
-      const plan = new ResponsePlan(book, changes.of(operation.id, isWriting(operation.method)));
+      const plan = new ResponsePlan(book, changes.of(operation.id, isRewritten(operation.method)));
       plans.set(operation.id, plan);
       return plan;
     },
@@ -151,8 +152,4 @@ function openedBy(rules: readonly Compiled[]): readonly boolean[] {
 function reach(rule: Compiled): number {
   if (rule.rule === 'deprecations') return rule.path.length;
   return rule.path.length + (rule.rule === 'alias' ? 1 : 2);
-}
-
-function isWriting(method: string): boolean {
-  return method === 'POST' || method === 'PATCH';
 }

@@ -1,3 +1,4 @@
+import type { HeaderList } from '../http/header-list.ts';
 import type { Brownout, Rollout } from '../rules/rollout.ts';
 import { isInScope, type Sender } from './scope.ts';
 
@@ -8,7 +9,7 @@ export interface Retired {
   readonly title: string;
   readonly detail: string;
   /** Header fields of the response, such as `Retry-After`. */
-  readonly headers: readonly string[];
+  readonly headers: HeaderList;
   /** For the log: the id of the brownout, or `sunset`. */
   readonly note: string;
 }

@@ -1,3 +1,4 @@
+import type { HeaderList } from '../http/header-list.ts';
 import type { DeprecatedAttribute } from '../rewrite/deprecated-attributes.ts';
 import type { Signals } from '../rules/rollout.ts';
 
@@ -9,7 +10,7 @@ const MOST_LIST_CHARACTERS = 1024;
 
 /** The header fields that tell V1 clients of the end of V1, made once a rule book. */
 export class SignalHeaders {
-  private readonly fields: readonly string[];
+  private readonly fields: HeaderList;
   private readonly own: ReadonlySet<string>;
   private readonly attributes: boolean;
 
@@ -31,7 +32,7 @@ export class SignalHeaders {
 }
 
 /** `Deprecation` is a date of structured fields (RFC 9745 §2.1), `Sunset` one of HTTP (RFC 8594 §3). */
-function fieldsOf({ since, sunset, links }: Signals): readonly string[] {
+function fieldsOf({ since, sunset, links }: Signals): HeaderList {
   const fields: string[] = [];
   if (since !== undefined) fields.push('Deprecation', `@${Math.floor(since / 1000)}`);
   if (sunset !== undefined) fields.push('Sunset', new Date(sunset).toUTCString());

@@ -1,5 +1,6 @@
 import type { DeclaredChange, DeclaredRule } from './declared-change.ts';
 import { didYouMean } from './did-you-mean.ts';
+import { isRewritten } from './rewritten-methods.ts';
 import type { Operation } from './rule-book.ts';
 import type { SourceFault, SourcePath } from './rule-book-fault.ts';
 import type { RequestRuleName, ResponseRule } from './rule.ts';
@@ -85,7 +86,7 @@ function checkOn(
     }
     const method = operations.get(id)?.method;
     if (method === undefined) continue;
-    if (change.request.length > 0 && method !== 'POST' && method !== 'PATCH') {
+    if (change.request.length > 0 && !isRewritten(method)) {
       fault(at, `${label} is ${method}, and only bodies of POST and PATCH are rewritten; remove it`);
     }
     if (change.response.length > 0 && method === 'HEAD') {

@@ -1,4 +1,5 @@
 import type { DeclaredChange } from './declared-change.ts';
+import { isRewritten } from './rewritten-methods.ts';
 import type { Operation } from './rule-book.ts';
 
 /** Requests that the same changes apply to: those of some operations, or all that only `every` applies to. */
@@ -29,7 +30,7 @@ export function operationContexts(
   for (const { id, method } of operations) {
     const specific = byOperation.get(id);
     if (specific === undefined) continue;
-    const isWrite = method === 'POST' || method === 'PATCH';
+    const isWrite = isRewritten(method);
     const key = `${isWrite ? '*' : ''} ${specific.join(' ')}`;
     const context = byIndexes.get(key) ?? {
       operations: [],

@@ -38,6 +38,15 @@ describe('parts that are collected', () => {
     expect(Buffer.from(collector.take()).toString()).toBe('aaaaaaaaaabbbbbbbbbb');
   });
 
+  test('are not copied when there is one alone, unless it would keep a larger buffer', () => {
+    const part = new Uint8Array(5000);
+    const collector = new ByteCollector();
+    collector.add(part);
+    expect(collector.take().buffer).toBe(part.buffer);
+    collector.add(new Uint8Array(100_000).subarray(0, 3000));
+    expect(collector.take().buffer.byteLength).toBeLessThan(10_000);
+  });
+
   // Attack: whoever sends a body byte by byte has each byte kept as an object of 400.
   test('take no more for being small', () => {
     const source = Buffer.alloc(65_536, 'x');
@@ -58,5 +67,7 @@ describe('parts that are collected', () => {
     let held = 0;
     for (let count = 0; count < 5000; count += 1) held += collector.add(source.subarray(count, count + 1));
     expect(held).toBe(5000);
+    const large = new ByteCollector(1_000_000);
+    expect(large.add(new Uint8Array(600_000)) + large.add(new Uint8Array(400_000))).toBe(1_000_000);
   });
 });

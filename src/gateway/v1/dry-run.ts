@@ -1,3 +1,4 @@
+import { ByteCollector } from '../../http/byte-collector.ts';
 import { codingOf } from '../../migrate/decide-body.ts';
 import type { MigrateDecision } from '../../migrate/decision.ts';
 import type { DecodeBody } from '../../migrate/decoded-body.ts';
@@ -67,21 +68,24 @@ export class DryRun {
   /** The parts as they come, read once the last has gone; a copy that grows too large is given up on the way. */
   private async *copied(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     const { bodyLimit } = this.decision;
-    let chunks: Uint8Array[] = [];
-    let bytes = 0;
+    const copy = new ByteCollector();
     let isCopying = true;
     for await (const chunk of body) {
-      bytes += chunk.length;
-      if (isCopying && bytes <= bodyLimit && this.parts.take(chunk.length)) {
-        chunks.push(chunk.slice());
-      } else if (isCopying) {
-        isCopying = false;
-        chunks = [];
-        if (bytes > bodyLimit) this.refused(bodyTooLarge(bodyLimit));
+      if (isCopying) {
+        const isTooLarge = copy.length + chunk.length > bodyLimit;
+        isCopying = !isTooLarge && this.hold(copy, chunk);
+        if (!isCopying) copy.take();
+        if (isTooLarge) this.refused(bodyTooLarge(bodyLimit));
       }
       yield chunk;
     }
-    if (isCopying) this.read(joined(chunks, bytes), () => {});
+    if (isCopying) this.read(copy.take(), () => {});
+  }
+
+  /** Copies a chunk, which whoever reads on may take over; false when the budget has no room for it. */
+  private hold(copy: ByteCollector, chunk: Uint8Array): boolean {
+    const taken = copy.add(copy.length === 0 ? chunk.slice() : chunk);
+    return taken === 0 || this.parts.take(taken);
   }
 
   private read(body: Uint8Array, then: () => void): void {
@@ -121,14 +125,4 @@ export class DryRun {
       ...(body === undefined ? {} : { body }),
     });
   }
-}
-
-function joined(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }

@@ -1,5 +1,6 @@
 import { readCoding } from '../../http/content-coding.ts';
 import { type HeaderList, headerValues } from '../../http/header-list.ts';
+import { isRead } from '../../http/methods.ts';
 import { migratedTarget } from '../../migrate/decision.ts';
 import type { Comparison } from '../../rollout/comparison.ts';
 import { ResponseCopy, type CollectedResponse, type CollectFault } from './response-copy.ts';
@@ -22,7 +23,7 @@ export class ShadowExchange extends ObserveExchange {
 
   /** Methods that may be asked twice, of two origins: those that change nothing (RFC 9110 §9.2.1). */
   static isFor(method: string, hasBody: boolean): boolean {
-    return (method === 'GET' || method === 'HEAD') && !hasBody;
+    return isRead(method) && !hasBody;
   }
 
   protected override receiver(): UpstreamReceiver {

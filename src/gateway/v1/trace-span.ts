@@ -1,3 +1,4 @@
+import type { HeaderList } from '../../http/header-list.ts';
 import { readTraceparent, newTrace } from '../../http/trace-context.ts';
 import { setField } from '../../http/set-field.ts';
 import type { EntryFacts } from '../../rewrite-log/exchange-entry.ts';
@@ -29,10 +30,7 @@ export function beginSpan(facts: EntryFacts, traceparent: string | undefined, pa
 }
 
 /** The fields of a request with the span of `facts` as its parent, sampled: what is exported must not be dropped by V2. */
-export function withSpan(
-  headers: readonly string[],
-  { traceId, spanId, isSampled }: EntryFacts,
-): readonly string[] {
+export function withSpan(headers: HeaderList, { traceId, spanId, isSampled }: EntryFacts): HeaderList {
   if (isSampled !== true) return headers;
   const traced = [...headers];
   setField(traced, 'traceparent', `00-${traceId}-${spanId}-01`);

@@ -2,9 +2,10 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Census, CensusRow } from '../api.ts';
 import { CopyButton } from './copy-button.ts';
+import { card } from './card.ts';
 import { classes, el, part } from './element.ts';
 import { count, counted } from './format.ts';
-import { TableHead } from './table-head.ts';
+import { scrollTable } from './scroll-table.ts';
 
 const FIRST = 30;
 
@@ -20,15 +21,9 @@ export function CensusCard({
   const { rows, proposal, sampled, exchanges, omitted } = census;
   const worstFirst = [...rows.filter(isRejected), ...rows.filter((row) => !isRejected(row))];
   const shown = isWhole ? worstFirst : worstFirst.slice(0, FIRST);
-  return el(
-    'section',
-    { class: 'card' },
-    el(
-      'h3',
-      null,
-      'Attribute census',
-      el('small', null, `names of ${count(sampled)} of ${counted(exchanges, 'V1 exchange')}`),
-    ),
+  return card(
+    'Attribute census',
+    `names of ${count(sampled)} of ${counted(exchanges, 'V1 exchange')}`,
     proposal === ''
       ? el(
           'p',
@@ -37,18 +32,14 @@ export function CensusCard({
         )
       : proposalCard(proposal, say),
     rows.length > 0 &&
-      el(
-        'div',
-        { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Attribute census' },
-        el(
-          'table',
-          { class: 'wide' },
-          part(TableHead, {
-            columns: ['Operation', 'Attribute', 'Sent', 'Accepted', '422', 'Clients', 'Handled by'],
-            numbers: ['Sent', 'Accepted', '422', 'Clients'],
-          }),
-          el('tbody', null, shown.map(censusRow)),
-        ),
+      scrollTable(
+        'Attribute census',
+        {
+          columns: ['Operation', 'Attribute', 'Sent', 'Accepted', '422', 'Clients', 'Handled by'],
+          numbers: ['Sent', 'Accepted', '422', 'Clients'],
+        },
+        shown.map(censusRow),
+        'wide',
       ),
     rows.length > shown.length &&
       el(

@@ -1,10 +1,11 @@
 import type { VNode } from 'preact';
 import type { ClientReport, Report } from '../api.ts';
-import { el, part } from './element.ts';
+import { card } from './card.ts';
+import { el } from './element.ts';
 import { ago, count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import type { Go } from './page-state.ts';
-import { TableHead } from './table-head.ts';
+import { scrollTable } from './scroll-table.ts';
 
 /** The work that each class of client needs. */
 export const CLIENT_CLASSES = {
@@ -24,43 +25,29 @@ export interface ClientsCardProps {
 /** Every client that ever used V1, with the work it needs to leave it. */
 export function ClientsCard({ report, go, hueOf }: ClientsCardProps): VNode {
   const { clients, omittedClients, goneAfterDays } = report;
-  return el(
-    'section',
-    { class: 'card' },
-    el(
-      'h3',
-      null,
-      counted(clients.length, 'client'),
-      el('small', null, `gone after ${goneAfterDays} days without V1`),
-    ),
+  return card(
+    counted(clients.length, 'client'),
+    `gone after ${goneAfterDays} days without V1`,
     clients.length === 0 && el('p', { class: 'empty' }, 'No V1 request has been seen yet.'),
     clients.length > 0 &&
-      el(
-        'div',
-        { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Clients' },
-        el(
-          'table',
-          { class: 'wide' },
-          part(TableHead, {
-            columns: [
-              'Client',
-              'Class',
-              'V1',
-              'V2',
-              'Refused',
-              'Operations',
-              'Changes it needs',
-              'Last V1',
-              'Guide',
-            ],
-            numbers: ['V1', 'V2', 'Refused'],
-          }),
-          el(
-            'tbody',
-            null,
-            clients.map((client) => clientRow(client, go, hueOf)),
-          ),
-        ),
+      scrollTable(
+        'Clients',
+        {
+          columns: [
+            'Client',
+            'Class',
+            'V1',
+            'V2',
+            'Refused',
+            'Operations',
+            'Changes it needs',
+            'Last V1',
+            'Guide',
+          ],
+          numbers: ['V1', 'V2', 'Refused'],
+        },
+        clients.map((client) => clientRow(client, go, hueOf)),
+        'wide',
       ),
     omittedClients > 0 &&
       el('p', null, `${counted(omittedClients, 'request')} of further clients, not listed.`),

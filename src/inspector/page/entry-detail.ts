@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { EntryDetail as Detail, NumberedEntry } from '../api.ts';
 import { useAsked } from './admin-client.ts';
-import { CopyButton } from './copy-button.ts';
+import { curlButtons } from './curl-buttons.ts';
 import { DiffPane } from './diff-pane.ts';
 import { el, part } from './element.ts';
 import { EntryFacts, EntryIds } from './entry-facts.ts';
@@ -68,21 +68,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
       el(
         'div',
         { class: 'actions', role: 'group', 'aria-label': 'Copy as curl' },
-        part(CopyButton, {
-          text: curl.v1,
-          label: 'Copy curl for V1',
-          done: 'Copied: the V1 request as curl.',
-          say,
-          shortcut: 'c',
-        }),
-        curl.v2 !== undefined &&
-          part(CopyButton, {
-            text: curl.v2,
-            label: 'Copy curl for V2',
-            done: 'Copied: the V2 request as curl.',
-            say,
-            shortcut: 'Shift+C',
-          }),
+        ...curlButtons({ curl, say, hasShortcuts: true }),
         el('small', null, 'with $API_KEY in the place of the key'),
       ),
     part(PerspectiveTabs, { perspective, go }),

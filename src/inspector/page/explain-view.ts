@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Explanation, ExplainRequest, RuleOutcome, RulesView } from '../api.ts';
 import { asFailure, postJson } from './admin-client.ts';
-import { CopyButton } from './copy-button.ts';
+import { curlButtons } from './curl-buttons.ts';
 import { DiffPane } from './diff-pane.ts';
 import { classes, el, part } from './element.ts';
 import type { HueOf } from './hues.ts';
@@ -104,23 +104,7 @@ function explained(explanation: Explanation, { hueOf, summaryOf, say }: ExplainV
       hueOf,
       summaryOf,
     }),
-    el(
-      'div',
-      { class: 'actions' },
-      part(CopyButton, {
-        text: curl.v1,
-        label: 'Copy curl for V1',
-        done: 'Copied: the V1 request as curl.',
-        say,
-      }),
-      curl.v2 !== undefined &&
-        part(CopyButton, {
-          text: curl.v2,
-          label: 'Copy curl for V2',
-          done: 'Copied: the V2 request as curl.',
-          say,
-        }),
-    ),
+    el('div', { class: 'actions' }, ...curlButtons({ curl, say })),
     el('h4', null, 'Rules'),
     el('ul', { class: 'outcomes' }, explanation.rules.map(ruleOutcome)),
     el('h4', null, 'Policies'),

@@ -2,13 +2,14 @@ import type { VNode } from 'preact';
 import type { HistoryMinute, HistoryView } from '../api.ts';
 import { useAsked } from './admin-client.ts';
 import { DurationChart } from './duration-chart.ts';
+import { card } from './card.ts';
 import { el, part } from './element.ts';
 import { count, milliseconds, minuteTime } from './format.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
 import { allOf, totalOf, VerdictChart } from './verdict-chart.ts';
 import { VERDICT_NAMES, VERDICTS } from './verdict-badge.ts';
-import { TableHead } from './table-head.ts';
+import { scrollTable } from './scroll-table.ts';
 
 const REFRESH = 5000;
 
@@ -24,25 +25,14 @@ export function HourView({ go }: { readonly go: Go }): VNode {
     { class: 'view hour' },
     el('h2', null, 'Last hour'),
     tiles(minutes, go),
-    el(
-      'section',
-      { class: 'card' },
-      el('h3', null, 'Exchanges a minute, by verdict'),
-      part(VerdictChart, { minutes }),
-    ),
+    card('Exchanges a minute, by verdict', undefined, part(VerdictChart, { minutes })),
     el(
       'div',
       { class: 'pair' },
-      el(
-        'section',
-        { class: 'card' },
-        el('h3', null, 'Time that clients waited', el('small', null, 'logarithmic')),
-        part(DurationChart, { minutes, of: 'total' }),
-      ),
-      el(
-        'section',
-        { class: 'card' },
-        el('h3', null, 'Time that V2 took', el('small', null, 'to the head of its response')),
+      card('Time that clients waited', 'logarithmic', part(DurationChart, { minutes, of: 'total' })),
+      card(
+        'Time that V2 took',
+        'to the head of its response',
         part(DurationChart, { minutes, of: 'upstream' }),
       ),
     ),
@@ -101,15 +91,10 @@ function figures(minutes: readonly HistoryMinute[]): VNode {
     'details',
     { class: 'figures' },
     el('summary', null, 'The same as a table'),
-    el(
-      'div',
-      { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Figures of the last hour' },
-      el(
-        'table',
-        null,
-        part(TableHead, { columns: ['Minute', ...FIGURES], numbers: FIGURES }),
-        el('tbody', null, busy.map(figureRow)),
-      ),
+    scrollTable(
+      'Figures of the last hour',
+      { columns: ['Minute', ...FIGURES], numbers: FIGURES },
+      busy.map(figureRow),
     ),
   );
 }

@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
 import type { OperationView } from '../api.ts';
-import { el, part } from './element.ts';
+import { el } from './element.ts';
 import { ago, count } from './format.ts';
 import type { HueOf } from './hues.ts';
 import type { Go } from './page-state.ts';
-import { TableHead } from './table-head.ts';
+import { scrollTable } from './scroll-table.ts';
 
 /** Properties of the operations. */
 export interface OperationTableProps {
@@ -15,59 +15,51 @@ export interface OperationTableProps {
 
 /** The operations of the rule book, with their use through V1. */
 export function OperationTable({ operations, hueOf, go }: OperationTableProps): VNode {
-  return el(
-    'div',
-    { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Operations' },
-    el(
-      'table',
-      { class: 'wide' },
-      part(TableHead, {
-        columns: ['Operation', 'V1 request', 'Changes', 'Hits', 'Last hit'],
-        numbers: ['Hits'],
-      }),
+  return scrollTable(
+    'Operations',
+    {
+      columns: ['Operation', 'V1 request', 'Changes', 'Hits', 'Last hit'],
+      numbers: ['Hits'],
+    },
+    operations.map((operation) =>
       el(
-        'tbody',
-        null,
-        operations.map((operation) =>
-          el(
-            'tr',
-            { key: operation.id },
-            el('th', { scope: 'row' }, operation.id, operation.assumed && assumedSign()),
-            el('td', null, el('code', null, `${operation.method} ${operation.template}`)),
+        'tr',
+        { key: operation.id },
+        el('th', { scope: 'row' }, operation.id, operation.assumed && assumedSign()),
+        el('td', null, el('code', null, `${operation.method} ${operation.template}`)),
+        el(
+          'td',
+          { class: 'change-dots' },
+          operation.changes.map((change) =>
             el(
-              'td',
-              { class: 'change-dots' },
-              operation.changes.map((change) =>
-                el(
-                  'span',
-                  { key: change, class: 'change-name' },
-                  el('i', { class: `dot hue-${hueOf(change)}` }),
-                  change,
-                ),
-              ),
+              'span',
+              { key: change, class: 'change-name' },
+              el('i', { class: `dot hue-${hueOf(change)}` }),
+              change,
             ),
-            el(
-              'td',
-              { class: 'number' },
-              operation.hits === 0
-                ? '0'
-                : el(
-                    'button',
-                    {
-                      type: 'button',
-                      class: 'link',
-                      'aria-label': `Show the ${count(operation.hits)} exchanges of ${operation.id}`,
-                      onClick: () =>
-                        go({ view: 'traffic', filter: operationFilter(operation), entry: undefined }),
-                    },
-                    count(operation.hits),
-                  ),
-            ),
-            el('td', null, el('time', { dateTime: operation.lastHit ?? '' }, ago(operation.lastHit))),
           ),
         ),
+        el(
+          'td',
+          { class: 'number' },
+          operation.hits === 0
+            ? '0'
+            : el(
+                'button',
+                {
+                  type: 'button',
+                  class: 'link',
+                  'aria-label': `Show the ${count(operation.hits)} exchanges of ${operation.id}`,
+                  onClick: () =>
+                    go({ view: 'traffic', filter: operationFilter(operation), entry: undefined }),
+                },
+                count(operation.hits),
+              ),
+        ),
+        el('td', null, el('time', { dateTime: operation.lastHit ?? '' }, ago(operation.lastHit))),
       ),
     ),
+    'wide',
   );
 }
 

@@ -4,6 +4,7 @@ import { useAsked } from './admin-client.ts';
 import { BurnDown } from './burn-down.ts';
 import { CensusCard } from './census-card.ts';
 import { CLIENT_CLASSES, ClientsCard } from './clients-card.ts';
+import { card } from './card.ts';
 import { el, part } from './element.ts';
 import { count } from './format.ts';
 import type { HueOf } from './hues.ts';
@@ -31,12 +32,7 @@ export function RetirementView({ go, say, hueOf }: RetirementViewProps): VNode {
     el('h2', null, 'Retirement of V1'),
     responseBanner(report),
     exportsOf(),
-    el(
-      'section',
-      { class: 'card' },
-      el('h3', null, 'Burn-down by day'),
-      part(BurnDown, { days: report.days }),
-    ),
+    card('Burn-down by day', undefined, part(BurnDown, { days: report.days })),
     part(ClientsCard, { report, go, hueOf }),
     part(CensusCard, { census: report.census, say }),
   );

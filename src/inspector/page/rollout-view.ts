@@ -6,11 +6,12 @@ import type {
   RolloutView as Rollout,
 } from '../../rollout/rollout-view.ts';
 import { useAsked } from './admin-client.ts';
+import { card } from './card.ts';
 import { el, part } from './element.ts';
 import { ago, count } from './format.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
-import { TableHead } from './table-head.ts';
+import { scrollTable } from './scroll-table.ts';
 
 const REFRESH = 2000;
 
@@ -63,19 +64,9 @@ function rollbackSentence({ operation, share, migrated, v1, at }: RollbackView):
 
 function modesCard(rollout: Rollout, go: Go): VNode {
   const { requests } = rollout;
-  return el(
-    'section',
-    { class: 'card' },
-    el(
-      'h3',
-      null,
-      'Modes',
-      el(
-        'small',
-        null,
-        `${count(requests.v2)} requests migrated, ${count(requests.v1)} to V1 since the start`,
-      ),
-    ),
+  return card(
+    'Modes',
+    `${count(requests.v2)} requests migrated, ${count(requests.v1)} to V1 since the start`,
     table(
       ['For', 'Mode', 'Chosen by'],
       [],
@@ -129,10 +120,9 @@ function modeText({ mode, share }: ModeView): string {
 function canariesCard({ canaries, rollbacks, rollback }: Rollout): VNode | false {
   if (canaries.length === 0 && rollbacks.length === 0) return false;
   const rule = `back to observe when migrated requests fail ${rollback.margin} points more often than V1's, of at least ${rollback.requests} in ${rollback.window / 1000} s`;
-  return el(
-    'section',
-    { class: 'card' },
-    el('h3', null, 'Canaries', el('small', null, rule)),
+  return card(
+    'Canaries',
+    rule,
     table(
       ['Stage', 'Migrated', 'V1', 'State'],
       [],
@@ -173,10 +163,9 @@ function canaryRow(
 
 function shadowsCard({ shadows }: Rollout): VNode | false {
   if (shadows.length === 0) return false;
-  return el(
-    'section',
-    { class: 'card' },
-    el('h3', null, 'Reads sent to both services', el('small', null, 'since the start, noise left out')),
+  return card(
+    'Reads sent to both services',
+    'since the start, noise left out',
     table(
       ['Operation', 'Same', 'Different', 'Unknown', 'Fields that differ'],
       ['Same', 'Different', 'Unknown'],
@@ -205,10 +194,9 @@ function shadowsCard({ shadows }: Rollout): VNode | false {
 
 function endCard({ deprecation, sunset, brownouts }: Rollout): VNode | false {
   if (deprecation === undefined && sunset === undefined && brownouts.length === 0) return false;
-  return el(
-    'section',
-    { class: 'card' },
-    el('h3', null, 'The end of V1'),
+  return card(
+    'The end of V1',
+    undefined,
     el(
       'ul',
       { class: 'plain' },
@@ -235,9 +223,5 @@ function ofAll({ requests, failures }: CountView): string {
 }
 
 function table(columns: readonly string[], numbers: readonly string[], rows: readonly VNode[]): VNode {
-  return el(
-    'div',
-    { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': columns.join(', ') },
-    el('table', null, part(TableHead, { columns, numbers }), el('tbody', null, rows)),
-  );
+  return scrollTable(columns.join(', '), { columns, numbers }, rows);
 }

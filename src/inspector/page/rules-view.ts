@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { ChangeView, Hits, RulesView as Rules } from '../api.ts';
 import type { Asked } from './admin-client.ts';
+import { card } from './card.ts';
 import { el, part } from './element.ts';
 import { ago, clockTime, count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
@@ -96,10 +97,9 @@ function hits({ hits: times, lastHit }: Hits, show: () => void): (VNode | string
 
 function assumptions(sentences: readonly string[]): VNode | false {
   if (sentences.length === 0) return false;
-  return el(
-    'section',
-    { class: 'card' },
-    el('h3', null, 'Assumptions'),
+  return card(
+    'Assumptions',
+    undefined,
     el(
       'p',
       { class: 'lead' },
@@ -114,10 +114,9 @@ function assumptions(sentences: readonly string[]): VNode | false {
 }
 
 function policies({ policies: held }: Rules): VNode {
-  return el(
-    'section',
-    { class: 'card' },
-    el('h3', null, 'Policies'),
+  return card(
+    'Policies',
+    undefined,
     el(
       'dl',
       { class: 'facts' },

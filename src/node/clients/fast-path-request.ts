@@ -1,5 +1,6 @@
 import { readFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import { API_METHODS } from '../../http/methods.ts';
 
 /** A request of the kind that nearly all are: a small body with a length, or none. */
 export interface FastPathRequest {
@@ -18,7 +19,7 @@ export interface FastPathRequest {
 const BODY_LIMIT_BYTES = 64 * 1024;
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-const REQUEST_LINE = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) (\/[\x21-\x7e]*) HTTP\/1\.1$/;
+const REQUEST_LINE = new RegExp(String.raw`^(${API_METHODS.join('|')}) (/[\x21-\x7e]*) HTTP/1\.1$`);
 const CLOSE_OPTION = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 
 /**

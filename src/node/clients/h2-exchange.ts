@@ -58,7 +58,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
   constructor(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    raw: readonly string[],
+    raw: HeaderList,
     options: H2ExchangeOptions,
   ) {
     super(stream, headers['content-length'], headers.expect !== undefined, options);

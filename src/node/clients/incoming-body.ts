@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import type { BufferBudget } from '../../gateway/buffer-budget.ts';
 import type { Body } from '../../gateway/exchange.ts';
+import { ByteCollector } from '../../http/byte-collector.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
 import { PacedFlow } from './paced-flow.ts';
-import { PartBuffer } from './part-buffer.ts';
 import type { PieceTurns } from './piece-turns.ts';
 import type { StreamedBodies, StreamedBody } from './streamed-bodies.ts';
 
@@ -61,7 +61,7 @@ export class IncomingBody
   private readonly rate: MinimumRate;
   private mode: 'waiting' | 'collect' | 'open' | 'stream' | 'discard' = 'waiting';
   private listening = false;
-  private readonly parts: PartBuffer;
+  private readonly parts: ByteCollector;
   /** Bytes of memory taken from what all bodies may read ahead. */
   private readAheadBytes = 0;
   private turn: NodeJS.Immediate | undefined = undefined;
@@ -81,7 +81,7 @@ export class IncomingBody
   ) {
     this.source = source;
     this.flow = new PacedFlow(source, options.bodies.turns);
-    this.parts = new PartBuffer(length);
+    this.parts = new ByteCollector(length);
     this.options = options;
     this.owner = owner;
     this.rate = new MinimumRate(options, this);

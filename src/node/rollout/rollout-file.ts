@@ -5,6 +5,7 @@ import { lockFile } from './file-lock.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import type { RolloutControl } from '../../rollout/rollout-control.ts';
 import { initialRollout, type RolloutState } from '../../rollout/rollout-state.ts';
+import { parsedJson } from '../../rewrite-log/parsed-json.ts';
 
 const mode = z.union([
   z.strictObject({ mode: z.enum(['migrate', 'observe', 'shadow']) }),
@@ -176,7 +177,7 @@ function read(path: string): Reading {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return code === 'ENOENT' ? { state: undefined } : { fault: `${path} cannot be read (${code}).` };
   }
-  const outcome = kept.safeParse(parsed(text));
+  const outcome = kept.safeParse(parsedJson(text));
   if (!outcome.success) return { fault: `${path} is damaged; remove it to begin anew.` };
   const { format: _, ...state } = outcome.data;
   return { state };
@@ -185,15 +186,6 @@ function read(path: string): Reading {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return 'code' in error ? String(error.code) : error.message;
-}
-
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
 }
 
 /** What changes when the file is replaced. */

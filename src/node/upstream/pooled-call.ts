@@ -1,6 +1,6 @@
 import type { Body } from '../../gateway/exchange.ts';
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
-import { isIdempotent } from '../../gateway/upstream-failure.ts';
+import { expectsContent, isIdempotent } from '../../http/methods.ts';
 import { writeFieldLines } from '../../http/field-lines.ts';
 import type { PendingRequest, UpstreamConnection } from './upstream-connection.ts';
 
@@ -108,12 +108,7 @@ export function headOf(
 }
 
 function framingOf(method: string, body: Body, length: number | undefined): string {
-  if (body === null) return expectsBody(method) ? 'content-length: 0\r\n' : '';
+  if (body === null) return expectsContent(method) ? 'content-length: 0\r\n' : '';
   const bytes = body instanceof Uint8Array ? body.length : length;
   return bytes === undefined ? 'transfer-encoding: chunked\r\n' : `content-length: ${bytes}\r\n`;
-}
-
-/** Without a body, methods that mean to have one say that it is empty (RFC 9110 §8.6). */
-function expectsBody(method: string): boolean {
-  return method === 'POST' || method === 'PUT' || method === 'PATCH';
 }
