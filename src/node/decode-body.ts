@@ -2,7 +2,7 @@ import { type BrotliDecompress, brotliDecompress, type Gunzip, gunzip, inflate, 
 import type { DecodedBody } from '../migrate/decoded-body.ts';
 import type { Coding } from '../http/content-coding.ts';
 
-/** What zlib gives with `info`: the result, and the engine that knows how many bytes it took in. */
+/** The result of zlib with `info`: the output, and the engine that knows how many bytes it consumed. */
 interface Inflated {
   readonly buffer: Buffer;
   readonly engine: Pick<Gunzip | BrotliDecompress, 'bytesWritten'>;
@@ -42,7 +42,7 @@ function decoderOf(coding: Coding, body: Uint8Array): typeof gunzip {
   }
 }
 
-/** Node's types say that the result is a buffer, whatever the options are. */
+/** Node's types declare the result as a buffer, whatever the options are. */
 function isInflated(result: object): result is Inflated {
   return 'engine' in result && 'buffer' in result;
 }

@@ -3,7 +3,7 @@
  * runtime does not say.
  */
 export function memoryLimit(): number | undefined {
-  // Bun and Deno have it lately, and none of them says "no limit" in the same way: 0, or more than any machine has.
+  // Bun and Deno added it recently, and each reports "no limit" differently: as 0, or as more than any machine has.
   const limit: number | undefined = process.constrainedMemory?.();
   return limit === undefined || limit === 0 || limit > 2 ** 50 ? undefined : limit;
 }

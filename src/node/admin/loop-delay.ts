@@ -1,12 +1,12 @@
-/** Milliseconds between two looks at the clock. */
+/** Milliseconds between two clock readings. */
 const INTERVAL_MS = 50;
-/** Seconds that are looked back on: more than is between two scrapes. */
+/** Seconds of history: more than the time between two scrapes. */
 const WINDOW_SECONDS = 60;
 
 /**
- * Watches how late the event loop is; each call gives the longest delay of the last minute in seconds. A percentile since the last
- * call would hide one stall of eight seconds, and every further caller would see less. (`monitorEventLoopDelay` of Node counts its
- * own interval in, and misses the stall behind a `reset`.)
+ * Measures the delay of the event loop; each call returns the longest delay of the last minute in seconds. A percentile since the
+ * last call would hide one stall of eight seconds, and every further caller would see less. (Node's `monitorEventLoopDelay`
+ * includes its own interval, and misses the stall that follows a `reset`.)
  */
 export function watchLoopDelay(now: () => number = () => performance.now()): () => number {
   const longest = new Float64Array(WINDOW_SECONDS);

@@ -1,26 +1,26 @@
 import type { Duplex } from 'node:stream';
 
-/** Connections that linger at once; beyond it the oldest is cut. */
+/** Maximum number of lingering connections; beyond it the oldest is closed. */
 const MOST_LINGERING = 512;
-/** Milliseconds for which a client that sends nothing more is waited for. */
+/** Milliseconds to wait for a client that sends nothing more. */
 const SILENCE_MS = 1000;
-/** Milliseconds between two looks at a client that went on sending. */
+/** Milliseconds between two checks of a client that goes on sending. */
 const LOOK_MS = 5000;
 /** Milliseconds for which a client may go on sending, as in nginx. */
 const LINGER_MS = 30_000;
-/** Bytes a second that it sends at the least. */
+/** Minimum bytes per second that it must send. */
 const SLOWEST_RATE_BYTES = 240;
-/** Bytes that are read and dropped at the most. */
+/** Maximum bytes that are read and dropped. */
 const DROPPED_BYTES = 256 * 1024 * 1024;
 
 /**
- * Connections whose last response is written. Closing them with bytes of the client unread would be a reset, and the client would
- * lose its response (RFC 9112 §9.6); so what it still sends is read and dropped, at a fair rate and within bounds.
+ * Connections whose last response is written. Closing one with unread bytes of the client would reset it, and the client would
+ * lose its response (RFC 9112 §9.6); so further bytes are read and dropped, at a fair rate and within limits.
  */
 export class LingeringConnections {
   private readonly all = new Map<Duplex, Lingering>();
 
-  /** Ends the writing side, and closes the connection when the client does, or has had its time. */
+  /** Ends the writing side, and closes the connection when the client does, or when its time is over. */
   close(socket: Duplex): void {
     if (socket.destroyed || this.all.has(socket)) return;
     if (socket.writable) socket.end();
@@ -53,13 +53,13 @@ class Lingering {
     this.socket = socket;
     this.timer = this.lookAfter(SILENCE_MS);
     socket.on('error', () => socket.destroy());
-    // Whoever stopped the reading may have stopped it below the stream: only a new beginning reads on, and takes a turn.
+    // Reading may have been paused below the stream: only pause and resume restarts it, and that takes a turn.
     socket.pause();
     socket.resume();
     setImmediate(readAndDrop, this);
   }
 
-  /** The parser of Node reads no more: behind the last request nothing is one. */
+  /** Node's parser stops reading: the bytes after the last request are none. */
   readAndDrop(): void {
     this.socket.removeAllListeners('data');
     this.socket.on('data', (chunk: Uint8Array) => this.drop(chunk.length));

@@ -1,29 +1,29 @@
-/** A body that is sent on while it comes, on a connection to V2 that nobody else can use meanwhile. */
+/** A body that is forwarded while it arrives, on a connection to V2 that no other request can use meanwhile. */
 export interface StreamedBody {
   /** Bytes so far. */
   readonly bytes: number;
-  /** True while the client is waited for, and not V2. */
+  /** True while the exchange waits for the client, not for V2. */
   readonly isAwaited: boolean;
-  /** Its client is too slow. */
+  /** Ends the body: its client is too slow. */
   tooSlow(): void;
 }
 
 /** Milliseconds over which the rate of a body is measured. */
 const LOOK_MS = 2500;
-/** Bytes a second that a body has when there are too many of them. */
+/** Minimum bytes per second of a body while there are too many of them. */
 const FAIR_RATE_BYTES = 16 * 1024;
 
 /**
- * Keeps connections to V2 for requests that make use of them. While more than a share of the connections is taken by bodies that
- * stream, the slowest of those that come in at less than 16 KiB a second are ended: 128 clients that send a byte now and then would
- * have all other requests wait.
+ * Keeps connections to V2 for requests that make use of them. While streamed bodies hold more than a share of the connections,
+ * the slowest of those below 16 KiB per second are ended: 128 clients that send a byte now and then would block all other
+ * requests.
  */
 export class StreamedBodies {
   private readonly limit: number;
   private readonly all = new Map<StreamedBody, { bytes: number; at: number }>();
   private timer: NodeJS.Timeout | undefined = undefined;
 
-  /** `limit` is how many bodies may stream at any rate. */
+  /** `limit` is the number of bodies that may always stream. */
   constructor(limit: number) {
     this.limit = limit;
   }
@@ -40,7 +40,7 @@ export class StreamedBodies {
     this.timer = undefined;
   }
 
-  /** Ends the slowest, until there are not too many. */
+  /** Ends the slowest bodies until no more than the limit are left. */
   look(): void {
     const now = performance.now();
     const slow: { readonly body: StreamedBody; readonly rate: number }[] = [];

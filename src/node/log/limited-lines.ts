@@ -2,7 +2,7 @@ import type { ProcessLine, WriteProcessLine } from './process-log.ts';
 
 /** Milliseconds in which repetitions of a line are counted instead of written. */
 const INTERVAL_MS = 10_000;
-/** Kinds of lines that are told apart; those beyond count as one kind. */
+/** Maximum number of kinds of lines that are counted separately; all others count as one kind. */
 const MOST_KINDS = 64;
 
 interface Kind {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-// By its file: Bun takes the bare name for a stand-in of its own.
+// By its file: for the bare name, Bun substitutes its own implementation.
 import { Agent, request } from 'undici/index.js';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { spansOf } from '../../rewrite-log/spans.ts';
@@ -10,14 +10,14 @@ import type { Traces } from './open-traces.ts';
 import type { OtlpOptions } from './otlp-options.ts';
 import type { TraceSampler } from './trace-sampler.ts';
 
-/** Spans that wait, at most; beyond it they are lost, never waited for. */
+/** Maximum number of queued spans; beyond it they are dropped. */
 const WAITING = 4096;
 /** Spans in one post, and milliseconds until the next. */
 const BATCH = 512;
 const INTERVAL = 2000;
-/** Milliseconds until a collector that is busy is asked again, unless it says: doubling from the first to the second. */
+/** Milliseconds before a post to a busy collector is retried, without Retry-After: doubling from the first to the second. */
 const BACK_OFF_MS = [1000, 30_000] as const;
-/** Responses behind which the same post may succeed later (OTLP/HTTP, "Retryable Response Codes"). */
+/** Responses after which the same post may succeed later (OTLP/HTTP, "Retryable Response Codes"). */
 const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 const compress = promisify(gzip);
@@ -31,7 +31,7 @@ export class OtlpExporter implements Traces {
   private readonly timer: NodeJS.Timeout;
   readonly isSampled: TraceSampler;
   private readonly agent: Agent;
-  /** Milliseconds of `Date.now` until which nothing is posted, and posts in a row that met a busy collector. */
+  /** Time of `Date.now` until which nothing is posted, and number of posts in a row that met a busy collector. */
   private pausedUntil = 0;
   private busyPosts = 0;
   private entries: Entry[] = [];
@@ -53,7 +53,7 @@ export class OtlpExporter implements Traces {
     this.timer = setInterval(() => void this.post(), INTERVAL).unref();
   }
 
-  /** Takes the entry of an exchange that is over; those whose trace is not recorded have no span. */
+  /** Takes the entry of a completed exchange; exchanges whose trace is not recorded have no span. */
   observe(entry: Entry): void {
     if (entry.isSampled !== true) return;
     if (this.entries.length >= WAITING) {
@@ -64,7 +64,7 @@ export class OtlpExporter implements Traces {
     if (this.entries.length >= BATCH) void this.post();
   }
 
-  /** Posts what is left, within so many milliseconds. */
+  /** Posts the remaining spans, within so many milliseconds. */
   async close(milliseconds: number): Promise<void> {
     clearInterval(this.timer);
     const rest = async (): Promise<void> => {
@@ -117,7 +117,7 @@ export class OtlpExporter implements Traces {
     }
   }
 
-  /** Posts the batch again later: when the collector says, or ever more seldom. The queue stays as long as it may be. */
+  /** Retries the batch after the collector's delay, or with exponential backoff. The queue keeps its limit. */
   private postponed(batch: readonly Entry[], retryAfter: string | string[] | undefined): void {
     const backOffMs = Math.min(BACK_OFF_MS[1], BACK_OFF_MS[0] * 2 ** this.busyPosts);
     this.busyPosts += 1;

@@ -51,7 +51,7 @@ export type ProcessEvent =
   | 'draining'
   | 'stopped';
 
-/** How grave a line is. */
+/** Severity of a line. */
 export type ProcessLevel = 'info' | 'warn' | 'error';
 
 /** One line of the process log: a sentence for people, members for machines. */
@@ -59,7 +59,7 @@ export interface ProcessLine {
   readonly level: ProcessLevel;
   readonly event: ProcessEvent;
   readonly message: string;
-  /** Laid out for people: stands for the whole line where the log is text. */
+  /** Formatted for people: replaces the whole line where the log is text. */
   readonly text?: string | undefined;
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -71,7 +71,7 @@ export type WriteProcessLine = (line: ProcessLine) => void;
 export interface ProcessLogOptions {
   /** The lowest level that is written. */
   readonly level: ProcessLevel | 'silent';
-  /** `json` is one JSON object a line (pino's), `text` is for people. */
+  /** `json` is one JSON object per line (pino's), `text` is for people. */
   readonly format: 'json' | 'text';
   readonly colour?: boolean | undefined;
 }

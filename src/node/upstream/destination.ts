@@ -5,17 +5,17 @@ import { type Address, Addresses } from './addresses.ts';
 import type { UpstreamOptions } from './node-upstream.ts';
 import { UpstreamSocket } from './upstream-socket.ts';
 
-/** Where connections lead, worked out once for all of them. */
+/** Target of connections, computed once for all of them. */
 export class Destination {
   readonly options: UpstreamOptions;
   readonly isSecure: boolean;
   readonly addresses: Addresses;
-  /** What V2 is told in `Host`. */
+  /** The value of `Host` sent to V2. */
   readonly host: string;
   private readonly hostname: string;
   private readonly where: TcpSocketConnectOpts | IpcSocketConnectOpts;
   private readonly secure: ConnectionOptions;
-  /** What the next TLS handshake can be cut short with (RFC 8446 §2.2). */
+  /** The session that the next TLS handshake resumes (RFC 8446 §2.2). */
   private session: Buffer | undefined = undefined;
 
   constructor(options: UpstreamOptions) {
@@ -41,12 +41,12 @@ export class Destination {
       : {};
   }
 
-  /** Milliseconds for one attempt: all addresses are tried within the time for connecting; 0 for no limit. */
+  /** Maximum milliseconds for one attempt: all addresses are tried within the connect timeout; 0 is no limit. */
   get attemptTimeout(): number {
     return this.options.connectTimeout / this.addresses.count;
   }
 
-  /** Connects to the address whose turn it is; `onAddress` tells which that is, where a name is resolved. */
+  /** Connects to the next address; `onAddress` is called with it, where a name is resolved. */
   connect(onread?: OnReadOpts, onAddress?: (address: Address) => void): Socket {
     let taken: Address | undefined;
     const lookup: LookupFunction = (hostname, { all }, done) => {
@@ -78,7 +78,7 @@ export class Destination {
     socket.on('session', (fresh) => {
       this.session = fresh;
     });
-    // Whatever went wrong, the next handshake is a whole one.
+    // Whatever the error was, the next handshake is a full one.
     socket.on('error', () => {
       this.session = undefined;
     });
