@@ -9,8 +9,8 @@ interface Inflated {
 }
 
 /**
- * Decodes a body off the main thread; one that would grow beyond `limit` bytes is given up on the way (a bomb), and one
- * with bytes behind its end is undecodable: another reader might take them for part of it.
+ * Decodes a body off the main thread. Decoding stops when the result exceeds `limit` bytes (a bomb); a body with bytes after its
+ * end is undecodable: another reader might take them as part of it.
  */
 export function decodeBody(
   coding: Coding,

@@ -1,6 +1,6 @@
 /**
- * Bytes of memory that this process may take by the limit of its container (cgroup v1 or v2); undefined where there is none, or a
- * runtime does not say.
+ * Memory limit of this process in bytes, from its container (cgroup v1 or v2); undefined where there is none, or the runtime does
+ * not report it.
  */
 export function memoryLimit(): number | undefined {
   // Bun and Deno added it recently, and each reports "no limit" differently: as 0, or as more than any machine has.

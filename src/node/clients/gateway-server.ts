@@ -73,8 +73,8 @@ const SPARE_HEADER_FIELDS = 1000;
 const SPARE_HEADER_BYTES = 48 * 1024;
 
 /**
- * Routing goes by the exchange (see `createApp`), so one request object serves Hono for all of them: making one an exchange
- * costs more than the routing, and reading its URL would normalise the path.
+ * Routing goes by the exchange (see `createApp`), so all exchanges share one request object for Hono: creating one for each costs
+ * more than the routing, and reading its URL would normalise the path.
  */
 const anyRequest = new Request('http://gateway.invalid/');
 

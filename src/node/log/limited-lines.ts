@@ -11,7 +11,7 @@ interface Kind {
 }
 
 /**
- * Writes the first line of a kind at once, and those that follow within ten seconds as one with a count: neither an outage nor an
+ * Writes the first line of a kind at once, and further ones within ten seconds as one line with a count: neither an outage nor an
  * attack fills the log.
  */
 export class LimitedLines {

@@ -9,8 +9,8 @@ export interface LogSink {
   /** Waits until everything is written, or so many milliseconds; lines not written by then are lost. */
   flush(milliseconds: number): Promise<void>;
   /**
-   * Opens the file anew, for it was renamed (logrotate's `create`); lines go on without a gap. True when it was done: only
-   * regular files are. Throws the system's error when the path cannot be opened, and the old file stays.
+   * Reopens the file after it was renamed (logrotate's `create`); no line is lost. True when it was reopened: only regular files
+   * are. Throws the system's error when the path cannot be opened, and keeps the old file.
    */
   reopen(): boolean;
 }
@@ -61,8 +61,8 @@ function openTarget(target: string | number): Target {
 type Writer = (bytes: Buffer, done: (error: Error | null, written: number) => void) => void;
 
 /**
- * A pipe is written without a thread: a write to one whose reader is stuck would hold a thread of the pool for ever, and
- * with it the end of the process. Files and terminals have no other way.
+ * A pipe is written without a thread: a write to one with a stuck reader would block a thread of the pool for ever, and with it
+ * the exit of the process. Files and terminals have no alternative.
  */
 function writerOf(descriptor: number): Writer {
   const kind = fstatSync(descriptor);

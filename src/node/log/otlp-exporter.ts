@@ -23,8 +23,8 @@ const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const compress = promisify(gzip);
 
 /**
- * Posts a span pair for each exchange to an OTLP collector, as JSON over HTTP. It never waits, and never fails an exchange. Posts go
- * through undici, on one kept connection and with times for each step of a request, which `fetch` does not have.
+ * Posts a span pair for each exchange to an OTLP collector, as JSON over HTTP. It never waits, and never fails an exchange. Posts
+ * use undici, with one kept-alive connection and a timeout for each step of a request, which `fetch` lacks.
  */
 export class OtlpExporter implements Traces {
   private readonly options: OtlpOptions;

@@ -77,8 +77,8 @@ export interface ProcessLogOptions {
 }
 
 /**
- * Opens the process log. pino writes the lines; the sink below it is ours, for it drops and counts lines where a full disk or a
- * reader that is stuck would hold up the process, or keep it from exiting.
+ * Opens the process log. pino writes the lines, to our own sink: it drops and counts lines where a full disk or a stuck reader
+ * would block the process, or keep it from exiting.
  */
 export function openProcessLog(sink: LogSink, options: ProcessLogOptions): WriteProcessLine {
   const isText = options.format === 'text';

@@ -25,7 +25,9 @@ export function openReferenceStore(path: string | undefined, patience = 5000): S
   }
 }
 
-/** Makes the file before SQLite does, which would let every user of the machine read it. Where it cannot be made SQLite says why. */
+/**
+ * Creates the file before SQLite does, which would let every user of the machine read it. Where that fails, SQLite reports why.
+ */
 function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'a', 0o600));
@@ -38,10 +40,10 @@ function makePrivate(path: string): void {
 const APPLICATION_ID = 0x63677732;
 
 function prepareFile(db: DatabaseSync, patience: number): void {
-  // Looked at before anything is written: a database of another program stays as it was.
+  // Checked before anything is written: a database of another program stays unchanged.
   isPrepared(db);
   enterWal(db, patience);
-  // A power cut can cost the last writes, a killed process none.
+  // A power cut can lose the last writes, a killed process none.
   db.exec('PRAGMA synchronous = NORMAL');
   writing(db, () => {
     if (isPrepared(db)) return;
@@ -50,7 +52,7 @@ function prepareFile(db: DatabaseSync, patience: number): void {
 }
 
 function isPrepared(db: DatabaseSync): boolean {
-  // In one transaction: another process may be preparing the same file just now.
+  // In one transaction: another process may be preparing the same file.
   const { owner, tables } = reading(db, () => ({
     owner: row(db.prepare('PRAGMA application_id').get())['application_id'],
     tables: row(db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get())['tables'],
@@ -118,7 +120,7 @@ function createStore(db: DatabaseSync): Store {
   };
 }
 
-/** One moment of the database for all of `work`. */
+/** Runs `work` on one snapshot of the database. */
 function reading<T>(db: DatabaseSync, work: () => T): T {
   return db.isTransaction ? work() : transaction(db, 'BEGIN', work);
 }
@@ -140,7 +142,7 @@ function transaction<T>(db: DatabaseSync, begin: string, work: () => T): T {
   }
 }
 
-/** SQLITE_BUSY, whatever its extension. */
+/** SQLITE_BUSY, with any extended code. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5;
 }

@@ -20,7 +20,7 @@ const rollback = z.strictObject({
   resolved: z.exactOptional(z.iso.datetime()),
 });
 const kept = z.strictObject({
-  /** The layout of the file. */
+  /** Version of the file's layout. */
   format: z.literal(1),
   revision: z.int().positive(),
   changed: z.iso.datetime(),
@@ -30,22 +30,22 @@ const kept = z.strictObject({
   rollbacks: z.array(rollback).max(100),
 });
 
-/** What is in a file: a state, nothing yet, or why it cannot be used. */
+/** Content of a file: a state, nothing yet, or the reason why it cannot be used. */
 type Reading = { readonly state: RolloutState | undefined } | { readonly fault: string };
 
-/** Milliseconds between two looks for what another replica wrote. */
+/** Milliseconds between two checks for changes by another replica. */
 const POLL_MS = 500;
 
 /**
- * Keeps the state of a rollout in a file that replicas may share. A change reads the file, and replaces it whole; a
- * damaged file is refused, and the last good state holds: the one in memory, or at the start the copy beside it.
+ * Keeps the state of a rollout in a file that replicas may share. A change reads the file, and replaces it whole; a damaged file
+ * is refused, and the last good state holds: the one in memory, or at the start the copy beside the file.
  */
 export class RolloutFile {
   private readonly path: string;
   private readonly log: WriteProcessLine;
   private control: RolloutControl | undefined;
   private work: Promise<void> = Promise.resolve();
-  /** What the file had when it was good last. */
+  /** Content of the file when it was last good. */
   private good: RolloutState = initialRollout;
   /** Changes that are in memory and not yet in the file. */
   private readonly pending: ((state: RolloutState) => RolloutState)[] = [];
@@ -58,7 +58,7 @@ export class RolloutFile {
     this.log = log;
   }
 
-  /** Gives `control` the state that was kept, and follows the file from now on; a fault when neither file nor copy is good. */
+  /** Gives `control` the saved state, and starts to follow the file; returns a fault when neither file nor copy is good. */
   open(control: RolloutControl): { readonly fault: string } | undefined {
     this.control = control;
     let reading = read(this.path);
@@ -76,7 +76,7 @@ export class RolloutFile {
     return undefined;
   }
 
-  /** Carries a change out on the file, after those before it. */
+  /** Applies a change to the file, after those before it. */
   keep(change: (state: RolloutState) => RolloutState): void {
     this.pending.push(change);
     this.work = this.work
@@ -89,7 +89,7 @@ export class RolloutFile {
       });
   }
 
-  /** Waits for changes under way, and follows the file no longer. */
+  /** Waits for changes in progress, and stops following the file. */
   async close(): Promise<void> {
     clearInterval(this.timer);
     await this.work;
@@ -105,7 +105,7 @@ export class RolloutFile {
     const release = await lockFile(`${this.path}.lock`);
     try {
       const reading = read(this.path);
-      // A file that was damaged in the meantime, or taken away, is made again of what it had.
+      // A file that was damaged or removed in the meantime is written again from its last good state.
       const before = ('fault' in reading ? undefined : reading.state) ?? this.good;
       const count = this.pending.length;
       const next = this.pending.reduce((state, change) => change(state), before);
@@ -122,13 +122,13 @@ export class RolloutFile {
     }
   }
 
-  /** What was changed since is changed in the new state too, so that no change is ever undone for a moment. */
+  /** Changes made since are applied to the new state too, so that no change is ever undone for a moment. */
   private adopt(control: RolloutControl, state: RolloutState): void {
     this.good = state;
     control.adopt(this.pending.reduce((so, change) => change(so), state));
   }
 
-  /** A reader sees the old file or the new one, and after a crash there is one of them. */
+  /** A reader sees the old file or the new one, and after a crash one of them exists. */
   private async write(path: string, text: string): Promise<void> {
     this.number += 1;
     const made = `${path}.${process.pid}.${this.number}.tmp`;
@@ -196,7 +196,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What changes when the file is replaced. */
+/** Attributes that change when the file is replaced. */
 function signOf(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? '' : `${found.ino} ${found.mtimeMs} ${found.size}`;

@@ -9,8 +9,8 @@ export interface BodyWriterOwner {
 const LAST_CHUNK = '0\r\n\r\n';
 
 /**
- * Writes a body that comes in parts behind the head of its request, framed by its length or by chunks (RFC 9112 §6), and reads the next
- * part only once the socket has taken the one before: a large upload takes no more memory than a part.
+ * Writes a body that arrives in parts after the head of its request, framed by its length or by chunks (RFC 9112 §6), and reads
+ * the next part only once the socket has taken the one before: a large upload takes no more memory than a part.
  */
 export class BodyWriter {
   /** True once the socket has the last byte. */

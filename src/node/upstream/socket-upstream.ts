@@ -13,21 +13,21 @@ import { type ConnectionOwner, UpstreamConnection } from './upstream-connection.
 import { WaitingCalls } from './waiting-calls.ts';
 
 /**
- * An upstream on sockets of its own: a request whose body is there is one write, and timers are one look at all connections now and
- * then. Requests wait in one queue for any connection; while V2 cannot be reached, they wait for it to be back.
+ * An upstream on sockets of its own: a request with a complete body is one write, and one regular check of all connections
+ * replaces their timers. Requests wait in one queue for any connection; while V2 cannot be reached, they wait for it to return.
  */
 export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
   return new SocketPool(options);
 }
 
 /**
- * Milliseconds for which no connection is used twice once V2 wrote what nobody asked for: had it come a moment later, it would have
- * been the response to somebody else's request, which nothing in HTTP/1.1 can tell from the right one.
+ * Milliseconds for which no connection is reused once V2 sent unsolicited bytes: a moment later they would have been the response
+ * to another client's request, which nothing in HTTP/1.1 can tell from the right one.
  */
 const QUARANTINE_MS = 60_000;
 
 /**
- * Milliseconds after which the next address is tried in parallel with one that has not accepted the connection yet (RFC 8305 §5).
+ * Milliseconds after which another address is tried in parallel with one that has not accepted the connection yet (RFC 8305 §5).
  */
 const NEXT_ADDRESS_MS = 250;
 const GOLDEN_RATIO = 0.618_034;
@@ -243,7 +243,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   }
 
   /**
-   * Opens connections while there is room, except for calls that the `fresh` ones serve: connecting takes longer than their turn.
+   * Opens connections while there is room, except for calls served by the `fresh` ones: connecting takes longer than their turn.
    */
   private openConnections(fresh: number): void {
     if (this.reconnection.outage !== undefined) {
