@@ -24,7 +24,7 @@ export function createAdminServer({ ready, mounted }: AdminParts): Server {
   const server = createServer(TIMES, (incoming, outgoing) => {
     void respond(incoming, outgoing);
   });
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   return server;
 }
 
@@ -32,7 +32,7 @@ export function createAdminServer({ ready, mounted }: AdminParts): Server {
 const TIMES = { headersTimeout: 10_000, requestTimeout: 20_000, connectionsCheckingInterval: 2000 };
 
 /** Maximum number of connections of operators, monitors and event streams, all together. */
-const MOST_CONNECTIONS = 512;
+const MAX_CONNECTIONS = 512;
 
 const NOT_READY = {
   errors: [

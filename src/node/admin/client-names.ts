@@ -36,11 +36,11 @@ export function readClientNames(path: string): ReadonlyMap<string, string> | Nam
 /** Returns the names in the file, read again when it has changed; while it is faulty, the names stay as they were. */
 export function watchClientNames(path: string | undefined): () => ReadonlyMap<string, string> {
   let names: ReadonlyMap<string, string> = new Map();
-  let seen = -1;
+  let readAt = -1;
   return () => {
     const changed = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-    if (path === undefined || changed === undefined || changed === seen) return names;
-    seen = changed;
+    if (path === undefined || changed === undefined || changed === readAt) return names;
+    readAt = changed;
     const read = readClientNames(path);
     if (!('fault' in read)) names = read;
     return names;

@@ -12,7 +12,7 @@ export function watchLoopDelay(now: () => number = () => performance.now()): () 
   const longest = new Float64Array(WINDOW_SECONDS);
   let second = Math.floor(now() / 1000);
   let due = now() + INTERVAL_MS;
-  const look = (): void => {
+  const measure = (): void => {
     const at = now();
     const current = Math.floor(at / 1000);
     for (let next = Math.max(second + 1, current - WINDOW_SECONDS + 1); next <= current; next += 1)
@@ -22,9 +22,9 @@ export function watchLoopDelay(now: () => number = () => performance.now()): () 
     longest[slot] = Math.max(longest[slot] ?? 0, at - due);
     due = at + INTERVAL_MS;
   };
-  setInterval(look, INTERVAL_MS).unref();
+  setInterval(measure, INTERVAL_MS).unref();
   return () => {
-    if (now() > due) look();
+    if (now() > due) measure();
     return longest.reduce((one, other) => Math.max(one, other), 0) / 1000;
   };
 }

@@ -53,7 +53,7 @@ export abstract class BodyExchange implements IncomingBodyOwner {
     this.owner?.onClientFault(fault);
   }
 
-  mayTake(bytes: number): boolean {
+  acceptChunk(bytes: number): boolean {
     return this.owner?.acceptChunk(bytes) ?? false;
   }
 

@@ -72,7 +72,7 @@ export class ClientConnection implements ExchangeConnection {
     return this.owner.readerLimits;
   }
 
-  get keptLines(): string {
+  get keepAliveLines(): string {
     return this.owner.keepAliveLines;
   }
 
@@ -162,7 +162,7 @@ export class ClientConnection implements ExchangeConnection {
       const { unparsed } = this;
       const request = this.partialRequest ?? readFastPathRequest(unparsed, owner.headerBytes);
       if (request === undefined) {
-        this.meetUnusual(unparsed);
+        this.handleUnusual(unparsed);
         break;
       }
       if (request.end > unparsed.length) {
@@ -186,7 +186,7 @@ export class ClientConnection implements ExchangeConnection {
   }
 
   /** The bytes are not a fast-path request: the head is incomplete, suits only Node's server, or is malformed. */
-  private meetUnusual(bytes: Buffer): void {
+  private handleUnusual(bytes: Buffer): void {
     const { headerBytes } = this.owner;
     switch (judgeUnusualHead(bytes, headerBytes)) {
       case 'partial':
@@ -245,7 +245,7 @@ export class ClientConnection implements ExchangeConnection {
     this.abandonBody();
     this.unparsed = undefined;
     this.partialHead = undefined;
-    this.exchange?.gone();
+    this.exchange?.disconnected();
     this.exchange = undefined;
     this.owner.closed(this);
   };

@@ -6,7 +6,7 @@ import type { H1Exchange } from './h1-exchange.ts';
 import type { LingeringConnections } from './lingering-connections.ts';
 
 /** Requests that may be queued on one connection before reading from it pauses. */
-const MOST_WAITING = 16;
+const MAX_QUEUED_REQUESTS = 16;
 
 interface Connection {
   /** Exchanges whose responses are not complete, in the order of their requests. */
@@ -82,7 +82,7 @@ export class ConnectionFaults {
   }
 
   /** Responds to an error of the parser, once the responses before it are complete. */
-  meet(error: Error, socket: Duplex): void {
+  onParserError(error: Error, socket: Duplex): void {
     const code = 'code' in error ? String(error.code) : '';
     const connection = this.of(socket);
     if (code === 'ECONNRESET' || code === 'EPIPE') {
@@ -98,7 +98,7 @@ export class ConnectionFaults {
     for (const [exchange, outgoing] of connection.exchanges) {
       if (exchange.taken) continue;
       const fault = refused.code === 'client-timeout' ? 'client-timeout' : 'bad-framing';
-      this.meetInBody(
+      this.onBodyFault(
         socket,
         connection,
         exchange,
@@ -122,7 +122,7 @@ export class ConnectionFaults {
   }
 
   /** The body of an exchange is faulty: its response, from the gateway or V2, is the last. */
-  private meetInBody(
+  private onBodyFault(
     socket: Duplex,
     connection: Connection,
     exchange: H1Exchange,
@@ -184,7 +184,7 @@ export class ConnectionFaults {
 /** Pauses reading while many requests are queued, or while the body of a queued request would be buffered in many small parts. */
 function holdBack(socket: Duplex, connection: Connection): void {
   const { waiting, latest } = connection;
-  const isPaused = waiting.length >= MOST_WAITING || (waiting.length > 0 && latest?.taken === false);
+  const isPaused = waiting.length >= MAX_QUEUED_REQUESTS || (waiting.length > 0 && latest?.taken === false);
   if (isPaused === connection.isPaused) return;
   connection.isPaused = isPaused;
   if (isPaused) socket.pause();

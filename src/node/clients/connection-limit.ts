@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 
 /** Connections checked for one to close before a new one is rejected. */
-const MOST_LOOKS = 64;
+const MAX_CHECKS = 64;
 
 /**
  * Limits the number of client connections: at the limit, the oldest connection with nothing in flight is closed for a new one.
@@ -31,7 +31,7 @@ export class ConnectionLimit {
   }
 
   private makeRoom(): boolean {
-    let looks = 0;
+    let checks = 0;
     for (const socket of this.sockets) {
       this.sockets.delete(socket);
       if (this.isExpendable(socket)) {
@@ -40,8 +40,8 @@ export class ConnectionLimit {
       }
       // A busy connection moves to the back, to be checked after all others.
       this.sockets.add(socket);
-      looks += 1;
-      if (looks === MOST_LOOKS) return false;
+      checks += 1;
+      if (checks === MAX_CHECKS) return false;
     }
     return false;
   }

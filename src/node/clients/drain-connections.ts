@@ -15,9 +15,9 @@ export interface DrainingServer {
 /** Milliseconds in which a kept-alive connection may send one more request, whose response says `Connection: close`. */
 const IDLE_GRACE_MS = 500;
 /** Milliseconds between two checks for idle connections. */
-const IDLE_LOOK_MS = 50;
+const IDLE_CHECK_MS = 50;
 /** Turns of the event loop in which new connections may still arrive before the server stops accepting regardless. */
-const MOST_TURNS = 100;
+const MAX_TURNS = 100;
 
 /**
  * Drains a server within `limit` milliseconds. It goes on accepting for the first `delay` of them, while each response closes its
@@ -29,12 +29,12 @@ export async function drainConnections(server: DrainingServer, delay: number, li
   await pause(wait);
   await acceptQueue(server);
   const closed = server.stopAccepting();
-  let look: NodeJS.Timeout | undefined;
+  let idleTimer: NodeJS.Timeout | undefined;
   const grace = setTimeout(
     () => {
       // Runs after the reads of this turn: a request that has already arrived is served like any other.
       setImmediate(() => server.closeIdle());
-      look = setInterval(() => setImmediate(() => server.closeIdle()), IDLE_LOOK_MS);
+      idleTimer = setInterval(() => setImmediate(() => server.closeIdle()), IDLE_CHECK_MS);
     },
     Math.min(Math.max(0, IDLE_GRACE_MS - wait), limit - wait),
   );
@@ -43,12 +43,12 @@ export async function drainConnections(server: DrainingServer, delay: number, li
   while (server.open > 0) await turn();
   clearTimeout(deadline);
   clearTimeout(grace);
-  clearInterval(look);
+  clearInterval(idleTimer);
 }
 
 /** Accepts the connections that the system has queued: closing the server would reset them. */
 async function acceptQueue(server: DrainingServer): Promise<void> {
-  for (let count = 0; count < MOST_TURNS; count += 1) {
+  for (let count = 0; count < MAX_TURNS; count += 1) {
     const before = server.accepted;
     await turn();
     if (server.accepted === before) return;

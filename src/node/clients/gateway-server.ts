@@ -188,7 +188,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('checkContinue', (incoming, outgoing) => this.serve(incoming, outgoing, true));
     server.on('checkExpectation', (incoming, outgoing) => this.serve(incoming, outgoing, false));
     server.on('connect', (_incoming, socket) => this.faults.refuse(socket, failure('upgrade-refused')));
-    server.on('clientError', (error, socket) => this.faults.meet(error, socket));
+    server.on('clientError', (error, socket) => this.faults.onParserError(error, socket));
     this.readBeforeNode(server);
     return server;
   }
@@ -240,7 +240,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('connect', (_incoming: IncomingMessage, socket: Duplex) =>
       this.faults.refuse(socket, failure('upgrade-refused')),
     );
-    server.on('clientError', (error: Error, socket: Duplex) => this.faults.meet(error, socket));
+    server.on('clientError', (error: Error, socket: Duplex) => this.faults.onParserError(error, socket));
     server.on('session', (session) => {
       this.sessions.add(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
@@ -289,9 +289,9 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 
   take(exchange: Exchange): void {
     const received = this.gateway.receive(exchange);
-    const answered = this.app.fetch(anyRequest, { received });
-    if (answered instanceof Promise)
-      answered.catch((error: unknown) => this.gateway.failInternally(received, error));
+    const response = this.app.fetch(anyRequest, { received });
+    if (response instanceof Promise)
+      response.catch((error: unknown) => this.gateway.failInternally(received, error));
   }
 
   /** The address of the client on a connection; a load balancer may have supplied it. */

@@ -4,7 +4,7 @@ import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-read
 /** Bytes per write: Node reports a write only when all of it has left, and this is the most that fits one frame. */
 const PIECE_BYTES = 16 * 1024;
 /** Bytes that may be buffered for the client before reading from V2 pauses. */
-const MOST_WAITING_BYTES = 64 * 1024;
+const MAX_WAITING_BYTES = 64 * 1024;
 
 /** The response being written. */
 export interface H2WriterOwner {
@@ -41,7 +41,7 @@ export class H2ResponseWriter implements SlowReader {
     this.waiting.push(chunk);
     this.waitingBytes += chunk.length;
     if (this.pieceBytes === 0) this.writeNext();
-    this.isHeldBack = this.waitingBytes > MOST_WAITING_BYTES;
+    this.isHeldBack = this.waitingBytes > MAX_WAITING_BYTES;
     return !this.isHeldBack;
   }
 
@@ -95,7 +95,7 @@ export class H2ResponseWriter implements SlowReader {
     if (this.stream.destroyed || this.stream.closed) return;
     if (this.waitingBytes > 0) this.writeNext();
     else if (this.isEnded) this.stream.end();
-    if (!this.isHeldBack || this.waitingBytes > MOST_WAITING_BYTES / 2) return;
+    if (!this.isHeldBack || this.waitingBytes > MAX_WAITING_BYTES / 2) return;
     this.isHeldBack = false;
     this.owner.drained();
   };

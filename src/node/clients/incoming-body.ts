@@ -10,7 +10,7 @@ import type { StreamedBodies, StreamedBody } from './streamed-bodies.ts';
 /** Receives the events of a request body. */
 export interface IncomingBodyOwner {
   /** Called for every collected part, with the bytes of memory that it takes; false stops the collecting. */
-  mayTake(bytes: number): boolean;
+  acceptChunk(bytes: number): boolean;
   collected(body: Uint8Array): void;
   opened(body: Body): void;
   /** Nothing arrived for the client's body time, or less than the minimum rate. */
@@ -93,11 +93,11 @@ export class IncomingBody
     return this.bytes;
   }
 
-  get isAwaited(): boolean {
+  get isWaitingForClient(): boolean {
     return this.want !== undefined;
   }
 
-  /** Collects the whole body; `owner.mayTake` is called for every part. */
+  /** Collects the whole body; `owner.acceptChunk` is called for every part. */
   collect(): void {
     this.begin('collect');
   }
@@ -113,7 +113,7 @@ export class IncomingBody
     this.leaveStream();
     this.mode = 'discard';
     this.takeParts();
-    this.stop(new Error('answered early'));
+    this.stop(new Error('early response'));
     this.stopTimers();
     const limit = this.bytes + DISCARDED_BYTES;
     this.timer = setTimeout(overrun, DISCARD_MS);
@@ -186,11 +186,11 @@ export class IncomingBody
     this.timer?.refresh();
     const held = this.parts.add(chunk);
     if (this.mode === 'collect') {
-      if (!this.owner.mayTake(held)) this.parts.take();
+      if (!this.owner.acceptChunk(held)) this.parts.take();
     } else if (this.mode === 'open') {
       this.readAhead(held);
     } else if (this.parts.length >= LARGE_PART_BYTES) {
-      this.give();
+      this.forward();
       if (this.parts.length > BUFFERED_BYTES) this.flow.pause();
     }
   }
@@ -210,7 +210,7 @@ export class IncomingBody
     this.owner.opened(this);
   }
 
-  private give(): void {
+  private forward(): void {
     const { want } = this;
     if (want === undefined) return;
     this.want = undefined;
@@ -240,7 +240,7 @@ export class IncomingBody
   }
 
   private endStream(): void {
-    if (this.parts.length > 0) this.give();
+    if (this.parts.length > 0) this.forward();
     const { want } = this;
     this.want = undefined;
     want?.resolve({ done: true, value: undefined });
@@ -256,7 +256,7 @@ export class IncomingBody
     this.flow.endTurn();
     if (this.complete || this.mode === 'discard') return;
     if (this.mode !== 'stream') this.waitForClient();
-    else if (this.parts.length > 0) this.give();
+    else if (this.parts.length > 0) this.forward();
   }
 
   private leaveStream(): void {

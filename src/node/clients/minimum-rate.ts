@@ -15,7 +15,7 @@ export interface RatedTransfer {
 }
 
 /** Maximum credit in milliseconds that fast bytes earn: a burst does not buy an hour of silence. */
-const MOST_CREDIT_MS = 300_000;
+const MAX_CREDIT_MS = 300_000;
 /** Minimum grace in milliseconds: late timers and busy turns are not the client's fault. */
 const LEAST_GRACE_MS = 100;
 /** Milliseconds to which times are rounded up: timers of one length share a list. */
@@ -75,7 +75,7 @@ export class MinimumRate {
     const earned = ((transferred - this.counted) / this.rate) * 1000;
     const spent = performance.now() - this.since;
     this.counted = transferred;
-    this.creditMs = Math.min(this.creditMs + earned - spent, MOST_CREDIT_MS);
+    this.creditMs = Math.min(this.creditMs + earned - spent, MAX_CREDIT_MS);
   }
 }
 

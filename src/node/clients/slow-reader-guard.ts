@@ -31,7 +31,7 @@ export class SlowReaderGuard implements RatedTransfer {
   /** Buffered bytes, where it is not visible how many of them were read. */
   private unseenBytes = 0;
   private takenBefore = 0;
-  private takenAtLook = 0;
+  private takenAtCheck = 0;
 
   constructor(limits: ReaderLimits, reader: SlowReader) {
     this.limits = limits;
@@ -73,18 +73,18 @@ export class SlowReaderGuard implements RatedTransfer {
     this.rate.allow(this.unseenBytes);
     this.rate.start();
     if (limits.bodyTimeout === 0) return;
-    this.takenAtLook = reader.bytesTaken;
-    this.idle = setTimeout(look, limits.bodyTimeout, this);
+    this.takenAtCheck = reader.bytesTaken;
+    this.idle = setTimeout(checkProgress, limits.bodyTimeout, this);
   }
 
   /** The body time is over. */
-  look(): void {
+  checkProgress(): void {
     const { bytesTaken } = this.reader;
-    if (bytesTaken === this.takenAtLook) {
+    if (bytesTaken === this.takenAtCheck) {
       this.tooSlow();
       return;
     }
-    this.takenAtLook = bytesTaken;
+    this.takenAtCheck = bytesTaken;
     this.idle?.refresh();
   }
 }
@@ -93,6 +93,6 @@ function measure(guard: SlowReaderGuard): void {
   guard.measure();
 }
 
-function look(guard: SlowReaderGuard): void {
-  guard.look();
+function checkProgress(guard: SlowReaderGuard): void {
+  guard.checkProgress();
 }

@@ -17,7 +17,7 @@ export interface ExchangeConnection {
   readonly remote: string;
   readonly readerLimits: ReaderLimits;
   /** The header lines that tell the client how long the connection is kept alive. */
-  readonly keptLines: string;
+  readonly keepAliveLines: string;
   /** True when this response is the last, whatever the client wants. */
   readonly isEnding: boolean;
   /** The response is written; with `isLast` the connection closes. */
@@ -106,9 +106,9 @@ export class SocketExchange implements Exchange, SlowReader {
       throw new UnwritableHead(status);
     this.framing = framing;
     this.isLast ||= this.connection.isEnding;
-    const kept = this.isLast ? 'Connection: close\r\n' : this.connection.keptLines;
+    const connectionLines = this.isLast ? 'Connection: close\r\n' : this.connection.keepAliveLines;
     const chunked = framing.kind === 'chunks' ? 'Transfer-Encoding: chunked\r\n' : '';
-    this.held = `${statusLine(status, reason)}${lines}${kept}${chunked}\r\n`;
+    this.held = `${statusLine(status, reason)}${lines}${connectionLines}${chunked}\r\n`;
     // An event stream may stay silent for a long time after its head.
     process.nextTick(flushHeld, this);
   }
@@ -178,7 +178,7 @@ export class SocketExchange implements Exchange, SlowReader {
   }
 
   /** The connection is closed. */
-  gone(): void {
+  disconnected(): void {
     if (this.isOver) return;
     this.isOver = true;
     this.guard?.stop();

@@ -3,13 +3,13 @@ export interface StreamedBody {
   /** Bytes so far. */
   readonly bytes: number;
   /** True while the exchange waits for the client, not for V2. */
-  readonly isAwaited: boolean;
+  readonly isWaitingForClient: boolean;
   /** Ends the body: its client is too slow. */
   tooSlow(): void;
 }
 
 /** Milliseconds over which the rate of a body is measured. */
-const LOOK_MS = 2500;
+const CHECK_MS = 2500;
 /** Minimum bytes per second of a body while there are too many of them. */
 const FAIR_RATE_BYTES = 16 * 1024;
 
@@ -30,7 +30,7 @@ export class StreamedBodies {
 
   add(body: StreamedBody): void {
     this.all.set(body, { bytes: body.bytes, at: performance.now() });
-    if (this.all.size > this.limit) this.timer ??= setInterval(look, LOOK_MS, this);
+    if (this.all.size > this.limit) this.timer ??= setInterval(endSlowest, CHECK_MS, this);
   }
 
   delete(body: StreamedBody): void {
@@ -41,14 +41,14 @@ export class StreamedBodies {
   }
 
   /** Ends the slowest bodies until no more than the limit are left. */
-  look(): void {
+  endSlowest(): void {
     const now = performance.now();
     const slow: { readonly body: StreamedBody; readonly rate: number }[] = [];
     for (const [body, since] of this.all) {
       const seconds = (now - since.at) / 1000;
-      if (seconds * 1000 < LOOK_MS - 100) continue;
+      if (seconds * 1000 < CHECK_MS - 100) continue;
       const rate = (body.bytes - since.bytes) / seconds;
-      if (body.isAwaited && rate < FAIR_RATE_BYTES) slow.push({ body, rate });
+      if (body.isWaitingForClient && rate < FAIR_RATE_BYTES) slow.push({ body, rate });
       since.bytes = body.bytes;
       since.at = now;
     }
@@ -57,6 +57,6 @@ export class StreamedBodies {
   }
 }
 
-function look(bodies: StreamedBodies): void {
-  bodies.look();
+function endSlowest(bodies: StreamedBodies): void {
+  bodies.endSlowest();
 }

@@ -78,7 +78,7 @@ function writerOf(descriptor: number): Writer {
 }
 
 /** Maximum number of pages written at once when the reader was slow. */
-const MOST_BUFFERS = 16;
+const MAX_BUFFERS = 16;
 
 /** Lines as bytes, one after the other. */
 class Page {
@@ -132,7 +132,7 @@ class QueueSink implements LogSink {
 
   write(line: string): void {
     if (this.ended || this.size + line.length > this.options.limit) {
-      this.lose(1, 'the reader of the log is too slow');
+      this.drop(1, 'the reader of the log is too slow');
       return;
     }
     if (!this.page.hasRoom(line)) this.turn(line.length * 3);
@@ -143,10 +143,10 @@ class QueueSink implements LogSink {
   }
 
   reopen(): boolean {
-    const opened = this.target.openAgain?.();
-    if (opened === undefined) return false;
+    const reopened = this.target.openAgain?.();
+    if (reopened === undefined) return false;
     this.renewed?.close();
-    this.renewed = opened;
+    this.renewed = reopened;
     this.next();
     return true;
   }
@@ -172,8 +172,8 @@ class QueueSink implements LogSink {
       for (const done of this.waiting.splice(0)) done();
       return;
     }
-    if (this.full.length < MOST_BUFFERS && this.page.lines > 0) this.turn(0);
-    const pages = this.full.splice(0, MOST_BUFFERS);
+    if (this.full.length < MAX_BUFFERS && this.page.lines > 0) this.turn(0);
+    const pages = this.full.splice(0, MAX_BUFFERS);
     this.writing = true;
     this.put(pages, bytesOf(pages));
   }
@@ -232,9 +232,9 @@ class QueueSink implements LogSink {
     // A broken pipe never gets a reader again; a full disk may have room later.
     this.ended =
       code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED' || code === 'EBADF';
-    this.lose(count, this.ended ? 'the reader of the log is gone' : `the log cannot be written (${code})`);
+    this.drop(count, this.ended ? 'the reader of the log is gone' : `the log cannot be written (${code})`);
     if (this.ended) {
-      this.lose(this.page.lines + linesOf(this.full), '');
+      this.drop(this.page.lines + linesOf(this.full), '');
       this.full = [];
       this.page.clear();
       this.size = 0;
@@ -243,7 +243,7 @@ class QueueSink implements LogSink {
     if (this.size > 0) this.timer ??= setTimeout(writeNext, RETRY_MS, this);
   }
 
-  private lose(count: number, why: string): void {
+  private drop(count: number, why: string): void {
     this.dropped += count;
     if (this.troubled || count === 0) return;
     this.troubled = true;

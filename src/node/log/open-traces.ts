@@ -21,12 +21,12 @@ export function isTraced(environment: Readonly<Record<string, string | undefined
 export async function openTraces(
   environment: Readonly<Record<string, string | undefined>>,
   version: string,
-  told: (trouble: string) => void,
+  onTrouble: (trouble: string) => void,
 ): Promise<Traces | undefined> {
   if (!isTraced(environment)) return undefined;
   const [{ OtlpExporter }, { otlpOptions }] = await Promise.all([
     import('./otlp-exporter.ts'),
     import('./otlp-options.ts'),
   ]);
-  return new OtlpExporter(otlpOptions(environment, version, told));
+  return new OtlpExporter(otlpOptions(environment, version, onTrouble));
 }

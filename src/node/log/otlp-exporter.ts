@@ -57,7 +57,7 @@ export class OtlpExporter implements Traces {
   observe(entry: Entry): void {
     if (entry.isSampled !== true) return;
     if (this.entries.length >= WAITING) {
-      this.lose(1, 'the collector is too slow');
+      this.drop(1, 'the collector is too slow');
       return;
     }
     this.entries.push(entry);
@@ -70,7 +70,7 @@ export class OtlpExporter implements Traces {
     const rest = async (): Promise<void> => {
       await this.posting;
       while (this.entries.length > 0 && Date.now() >= this.pausedUntil) await this.post();
-      this.lose(this.entries.length, 'the collector is too slow');
+      this.drop(this.entries.length, 'the collector is too slow');
     };
     await Promise.race([rest(), wait(milliseconds, undefined, { ref: false })]);
     await this.agent.destroy();
@@ -111,9 +111,9 @@ export class OtlpExporter implements Traces {
       }
       this.busyPosts = 0;
       if (statusCode >= 200 && statusCode < 300) this.troubled = false;
-      else this.lose(batch.length, `the collector responded with ${statusCode}`);
+      else this.drop(batch.length, `the collector responded with ${statusCode}`);
     } catch {
-      this.lose(batch.length, 'the collector cannot be reached');
+      this.drop(batch.length, 'the collector cannot be reached');
     }
   }
 
@@ -124,7 +124,7 @@ export class OtlpExporter implements Traces {
     this.pausedUntil = Date.now() + (retryAfterMs(String(retryAfter)) ?? backOffMs);
     const room = Math.max(0, WAITING - this.entries.length);
     this.entries.unshift(...batch.slice(0, room));
-    this.lose(batch.length - Math.min(room, batch.length), 'the collector is too slow');
+    this.drop(batch.length - Math.min(room, batch.length), 'the collector is too slow');
   }
 
   private message(batch: readonly Entry[]): unknown {
@@ -146,7 +146,7 @@ export class OtlpExporter implements Traces {
     };
   }
 
-  private lose(count: number, why: string): void {
+  private drop(count: number, why: string): void {
     this.dropped += count;
     if (this.troubled || count === 0) return;
     this.troubled = true;

@@ -3,7 +3,7 @@ import type { LogSink } from './log-sink.ts';
 import { processLineText } from './process-line-text.ts';
 
 /**
- * Names what a line of the process log is about, in its member `event`.
+ * The subject of a line of the process log, in its member `event`.
  *
  * | event | level | when | members beside `msg` |
  * |---|---|---|---|

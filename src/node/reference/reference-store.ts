@@ -9,15 +9,15 @@ import {
 } from '../../reference/store.ts';
 
 /**
- * Keeps the reference service's resources in SQLite: the file at `path`, made when absent, or memory without one.
- * Any number of processes may write to one file. A writer waits `patience` milliseconds for
- * another one. Throws an error that says why when the file cannot be one of ours.
+ * Keeps the reference service's resources in SQLite: in the file at `path`, created when absent, or in memory without one. Any
+ * number of processes may write to one file; a writer waits `busyTimeoutMs` for another one. Throws an error with the reason when
+ * the file cannot be used.
  */
-export function openReferenceStore(path: string | undefined, patience = 5000): Store {
+export function openReferenceStore(path: string | undefined, busyTimeoutMs = 5000): Store {
   if (path !== undefined) makePrivate(path);
-  const db = new DatabaseSync(path ?? ':memory:', { timeout: patience });
+  const db = new DatabaseSync(path ?? ':memory:', { timeout: busyTimeoutMs });
   try {
-    prepareFile(db, patience);
+    prepareFile(db, busyTimeoutMs);
     return createStore(db);
   } catch (error) {
     db.close();
@@ -39,10 +39,10 @@ function makePrivate(path: string): void {
 /** Marks a file as ours, in SQLite's own header: `cgw2`. */
 const APPLICATION_ID = 0x63677732;
 
-function prepareFile(db: DatabaseSync, patience: number): void {
+function prepareFile(db: DatabaseSync, busyTimeoutMs: number): void {
   // Checked before anything is written: a database of another program stays unchanged.
   isPrepared(db);
-  enterWal(db, patience);
+  enterWal(db, busyTimeoutMs);
   // A power cut can lose the last writes, a killed process none.
   db.exec('PRAGMA synchronous = NORMAL');
   writing(db, () => {
@@ -68,14 +68,14 @@ const TABLE_OF_RESOURCES = `
 `;
 
 /** SQLite does not always wait for the lock that entering WAL takes: 1 of 360 opens failed when six came at once. */
-function enterWal(db: DatabaseSync, patience: number): void {
+function enterWal(db: DatabaseSync, busyTimeoutMs: number): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
-  for (let waited = 0; ; waited += 20) {
+  for (let waitedMs = 0; ; waitedMs += 20) {
     try {
       db.exec('PRAGMA journal_mode = WAL');
       return;
     } catch (error) {
-      if (!isBusy(error) || waited >= patience) throw error;
+      if (!isBusy(error) || waitedMs >= busyTimeoutMs) throw error;
       Atomics.wait(pause, 0, 0, 20);
     }
   }
@@ -157,7 +157,7 @@ function parseAttributes(text: string): Attributes {
 }
 
 function row(found: unknown): Record<string, unknown> {
-  if (!isRow(found)) throw new Error('the database answered no row');
+  if (!isRow(found)) throw new Error('the database returned no row');
   return found;
 }
 

@@ -19,7 +19,7 @@ const rollback = z.strictObject({
   v1: count,
   resolved: z.exactOptional(z.iso.datetime()),
 });
-const kept = z.strictObject({
+const storedState = z.strictObject({
   /** Version of the file's layout. */
   format: z.literal(1),
   revision: z.int().positive(),
@@ -50,7 +50,7 @@ export class RolloutFile {
   /** Changes that are in memory and not yet in the file. */
   private readonly pending: ((state: RolloutState) => RolloutState)[] = [];
   private timer: NodeJS.Timeout | undefined;
-  private seen = '';
+  private sign = '';
   private number = 0;
 
   constructor(path: string, log: WriteProcessLine) {
@@ -68,7 +68,7 @@ export class RolloutFile {
       this.complain(`rollout: ${reading.fault} The last good state is used.`);
       reading = copy;
     } else {
-      this.seen = signOf(this.path);
+      this.sign = signOf(this.path);
     }
     if (reading.state !== undefined) this.adopt(control, reading.state);
     this.timer = setInterval(() => this.follow(), POLL_MS);
@@ -113,7 +113,7 @@ export class RolloutFile {
         const text = `${JSON.stringify({ format: 1, ...next }, undefined, 2)}\n`;
         await this.write(this.path, text);
         await this.write(this.copy, text);
-        this.seen = signOf(this.path);
+        this.sign = signOf(this.path);
       }
       this.pending.splice(0, count);
       this.adopt(control, next);
@@ -147,8 +147,8 @@ export class RolloutFile {
 
   private follow(): void {
     const sign = signOf(this.path);
-    if (sign === this.seen || this.control === undefined) return;
-    this.seen = sign;
+    if (sign === this.sign || this.control === undefined) return;
+    this.sign = sign;
     const reading = read(this.path);
     if ('fault' in reading) {
       this.complain(`rollout: ${reading.fault} The state of revision ${this.control.state.revision} stays.`);
@@ -176,7 +176,7 @@ function read(path: string): Reading {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return code === 'ENOENT' ? { state: undefined } : { fault: `${path} cannot be read (${code}).` };
   }
-  const outcome = kept.safeParse(parsed(text));
+  const outcome = storedState.safeParse(parsed(text));
   if (!outcome.success) return { fault: `${path} is damaged; take it away to begin anew.` };
   const { format: _, ...state } = outcome.data;
   return { state };

@@ -26,10 +26,10 @@ export class Destination {
     this.addresses = new Addresses(lookup);
     this.host = options.host ?? host;
     this.hostname = hostname.replace(/^\[|\]$/g, '');
-    const usual = this.isSecure ? 443 : 80;
+    const defaultPort = this.isSecure ? 443 : 80;
     this.where =
       socketPath === undefined
-        ? { host: this.hostname, port: port === '' ? usual : Number(port) }
+        ? { host: this.hostname, port: port === '' ? defaultPort : Number(port) }
         : { path: socketPath };
     const servername = sni ?? (isIP(this.hostname) === 0 ? this.hostname : undefined);
     this.secure = this.isSecure

@@ -1,5 +1,5 @@
 /** Number of closes that are remembered, and for how long. */
-const CLOSINGS = 16;
+const MAX_CLOSES = 16;
 const REMEMBERED_MS = 600_000;
 /**
  * Part of the observed keep-alive time that is trusted: servers check their timers only now and then, and a request takes time to
@@ -23,7 +23,7 @@ export class IdleLife {
 
   /** V2 closed a connection that had been idle for `age`. */
   closed(age: number, now: number): void {
-    this.closings = [...this.closings, { age, at: now }].slice(-CLOSINGS);
+    this.closings = [...this.closings, { age, at: now }].slice(-MAX_CLOSES);
     this.update(now);
   }
 

@@ -3,7 +3,7 @@ import type { UpstreamFault } from '../../gateway/upstream.ts';
 /** The pool for which `Reconnection` reconnects. */
 export interface ReconnectionOwner {
   /** True while some request waits for a connection. */
-  readonly isWaitedFor: boolean;
+  readonly hasWaitingCalls: boolean;
   /** Starts another attempt, unless one is in progress or there is no room for it. */
   connectAgain(): void;
 }
@@ -33,7 +33,7 @@ export class Reconnection {
   private failingSince: number | undefined = undefined;
   private retryAt = 0;
   private delay = FIRST_DELAY_MS;
-  private lastWaited = 0;
+  private lastWaitedAt = 0;
   private timer: NodeJS.Timeout | undefined = undefined;
 
   constructor(owner: ReconnectionOwner) {
@@ -62,8 +62,8 @@ export class Reconnection {
   /** In an outage, makes the next attempt, now or when it is due. */
   next(now: number): void {
     if (this.outage === undefined) return;
-    if (this.owner.isWaitedFor) this.lastWaited = now;
-    else if (now - this.lastWaited > SEARCH_MS) return;
+    if (this.owner.hasWaitingCalls) this.lastWaitedAt = now;
+    else if (now - this.lastWaitedAt > SEARCH_MS) return;
     this.stop();
     if (this.retryAt <= now) {
       this.owner.connectAgain();

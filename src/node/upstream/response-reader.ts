@@ -7,8 +7,8 @@ export interface ResponseEvents {
   information(status: number, headers: HeaderList): void;
   head(status: number, reason: string, headers: HeaderList): void;
   data(chunk: Buffer): void;
-  /** `keptFor` is the milliseconds in which another request may follow on the connection; 0 when none may. */
-  complete(trailers: HeaderList, keptFor: number): void;
+  /** `keepAliveMs` is the milliseconds in which another request may follow on the connection; 0 when none may. */
+  complete(trailers: HeaderList, keepAliveMs: number): void;
 }
 
 /** Limits of a response head. */
@@ -73,7 +73,7 @@ export class ResponseReader {
   private readonly events: ResponseEvents;
   private state: State = 'idle';
   private isForHead = false;
-  private keptFor = 0;
+  private keepAliveMs = 0;
   /** Bytes of the body or of a chunk that are still to come. */
   private left = 0;
   /** Position of the bodies of chunks already read, moved together: they are reported as one part. */
@@ -86,7 +86,7 @@ export class ResponseReader {
   private room = nothing;
   private held = 0;
   /** Number of held bytes already known not to end a section. */
-  private seen = 0;
+  private scanned = 0;
 
   constructor(limits: ResponseLimits, events: ResponseEvents) {
     this.limits = limits;
@@ -150,8 +150,8 @@ export class ResponseReader {
     this.state = 'idle';
     this.trailerList = NO_HEADERS;
     this.room = nothing;
-    this.events.complete(trailers, isLast ? this.keptFor : 0);
-    return isLast || this.keptFor <= 0 ? undefined : 'unasked';
+    this.events.complete(trailers, isLast ? this.keepAliveMs : 0);
+    return isLast || this.keepAliveMs <= 0 ? undefined : 'unasked';
   }
 
   /** Reads one part from `at` on: returns where the next begins, or -1 when it is incomplete. */
@@ -208,12 +208,12 @@ export class ResponseReader {
 
   /** Finds the empty line after a header or trailer section; -1 while it has not arrived. */
   private sectionEnd(bytes: Buffer, at: number): number | ResponseFault {
-    const { seen } = this;
-    const end = bytes.indexOf(HEAD_END, at + Math.max(0, seen - 3));
+    const { scanned } = this;
+    const end = bytes.indexOf(HEAD_END, at + Math.max(0, scanned - 3));
     if ((end < 0 ? bytes.length : end) - at > this.limits.headerBytes) return 'head too large';
-    this.seen = end < 0 ? bytes.length - at : 0;
+    this.scanned = end < 0 ? bytes.length - at : 0;
     // A server that ends lines with LF alone would otherwise run into the timeout.
-    return end < 0 && hasBareLineFeed(bytes, at, at + seen) ? 'not HTTP' : end;
+    return end < 0 && hasBareLineFeed(bytes, at, at + scanned) ? 'not HTTP' : end;
   }
 
   /** The fields of a head or of trailers, as written. */
@@ -227,7 +227,7 @@ export class ResponseReader {
   private frame(status: number, isKept: boolean, headers: HeaderList): ResponseFault | undefined {
     let length: string | undefined;
     let coding: string | undefined;
-    this.keptFor = isKept ? Number.POSITIVE_INFINITY : 0;
+    this.keepAliveMs = isKept ? Number.POSITIVE_INFINITY : 0;
     for (let at = 0; at < headers.length; at += 2) {
       const name = headers[at] ?? '';
       // The length rules out most names.
@@ -235,11 +235,11 @@ export class ResponseReader {
       const lower = name.toLowerCase();
       const value = headers[at + 1] ?? '';
       if (lower === 'connection') {
-        if (/(?:^|[,\t ])close(?:$|[,\t ])/i.test(value)) this.keptFor = 0;
+        if (/(?:^|[,\t ])close(?:$|[,\t ])/i.test(value)) this.keepAliveMs = 0;
       } else if (lower === 'keep-alive') {
         const seconds = /(?:^|[,\t ])timeout=(\d{1,6})(?:$|[,\t ])/i.exec(value)?.[1];
         if (seconds !== undefined)
-          this.keptFor = Math.min(this.keptFor, Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS);
+          this.keepAliveMs = Math.min(this.keepAliveMs, Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS);
       } else if (lower === 'content-length') {
         if (length !== undefined || !/^\d{1,15}$/.test(value)) return 'framing';
         length = value;
@@ -255,7 +255,7 @@ export class ResponseReader {
       this.state = 'chunk-size';
     } else if (length === undefined) {
       this.state = 'close';
-      this.keptFor = 0;
+      this.keepAliveMs = 0;
     } else {
       this.left = Number(length);
       this.state = this.left === 0 ? 'whole' : 'length';

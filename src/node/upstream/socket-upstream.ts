@@ -70,7 +70,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     return this.reconnection.recoveries;
   }
 
-  get isWaitedFor(): boolean {
+  get hasWaitingCalls(): boolean {
     return this.waiting.count > 0;
   }
 
@@ -202,7 +202,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
 
   /** True when a request without a client takes nothing from others: V2 is reachable, and half of the connections are free. */
   private hasSpareConnection(): boolean {
-    if (this.reconnection.outage !== undefined || this.isWaitedFor) return false;
+    if (this.reconnection.outage !== undefined || this.hasWaitingCalls) return false;
     const used = this.all.size - this.idle.count - this.cooling.length;
     return used < this.options.connections / 2;
   }
@@ -212,7 +212,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   }
 
   private onRoom(): void {
-    if (this.isWaitedFor) this.scheduleDispatch();
+    if (this.hasWaitingCalls) this.scheduleDispatch();
   }
 
   private endIfEmpty(): void {
@@ -266,7 +266,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   /** Opens one more connection while some address has none, so that all addresses are used. */
   private openToOthers(): void {
     const { addresses } = this.destination;
-    if (this.connecting.size > 0 || !this.hasRoom() || this.isWaitedFor) return;
+    if (this.connecting.size > 0 || !this.hasRoom() || this.hasWaitingCalls) return;
     const used = new Set<unknown>();
     for (const { address } of this.all) used.add(address);
     if (used.size < addresses.aliveCount(this.now)) this.open();
@@ -316,7 +316,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     this.reconnection.failed(began, fault, this.now, hasHope);
     if (hasHope) return;
     if (isLasting(fault)) this.waiting.fail(() => fault);
-    this.expireWaiting();
+    this.failExpired();
     this.reconnection.next(this.now);
   }
 
@@ -335,7 +335,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     this.now = now;
     this.idle.life.update(now);
     for (const connection of this.all) connection.check(now);
-    this.expireWaiting();
+    this.failExpired();
     // Dispatches calls that waited behind one that left, and tries another address.
     this.onRoom();
     if (this.all.size + this.waiting.count > 0) return;
@@ -344,7 +344,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   }
 
   /** Fails calls that have waited too long: for V2 to be reachable, or for a free connection. */
-  private expireWaiting(): void {
+  private failExpired(): void {
     this.waiting.fail((call) => this.lateFault(call));
   }
 

@@ -69,13 +69,13 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   /** True once it is closed on this side. */
   private isGivenUp = false;
   /** True once the head of the response is reported. */
-  private answered = false;
+  private hasHead = false;
   /** True when part of the response arrived since the last check. */
   private moved = false;
   /** Deadline of the next event. */
   private due = 0;
   /** Time until which it may be idle, once the last request is sent. */
-  private keptUntil = 0;
+  private idleUntil = 0;
   private freeSince = 0;
   /** Time from which it is too old for another request. */
   private retiredAt = Number.POSITIVE_INFINITY;
@@ -115,7 +115,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       this.error = error;
     });
     this.socket.on('end', () => this.ended());
-    this.socket.on('close', () => this.gone());
+    this.socket.on('close', () => this.onClose());
   }
 
   /** When connecting began, on the clock of `performance`. */
@@ -196,7 +196,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       this.moved = true;
       this.writtenUntil = now + options.headersTimeout;
     }
-    if (!this.answered) {
+    if (!this.hasHead) {
       if (now >= request.due && now >= this.writtenUntil)
         this.fail({ kind: 'timeout', sent: true, cause: 'first byte' });
       return;
@@ -216,7 +216,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   }
 
   head(status: number, reason: string, headers: HeaderList): void {
-    this.answered = true;
+    this.hasHead = true;
     this.moved = true;
     this.request?.receiver.head(status, reason, headers);
   }
@@ -226,7 +226,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.request?.receiver.data(Buffer.from(chunk));
   }
 
-  complete(trailers: HeaderList, keptFor: number): void {
+  complete(trailers: HeaderList, keepAliveMs: number): void {
     const { request, socket, writer, options } = this;
     // Not by the owner's clock, which may be behind by the time of the response: learnt idle times must be exact.
     const now = performance.now();
@@ -236,11 +236,11 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     const isSpent = now >= this.retiredAt || this.requests === options.maxRequests;
     // The response came before the whole body was sent: the rest of the body must not be read as another request.
     const isCut = writer?.isWhole === false;
-    if (keptFor <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
+    if (keepAliveMs <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
     request?.receiver.end(trailers);
     if (socket.destroyed) return;
     if (this.isPaused) this.resume();
-    this.keptUntil = now + Math.min(options.idleTimeout, keptFor);
+    this.idleUntil = now + Math.min(options.idleTimeout, keepAliveMs);
     if (socket.writableLength === 0) {
       this.release();
       return;
@@ -254,7 +254,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private readonly release = (): void => {
     if (this.socket.destroyed) return;
     this.freeSince = performance.now();
-    this.due = Math.min(this.keptUntil, this.retiredAt);
+    this.due = Math.min(this.idleUntil, this.retiredAt);
     this.owner.released(this);
   };
 
@@ -271,7 +271,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   }
 
   private write(request: PendingRequest): void {
-    this.answered = false;
+    this.hasHead = false;
     this.requests += 1;
     this.reader.expect(request.method);
     const { socket } = this;
@@ -304,7 +304,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.complete([], 0);
   }
 
-  private gone(): void {
+  private onClose(): void {
     if (this.closed) return;
     this.closed = true;
     this.writer?.stop();
