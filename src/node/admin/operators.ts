@@ -79,9 +79,9 @@ export function createOperators(parts: OperatorParts): Operators {
     bodyLimit: view.bodyLimit,
     begin: () => view.begin(),
     isSampled: parts.isSampled,
-    observe: (entry, material) => {
+    observe: (entry, captured) => {
       books.see(ruleBooks.current);
-      view.observe(entry, material);
+      view.observe(entry, captured);
     },
   };
   const figuresOf = (gateway: Gateway): GatewayStats => ({

@@ -57,15 +57,15 @@ export abstract class BodyExchange implements IncomingBodyOwner {
     return this.owner?.acceptChunk(bytes) ?? false;
   }
 
-  collected(body: Uint8Array): void {
+  onWholeBody(body: Uint8Array): void {
     this.owner?.onWholeBody(body);
   }
 
-  opened(body: Body): void {
+  onBody(body: Body): void {
     this.owner?.onBody(body);
   }
 
-  stalled(): void {
+  onStalled(): void {
     this.fault('client-timeout');
   }
 

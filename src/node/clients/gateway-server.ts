@@ -93,7 +93,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   private readonly faults: ConnectionFaults;
   private readonly connections: ClientConnections;
   /** Node's own handler of a new connection. */
-  private nodesOwn: (socket: Socket) => void = ignore;
+  private serveByNodeServer: (socket: Socket) => void = ignore;
   private readonly proxied: ProxiedConnections | undefined;
   private readonly limit: ConnectionLimit;
   private readonly busy = new BusyPeers();
@@ -197,7 +197,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   private readBeforeNode(server: Server): void {
     const [served] = server.listeners('connection');
     if (served === undefined || 'bun' in process.versions || 'deno' in process.versions) return;
-    this.nodesOwn = (socket) => void served.call(server, socket);
+    this.serveByNodeServer = (socket) => void served.call(server, socket);
     server.removeAllListeners('connection');
     server.on('connection', (socket) => this.connections.accept(socket));
   }
@@ -267,7 +267,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   }
 
   serveByNode(socket: Socket): void {
-    this.nodesOwn(socket);
+    this.serveByNodeServer(socket);
   }
 
   refuse(socket: Socket, code: 'client-timeout' | 'bad-request'): void {

@@ -163,12 +163,12 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     setImmediate(this.over);
   }
 
-  override collected(body: Uint8Array): void {
-    if (this.isOpen) super.collected(body);
+  override onWholeBody(body: Uint8Array): void {
+    if (this.isOpen) super.onWholeBody(body);
   }
 
-  override opened(body: Body): void {
-    if (this.isOpen) super.opened(body);
+  override onBody(body: Body): void {
+    if (this.isOpen) super.onBody(body);
   }
 
   sessionClosed(): void {

@@ -11,10 +11,10 @@ import type { StreamedBodies, StreamedBody } from './streamed-bodies.ts';
 export interface IncomingBodyOwner {
   /** Called for every collected part, with the bytes of memory that it takes; false stops the collecting. */
   acceptChunk(bytes: number): boolean;
-  collected(body: Uint8Array): void;
-  opened(body: Body): void;
+  onWholeBody(body: Uint8Array): void;
+  onBody(body: Body): void;
   /** Nothing arrived for the client's body time, or less than the minimum rate. */
-  stalled(): void;
+  onStalled(): void;
 }
 
 /** Limits shared by all bodies of a server. */
@@ -207,7 +207,7 @@ export class IncomingBody
     this.mode = 'stream';
     this.stopTimers();
     this.options.bodies.streams.add(this);
-    this.owner.opened(this);
+    this.owner.onBody(this);
   }
 
   private forward(): void {
@@ -234,8 +234,8 @@ export class IncomingBody
     this.leaveStream();
     const { mode } = this;
     if (mode !== 'stream') this.mode = 'waiting';
-    if (mode === 'collect') this.owner.collected(this.parts.take());
-    else if (mode === 'open') this.owner.opened(this.parts.length === 0 ? null : this.parts.take());
+    if (mode === 'collect') this.owner.onWholeBody(this.parts.take());
+    else if (mode === 'open') this.owner.onBody(this.parts.length === 0 ? null : this.parts.take());
     else if (mode === 'stream') this.endStream();
   }
 
@@ -283,7 +283,7 @@ export class IncomingBody
 
   tooSlow(): void {
     this.stopTimers();
-    this.owner.stalled();
+    this.owner.onStalled();
   }
 }
 

@@ -29,7 +29,7 @@ export class PartialHead {
       this.bytes = larger;
     }
     this.bytes.set(chunk, from);
-    return this.length > this.limit || this.isToJudge(from);
+    return this.length > this.limit || this.isCheckable(from);
   }
 
   /** All bytes received so far. */
@@ -37,7 +37,7 @@ export class PartialHead {
     return this.bytes.subarray(0, this.length);
   }
 
-  private isToJudge(from: number): boolean {
+  private isCheckable(from: number): boolean {
     const { bytes, length } = this;
     if (bytes.subarray(Math.max(0, from - 3), length).includes(HEAD_END)) return true;
     for (let at = bytes.indexOf(LF, from); at >= 0 && at < length; at = bytes.indexOf(LF, at + 1)) {

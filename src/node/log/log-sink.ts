@@ -120,7 +120,7 @@ class QueueSink implements LogSink {
   /** Bytes not yet written. */
   private size = 0;
   private writing = false;
-  private troubled = false;
+  private isTroubleReported = false;
   private ended = false;
   private timer: NodeJS.Timeout | undefined = undefined;
   private waiting: (() => void)[] = [];
@@ -223,7 +223,7 @@ class QueueSink implements LogSink {
       }
       this.spare = pages.find((page) => page.bytes.length === pageSize);
       this.spare?.clear();
-      if (this.size < BATCH_BYTES) this.troubled = false;
+      if (this.size < BATCH_BYTES) this.isTroubleReported = false;
       this.gather();
     });
   }
@@ -245,8 +245,8 @@ class QueueSink implements LogSink {
 
   private drop(count: number, why: string): void {
     this.dropped += count;
-    if (this.troubled || count === 0) return;
-    this.troubled = true;
+    if (this.isTroubleReported || count === 0) return;
+    this.isTroubleReported = true;
     this.options.onNotice(`${why}; lines are dropped, and counted`);
   }
 }

@@ -36,7 +36,7 @@ export class OtlpExporter implements Traces {
   private busyPosts = 0;
   private entries: Entry[] = [];
   private posting: Promise<void> | undefined;
-  private troubled = false;
+  private isTroubleReported = false;
   /** Exchanges whose spans were lost. */
   dropped = 0;
 
@@ -110,7 +110,7 @@ export class OtlpExporter implements Traces {
         return;
       }
       this.busyPosts = 0;
-      if (statusCode >= 200 && statusCode < 300) this.troubled = false;
+      if (statusCode >= 200 && statusCode < 300) this.isTroubleReported = false;
       else this.drop(batch.length, `the collector responded with ${statusCode}`);
     } catch {
       this.drop(batch.length, 'the collector cannot be reached');
@@ -148,8 +148,8 @@ export class OtlpExporter implements Traces {
 
   private drop(count: number, why: string): void {
     this.dropped += count;
-    if (this.troubled || count === 0) return;
-    this.troubled = true;
+    if (this.isTroubleReported || count === 0) return;
+    this.isTroubleReported = true;
     this.options.onNotice(`${why}; spans are dropped`);
   }
 }

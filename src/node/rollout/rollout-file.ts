@@ -46,7 +46,7 @@ export class RolloutFile {
   private control: RolloutControl | undefined;
   private work: Promise<void> = Promise.resolve();
   /** Content of the file when it was last good. */
-  private good: RolloutState = initialRollout;
+  private lastGood: RolloutState = initialRollout;
   /** Changes that are in memory and not yet in the file. */
   private readonly pending: ((state: RolloutState) => RolloutState)[] = [];
   private timer: NodeJS.Timeout | undefined;
@@ -65,7 +65,7 @@ export class RolloutFile {
     if ('fault' in reading) {
       const copy = read(this.copy);
       if ('fault' in copy || copy.state === undefined) return reading;
-      this.complain(`rollout: ${reading.fault} The last good state is used.`);
+      this.logFault(`rollout: ${reading.fault} The last good state is used.`);
       reading = copy;
     } else {
       this.sign = signOf(this.path);
@@ -83,7 +83,7 @@ export class RolloutFile {
       .then(() => this.replace())
       .catch((error: unknown) => {
         const code = reasonOf(error);
-        this.complain(
+        this.logFault(
           `rollout: the state cannot be kept in ${this.path} (${code}); it holds here, and is kept with the next change.`,
         );
       });
@@ -106,7 +106,7 @@ export class RolloutFile {
     try {
       const reading = read(this.path);
       // A file that was damaged or removed in the meantime is written again from its last good state.
-      const before = ('fault' in reading ? undefined : reading.state) ?? this.good;
+      const before = ('fault' in reading ? undefined : reading.state) ?? this.lastGood;
       const count = this.pending.length;
       const next = this.pending.reduce((state, change) => change(state), before);
       if (next !== before) {
@@ -124,7 +124,7 @@ export class RolloutFile {
 
   /** Changes made since are applied to the new state too, so that no change is ever undone for a moment. */
   private adopt(control: RolloutControl, state: RolloutState): void {
-    this.good = state;
+    this.lastGood = state;
     control.adopt(this.pending.reduce((so, change) => change(so), state));
   }
 
@@ -151,10 +151,10 @@ export class RolloutFile {
     this.sign = sign;
     const reading = read(this.path);
     if ('fault' in reading) {
-      this.complain(`rollout: ${reading.fault} The state of revision ${this.control.state.revision} stays.`);
+      this.logFault(`rollout: ${reading.fault} The state of revision ${this.control.state.revision} stays.`);
       return;
     }
-    if (reading.state === undefined || reading.state.revision === this.good.revision) return;
+    if (reading.state === undefined || reading.state.revision === this.lastGood.revision) return;
     this.adopt(this.control, reading.state);
     this.log({
       level: 'info',
@@ -163,7 +163,7 @@ export class RolloutFile {
     });
   }
 
-  private complain(message: string): void {
+  private logFault(message: string): void {
     this.log({ level: 'error', event: 'rollout-file', message });
   }
 }

@@ -13,7 +13,7 @@ export class Destination {
   /** The value of `Host` sent to V2. */
   readonly host: string;
   private readonly hostname: string;
-  private readonly where: TcpSocketConnectOpts | IpcSocketConnectOpts;
+  private readonly target: TcpSocketConnectOpts | IpcSocketConnectOpts;
   private readonly secure: ConnectionOptions;
   /** The session that the next TLS handshake resumes (RFC 8446 §2.2). */
   private session: Buffer | undefined = undefined;
@@ -27,7 +27,7 @@ export class Destination {
     this.host = options.host ?? host;
     this.hostname = hostname.replace(/^\[|\]$/g, '');
     const defaultPort = this.isSecure ? 443 : 80;
-    this.where =
+    this.target =
       socketPath === undefined
         ? { host: this.hostname, port: port === '' ? defaultPort : Number(port) }
         : { path: socketPath };
@@ -62,15 +62,15 @@ export class Destination {
         else done(null, host, family);
       });
     };
-    const where = { ...this.where, lookup, ...(onread && { onread }) };
+    const target = { ...this.target, lookup, ...(onread && { onread }) };
     const failed = (): void => this.addresses.failed(taken, performance.now());
     if (!this.isSecure) {
-      const plain = new UpstreamSocket(onread && { onread }).connect({ ...this.where, lookup });
+      const plain = new UpstreamSocket(onread && { onread }).connect({ ...this.target, lookup });
       plain.on('error', failed).on('connect', () => plain.off('error', failed));
       return plain;
     }
     const socket = connectSecurely({
-      ...where,
+      ...target,
       ...this.secure,
       ...(this.session && { session: this.session }),
     });

@@ -36,7 +36,7 @@ export class IdleConnections {
    */
   take(isRepeatable: boolean, now: number): UpstreamConnection | undefined {
     const { list, addresses } = this;
-    if (addresses.count > 1) this.bringForward();
+    if (addresses.count > 1) this.moveLeastUsedToEnd();
     for (let last = list.at(-1); last !== undefined; last = list.at(-1)) {
       if (last.isFree(now)) {
         if (!this.suits(last, isRepeatable, now)) return undefined;
@@ -65,7 +65,7 @@ export class IdleConnections {
   }
 
   /** Moves a connection of the least used address to the end. */
-  private bringForward(): void {
+  private moveLeastUsedToEnd(): void {
     const { list } = this;
     let best = list.length - 1;
     for (let at = best - 1; at >= 0; at -= 1) {

@@ -114,7 +114,7 @@ export class ResponseReader {
         this.runEnd > 0 &&
         (typeof next === 'string' || next < 0 || next === bytes.length || this.state === 'whole')
       )
-        this.tellRun(bytes);
+        this.reportRun(bytes);
       if (typeof next === 'string') return next;
       if (next < 0) {
         this.held = bytes.length - at;
@@ -286,7 +286,7 @@ export class ResponseReader {
     return at + length;
   }
 
-  private tellRun(bytes: Buffer): void {
+  private reportRun(bytes: Buffer): void {
     const { runStart, runEnd } = this;
     this.runEnd = 0;
     this.events.data(bytes.subarray(runStart, runEnd));

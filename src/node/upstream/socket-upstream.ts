@@ -336,7 +336,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     this.idle.life.update(now);
     for (const connection of this.all) connection.check(now);
     this.failExpired();
-    // Dispatches calls that waited behind one that left, and tries another address.
+    // Dispatches calls queued behind a failed one, and tries another address.
     this.onRoom();
     if (this.all.size + this.waiting.count > 0) return;
     clearInterval(this.timer);

@@ -228,7 +228,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
 
   complete(trailers: HeaderList, keepAliveMs: number): void {
     const { request, socket, writer, options } = this;
-    // Not by the owner's clock, which may be behind by the time of the response: learnt idle times must be exact.
+    // Not by the owner's clock, which may be behind by as long as the response took: learnt idle times must be exact.
     const now = performance.now();
     this.request = undefined;
     this.writer = undefined;

@@ -55,9 +55,9 @@ export class WorkerLink implements LogSink, Observer {
     return this.parts.wanted();
   }
 
-  observe(entry: Entry, material?: CapturedExchange): void {
+  observe(entry: Entry, captured?: CapturedExchange): void {
     if (this.isFull) return;
-    this.seen.push({ entry, captured: material === undefined ? undefined : copied(material) });
+    this.seen.push({ entry, captured: captured === undefined ? undefined : copied(captured) });
     this.schedule();
   }
 
@@ -102,8 +102,8 @@ export class WorkerLink implements LogSink, Observer {
 }
 
 /** Entries are borrowed, and are sent later. */
-function copied(material: CapturedExchange): CapturedExchange {
-  return structuredClone(material);
+function copied(captured: CapturedExchange): CapturedExchange {
+  return structuredClone(captured);
 }
 
 function noop(): void {}

@@ -116,7 +116,7 @@ export class WorkerPool implements ClientListener {
     send(child, { kind: 'start', flags: { ...this.parts.flags, listen } });
     return new Promise((resolve, reject) => {
       child.on('message', (message) => {
-        if (isFromWorker(message)) this.hear(worker, message, resolve, reject);
+        if (isFromWorker(message)) this.handle(worker, message, resolve, reject);
       });
       child.on('exit', (code, signal) => {
         reject(new WorkerFault(`A worker ended while it started (${signal ?? String(code)}).`));
@@ -125,7 +125,7 @@ export class WorkerPool implements ClientListener {
     });
   }
 
-  private hear(
+  private handle(
     worker: Worker,
     message: FromWorker,
     listening: (origin: string) => void,
@@ -164,16 +164,16 @@ export class WorkerPool implements ClientListener {
     const before = Date.now() - worker.since > SETTLED_MS ? 0 : (this.ends.get(worker.number) ?? 0);
     this.ends.set(worker.number, before + 1);
     const delay = Math.min(BACK_OFF_MS[1], BACK_OFF_MS[0] * 2 ** before);
-    this.tellEnd(`worker ${worker.number} ended (${how}); another one starts in ${delay} ms.`);
+    this.logEnd(`worker ${worker.number} ended (${how}); another one starts in ${delay} ms.`);
     setTimeout(() => {
       if (this.stopping) return;
       this.start(worker.number).catch((error: unknown) =>
-        this.tellEnd(`worker ${worker.number}: ${error instanceof Error ? error.message : String(error)}`),
+        this.logEnd(`worker ${worker.number}: ${error instanceof Error ? error.message : String(error)}`),
       );
     }, delay);
   }
 
-  private tellEnd(message: string): void {
+  private logEnd(message: string): void {
     this.parts.log({ level: 'error', event: 'worker-ended', message });
   }
 
