@@ -2,15 +2,15 @@ import { type BrotliDecompress, brotliDecompress, type Gunzip, gunzip, inflate, 
 import type { DecodedBody } from '../migrate/decoded-body.ts';
 import { type Coding, isZlib } from '../http/content-coding.ts';
 
-/** What zlib gives with `info`: the result, and the engine that knows how many bytes it took in. */
+/** The result of zlib with `info`: the output, and the engine that knows how many bytes it consumed. */
 interface Inflated {
   readonly buffer: Buffer;
   readonly engine: Pick<Gunzip | BrotliDecompress, 'bytesWritten'>;
 }
 
 /**
- * Decodes a body off the main thread; one that would grow beyond `limit` bytes is given up on the way (a bomb), and one
- * with bytes behind its end is undecodable: another reader might take them for part of it.
+ * Decodes a body off the main thread. Decoding stops when the result exceeds `limit` bytes (a bomb); a body with bytes after its
+ * end is undecodable: another reader might take them as part of it.
  */
 export function decodeBody(
   coding: Coding,
@@ -41,7 +41,7 @@ function decoderOf(coding: Coding, body: Uint8Array): typeof gunzip {
   }
 }
 
-/** Node's types say that the result is a buffer, whatever the options are. */
+/** Node's types declare the result as a buffer, whatever the options are. */
 function isInflated(result: object): result is Inflated {
   return 'engine' in result && 'buffer' in result;
 }

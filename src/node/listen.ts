@@ -2,8 +2,8 @@ import type { AddressInfo, Server } from 'node:net';
 import type { ListenAddress } from '../settings/setting-kinds.ts';
 
 /**
- * Binds a server, and resolves to its origin; rejects with the system's error when the address cannot be had.
- * With `reusePort` other processes may bind the same port, and the kernel spreads connections over them.
+ * Binds a server, and resolves to its origin; rejects with the system's error when the address is not available. With `reusePort`
+ * other processes may bind the same port, and the kernel spreads connections over them.
  */
 export function listen(
   server: Server,

@@ -7,8 +7,8 @@ import { readRuleBook } from '../rules/read-rule-book.ts';
 import type { RuleBookOutcome } from './rule-books.ts';
 
 /**
- * Reads, checks and compiles the rule book in a file; its faults name file, line and column. The default one is the
- * package's own where the working directory has none.
+ * Reads, checks and compiles the rule book in a file; faults name file, line and column. Where the working directory has no rule
+ * book, the default is the package's own.
  */
 export async function loadRuleBook(path: string): Promise<RuleBookOutcome> {
   let text: string;

@@ -1,22 +1,22 @@
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 
-/** A rule book that can be in force, with the text it was read from. */
+/** A rule book that can be in force, with its source text. */
 export interface LoadedRuleBook {
   readonly rules: CompiledRuleBook;
   readonly text: string;
 }
 
-/** What comes of reading the rule book: one that can be in force, or every fault it has. */
+/** Result of reading the rule book: one that can be in force, or all of its faults. */
 export type RuleBookOutcome = LoadedRuleBook | { readonly faults: readonly string[] };
 
-/** The rule book in force. A new one is checked, then swapped whole; a bad one is refused, and the old one stays. */
+/** The rule book in force. A new one is checked, then swapped whole; a faulty one is refused, and the old one stays. */
 export class RuleBooks {
   current: CompiledRuleBook;
   /** The text of the current one. */
   text: string;
   /** Milliseconds since 1970 when the current one came into force. */
   since: number;
-  /** Rule books that took the place of another, those that were refused, and seconds that the last reading took. */
+  /** Number of rule books that replaced another, number of refused ones, and seconds that the last reading took. */
   reloads = 0;
   refused = 0;
   reloadSeconds: number | undefined = undefined;
@@ -32,7 +32,7 @@ export class RuleBooks {
     this.since = time();
   }
 
-  /** Reads the rule book again, after the readings under way; resolves to the faults of one that is refused. */
+  /** Reads the rule book again, after the readings in progress; resolves to the faults of a refused one. */
   reload(): Promise<{ readonly changed: boolean; readonly faults: readonly string[] }> {
     const next = this.reading.then(() => this.swap());
     this.reading = next;

@@ -23,7 +23,7 @@ import type { TlsTexts } from './tls-files.ts';
 import { createSocketUpstream } from './upstream/socket-upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './upstream/node-upstream.ts';
 
-/** What a gateway on Node is made of. */
+/** Parts of a gateway on Node. */
 export interface NodeGatewayParts {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
@@ -31,45 +31,45 @@ export interface NodeGatewayParts {
   readonly origin: OriginSetting;
   /** V1, where some traffic goes there. */
   readonly v1Origin?: OriginSetting | undefined;
-  /** What V1 traffic goes through; without it, the modes of the rule book. */
+  /** Routes V1 traffic; without it, the modes of the rule book do. */
   readonly rollout?: RolloutControl | undefined;
   readonly clientSecret: string;
   readonly sink: LogSink;
   /** PEM texts for TLS to V2. */
   readonly upstreamTls: TlsTexts | undefined;
-  /** PEM texts for TLS with clients; reading them again gives renewed ones. */
+  /** PEM texts for TLS with clients; reading them again returns renewed ones. */
   readonly clientTls: TlsTexts | undefined;
-  /** Told of the circuits and of upstream faults. */
+  /** Called with changes of the circuits and with upstream faults. */
   readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
-  /** Told of bugs. */
+  /** Called with bugs. */
   readonly surprised: (error: unknown) => void;
   readonly observer?: Observer | undefined;
   /** Where clients connect, when it is not a server of this process. */
   readonly front?: ClientListener | undefined;
-  /** True in one of many processes: the port is shared, and operators ask the first one. */
+  /** True in one of several processes: the port is shared, and operators query the first process. */
   readonly isWorker?: boolean | undefined;
   /** Routes of the admin listener beside health. */
   readonly admin?: ((gateway: Gateway) => Hono) | undefined;
 }
 
-/** A gateway that listens. */
+/** A listening gateway. */
 export interface RunningGateway {
   readonly gateway: Gateway;
   readonly server: ClientListener;
   /** Such as `http://127.0.0.1:8080`. */
   readonly origin: string;
   readonly adminOrigin: string;
-  /** Stops accepting, finishes what is in flight within the drain time, and closes everything. */
+  /** Stops accepting, finishes requests in flight within the drain time, and closes everything. */
   stop(): Promise<void>;
 }
 
-/** Milliseconds of the drain time kept back for closing and for the log, so that the exit is not later than it. */
+/** Milliseconds of the drain time reserved for closing and for the log, so that the process exits in time. */
 const RESERVE_MS = 1000;
 
-/** Milliseconds beyond all limits after which an exchange in which nothing moves is ended. */
+/** Milliseconds beyond all limits after which a stalled exchange is ended. */
 const WATCHDOG_SLACK_MS = 60_000;
 
-/** Starts a gateway; rejects when an address cannot be listened on. */
+/** Starts a gateway; rejects when it cannot listen on an address. */
 export async function startGateway(parts: NodeGatewayParts): Promise<RunningGateway> {
   const { settings } = parts;
   const upstream = upstreamOf(parts, parts.origin, parts.upstreamTls);
@@ -101,7 +101,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     clearInterval(watchdog);
     if (listening) await server.drain(Math.max(0, milliseconds - Math.min(RESERVE_MS, milliseconds / 5)));
     await Promise.all([upstream.close(), v1?.upstream.close()]);
-    // The last connections tell of their end in the turn after the server's.
+    // The last connections emit `close` in the turn after the server's.
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
@@ -110,7 +110,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   }
 }
 
-/** Looks for exchanges that are older than all limits together; without one of the limits, old ones may be sound. */
+/** Checks for exchanges that are older than all limits together; where one of the limits is off, old ones may be sound. */
 function watch(gateway: Gateway, settings: Settings): NodeJS.Timeout | undefined {
   const limits = [
     table.clientBodyTimeout,
@@ -143,7 +143,7 @@ function serverOf({ settings, clientTls, isWorker }: NodeGatewayParts, gateway: 
   });
 }
 
-/** What V1 is trusted by. The certificate that is shown to V2 is for nobody else. */
+/** Certificates that V1 is checked against. The client certificate for V2 is sent to no other server. */
 function v1Tls({ upstreamTls }: NodeGatewayParts): TlsTexts | undefined {
   return upstreamTls?.ca === undefined ? undefined : { ca: upstreamTls.ca };
 }
@@ -174,7 +174,9 @@ function upstreamOf(
   });
 }
 
-/** How many may wait for a service that cannot be reached: where there are two, one leaves places in flight to the other. */
+/**
+ * Maximum number of requests that wait for an unreachable service: where there are two, one leaves places in flight to the other.
+ */
 function waitingLimits({ settings, v1Origin }: NodeGatewayParts): UpstreamOptions['waiting'] {
   const share = v1Origin === undefined ? 1 : 0.5;
   return {

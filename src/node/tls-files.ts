@@ -4,7 +4,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 /** PEM texts, as TLS takes them. */
 export type TlsTexts = Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
 
-/** Reads PEM files and checks that they go together; the fault is a sentence that names the setting. */
+/** Reads PEM files and checks that they match; the fault is a sentence that names the setting. */
 export function readTlsFiles(files: {
   readonly [Part in 'ca' | 'cert' | 'key']?: { readonly setting: string; readonly path: string | undefined };
 }): { readonly tls: TlsTexts | undefined } | { readonly fault: string } {

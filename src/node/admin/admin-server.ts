@@ -2,15 +2,15 @@ import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 
-/** What the admin listener shows. */
+/** Content of the admin listener. */
 export interface AdminParts {
   /** True when clients are served: listening, a rule book in force, not draining. */
   readonly ready: () => boolean;
-  /** Further routes, such as the inspector's; asked after `/livez` and `/readyz`. */
+  /** Further routes, such as the inspector's; matched after `/livez` and `/readyz`. */
   readonly mounted?: Hono | undefined;
 }
 
-/** Makes the admin server: a port of its own, so that no client can reach it through the gateway's. */
+/** Creates the admin server: on a port of its own, so that no client can reach it through the gateway's. */
 export function createAdminServer({ ready, mounted }: AdminParts): Server {
   const app = new Hono();
   app.get('/livez', (c) => c.json({ data: { status: 'live' } }));
@@ -24,15 +24,15 @@ export function createAdminServer({ ready, mounted }: AdminParts): Server {
   const server = createServer(TIMES, (incoming, outgoing) => {
     void respond(incoming, outgoing);
   });
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   return server;
 }
 
-/** Milliseconds for the head of a request, for all of it, and between two looks at the clock. */
+/** Milliseconds to receive a request's headers, to receive all of the request, and between two checks of these limits. */
 const TIMES = { headersTimeout: 10_000, requestTimeout: 20_000, connectionsCheckingInterval: 2000 };
 
-/** Connections of operators, monitors and event streams, all together. */
-const MOST_CONNECTIONS = 512;
+/** Maximum number of connections of operators, monitors and event streams, all together. */
+const MAX_CONNECTIONS = 512;
 
 const NOT_READY = {
   errors: [

@@ -1,16 +1,16 @@
 import { readFileSync, statSync } from 'node:fs';
 import { parse } from 'yaml';
 
-/** A file of names that cannot be used: a sentence. */
+/** The file of client names cannot be used; the message is a sentence. */
 export interface NamesFault {
   readonly fault: string;
 }
 
-/** Reads names for people from a YAML or JSON file that maps client hashes to names: `3fa9c1d2e4b50617: Harcourts Richmond`. */
+/** Reads display names from a YAML or JSON file that maps client hashes to names: `3fa9c1d2e4b50617: Harcourts Richmond`. */
 export function readClientNames(path: string): ReadonlyMap<string, string> | NamesFault {
   let names: unknown;
   try {
-    // As text: a hash such as 1234567890123456 or 3e10 is no number.
+    // As text: a hash such as 1234567890123456 or 3e10 is not a number.
     names = parse(readFileSync(path, 'utf8'), { schema: 'failsafe' });
   } catch (error) {
     return {
@@ -33,14 +33,14 @@ export function readClientNames(path: string): ReadonlyMap<string, string> | Nam
   return found;
 }
 
-/** Gives the names in the file, read again when it has changed; while it is faulty, the names stay as they were. */
+/** Returns the names in the file, read again when it has changed; while it is faulty, the names stay as they were. */
 export function watchClientNames(path: string | undefined): () => ReadonlyMap<string, string> {
   let names: ReadonlyMap<string, string> = new Map();
-  let seen = -1;
+  let readAt = -1;
   return () => {
     const changed = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-    if (path === undefined || changed === undefined || changed === seen) return names;
-    seen = changed;
+    if (path === undefined || changed === undefined || changed === readAt) return names;
+    readAt = changed;
     const read = readClientNames(path);
     if (!('fault' in read)) names = read;
     return names;

@@ -19,7 +19,7 @@ import { createRolloutAdmin } from '../rollout/rollout-admin.ts';
 import { memoryLimit } from '../memory-limit.ts';
 import type { RuleBooks } from '../rule-books.ts';
 
-/** What the operators' side of a gateway is made of. */
+/** Parts of the operators' side of a gateway. */
 export interface OperatorParts {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
@@ -29,27 +29,30 @@ export interface OperatorParts {
   readonly gatewayOrigin: () => string;
   readonly version: string;
   readonly page: () => ReadonlyMap<string, PageFile>;
-  /** Where V1 is, where there is one beside V2. */
+  /** The origin of V1, where there is one beside V2. */
   readonly v1Origin?: string | undefined;
-  /** What other processes stand at, put together with what this one does. */
+  /** Merges the stats of other processes with those of this one. */
   readonly merge?: ((own: GatewayStats) => GatewayStats) | undefined;
-  /** Told of each entry, such as an exporter of traces. */
+  /** Receives each entry, such as an exporter of traces. */
   readonly also?: ((entry: Entry) => void) | undefined;
   /** See `Observer.isSampled`. */
   readonly isSampled?: Observer['isSampled'];
 }
 
-/** What a gateway is given so that operators see what it does. */
+/** Parts of a gateway that show operators its traffic. */
 export interface Operators {
   readonly view: OperatorView;
   readonly observer: Observer;
   readonly admin: (gateway: Gateway) => Hono;
 }
 
-/** Rule books of which entries may still be looked at. */
+/** Maximum number of earlier rule books whose entries can still be inspected. */
 const BOOKS = 8;
 
-/** What the settings of the admin listener forbid: a sentence. Whoever can reach it sees traffic, so beyond loopback it wants a token. */
+/**
+ * Returns why the settings of the admin listener are refused, as a sentence. It exposes traffic, so beyond loopback it requires a
+ * token.
+ */
 export function adminFault(settings: Settings): string | undefined {
   const { host } = settings.get(table.adminListen);
   const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.');
@@ -58,7 +61,7 @@ export function adminFault(settings: Settings): string | undefined {
   return `--admin-listen ${host} can be reached from other machines; set GATEWAY_ADMIN_TOKEN, or listen on 127.0.0.1.`;
 }
 
-/** Makes what keeps recent exchanges, and the routes that show them. */
+/** Creates the store of recent exchanges, and the routes that show them. */
 export function createOperators(parts: OperatorParts): Operators {
   const { settings, ruleBooks, sink, version } = parts;
   const view = new OperatorView({
@@ -76,9 +79,9 @@ export function createOperators(parts: OperatorParts): Operators {
     bodyLimit: view.bodyLimit,
     begin: () => view.begin(),
     isSampled: parts.isSampled,
-    observe: (entry, material) => {
+    observe: (entry, captured) => {
       books.see(ruleBooks.current);
-      view.observe(entry, material);
+      view.observe(entry, captured);
     },
   };
   const figuresOf = (gateway: Gateway): GatewayStats => ({
@@ -129,7 +132,7 @@ export function createOperators(parts: OperatorParts): Operators {
   return { view, observer, admin };
 }
 
-/** Remembers the rule books that were in force lately. */
+/** Remembers the rule books that were recently in force. */
 class Books {
   private readonly known = new Map<string, CompiledRuleBook>();
   private last: CompiledRuleBook | undefined;

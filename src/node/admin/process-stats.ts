@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
 import { watchLoopDelay } from './loop-delay.ts';
 
-/** Watches the process; each call gives the figures of the moment. */
+/** Watches the process; each call returns the current figures. */
 export function watchProcess(): () => ProcessStats {
   const loopDelay = watchLoopDelay();
   const startSeconds = Date.now() / 1000 - process.uptime();
@@ -22,7 +22,7 @@ export function watchProcess(): () => ProcessStats {
   };
 }
 
-/** Only Linux tells, under /proc. */
+/** Only Linux provides this, under /proc. */
 function openFiles(): number | undefined {
   try {
     return readdirSync('/proc/self/fd').length;

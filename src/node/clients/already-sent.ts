@@ -1,2 +1,2 @@
-/** What the app's handlers give back on Node: the response goes to the socket by itself. */
+/** Returned by the app's handlers on Node: the response goes to the socket directly. */
 export const ALREADY_SENT = new Response(null);

@@ -4,24 +4,24 @@ import type { Peer } from './busy-peers.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 
-/** What every exchange of a server shares. Times are milliseconds. */
+/** Options shared by every exchange of a server. Times are milliseconds. */
 export interface BodyExchangeOptions extends ReaderLimits, IncomingBodyOptions {
   /** The address of the client on a connection. */
   addressOf(peer: Peer): string;
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
-  /** Told of a bug in what an event of Node does: the exchange is over by then. */
+  /** Called with a bug met in an event handler of Node; the exchange is already over. */
   onUnexpectedError(error: unknown): void;
 }
 
-/** The request's side of an exchange whose body Node reads, of HTTP/1.1 and of HTTP/2: what the body tells goes to the owner. */
+/** The request side of an exchange whose body Node reads, for HTTP/1.1 and HTTP/2; events of the body go to the owner. */
 export abstract class BodyExchange implements IncomingBodyOwner {
   protected readonly options: BodyExchangeOptions;
   protected readonly body: IncomingBody;
   protected owner: ExchangeOwner | undefined = undefined;
   protected expectsContinue: boolean;
 
-  /** `length` is the request's own, `undefined` without one. */
+  /** `length` is the request's Content-Length, `undefined` without one. */
   constructor(
     source: Readable,
     length: string | undefined,
@@ -47,28 +47,28 @@ export abstract class BodyExchange implements IncomingBodyOwner {
     this.body.open();
   }
 
-  /** The body broke: no more of it comes. */
+  /** The body is broken: no more of it arrives. */
   fault(fault: ClientFault): void {
     this.body.stop(new Error(fault));
     this.owner?.onClientFault(fault);
   }
 
-  mayTake(bytes: number): boolean {
+  acceptChunk(bytes: number): boolean {
     return this.owner?.acceptChunk(bytes) ?? false;
   }
 
-  collected(body: Uint8Array): void {
+  onWholeBody(body: Uint8Array): void {
     this.owner?.onWholeBody(body);
   }
 
-  opened(body: Body): void {
+  onBody(body: Body): void {
     this.owner?.onBody(body);
   }
 
-  stalled(): void {
+  onStalled(): void {
     this.fault('client-timeout');
   }
 
-  /** Tells the client that its body is wanted (RFC 9110 §10.1.1). */
+  /** Sends 100 Continue, so that the client sends its body (RFC 9110 §10.1.1). */
   protected abstract writeContinue(): void;
 }

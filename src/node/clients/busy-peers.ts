@@ -1,12 +1,12 @@
 import type { EventEmitter } from 'node:events';
 
-/** What names the other side of a connection, on the socket and on the TLS that runs over it. */
+/** The remote end of a connection, on the socket and on the TLS that runs over it. */
 export interface Peer {
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
 }
 
-/** Counts the exchanges on connections that Node reads: over TLS, its requests do not know the socket that was accepted. */
+/** Counts the exchanges on connections that Node reads: over TLS, its requests do not expose the accepted socket. */
 export class BusyPeers {
   private readonly counts = new Map<string, number>();
 
@@ -21,13 +21,13 @@ export class BusyPeers {
     });
   }
 
-  /** True while an exchange is under way. */
+  /** True while an exchange is in flight. */
   has(peer: Peer): boolean {
     return this.counts.has(peerName(peer));
   }
 }
 
-/** The name of a connection as long as it is open. */
+/** The name of a connection, unique while it is open. */
 export function peerName({ remoteAddress, remotePort }: Peer): string {
   return `${remoteAddress} ${remotePort}`;
 }

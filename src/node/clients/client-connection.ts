@@ -5,9 +5,9 @@ import type { ReaderLimits } from './slow-reader-guard.ts';
 import { readFastPathRequest, type FastPathRequest } from './fast-path-request.ts';
 import { judgeUnusualHead, PartialHead } from './partial-head.ts';
 
-/** What every connection of a server shares, and who is told of them. Times are milliseconds; 0 is no limit. */
+/** Options shared by every connection of a server, and handlers of its events. Times are milliseconds; 0 is no limit. */
 export interface ClientConnectionOwner {
-  /** Bytes of a request's head. */
+  /** Maximum size of a request head in bytes. */
   readonly headerBytes: number;
   readonly readerLimits: ReaderLimits;
   readonly keepAliveLines: string;
@@ -15,43 +15,43 @@ export interface ClientConnectionOwner {
   readonly draining: boolean;
   /** The address of the client. */
   addressOf(socket: Socket): string;
-  /** A request is there. */
+  /** A request has arrived. */
   take(exchange: Exchange): void;
-  /** What came is no request: the connection gets a response of the gateway, and closes. */
+  /** The bytes received are not a request: the gateway responds itself, and the connection closes. */
   refuse(connection: ClientConnection, code: 'client-timeout' | 'bad-request'): void;
-  /** The last response is written: the connection closes when its client has read it. */
+  /** The last response is written: the connection closes once its client has read it. */
   linger(connection: ClientConnection): void;
-  /** What comes is for Node's own server, beginning with these bytes. */
+  /** Node's own server takes over, beginning with these bytes. */
   handOver(connection: ClientConnection, bytes: Buffer): void;
-  /** Some of a request's body is not there yet. */
+  /** Part of a request's body is still missing. */
   awaitBody(connection: ClientConnection): void;
   closed(connection: ClientConnection): void;
 }
 
-/** Bytes of further requests that are read while one is under way. */
+/** Bytes of further requests that are read while one is in flight. */
 const READ_AHEAD_BYTES = 16 * 1024;
-/** Requests that are answered at once before other connections have their turn. */
+/** Requests that are served directly before other connections have their turn. */
 const REQUESTS_PER_TURN = 16;
 const nothing = Buffer.alloc(0);
 
 /**
- * One plain connection with a client, read by the gateway itself as long as its requests are usual ones. They run one after the
- * other, since the second may build on what the first made (RFC 9112 §9.3.2).
+ * One plain connection with a client, read by the gateway itself as long as its requests suit the fast path. They run one after
+ * the other, since the second may build on the effect of the first (RFC 9112 §9.3.2).
  */
 export class ClientConnection implements ExchangeConnection {
   readonly socket: Socket;
   readonly remote: string;
-  /** When its last response was out, by the clock of `performance`; when it came, before the first one. */
+  /** When its last response was sent, by the clock of `performance`; before the first one, when the connection was accepted. */
   idleSince = performance.now();
-  /** True once a request came on it. */
+  /** True once a request has arrived on it. */
   isUsed = false;
   private readonly owner: ClientConnectionOwner;
   private exchange: SocketExchange | undefined = undefined;
-  /** What came and is not read: the beginning of a request, or further ones. */
+  /** Bytes received and not yet parsed: the beginning of a request, or further ones. */
   private unparsed: Buffer | undefined = undefined;
-  /** The request that `rest` begins with, while some of its body is not there yet. */
+  /** The request that `unparsed` begins with, while part of its body is missing. */
   private partialRequest: FastPathRequest | undefined = undefined;
-  /** The beginning of a request, while its head is not whole. */
+  /** The beginning of a request with an incomplete head. */
   private partialHead: PartialHead | undefined = undefined;
   private isReading = false;
   /** True while further requests wait for others to have their turn of the event loop. */
@@ -72,7 +72,7 @@ export class ClientConnection implements ExchangeConnection {
     return this.owner.readerLimits;
   }
 
-  get keptLines(): string {
+  get keepAliveLines(): string {
     return this.owner.keepAliveLines;
   }
 
@@ -80,12 +80,12 @@ export class ClientConnection implements ExchangeConnection {
     return this.owner.draining;
   }
 
-  /** True while nothing is under way, and nothing has begun. */
+  /** True while no request is in flight, or has begun to arrive. */
   get isIdle(): boolean {
     return this.exchange === undefined && !this.hasBegun && !this.isClosing;
   }
 
-  /** Since when the head of a request is not whole, by the clock of `performance`; undefined while none is. */
+  /** When the incomplete head of a request began, by the clock of `performance`; undefined without one. */
   get partialHeadSince(): number | undefined {
     return this.isClosing ? undefined : this.partialHead?.since;
   }
@@ -94,24 +94,24 @@ export class ClientConnection implements ExchangeConnection {
     return this.unparsed !== undefined || this.partialHead !== undefined;
   }
 
-  /** True while some of a request's body is not there yet. */
+  /** True while part of a request's body is missing. */
   get isBodyPartial(): boolean {
     return this.partialRequest !== undefined && !this.socket.destroyed;
   }
 
-  /** Gives the connection to Node's server. */
+  /** Hands the connection over to Node's server. */
   handOver(): void {
     this.release(this.unparsed ?? nothing);
   }
 
-  /** The connection closes: nothing that comes is a request any more. */
+  /** The connection closes: further bytes are no longer read as requests. */
   stopReading(): void {
     this.isClosing = true;
     this.unparsed = undefined;
     this.partialHead = undefined;
   }
 
-  /** What came is no request: it gets a response of the gateway, and the connection closes. */
+  /** The bytes received are not a request: the gateway responds itself, and the connection closes. */
   refuse(code: 'client-timeout' | 'bad-request'): void {
     this.stopReading();
     this.owner.refuse(this, code);
@@ -119,7 +119,7 @@ export class ClientConnection implements ExchangeConnection {
 
   responseEnded(isLast: boolean): void {
     if (isLast) this.stopReading();
-    // All of it is with the system already, unless the client reads slowly.
+    // The system has already taken all of it, unless the client reads slowly.
     if (this.socket.writableLength === 0) this.flushed();
     else this.socket.write(nothing, this.flushed);
   }
@@ -140,7 +140,7 @@ export class ClientConnection implements ExchangeConnection {
     if (partialHead?.add(chunk) === false) return;
     const before = partialHead?.received() ?? unparsed;
     this.partialHead = undefined;
-    // A head that was waited for holds the chunk already.
+    // A partial head already holds the chunk.
     const bytes =
       partialHead !== undefined || before === undefined ? (before ?? chunk) : Buffer.concat([before, chunk]);
     this.unparsed = bytes;
@@ -148,13 +148,13 @@ export class ClientConnection implements ExchangeConnection {
     else if (bytes.length > READ_AHEAD_BYTES) this.socket.pause();
   };
 
-  /** Its turn has come again. */
+  /** Its turn of the event loop has come again. */
   continueParsing(): void {
     this.isYielding = false;
     if (!this.socket.destroyed) this.parseNext();
   }
 
-  /** Begins what is there, one request behind the other, until one is not answered at once. */
+  /** Starts the buffered requests, one after the other, until one does not complete synchronously. */
   private parseNext(): void {
     const { owner, socket } = this;
     this.isReading = true;
@@ -162,7 +162,7 @@ export class ClientConnection implements ExchangeConnection {
       const { unparsed } = this;
       const request = this.partialRequest ?? readFastPathRequest(unparsed, owner.headerBytes);
       if (request === undefined) {
-        this.meetUnusual(unparsed);
+        this.handleUnusual(unparsed);
         break;
       }
       if (request.end > unparsed.length) {
@@ -180,13 +180,13 @@ export class ClientConnection implements ExchangeConnection {
       }
     }
     this.isReading = false;
-    // A client that sends on and on is not read faster than it is answered.
+    // A pipelining client is read no faster than it is served.
     const isAhead = this.partialRequest === undefined && (this.unparsed?.length ?? 0) > READ_AHEAD_BYTES;
     if (socket.isPaused() && !isAhead) socket.resume();
   }
 
-  /** What came is no usual request: its head is not whole, or it is for Node's server, or for nobody. */
-  private meetUnusual(bytes: Buffer): void {
+  /** The bytes are not a fast-path request: the head is incomplete, suits only Node's server, or is malformed. */
+  private handleUnusual(bytes: Buffer): void {
     const { headerBytes } = this.owner;
     switch (judgeUnusualHead(bytes, headerBytes)) {
       case 'partial':
@@ -209,7 +209,7 @@ export class ClientConnection implements ExchangeConnection {
     this.owner.take(exchange);
   }
 
-  /** In the middle of a body the client went away: its request is in the log, as one that nobody waits for. */
+  /** The client disconnected in the middle of a body: its request is logged, as one without a client. */
   private abandonBody(): void {
     const { partialRequest, unparsed } = this;
     this.partialRequest = undefined;
@@ -229,7 +229,7 @@ export class ClientConnection implements ExchangeConnection {
     this.owner.handOver(this, bytes);
   }
 
-  /** The client closed its side: it went away, unless its response is on the way already. */
+  /** The client closed its side: it has disconnected, unless its response is already on the way. */
   private readonly ended = (): void => {
     const { socket } = this;
     this.abandonBody();
@@ -245,7 +245,7 @@ export class ClientConnection implements ExchangeConnection {
     this.abandonBody();
     this.unparsed = undefined;
     this.partialHead = undefined;
-    this.exchange?.gone();
+    this.exchange?.disconnected();
     this.exchange = undefined;
     this.owner.closed(this);
   };
@@ -255,5 +255,5 @@ function continueParsing(connection: ClientConnection): void {
   connection.continueParsing();
 }
 
-/** What breaks is closed, and that is told. */
+/** An error closes the connection, and `close` is reported. */
 function ignore(): void {}

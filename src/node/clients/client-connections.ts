@@ -3,35 +3,37 @@ import type { Exchange } from '../../gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 
-/** How long clients may take, in milliseconds, and how much they may say; 0 is no limit of time. */
+/** Limits on the time that clients take, in milliseconds, and on the bytes that they send; a time of 0 is no limit. */
 export interface ClientLimits extends ReaderLimits {
-  /** Bytes of a request's head. */
+  /** Maximum size of a request head in bytes. */
   readonly headerBytes: number;
   readonly headersTimeout: number;
   readonly idleTimeout: number;
 }
 
-/** The server that the connections are of. */
+/** The server that owns the connections. */
 export interface ClientConnectionsOwner {
   readonly draining: boolean;
   take(exchange: Exchange): void;
   addressOf(socket: Socket): string;
-  /** Serves a connection on Node's own server from here on; what was read of it stands in front of it again. */
+  /** Hands a connection over to Node's own server; the bytes already read are put back in front. */
   serveByNode(socket: Socket): void;
-  /** Responds where there is no request to speak of, and closes. */
+  /** Responds without a request, and closes. */
   refuse(socket: Socket, code: 'client-timeout' | 'bad-request'): void;
-  /** Closes a connection when its client has read what was written. */
+  /** Closes a connection once its client has read the response. */
   linger(socket: Socket): void;
 }
 
-/** Milliseconds between two looks for connections that have been idle too long. */
+/** Milliseconds between two checks for connections that have been idle too long. */
 const IDLE_CHECK_MS = 250;
-/** Milliseconds for which the rest of a body is waited for at the least, before the request becomes one for Node's server. */
+/** Minimum milliseconds to wait for the rest of a body, before Node's server takes over the request. */
 const PARTIAL_BODY_WAIT_MS = 25;
-/** Milliseconds by which a kept connection outlives what its client was told: a request may be on its way by then. */
+/** Milliseconds by which a kept-alive connection outlives the timeout sent to its client: a request may be on its way by then. */
 const KEEP_ALIVE_GRACE_MS = 1000;
 
-/** The plain connections that the gateway reads itself: all that begin with usual requests, until something unusual comes. */
+/**
+ * The plain connections that the gateway reads itself: all that begin with a fast-path request, until something unusual arrives.
+ */
 export class ClientConnections implements ClientConnectionOwner {
   readonly headerBytes: number;
   readonly readerLimits: ReaderLimits;
@@ -39,7 +41,7 @@ export class ClientConnections implements ClientConnectionOwner {
   private readonly limits: ClientLimits;
   private readonly owner: ClientConnectionsOwner;
   private readonly all = new Map<Socket, ClientConnection>();
-  /** Connections on which the rest of a body is waited for, with the round of looks in which that began. */
+  /** Connections that wait for the rest of a body, with the round of checks in which the wait began. */
   private readonly awaiting = new Map<ClientConnection, number>();
   private round = 0;
   private idleTimer: NodeJS.Timeout | undefined = undefined;
@@ -58,7 +60,7 @@ export class ClientConnections implements ClientConnectionOwner {
     return this.owner.draining;
   }
 
-  /** Reads a new connection. */
+  /** Starts reading a new connection. */
   accept(socket: Socket): void {
     this.all.set(socket, new ClientConnection(socket, this));
     if (this.idleTimer !== undefined) return;
@@ -66,13 +68,13 @@ export class ClientConnections implements ClientConnectionOwner {
     this.idleTimer.unref();
   }
 
-  /** True while a request is under way on a connection that the gateway reads, beyond half a head. */
+  /** True while a request, beyond an incomplete head, is in flight on a connection that the gateway reads. */
   isBusy(socket: Socket): boolean {
     const connection = this.all.get(socket);
     return connection !== undefined && !connection.isIdle && connection.partialHeadSince === undefined;
   }
 
-  /** Closes the connections on which nothing is under way. */
+  /** Closes the connections with nothing in flight. */
   closeIdle(): void {
     for (const connection of this.all.values()) if (connection.isIdle) connection.socket.destroy();
   }
@@ -111,7 +113,7 @@ export class ClientConnections implements ClientConnectionOwner {
     this.all.delete(connection.socket);
   }
 
-  /** Gives to Node's server what was not whole at the last look, and still is not. */
+  /** Hands requests over to Node's server that were incomplete at the last check, and still are. */
   handOverStalled(): void {
     for (const [connection, round] of this.awaiting) {
       if (connection.isBodyPartial && round === this.round) continue;
@@ -123,7 +125,7 @@ export class ClientConnections implements ClientConnectionOwner {
       this.awaiting.size === 0 ? undefined : setTimeout(handOverStalled, PARTIAL_BODY_WAIT_MS, this);
   }
 
-  /** Closes what has been idle too long. */
+  /** Closes connections that have been idle too long. */
   closeExpired(): void {
     const now = performance.now();
     const { idleTimeout, headersTimeout } = this.limits;

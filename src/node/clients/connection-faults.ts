@@ -5,23 +5,23 @@ import { type Failure, failure } from '../../migrate/failure.ts';
 import type { H1Exchange } from './h1-exchange.ts';
 import type { LingeringConnections } from './lingering-connections.ts';
 
-/** Requests that may wait for their turn on one connection before it is read no further. */
-const MOST_WAITING = 16;
+/** Requests that may be queued on one connection before reading from it pauses. */
+const MAX_QUEUED_REQUESTS = 16;
 
 interface Connection {
-  /** Exchanges whose responses are not out, in the order of their requests. */
+  /** Exchanges whose responses are not complete, in the order of their requests. */
   readonly exchanges: Map<H1Exchange, ServerResponse>;
-  /** The exchange of the last request whose head came. */
+  /** The exchange of the last request whose head arrived. */
   latest: H1Exchange | undefined;
   /** Exchanges that wait for the one before them. */
   readonly waiting: WaitingExchange[];
-  /** True once nothing that comes is a request any more. */
+  /** True once further bytes are no longer read as requests. */
   closing: boolean;
-  /** Responded to when the responses before it are out. */
+  /** Sent once the responses before it are complete. */
   refused: Failure | undefined;
   headless: boolean;
   isPaused: boolean;
-  /** The exchange that waits and whose body is faulty. */
+  /** The queued exchange whose body is faulty. */
   broken: { readonly exchange: H1Exchange; readonly fault: ClientFault } | undefined;
 }
 
@@ -31,22 +31,23 @@ interface WaitingExchange {
 }
 
 /**
- * Responds to what Node's parser refuses, once the responses before it are out: Node alone writes its 400 in front of them.
+ * Responds to requests that Node's parser rejects, once the responses before them are complete: Node alone writes its 400 in
+ * front of them.
  */
 export class ConnectionFaults {
   private readonly connections = new WeakMap<Duplex, Connection>();
   private readonly lingering: LingeringConnections;
   private readonly onRefused: (refused: Failure) => void;
 
-  /** `onRefused` is told of each refusal that belongs to no exchange. */
+  /** `onRefused` is called with each refusal that belongs to no exchange. */
   constructor(lingering: LingeringConnections, onRefused: (refused: Failure) => void) {
     this.lingering = lingering;
     this.onRefused = onRefused;
   }
 
   /**
-   * Starts an exchange when those before it on its connection are over: pipelined requests run in their order, since
-   * the second may build on what the first made (RFC 9112 §9.3.2). What comes behind the last is not heard.
+   * Starts an exchange once those before it on its connection are over: pipelined requests run in order, since the second may
+   * build on the effect of the first (RFC 9112 §9.3.2). Requests after the last one are ignored.
    */
   enter(socket: Duplex, exchange: H1Exchange, outgoing: ServerResponse, start: () => void): void {
     const connection = this.of(socket);
@@ -54,7 +55,7 @@ export class ConnectionFaults {
     connection.exchanges.set(exchange, outgoing);
     connection.latest = exchange;
     outgoing.on('close', () => {
-      // Behind a head that was refused, nobody knows where the next one begins.
+      // After a refused head, the beginning of the next request is unknown.
       if (!outgoing.shouldKeepAlive) connection.waiting.length = 0;
       this.leave(socket, connection, exchange);
     });
@@ -66,7 +67,7 @@ export class ConnectionFaults {
     holdBack(socket, connection);
   }
 
-  /** Responds in the gateway's own name where there is no request to speak of, and closes; `headless` sends no body, as to HEAD. */
+  /** Responds from the gateway itself, without a request, and closes; `headless` sends no body, as to HEAD. */
   refuse(socket: Duplex, refused: Failure, headless = false): void {
     const connection = this.of(socket);
     if (connection.closing) return;
@@ -80,8 +81,8 @@ export class ConnectionFaults {
     this.lingering.close(socket);
   }
 
-  /** Responds to a fault of the parser, when the responses before it are out. */
-  meet(error: Error, socket: Duplex): void {
+  /** Responds to an error of the parser, once the responses before it are complete. */
+  onParserError(error: Error, socket: Duplex): void {
     const code = 'code' in error ? String(error.code) : '';
     const connection = this.of(socket);
     if (code === 'ECONNRESET' || code === 'EPIPE') {
@@ -97,7 +98,7 @@ export class ConnectionFaults {
     for (const [exchange, outgoing] of connection.exchanges) {
       if (exchange.taken) continue;
       const fault = refused.code === 'client-timeout' ? 'client-timeout' : 'bad-framing';
-      this.meetInBody(
+      this.onBodyFault(
         socket,
         connection,
         exchange,
@@ -112,7 +113,7 @@ export class ConnectionFaults {
       return;
     }
     if (connection.latest?.taken === false) {
-      // The rest of a body that was responded to already: a second response would be taken for the next request's.
+      // The rest of a body that already has its response: a second response would be read as that to the next request.
       connection.closing = true;
       this.lingering.close(socket);
       return;
@@ -120,8 +121,8 @@ export class ConnectionFaults {
     this.refuse(socket, refused, isInHeadRequest(error));
   }
 
-  /** The body of an exchange is faulty: its response, whoever gave it, is the last. */
-  private meetInBody(
+  /** The body of an exchange is faulty: its response, from the gateway or V2, is the last. */
+  private onBodyFault(
     socket: Duplex,
     connection: Connection,
     exchange: H1Exchange,
@@ -129,7 +130,7 @@ export class ConnectionFaults {
     fault: ClientFault | 'gone',
   ): void {
     connection.closing = true;
-    // The client closed its side in the middle of a body: it went away, and its exchange tells so.
+    // The client closed its side in the middle of a body: it has disconnected, and its exchange reports that.
     if (fault === 'gone') socket.destroy();
     else if (connection.waiting.some((waiting) => waiting.exchange === exchange))
       connection.broken = { exchange, fault };
@@ -170,7 +171,7 @@ export class ConnectionFaults {
     return connection;
   }
 
-  /** Node closes a connection as soon as its last response is written; its client has read it a little later. */
+  /** Node closes a connection as soon as its last response is written; its client reads that a little later. */
   private lingerOnClose(socket: Duplex, connection: Connection): void {
     if (!('destroySoon' in socket)) return;
     socket.destroySoon = (): void => {
@@ -180,17 +181,17 @@ export class ConnectionFaults {
   }
 }
 
-/** Reads no further while many requests wait, or the body of one that does would be kept in the parts that it comes in. */
+/** Pauses reading while many requests are queued, or while the body of a queued request would be buffered in many small parts. */
 function holdBack(socket: Duplex, connection: Connection): void {
   const { waiting, latest } = connection;
-  const isPaused = waiting.length >= MOST_WAITING || (waiting.length > 0 && latest?.taken === false);
+  const isPaused = waiting.length >= MAX_QUEUED_REQUESTS || (waiting.length > 0 && latest?.taken === false);
   if (isPaused === connection.isPaused) return;
   connection.isPaused = isPaused;
   if (isPaused) socket.pause();
   else socket.resume();
 }
 
-/** True when the request that the parser refused is a HEAD, whose response has no body (RFC 9110 §9.3.2). */
+/** True when the request that the parser rejected is a HEAD, whose response has no body (RFC 9110 §9.3.2). */
 function isInHeadRequest(error: Error): boolean {
   if (!('rawPacket' in error) || !('bytesParsed' in error) || !(error.rawPacket instanceof Uint8Array))
     return false;

@@ -1,23 +1,25 @@
 import type { Socket } from 'node:net';
 
-/** Connections that are looked at for one that can go, before a new one is turned away. */
-const MOST_LOOKS = 64;
+/** Connections checked for one to close before a new one is rejected. */
+const MAX_CHECKS = 64;
 
-/** Holds the connections of clients to a number: beyond it, one on which nothing is under way makes room, the oldest first. */
+/**
+ * Limits the number of client connections: at the limit, the oldest connection with nothing in flight is closed for a new one.
+ */
 export class ConnectionLimit {
   readonly sockets = new Set<Socket>();
-  /** Connections that came so far. */
+  /** Connections accepted so far. */
   accepted = 0;
   private readonly limit: number;
   private readonly isExpendable: (socket: Socket) => boolean;
 
-  /** `isExpendable` is true for a connection that is idle, or has brought half a head or half a handshake. */
+  /** `isExpendable` is true for a connection that is idle, or has received only part of a request head or TLS handshake. */
   constructor(limit: number, isExpendable: (socket: Socket) => boolean) {
     this.limit = limit;
     this.isExpendable = isExpendable;
   }
 
-  /** Takes a new connection in, or closes it when all others are busy. */
+  /** Admits a new connection, or closes it when all others are busy. */
   add(socket: Socket): void {
     this.accepted += 1;
     if (this.sockets.size >= this.limit && !this.makeRoom()) {
@@ -29,17 +31,17 @@ export class ConnectionLimit {
   }
 
   private makeRoom(): boolean {
-    let looks = 0;
+    let checks = 0;
     for (const socket of this.sockets) {
       this.sockets.delete(socket);
       if (this.isExpendable(socket)) {
         socket.destroy();
         return true;
       }
-      // A busy one is looked at again when all others were.
+      // A busy connection moves to the back, to be checked after all others.
       this.sockets.add(socket);
-      looks += 1;
-      if (looks === MOST_LOOKS) return false;
+      checks += 1;
+      if (checks === MAX_CHECKS) return false;
     }
     return false;
   }

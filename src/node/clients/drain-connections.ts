@@ -1,27 +1,27 @@
-/** A server that stops. */
+/** A server that can be drained. */
 export interface DrainingServer {
-  /** Connections that it has accepted so far. */
+  /** Connections accepted so far. */
   readonly accepted: number;
-  /** Connections that are open. */
+  /** Open connections. */
   readonly open: number;
   /** Stops accepting; resolves when the last connection is closed. */
   stopAccepting(): Promise<void>;
-  /** Closes the connections on which nothing is under way. */
+  /** Closes the connections with nothing in flight. */
   closeIdle(): void;
-  /** Cuts every connection, whatever is on it. */
+  /** Closes every connection, even one with an exchange in flight. */
   cut(): void;
 }
 
-/** Milliseconds in which a kept connection may bring one more request, whose response says that it was the last. */
+/** Milliseconds in which a kept-alive connection may send one more request, whose response says `Connection: close`. */
 const IDLE_GRACE_MS = 500;
-/** Milliseconds between two looks for connections that have become idle. */
-const IDLE_LOOK_MS = 50;
-/** Turns of the event loop in which new connections may come before the server stops accepting whatever comes. */
-const MOST_TURNS = 100;
+/** Milliseconds between two checks for idle connections. */
+const IDLE_CHECK_MS = 50;
+/** Turns of the event loop in which new connections may still arrive before the server stops accepting regardless. */
+const MAX_TURNS = 100;
 
 /**
- * Drains a server within `limit` milliseconds. For the first `delay` of them it goes on accepting, while each response says that it is
- * the last on its connection: by then load balancers know, and clients have no connection left that a request could cross with.
+ * Drains a server within `limit` milliseconds. It goes on accepting for the first `delay` of them, while each response closes its
+ * connection: by then load balancers have noticed, and clients hold no connection on which a request could cross with the close.
  */
 export async function drainConnections(server: DrainingServer, delay: number, limit: number): Promise<void> {
   const deadline = setTimeout(() => server.cut(), limit);
@@ -29,26 +29,26 @@ export async function drainConnections(server: DrainingServer, delay: number, li
   await pause(wait);
   await acceptQueue(server);
   const closed = server.stopAccepting();
-  let look: NodeJS.Timeout | undefined;
+  let idleTimer: NodeJS.Timeout | undefined;
   const grace = setTimeout(
     () => {
-      // Behind the reading of a turn: a request that is there already is no more crossed than any other.
+      // Runs after the reads of this turn: a request that has already arrived is served like any other.
       setImmediate(() => server.closeIdle());
-      look = setInterval(() => setImmediate(() => server.closeIdle()), IDLE_LOOK_MS);
+      idleTimer = setInterval(() => setImmediate(() => server.closeIdle()), IDLE_CHECK_MS);
     },
     Math.min(Math.max(0, IDLE_GRACE_MS - wait), limit - wait),
   );
   await closed;
-  // The server counts a connection out before the connection itself tells of its end.
+  // The server stops counting a connection before the connection emits its own `close`.
   while (server.open > 0) await turn();
   clearTimeout(deadline);
   clearTimeout(grace);
-  clearInterval(look);
+  clearInterval(idleTimer);
 }
 
-/** Lets what the system has accepted be taken in: a server that is closed resets what waits in its queue. */
+/** Accepts the connections that the system has queued: closing the server would reset them. */
 async function acceptQueue(server: DrainingServer): Promise<void> {
-  for (let count = 0; count < MOST_TURNS; count += 1) {
+  for (let count = 0; count < MAX_TURNS; count += 1) {
     const before = server.accepted;
     await turn();
     if (server.accepted === before) return;

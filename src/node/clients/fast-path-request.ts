@@ -2,20 +2,20 @@ import { readFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { API_METHODS } from '../../http/methods.ts';
 
-/** A request of the kind that nearly all are: a small body with a length, or none. */
+/** A request of the most common kind: no body, or a small body with a length. */
 export interface FastPathRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
-  /** Where its body begins in the bytes. */
+  /** Offset of the body in the bytes. */
   readonly bodyAt: number;
-  /** Where it ends: beyond the bytes when some of its body is not there yet. */
+  /** Offset of the end of the request; beyond the bytes while part of the body is missing. */
   readonly end: number;
-  /** The client wants the connection closed behind the response. */
+  /** The client wants the connection closed after the response. */
   readonly isLast: boolean;
 }
 
-/** Bytes of a body that is taken in whole before anything else is done about the request. */
+/** Largest body in bytes that is read whole before the request is processed. */
 const BODY_LIMIT_BYTES = 64 * 1024;
 
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -23,9 +23,9 @@ const REQUEST_LINE = new RegExp(String.raw`^(${API_METHODS.join('|')}) (/[\x21-\
 const CLOSE_OPTION = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 
 /**
- * Reads the request at the beginning of `bytes`; undefined when anything about it is unusual: a head that is not whole or larger
- * than `headerBytes`, another version or method, a target in another form, chunks, an expectation, a large body, or a fault of
- * any kind (RFC 9112). What is unusual is for Node's own server to read and to judge.
+ * Reads the request at the beginning of `bytes`; undefined when anything about it is unusual: a head that is incomplete or larger
+ * than `headerBytes`, another version or method, a target in another form, chunked coding, an expectation, a large body, or any
+ * error (RFC 9112). Unusual requests are left to Node's own server.
  */
 export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPathRequest | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
@@ -40,7 +40,7 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? '';
     const value = headers[at + 1] ?? '';
-    // Five names are looked for; most others can be told by their length.
+    // Five names matter; the length rules out most others.
     switch (name.length) {
       case 6:
         if (name.toLowerCase() === 'expect') return undefined;
@@ -55,7 +55,7 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
         if (length > BODY_LIMIT_BYTES) return undefined;
         break;
       case 16:
-        // Node takes it for Connection, which RFC 9112 (appendix C.2.2) does not.
+        // Node treats it as Connection, which RFC 9112 (appendix C.2.2) does not.
         if (name.toLowerCase() === 'proxy-connection') return undefined;
         break;
       case 17:

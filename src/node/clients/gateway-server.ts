@@ -37,48 +37,50 @@ import type { TlsTexts } from '../tls-files.ts';
 
 /** How clients are served. Times are milliseconds; 0 is no limit. */
 export interface GatewayServerOptions extends ReaderLimits {
-  /** Bytes of a request's head. */
+  /** Maximum size of a request head in bytes. */
   readonly headerBytes: number;
-  /** Fields of a request's head. */
+  /** Maximum number of header fields in a request. */
   readonly headerCount: number;
   readonly headersTimeout: number;
   readonly idleTimeout: number;
   readonly requestTimeout: number;
-  /** For which it goes on accepting while it drains. */
+  /** Time for which the server goes on accepting while it drains. */
   readonly drainDelay: number;
-  /** Connections of trusted peers begin with what a load balancer says of their client. */
+  /** Connections of trusted peers begin with a PROXY protocol header, in which a load balancer names its client. */
   readonly proxyProtocol: boolean;
   readonly trustedProxies: readonly AddressRange[];
-  /** Connections of clients: beyond it, idle ones and half-read heads make room. */
+  /** Maximum number of client connections; at the limit, idle ones and ones with an incomplete head are closed for new ones. */
   readonly connections: number;
-  /** Connections to V2: requests whose bodies stream get no more than half of them, unless their clients are fast. */
+  /**
+   * Maximum number of connections to V2: requests with streamed bodies use at most half of them, unless their clients are fast.
+   */
   readonly upstreamConnections: number;
-  /** With it clients speak TLS, and HTTP/2 if they like. */
+  /** With it clients use TLS, and HTTP/2 if they choose. */
   readonly tls: TlsTexts | undefined;
   /** Other processes listen on the same port. */
   readonly reusePort?: boolean | undefined;
 }
 
-/** Bytes of all bodies together that are read before they take a connection to V2. */
+/** Bytes of all request bodies together that are buffered before they take a connection to V2. */
 const READ_AHEAD_BYTES = 32 * 1024 * 1024;
-/** Names of ALPN (RFC 7301 §6), the best first; `curl -0` offers nothing but `http/1.0`. */
+/** ALPN names (RFC 7301 §6), the preferred one first; `curl -0` offers nothing but `http/1.0`. */
 const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
-/** Milliseconds between two looks for connections that took too long. */
+/** Milliseconds between two checks for timed-out connections. */
 const TIMEOUT_CHECK_MS = 250;
-/** Fields of a request's head beyond the limit that Node takes in, so that the gateway can respond with 431 to them. */
+/** Header fields beyond the limit that Node accepts, so that the gateway can respond to them with 431. */
 const SPARE_HEADER_FIELDS = 1000;
-/** Bytes of them; what is beyond is a reset of the stream. */
+/** Bytes of header fields beyond the limit; more of them reset the stream. */
 const SPARE_HEADER_BYTES = 48 * 1024;
 
 /**
- * Routing goes by the exchange (see `createApp`), so one request object serves Hono for all of them: making one an exchange
- * costs more than the routing, and reading its URL would normalise the path.
+ * Routing goes by the exchange (see `createApp`), so all exchanges share one request object for Hono: creating one for each costs
+ * more than the routing, and reading its URL would normalise the path.
  */
 const anyRequest = new Request('http://gateway.invalid/');
 
-/** The server that clients talk to: plain HTTP/1.1, or TLS with HTTP/2 and HTTP/1.1. */
+/** The server for clients: plain HTTP/1.1, or TLS with HTTP/2 and HTTP/1.1. */
 export class GatewayServer implements ClientListener, ClientConnectionsOwner, DrainingServer {
-  /** True from the moment it is to stop: every response then closes its connection. */
+  /** True once the server is to stop: every response then closes its connection. */
   draining = false;
   readonly bodies: BodyResources;
   readonly h2Turns = new H2Turns();
@@ -90,8 +92,8 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   private readonly lingering = new LingeringConnections();
   private readonly faults: ConnectionFaults;
   private readonly connections: ClientConnections;
-  /** What Node's own server does with a new connection. */
-  private nodesOwn: (socket: Socket) => void = ignore;
+  /** Node's own handler of a new connection. */
+  private serveByNodeServer: (socket: Socket) => void = ignore;
   private readonly proxied: ProxiedConnections | undefined;
   private readonly limit: ConnectionLimit;
   private readonly busy = new BusyPeers();
@@ -121,7 +123,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     this.server = options.tls === undefined ? this.plain() : this.secure(options.tls);
     this.proxied?.readBefore(this.server);
     this.server.on('connection', (socket: Socket) => this.limit.add(socket));
-    // The system may be out of descriptors for the moment: that is no reason to end what is served.
+    // The system may be out of descriptors for a moment: the server keeps running.
     this.server.on('error', ignore);
   }
 
@@ -135,14 +137,14 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     );
   }
 
-  /** Connections are made with these certificates from now on. */
+  /** Uses these certificates for new connections. */
   renew(tls: TlsTexts): void {
     if ('setSecureContext' in this.server) this.server.setSecureContext(tls);
   }
 
   /**
-   * Goes on accepting for the drain delay, stops, lets what is in flight end, and cuts what is left after `milliseconds`. A kept
-   * connection is not cut at once, as Node's own `close` does: a request may be on its way in it.
+   * Goes on accepting for the drain delay, stops, lets requests in flight finish, and closes the rest after `milliseconds`. A
+   * kept-alive connection is not closed at once, as Node's own `close` does: a request may already be on its way.
    */
   drain(milliseconds: number): Promise<void> {
     this.draining = true;
@@ -164,7 +166,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     });
   }
 
-  /** Cuts every connection, whatever is on it. */
+  /** Closes every connection, even one with an exchange in flight. */
   cut(): void {
     for (const socket of this.limit.sockets) socket.destroy();
   }
@@ -172,7 +174,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   closeIdle(): void {
     const { server } = this;
     this.connections.closeIdle();
-    // The secure server has the method too; its types do not say so.
+    // The secure server has this method too; its types lack it.
     if ('closeIdleConnections' in server && typeof server.closeIdleConnections === 'function') {
       server.closeIdleConnections();
     }
@@ -180,22 +182,22 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 
   private plain(): Server {
     const server = createServer({ ...this.timeLimits(), noDelay: true, highWaterMark: 64 * 1024 });
-    // Node cuts longer lists silently: a trailing Authorization would be lost. The gateway counts by itself.
+    // Node truncates longer lists silently: a trailing Authorization would be lost. The gateway counts the fields itself.
     server.maxHeadersCount = 0;
     server.on('request', (incoming, outgoing) => this.serve(incoming, outgoing, false));
     server.on('checkContinue', (incoming, outgoing) => this.serve(incoming, outgoing, true));
     server.on('checkExpectation', (incoming, outgoing) => this.serve(incoming, outgoing, false));
     server.on('connect', (_incoming, socket) => this.faults.refuse(socket, failure('upgrade-refused')));
-    server.on('clientError', (error, socket) => this.faults.meet(error, socket));
+    server.on('clientError', (error, socket) => this.faults.onParserError(error, socket));
     this.readBeforeNode(server);
     return server;
   }
 
-  /** Where a server is Node's own, connections are read by the gateway first, for less. */
+  /** On Node's own server, the gateway reads connections first, because that is faster. */
   private readBeforeNode(server: Server): void {
     const [served] = server.listeners('connection');
     if (served === undefined || 'bun' in process.versions || 'deno' in process.versions) return;
-    this.nodesOwn = (socket) => void served.call(server, socket);
+    this.serveByNodeServer = (socket) => void served.call(server, socket);
     server.removeAllListeners('connection');
     server.on('connection', (socket) => this.connections.accept(socket));
   }
@@ -209,10 +211,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       noDelay: true,
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
-      // Room for the pseudo-header fields, and so that it is the gateway that responds when there are too many.
+      // Room for the pseudo-header fields, and for the gateway itself to respond when there are too many fields.
       maxHeaderListPairs: headerCount + SPARE_HEADER_FIELDS,
       settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes + SPARE_HEADER_BYTES },
-      // HTTP/1.1 passes a second ETag of V2 on; Node would throw for it.
+      // HTTP/1.1 forwards a second ETag of V2; Node would throw on it.
       strictSingleValueFields: false,
     });
     Object.assign(server, { maxHeadersCount: 0 });
@@ -220,7 +222,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
       this.serve(incoming, outgoing, false);
     });
-    // That listener had Node put its compatibility layer on every stream, which sends trailers of its own.
+    // That listener made Node put its compatibility layer on every stream, which sends trailers of its own.
     server.removeAllListeners('stream');
     server.on(
       'stream',
@@ -238,7 +240,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('connect', (_incoming: IncomingMessage, socket: Duplex) =>
       this.faults.refuse(socket, failure('upgrade-refused')),
     );
-    server.on('clientError', (error: Error, socket: Duplex) => this.faults.meet(error, socket));
+    server.on('clientError', (error: Error, socket: Duplex) => this.faults.onParserError(error, socket));
     server.on('session', (session) => {
       this.sessions.add(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
@@ -265,7 +267,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   }
 
   serveByNode(socket: Socket): void {
-    this.nodesOwn(socket);
+    this.serveByNodeServer(socket);
   }
 
   refuse(socket: Socket, code: 'client-timeout' | 'bad-request'): void {
@@ -279,19 +281,20 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   private serve(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean): void {
     const exchange = new H1Exchange(incoming, outgoing, expectsContinue, this);
     this.busy.begin(incoming.socket, outgoing);
-    // Node drops what came in one piece with an offer that it ignores, and would read on in the middle of a later body.
+    // Node drops the bytes that arrive in one piece with an upgrade that it ignores, and would resume in the middle of a later
+    // body.
     if (incoming.headers.upgrade !== undefined && !exchange.hasBody) exchange.closeAfterResponse();
     this.faults.enter(incoming.socket, exchange, outgoing, () => this.take(exchange));
   }
 
   take(exchange: Exchange): void {
     const received = this.gateway.receive(exchange);
-    const answered = this.app.fetch(anyRequest, { received });
-    if (answered instanceof Promise)
-      answered.catch((error: unknown) => this.gateway.failInternally(received, error));
+    const response = this.app.fetch(anyRequest, { received });
+    if (response instanceof Promise)
+      response.catch((error: unknown) => this.gateway.failInternally(received, error));
   }
 
-  /** The address of the client on a connection, which a load balancer may have told. */
+  /** The address of the client on a connection; a load balancer may have supplied it. */
   addressOf(peer: Peer): string {
     return this.proxied === undefined ? (peer.remoteAddress ?? '') : this.proxied.addressOf(peer);
   }
@@ -313,10 +316,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   }
 }
 
-/** Node takes every protocol that it does not know for HTTP/2; the version of a request of HTTP/1 stands in its first line. */
+/** Node treats every protocol that it does not know as HTTP/2; the version of an HTTP/1 request is in its request line. */
 function serveOldProtocols(socket: TLSSocket): void {
   if (socket.alpnProtocol !== 'h2') socket.alpnProtocol = 'http/1.1';
 }
 
-/** What breaks takes its exchanges with it, and they tell. */
+/** An error closes the connection, and its exchanges report that. */
 function ignore(): void {}

@@ -11,10 +11,10 @@ import { type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
 import { takenBytes } from './taken-bytes.ts';
 
 const nothing = Buffer.alloc(0);
-/** Bytes of a request's rest that is waited for behind an early response, so that the connection can be kept. */
+/** Bytes of the remaining request that are read after an early response, so that the connection can be kept alive. */
 const SMALL_REST_BYTES = 1024 * 1024;
 
-/** An exchange on Node's own HTTP/1.1 server: no web request or response is ever made for it. */
+/** An exchange on Node's own HTTP/1.1 server; no web `Request` or `Response` is ever created for it. */
 export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
   readonly method: string;
   readonly target: string;
@@ -29,7 +29,7 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
   private readonly guard: SlowReaderGuard;
   private framing: ResponseFraming | undefined = undefined;
   private last: Uint8Array | undefined = undefined;
-  /** True once something of the response is written. */
+  /** True once part of the response is written. */
   private started = false;
   private closed = false;
 
@@ -53,7 +53,7 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     this.hasBody = incoming.headers['transfer-encoding'] !== undefined || Number(length ?? 0) > 0;
   }
 
-  /** Bytes of the connection that the system has taken; one response is written on it at a time. */
+  /** Bytes of the connection that the system has taken; only one response is written on it at a time. */
   get bytesTaken(): number {
     const { socket } = this.incoming;
     return takenBytes(socket);
@@ -69,7 +69,7 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
   information(status: number, headers: HeaderList): void {
     const { socket } = this.outgoing;
     const lines = writeFieldLines(headers);
-    // A socket is there once it is this response's turn; before, an interim response would stand in another one.
+    // The socket is assigned once this response is next; before that, an interim response would end up inside another one.
     if (socket === null || this.version !== '1.1' || this.outgoing.headersSent) return;
     if (!isInterimStatus(status) || lines === undefined) return;
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}\r\n`, 'latin1');
@@ -93,7 +93,7 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
   data(chunk: Uint8Array): boolean {
     switch (this.framing?.count(chunk.length)) {
       case 'last':
-        // The response ends now: its last part goes out in one write with what stands before it.
+        // The response ends now: its last part goes out in one write with the bytes before it.
         this.last = chunk;
         return true;
       case 'beyond':
@@ -125,7 +125,7 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     if (this.hasBody && !this.body.complete) this.body.discard(() => this.incoming.socket.destroy());
   }
 
-  /** The turn of the head is over: an event stream may stay silent for long after it. */
+  /** Writes the head by the end of the turn: an event stream may stay silent for a long time after it. */
   flushHead(): void {
     if (this.started) return;
     this.started = true;
@@ -140,17 +140,20 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
 
   reset(): void {
     const { socket } = this.incoming;
-    // Where a response ends with its connection, only a reset tells a broken one from a whole one.
+    // Where the end of the connection ends the response, only a reset shows that the response is incomplete.
     if ('resetAndDestroy' in socket && !this.secure) (socket satisfies Socket).resetAndDestroy();
     else socket.destroy();
   }
 
-  /** True when the request is in, so that a fault of the parser is about a later one. */
+  /** True when the request is complete, so that a parser error concerns a later one. */
   get taken(): boolean {
     return this.incoming.complete;
   }
 
-  /** True when much of the request is not in, or nobody knows how much: its client goes on sending, and the next request is far. */
+  /**
+   * True when much of the request, or an unknown amount, is still to come: its client goes on sending, and the next request is
+   * far off.
+   */
   private get isMuchToCome(): boolean {
     if (!this.hasBody || this.taken) return false;
     const length = Number(this.incoming.headers['content-length'] ?? Infinity);
@@ -174,7 +177,7 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     this.closed = true;
     this.guard.stop();
     if (!this.incoming.complete && !this.outgoing.writableFinished) this.body.stop(new Error('client gone'));
-    // Behind the last response the connection lingers by itself.
+    // After the last response the connection lingers by itself.
     if (this.body.complete || this.incoming.destroyed || !this.outgoing.shouldKeepAlive) this.body.rest();
     if (this.outgoing.writableFinished) this.owner?.flushed();
     else this.owner?.disconnected();
@@ -195,5 +198,5 @@ function pairs(list: HeaderList): [string, string][] {
   return entries;
 }
 
-/** The `close` of the response tells what there is to know. */
+/** The `close` event of the response carries all that is needed. */
 function ignore(): void {}

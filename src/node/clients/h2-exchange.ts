@@ -18,16 +18,16 @@ import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-fram
 /** `NO_ERROR` and `INTERNAL_ERROR` of RFC 9113 §7. */
 const NO_ERROR = 0;
 const INTERNAL_ERROR = 2;
-/** Milliseconds in which a stream that was reset tells of its close; when the peer is gone, it never does. */
+/** Milliseconds in which a reset stream emits `close`; it never does when the peer is gone. */
 const RESET_GRACE_MS = 1000;
 
-/** What every exchange of HTTP/2 shares. */
+/** Options shared by every HTTP/2 exchange. */
 export interface H2ExchangeOptions extends BodyExchangeOptions {
   readonly h2Turns: H2Turns;
   readonly h2Streams: H2Streams;
 }
 
-/** Node adds a Date unless told not to; its types do not say so. */
+/** Node adds a Date unless `sendDate` is off; its types lack the option. */
 interface RespondOptions extends ServerStreamResponseOptions {
   readonly sendDate: boolean;
 }
@@ -35,7 +35,7 @@ interface RespondOptions extends ServerStreamResponseOptions {
 const WITH_TRAILERS: RespondOptions = { sendDate: false, waitForTrailers: true };
 const WITHOUT: RespondOptions = { sendDate: false };
 
-/** An exchange on a stream of HTTP/2. Pseudo-header fields become method, target and `host`. */
+/** An exchange on an HTTP/2 stream. Pseudo-header fields become method, target and `host`. */
 export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner, StreamOfSession {
   readonly method: string;
   readonly target: string;
@@ -78,12 +78,12 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     const { stream } = this;
     this.owner = owner;
     stream.on('close', this.over);
-    // A reset comes before the close, which waits for somebody to read the rest of the body.
+    // A reset is reported before `close`, which waits until the rest of the body is read.
     stream.on('aborted', () => setImmediate(this.over));
     stream.on('error', ignore);
     stream.on('wantTrailers', this.sendTrailers);
     if (this.hasBody) stream.on('end', this.endBody);
-    // Node tells of a stream a tick after it began: it may be reset by then, and tell of its close no more.
+    // Node reports a stream a tick after it began: it may already be reset, and never emit `close`.
     if (!this.isOpen) setImmediate(this.over);
     if (this.session !== undefined) this.streams.begin(this.session, this);
   }
@@ -133,7 +133,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
 
   end(trailers: HeaderList): void {
     if (!this.isOpen) {
-      // With a body that nobody reads, a stream that is reset does not tell of its close.
+      // A reset stream with an unread body does not emit `close`.
       setImmediate(this.over);
       return;
     }
@@ -158,17 +158,17 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
   reset(): void {
     const { stream } = this;
     stream.close(INTERNAL_ERROR);
-    // The exchange is over whenever the stream tells of its close, or never does.
+    // The exchange ends whether or not the stream emits `close`.
     setTimeout(destroy, RESET_GRACE_MS, stream).unref();
     setImmediate(this.over);
   }
 
-  override collected(body: Uint8Array): void {
-    if (this.isOpen) super.collected(body);
+  override onWholeBody(body: Uint8Array): void {
+    if (this.isOpen) super.onWholeBody(body);
   }
 
-  override opened(body: Body): void {
-    if (this.isOpen) super.opened(body);
+  override onBody(body: Body): void {
+    if (this.isOpen) super.onBody(body);
   }
 
   sessionClosed(): void {
@@ -191,12 +191,12 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     return !this.stream.destroyed && !this.stream.closed;
   }
 
-  /** RFC 9113 §8.1: a response that is whole before its request tells the client to stop sending. */
+  /** RFC 9113 §8.1: a response that is complete before its request makes the client stop sending. */
   private readonly stopRequest = (): void => {
     if (this.isOpen) this.stream.close(NO_ERROR);
   };
 
-  /** Node ends the body of a stream that the client reset with `NO_ERROR` as if it were whole. */
+  /** When the client resets a stream with `NO_ERROR`, Node ends its body as if it were complete. */
   private readonly endBody = (): void => {
     if (!this.isOpen) this.body.stop(new Error('client gone'));
   };
@@ -229,5 +229,5 @@ function destroy(stream: ServerHttp2Stream): void {
   stream.destroy();
 }
 
-/** The `close` of the stream tells what there is to know. */
+/** The `close` event of the stream carries all that is needed. */
 function ignore(): void {}

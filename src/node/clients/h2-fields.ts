@@ -1,7 +1,7 @@
 import { isFieldName, isFieldValue } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 
-/** Fields of one connection, which HTTP/2 forbids (RFC 9113 §8.2.2). */
+/** Connection-specific fields, which HTTP/2 forbids (RFC 9113 §8.2.2). */
 const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   'connection',
   'http2-settings',
@@ -13,8 +13,8 @@ const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the fields of a request without the pseudo ones. The parts of a cookie become one again, for HTTP/1.1 knows no others (RFC
- * 9113 §8.2.3). An authority beside another `host` stays as a second one, which is refused.
+ * Returns the header fields of a request without the pseudo-header fields. The parts of a cookie are joined again, since HTTP/1.1
+ * knows no split ones (RFC 9113 §8.2.3). An authority beside a different `host` stays as a second `host`, which is refused.
  */
 export function requestFields(raw: HeaderList): string[] {
   const fields: string[] = [];
@@ -38,7 +38,7 @@ export function requestFields(raw: HeaderList): string[] {
   return fields;
 }
 
-/** Returns fields as HTTP/2 has them, in lower case and in order; undefined when one cannot be written. */
+/** Returns fields for HTTP/2, in lower case and in order; undefined when one cannot be written. */
 export function responseFields(fields: HeaderList): string[] | undefined {
   const written: string[] = [];
   for (let at = 0; at < fields.length; at += 2) {
@@ -50,7 +50,10 @@ export function responseFields(fields: HeaderList): string[] | undefined {
   return written;
 }
 
-/** Returns fields as Node takes trailers and interim responses: values by name. A field called `__proto__` is a name like any other. */
+/**
+ * Returns fields in the form that Node accepts for trailers and interim responses: values by name. A field called `__proto__` is
+ * a name like any other.
+ */
 export function valuesByName(fields: HeaderList): Record<string, string[]> {
   const values: Record<string, string[]> = Object.create(null);
   for (let at = 0; at < fields.length; at += 2) (values[fields[at] ?? ''] ??= []).push(fields[at + 1] ?? '');

@@ -1,22 +1,22 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
 
-/** Bytes that are written at once: Node says of a write only when all of it has left, and a frame has as many at most. */
+/** Bytes per write: Node reports a write only when all of it has left, and this is the most that fits one frame. */
 const PIECE_BYTES = 16 * 1024;
-/** Bytes that may wait for the client before V2 is held back. */
-const MOST_WAITING_BYTES = 64 * 1024;
+/** Bytes that may be buffered for the client before reading from V2 pauses. */
+const MAX_WAITING_BYTES = 64 * 1024;
 
-/** The response that is written. */
+/** The response being written. */
 export interface H2WriterOwner {
-  /** What was held back can go on. */
+  /** The buffer has drained; writing can resume. */
   drained(): void;
   /** The client reads too slowly. */
   reset(): void;
 }
 
 /**
- * Writes the body of a response on a stream of HTTP/2 piece by piece, each when the one before it has left. The window of the client
- * decides when that is, so each piece has the time that the minimum rate gives it.
+ * Writes the body of a response on an HTTP/2 stream piece by piece, each when the one before it has left. The client's
+ * flow-control window decides when that is, so each piece has as much time as the minimum rate allows it.
  */
 export class H2ResponseWriter implements SlowReader {
   bytesTaken = 0;
@@ -35,23 +35,23 @@ export class H2ResponseWriter implements SlowReader {
     this.guard = new SlowReaderGuard(limits, this);
   }
 
-  /** Writes a part of the body; false asks to hold back until `owner.drained`. */
+  /** Writes a part of the body; false signals backpressure until `owner.drained`. */
   write(chunk: Uint8Array): boolean {
     if (chunk.length === 0) return true;
     this.waiting.push(chunk);
     this.waitingBytes += chunk.length;
     if (this.pieceBytes === 0) this.writeNext();
-    this.isHeldBack = this.waitingBytes > MOST_WAITING_BYTES;
+    this.isHeldBack = this.waitingBytes > MAX_WAITING_BYTES;
     return !this.isHeldBack;
   }
 
-  /** Ends the body behind what was written. */
+  /** Ends the body after the last write. */
   end(): void {
     this.isEnded = true;
     if (this.pieceBytes === 0) this.stream.end();
   }
 
-  /** The stream is closed: nothing is waited for any more. */
+  /** The stream is closed: no more timeouts run. */
   stop(): void {
     this.guard.stop();
     this.waiting = [];
@@ -69,7 +69,7 @@ export class H2ResponseWriter implements SlowReader {
     this.guard.wait(piece.length);
   }
 
-  /** Small parts go out as one piece, for each costs a frame and a record. */
+  /** Joins small parts into one piece, since each costs a frame and a record. */
   private nextPiece(): Uint8Array {
     const { waiting } = this;
     const [first = new Uint8Array(0)] = waiting;
@@ -95,7 +95,7 @@ export class H2ResponseWriter implements SlowReader {
     if (this.stream.destroyed || this.stream.closed) return;
     if (this.waitingBytes > 0) this.writeNext();
     else if (this.isEnded) this.stream.end();
-    if (!this.isHeldBack || this.waitingBytes > MOST_WAITING_BYTES / 2) return;
+    if (!this.isHeldBack || this.waitingBytes > MAX_WAITING_BYTES / 2) return;
     this.isHeldBack = false;
     this.owner.drained();
   };

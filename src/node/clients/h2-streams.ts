@@ -2,13 +2,13 @@ import type { Http2Session } from 'node:http2';
 
 /** An exchange on a stream. */
 export interface StreamOfSession {
-  /** The connection is closed, and the stream with it, whether Node tells of that or not. */
+  /** The connection is closed, and the stream with it, whether or not Node reports that. */
   sessionClosed(): void;
 }
 
 /**
- * Knows the streams of each connection of HTTP/2. When the socket of one is closed, Node resets its streams, and waits for a close of
- * each that may never come.
+ * Knows the streams of each HTTP/2 connection. When the socket of one is closed, Node resets its streams, and waits for a `close`
+ * of each that may never come.
  */
 export class H2Streams {
   private readonly sessions = new WeakMap<Http2Session, Set<StreamOfSession>>();

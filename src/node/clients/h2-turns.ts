@@ -1,16 +1,19 @@
 import type { Http2Session } from 'node:http2';
 
-/** Frames of bodies on one connection, in one turn of the event loop, that are read as they come. */
+/** Body frames on one connection, in one turn of the event loop, that are read without delay. */
 const FREE_FRAMES = 128;
-/** Bytes that a frame has on average at the least, on a connection that is read on. */
+/** Minimum average size of a frame in bytes, on a connection that is not slowed down. */
 const SMALL_FRAME_BYTES = 64;
-/** Milliseconds for which connections with smaller ones wait for each frame: it takes a tenth of that to read, so others have the rest. */
+/**
+ * Milliseconds that connections with smaller frames wait for each frame: reading it takes a tenth of that, so others get the
+ * rest.
+ */
 const WAIT_PER_FRAME_MS = 0.1;
 
 /**
- * Lets connections of HTTP/2 whose bodies come in tiny frames be read one after the other, with time for everybody else in between. A
- * frame of one byte costs as much as one of a thousand, and a read of the socket brings six thousand of them; a stream that is paused
- * still gets as many as its window has bytes, so it is the connection that waits.
+ * Reads HTTP/2 connections whose bodies arrive in tiny frames one after the other, with time for all others in between. A frame
+ * of one byte costs as much as one of a thousand, and one read of the socket brings six thousand of them; a paused stream still
+ * receives as many as its window has bytes, so the connection itself is paused.
  */
 export class H2Turns {
   private readonly sessions = new WeakMap<Http2Session, SessionTurn>();
@@ -26,13 +29,13 @@ export class H2Turns {
     return turn;
   }
 
-  /** Has a connection that is stopped wait for its turn. */
+  /** Queues a paused connection for its turn. */
   wait(turn: SessionTurn): void {
     this.waiting.push(turn);
     this.schedule();
   }
 
-  /** Lets the next one read on. */
+  /** Resumes the next connection. */
   next(): void {
     this.timer = undefined;
     this.waiting.shift()?.readOn();
@@ -46,9 +49,9 @@ export class H2Turns {
   }
 }
 
-/** One connection, and what it brought in this turn of the event loop. */
+/** One connection, and the frames that it brought in this turn of the event loop. */
 export class SessionTurn {
-  /** Frames of bodies that it brought in the turn in which it was stopped. */
+  /** Body frames that it brought in the turn in which it was paused. */
   frames = 0;
   private readonly session: Http2Session;
   private readonly turns: H2Turns;
@@ -62,7 +65,7 @@ export class SessionTurn {
     this.turns = turns;
   }
 
-  /** Counts a frame of a body. */
+  /** Counts a body frame. */
   count(bytes: number): void {
     this.frames += 1;
     this.bytes += bytes;
@@ -79,7 +82,7 @@ export class SessionTurn {
       this.bytes = 0;
       return;
     }
-    // What Node wrote meanwhile, such as an update of a window, had it read on.
+    // Any write by Node in the meantime, such as a window update, resumed reading.
     tellHandle(this.session, 'readStop');
     if (this.isWaiting) return;
     this.isWaiting = true;
@@ -95,7 +98,7 @@ export class SessionTurn {
   }
 }
 
-/** Node forbids to pause the socket of a connection of HTTP/2; the handle of the system below its TLS can be told. */
+/** Node forbids pausing the socket of an HTTP/2 connection; the system handle below its TLS can be paused. */
 function tellHandle(session: Http2Session, call: 'readStart' | 'readStop'): void {
   if (session.destroyed) return;
   const tls: unknown = Reflect.get(session.socket, '_handle');

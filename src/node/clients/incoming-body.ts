@@ -7,19 +7,19 @@ import { PacedFlow } from './paced-flow.ts';
 import type { PieceTurns } from './piece-turns.ts';
 import type { StreamedBodies, StreamedBody } from './streamed-bodies.ts';
 
-/** Who is told of a request body. */
+/** Receives the events of a request body. */
 export interface IncomingBodyOwner {
-  /** Asked for every part that is collected, with the bytes of memory that it takes; false stops the collecting. */
-  mayTake(bytes: number): boolean;
-  collected(body: Uint8Array): void;
-  opened(body: Body): void;
-  /** Nothing came for the client's body time, or less than the minimum rate. */
-  stalled(): void;
+  /** Called for every collected part, with the bytes of memory that it takes; false stops the collecting. */
+  acceptChunk(bytes: number): boolean;
+  onWholeBody(body: Uint8Array): void;
+  onBody(body: Body): void;
+  /** Nothing arrived for the client's body time, or less than the minimum rate. */
+  onStalled(): void;
 }
 
-/** What all bodies of a server share. */
+/** Limits shared by all bodies of a server. */
 export interface BodyResources {
-  /** Bytes that are read before a connection to V2 is taken, of all bodies together. */
+  /** Bytes of all bodies together that are read before they take a connection to V2. */
   readonly readAhead: BufferBudget;
   readonly turns: PieceTurns;
   readonly streams: StreamedBodies;
@@ -27,32 +27,34 @@ export interface BodyResources {
 
 /** How bodies are read. */
 export interface IncomingBodyOptions extends RateLimits {
-  /** Milliseconds between two parts; 0 is no limit. */
+  /** Maximum milliseconds between two parts; 0 is no limit. */
   readonly bodyTimeout: number;
   readonly bodies: BodyResources;
 }
 
-/** Bytes of a body that are read before it streams: a smaller one is whole by then, and takes no connection while it comes. */
+/**
+ * Bytes of a body that are read before it streams: a smaller one is complete by then, and holds no connection while it arrives.
+ */
 const READ_AHEAD_BYTES = 128 * 1024;
-/** Bytes of a part that is sent on at once; smaller ones wait for others of the same turn. */
+/** Minimum size in bytes of a part that is forwarded directly; smaller ones wait for others of the same turn. */
 const LARGE_PART_BYTES = 16 * 1024;
-/** Bytes beyond which no more is read until they are wanted. */
+/** Buffered bytes beyond which reading pauses until they are consumed. */
 const BUFFERED_BYTES = 64 * 1024;
 /** Bytes that are read and dropped after an early response, so that the client gets to read it. */
 const DISCARDED_BYTES = 256 * 1024 * 1024;
-/** Milliseconds for which they are. */
+/** Milliseconds for which bytes are read and dropped after an early response. */
 const DISCARD_MS = 30_000;
 
 /**
- * The body of a request on Node. It is either collected whole, or opened: what is there before it is worth a connection of its own is
- * handed over as one buffer if that is all, and as a sequence with backpressure if it is not.
+ * The body of a request on Node. It is either collected whole, or opened: a body that ends while it is read ahead is handed over
+ * as one buffer, and any other as a sequence with backpressure.
  */
 export class IncomingBody
   implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array>, RatedTransfer, StreamedBody
 {
-  /** Bytes taken in so far. */
+  /** Bytes received so far. */
   bytes = 0;
-  /** True once the last byte is in. */
+  /** True once the last byte has arrived. */
   complete = false;
   private readonly source: Readable;
   private readonly flow: PacedFlow;
@@ -62,7 +64,7 @@ export class IncomingBody
   private mode: 'waiting' | 'collect' | 'open' | 'stream' | 'discard' = 'waiting';
   private listening = false;
   private readonly parts: ByteCollector;
-  /** Bytes of memory taken from what all bodies may read ahead. */
+  /** Bytes of memory taken from the read-ahead budget that all bodies share. */
   private readAheadBytes = 0;
   private turn: NodeJS.Immediate | undefined = undefined;
   private isOver = false;
@@ -72,7 +74,7 @@ export class IncomingBody
     | { resolve(result: IteratorResult<Uint8Array>): void; reject(error: Error): void }
     | undefined = undefined;
 
-  /** `length` is what the request says of it. */
+  /** `length` is the body's length according to the request. */
   constructor(
     source: Readable,
     length: number | undefined,
@@ -91,27 +93,27 @@ export class IncomingBody
     return this.bytes;
   }
 
-  get isAwaited(): boolean {
+  get isWaitingForClient(): boolean {
     return this.want !== undefined;
   }
 
-  /** Takes the whole body in; `owner.mayTake` is asked for every part. */
+  /** Collects the whole body; `owner.acceptChunk` is called for every part. */
   collect(): void {
     this.begin('collect');
   }
 
-  /** Takes what there is before it is worth a connection, then hands over. */
+  /** Reads ahead before the body takes a connection to V2, then hands it over. */
   open(): void {
     this.begin('open');
   }
 
-  /** Reads the rest, up to a limit, and throws it away; `overrun` is called when there is more. */
+  /** Reads and drops the rest, up to a limit; `overrun` is called when there is more. */
   discard(overrun: () => void): void {
     if (this.complete || this.mode === 'discard') return;
     this.leaveStream();
     this.mode = 'discard';
     this.takeParts();
-    this.stop(new Error('answered early'));
+    this.stop(new Error('early response'));
     this.stopTimers();
     const limit = this.bytes + DISCARDED_BYTES;
     this.timer = setTimeout(overrun, DISCARD_MS);
@@ -124,7 +126,7 @@ export class IncomingBody
     this.source.resume();
   }
 
-  /** The rest will not come: whoever reads gets the error. */
+  /** The rest will not arrive: the consumer gets the error. */
   stop(error: Error): void {
     this.broken ??= error;
     this.leaveStream();
@@ -134,7 +136,7 @@ export class IncomingBody
     want?.reject(this.broken);
   }
 
-  /** The exchange is over: nothing is waited for, and nothing held. */
+  /** The exchange is over: stops all timers, and releases the memory. */
   rest(): void {
     this.isOver = true;
     this.stopTimers();
@@ -184,31 +186,31 @@ export class IncomingBody
     this.timer?.refresh();
     const held = this.parts.add(chunk);
     if (this.mode === 'collect') {
-      if (!this.owner.mayTake(held)) this.parts.take();
+      if (!this.owner.acceptChunk(held)) this.parts.take();
     } else if (this.mode === 'open') {
       this.readAhead(held);
     } else if (this.parts.length >= LARGE_PART_BYTES) {
-      this.give();
+      this.forward();
       if (this.parts.length > BUFFERED_BYTES) this.flow.pause();
     }
   }
 
-  /** Reads on before a connection is taken, as long as there is room. */
+  /** Goes on reading ahead before the body takes a connection, as long as the budget allows. */
   private readAhead(held: number): void {
     if (this.bytes < READ_AHEAD_BYTES && this.options.bodies.readAhead.take(held))
       this.readAheadBytes += held;
     else this.stream();
   }
 
-  /** Has the body sent on while it comes. */
+  /** Starts to forward the body while it arrives. */
   private stream(): void {
     this.mode = 'stream';
     this.stopTimers();
     this.options.bodies.streams.add(this);
-    this.owner.opened(this);
+    this.owner.onBody(this);
   }
 
-  private give(): void {
+  private forward(): void {
     const { want } = this;
     if (want === undefined) return;
     this.want = undefined;
@@ -232,13 +234,13 @@ export class IncomingBody
     this.leaveStream();
     const { mode } = this;
     if (mode !== 'stream') this.mode = 'waiting';
-    if (mode === 'collect') this.owner.collected(this.parts.take());
-    else if (mode === 'open') this.owner.opened(this.parts.length === 0 ? null : this.parts.take());
+    if (mode === 'collect') this.owner.onWholeBody(this.parts.take());
+    else if (mode === 'open') this.owner.onBody(this.parts.length === 0 ? null : this.parts.take());
     else if (mode === 'stream') this.endStream();
   }
 
   private endStream(): void {
-    if (this.parts.length > 0) this.give();
+    if (this.parts.length > 0) this.forward();
     const { want } = this;
     this.want = undefined;
     want?.resolve({ done: true, value: undefined });
@@ -248,13 +250,13 @@ export class IncomingBody
     this.turn ??= setImmediate(endTurn, this);
   }
 
-  /** The turn is over: what is not here yet takes its time, and what came in small parts is sent on as one. */
+  /** The turn is over: timing starts for bytes still missing, and small parts are forwarded as one. */
   turnOver(): void {
     this.turn = undefined;
     this.flow.endTurn();
     if (this.complete || this.mode === 'discard') return;
     if (this.mode !== 'stream') this.waitForClient();
-    else if (this.parts.length > 0) this.give();
+    else if (this.parts.length > 0) this.forward();
   }
 
   private leaveStream(): void {
@@ -274,14 +276,14 @@ export class IncomingBody
     this.rate.stop();
   }
 
-  /** Nothing came in time. */
+  /** Nothing arrived in time. */
   expire(): void {
     this.tooSlow();
   }
 
   tooSlow(): void {
     this.stopTimers();
-    this.owner.stalled();
+    this.owner.onStalled();
   }
 }
 

@@ -1,6 +1,6 @@
-/** The slowest that a client may send a request or take a response. */
+/** The lowest rate at which a client may send a request or read a response. */
 export interface RateLimits {
-  /** Bytes a second; 0 is no limit. */
+  /** Bytes per second; 0 is no limit. */
   readonly minDataRate: number;
   /** Milliseconds that a client may be behind that rate. */
   readonly minDataRateGrace: number;
@@ -8,22 +8,23 @@ export interface RateLimits {
 
 /** A transfer whose rate is measured. */
 export interface RatedTransfer {
-  /** Bytes that the client has sent, or taken, so far. */
+  /** Bytes that the client has sent, or read, so far. */
   readonly transferred: number;
   /** The client fell behind the minimum rate for longer than the grace. Called once. */
   tooSlow(): void;
 }
 
-/** Milliseconds that fast bytes pay in advance at the most: a burst does not buy an hour of silence. */
-const MOST_CREDIT_MS = 300_000;
-/** Milliseconds of grace at the least: timers and busy turns are no slowness of the client. */
+/** Maximum credit in milliseconds that fast bytes earn: a burst does not buy an hour of silence. */
+const MAX_CREDIT_MS = 300_000;
+/** Minimum grace in milliseconds: late timers and busy turns are not the client's fault. */
 const LEAST_GRACE_MS = 100;
 /** Milliseconds to which times are rounded up: timers of one length share a list. */
 const TIMER_STEP_MS = 50;
 
 /**
- * Holds one transfer to the minimum rate. Time counts only while the client is waited for, between `start` and `stop`: backpressure of
- * the gateway or of V2 is no fault of the client. The transfer begins with the grace as its credit, time spends it, and bytes earn it.
+ * Holds one transfer to the minimum rate. Time counts only while the gateway waits for the client, between `start` and `stop`:
+ * backpressure of the gateway or of V2 is not the client's fault. The transfer begins with the grace as its credit, time spends
+ * it, and bytes earn it.
  */
 export class MinimumRate {
   private readonly rate: number;
@@ -39,19 +40,21 @@ export class MinimumRate {
     this.transfer = transfer;
   }
 
-  /** Gives the client at least the time that so many bytes take at the minimum rate: how much of them it has taken cannot be seen. */
+  /**
+   * Gives the client at least the time that so many bytes take at the minimum rate: how many of them it has read is not visible.
+   */
   allow(bytes: number): void {
     if (this.rate > 0) this.creditMs = Math.max(this.creditMs, (bytes / this.rate) * 1000);
   }
 
-  /** The client is waited for from now on; nothing changes when it is already. */
+  /** Starts the clock; no effect while it runs. */
   start(): void {
     if (this.rate === 0 || this.timer !== undefined) return;
     this.since = performance.now();
     this.timer = setTimeout(check, Math.ceil(this.creditMs / TIMER_STEP_MS) * TIMER_STEP_MS, this);
   }
 
-  /** The client is not waited for: the gateway has not asked for more, or the transfer is over. */
+  /** Stops the clock: the gateway does not read at the moment, or the transfer is over. */
   stop(): void {
     if (this.timer === undefined) return;
     clearTimeout(this.timer);
@@ -59,7 +62,7 @@ export class MinimumRate {
     this.settle();
   }
 
-  /** The credit may be spent. */
+  /** Checks whether the credit is spent. */
   check(): void {
     this.timer = undefined;
     this.settle();
@@ -72,7 +75,7 @@ export class MinimumRate {
     const earned = ((transferred - this.counted) / this.rate) * 1000;
     const spent = performance.now() - this.since;
     this.counted = transferred;
-    this.creditMs = Math.min(this.creditMs + earned - spent, MOST_CREDIT_MS);
+    this.creditMs = Math.min(this.creditMs + earned - spent, MAX_CREDIT_MS);
   }
 }
 

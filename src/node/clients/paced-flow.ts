@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import type { Flow, PieceTurns } from './piece-turns.ts';
 
 /**
- * The reading of one body, which stops while nobody wants more of it, and while bodies in tiny pieces have their turns. It stops at the
- * connection: a paused stream keeps the parts that a read still brings one by one.
+ * Reads one body, and pauses while its consumer wants no more, and while bodies in tiny pieces take turns. It pauses the
+ * connection: a paused stream would still buffer, one by one, the parts that a read brings.
  */
 export class PacedFlow {
   private readonly source: Readable;
@@ -13,7 +13,7 @@ export class PacedFlow {
   private pieces = 0;
   private bytes = 0;
   private isPaused = false;
-  /** True while it waits for its turn, among bodies that are cut into tiny pieces. */
+  /** True while it waits for its turn among bodies that are cut into tiny pieces. */
   private isHeld = false;
 
   constructor(source: Readable, turns: PieceTurns) {
@@ -22,21 +22,21 @@ export class PacedFlow {
     this.turns = turns;
   }
 
-  /** True when its connection is gone. */
+  /** True when its connection is closed. */
   get destroyed(): boolean {
     return this.flow.destroyed;
   }
 
-  /** Takes over when the connection is read: Node reads it on whenever a part of the body is taken. */
+  /** Takes control of reading: Node resumes the connection whenever a part of the body is consumed. */
   start(): void {
     if (this.flow === this.source) return;
     this.source._read = ignore;
-    // Node may have stopped below the stream, which only a new beginning ends.
+    // Node may have paused below the stream; only pause and resume ends that.
     this.flow.pause();
     this.flow.resume();
   }
 
-  /** Counts a part. Tiny ones are not read on in this turn: the system would hand out thirty times what fits one read. */
+  /** Counts a part. Tiny ones end the reading for this turn: the system would deliver thirty times as many as fit one read. */
   count(bytes: number): void {
     this.pieces += 1;
     this.bytes += bytes;
@@ -52,20 +52,20 @@ export class PacedFlow {
     this.bytes = 0;
   }
 
-  /** It is its turn, among bodies that are cut into tiny pieces. */
+  /** Resumes in its turn, among bodies that are cut into tiny pieces. */
   resume(): void {
     this.isHeld = false;
     if (!this.isPaused) this.flow.resume();
   }
 
-  /** Nobody wants more for now. */
+  /** Pauses: the consumer wants no more for now. */
   pause(): void {
     if (this.isPaused) return;
     this.isPaused = true;
     this.flow.pause();
   }
 
-  /** More is wanted again. */
+  /** Resumes: the consumer wants more. */
   readOn(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
@@ -73,7 +73,9 @@ export class PacedFlow {
   }
 }
 
-/** Node's request is paused at its connection; a stream of HTTP/2 has a window of its own, and other runtimes bodies of their own. */
+/**
+ * Node's request is paused at its connection; an HTTP/2 stream has a window of its own, and other runtimes have their own bodies.
+ */
 function flowOf(source: Readable): Flow {
   if ('bun' in process.versions || 'deno' in process.versions) return source;
   return 'socket' in source && isFlow(source.socket) ? source.socket : source;
@@ -89,5 +91,5 @@ function isFlow(value: unknown): value is Flow {
   );
 }
 
-/** Whoever reads the connection brings the body. */
+/** The connection delivers the body once it is read. */
 function ignore(): void {}

@@ -2,24 +2,24 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** The beginning of a request's head that is not whole yet: it costs what it holds, and each byte is looked at once. */
+/** The beginning of an incomplete request head: its cost is the bytes that it holds, and each byte is scanned once. */
 export class PartialHead {
-  /** When its first byte was there, by the clock of `performance`. */
+  /** When its first byte arrived, by the clock of `performance`. */
   readonly since = performance.now();
   private readonly limit: number;
   private bytes: Buffer;
   private length: number;
 
-  /** `limit` is how many bytes a head may have. */
+  /** `limit` is the maximum size of a head in bytes. */
   constructor(first: Buffer, limit: number) {
     this.limit = limit;
-    // A copy of its own: what was received may stand in a larger buffer.
+    // A copy: the received bytes may be part of a larger buffer.
     this.bytes = Buffer.allocUnsafeSlow(first.length);
     this.bytes.set(first);
     this.length = first.length;
   }
 
-  /** Adds bytes; true once there is something to judge: the end of the head, a bare LF, or more than a head may have. */
+  /** Adds bytes; true once there is something to check: the end of the head, a bare LF, or more bytes than the limit. */
   add(chunk: Buffer): boolean {
     const from = this.length;
     this.length += chunk.length;
@@ -29,15 +29,15 @@ export class PartialHead {
       this.bytes = larger;
     }
     this.bytes.set(chunk, from);
-    return this.length > this.limit || this.isToJudge(from);
+    return this.length > this.limit || this.isCheckable(from);
   }
 
-  /** Everything that was received. */
+  /** All bytes received so far. */
   received(): Buffer {
     return this.bytes.subarray(0, this.length);
   }
 
-  private isToJudge(from: number): boolean {
+  private isCheckable(from: number): boolean {
     const { bytes, length } = this;
     if (bytes.subarray(Math.max(0, from - 3), length).includes(HEAD_END)) return true;
     for (let at = bytes.indexOf(LF, from); at >= 0 && at < length; at = bytes.indexOf(LF, at + 1)) {
@@ -47,10 +47,13 @@ export class PartialHead {
   }
 }
 
-/** What comes of bytes that do not begin with a usual request: the rest of the head, Node's own server, or a 400. */
+/**
+ * How to treat bytes that do not begin with a fast-path request: wait for the rest of the head, hand them to Node's own server,
+ * or respond with 400.
+ */
 export type UnusualHead = 'partial' | 'unusual' | 'malformed';
 
-/** Names what `bytes` begin with, where it is no usual request whose head is whole. */
+/** Classifies the beginning of `bytes`, where it is not a fast-path request with a complete head. */
 export function judgeUnusualHead(bytes: Buffer, headerBytes: number): UnusualHead {
   const text = bytes.toString('latin1', 0, headerBytes);
   const lineEnd = text.indexOf('\r\n', leadingLines(text));
@@ -62,13 +65,16 @@ export function judgeUnusualHead(bytes: Buffer, headerBytes: number): UnusualHea
   return /(?:^|[^\r])\n/.test(text) ? 'unusual' : 'partial';
 }
 
-/** A line that Node reads though RFC 9112 §3 has one space between its parts, and the preface of HTTP/2, which is no request. */
+/**
+ * A request line that Node reads although RFC 9112 §3 allows one space between its parts, or the HTTP/2 preface, which is no
+ * request.
+ */
 const LOOSE_LINE = /^(?:PRI |[A-Z-]+ {2,}\S+ +HTTP\/|[A-Z-]+ \S+ {2,}HTTP\/)/;
 const REQUEST_LINE = /^[A-Z]{3,7} \/[\x21-\x7e]* HTTP\/1\.1$/;
 const PARTIAL_LINE =
   /^[A-Z]{1,7}(?: (?:\/[\x21-\x7e]*(?: (?:H(?:T(?:T(?:P(?:\/(?:1(?:\.1?)?)?)?)?)?)?)?\r?)?)?)?$/;
 
-/** Empty lines in front of a request are skipped (RFC 9112 §2.2). */
+/** Empty lines before a request are skipped (RFC 9112 §2.2). */
 function leadingLines(text: string): number {
   let at = 0;
   while (text.startsWith('\r\n', at)) at += 2;

@@ -1,42 +1,42 @@
-/** What can be stopped, and goes on. */
+/** A flow that can be paused and resumed. */
 export interface Flow {
-  /** True when it never goes on. */
+  /** True when it never resumes. */
   readonly destroyed: boolean;
   pause(): void;
   resume(): void;
 }
 
-/** What goes on when it is its turn. */
+/** Resumes in its turn. */
 type WaitingFlow = Pick<Flow, 'destroyed' | 'resume'>;
 
-/** Pieces of a body in one turn of the event loop that are read as they come. */
+/** Pieces of a body in one turn of the event loop that are read without delay. */
 const FREE_PIECES = 256;
-/** Bytes that a piece has at the least, to be no piece of a body that is cut small. */
+/** Minimum size in bytes of a piece that does not count as tiny. */
 const SMALL_PIECE_BYTES = 128;
-/** Milliseconds for which all of them wait for each piece: it takes a quarter of that to read, so others have the rest. */
+/** Milliseconds that all bodies wait for each piece: reading it takes a quarter of that, so others get the rest. */
 const WAIT_PER_PIECE_MS = 0.004;
 
 /**
- * Lets bodies that are cut into tiny pieces be read one after the other, with time for everybody else in between: a piece of one byte
- * costs as much as one of a thousand, and a read of the socket brings ten thousand of them. However many connections and clients
- * send so, together they get a share of the time.
+ * Reads bodies that are cut into tiny pieces one after the other, with time for all others in between: a piece of one byte costs
+ * as much as one of a thousand, and one read of the socket brings ten thousand of them. However many connections and clients send
+ * this way, together they get a fixed share of the time.
  */
 export class PieceTurns {
   private readonly waiting: { readonly flow: WaitingFlow; readonly milliseconds: number }[] = [];
   private timer: NodeJS.Timeout | undefined = undefined;
 
-  /** True when so many pieces and bytes in one turn of the event loop are too small to be read on. */
+  /** True when so many pieces and bytes in one turn of the event loop are too small to read on. */
   areTooSmall(pieces: number, bytes: number): boolean {
     return pieces > FREE_PIECES && bytes < pieces * SMALL_PIECE_BYTES;
   }
 
-  /** Has a flow that is paused wait for its turn, the longer the more pieces it had. */
+  /** Queues a paused flow for its turn; the more pieces it had, the longer it waits. */
   wait(flow: WaitingFlow, pieces: number): void {
     this.waiting.push({ flow, milliseconds: pieces * WAIT_PER_PIECE_MS });
     this.schedule();
   }
 
-  /** Lets the next one read on. */
+  /** Resumes the next flow. */
   next(): void {
     this.timer = undefined;
     let next = this.waiting.shift();

@@ -3,30 +3,30 @@ import { type AddressRange, isWithin } from '../../http/address-range.ts';
 import { type Peer, peerName } from './busy-peers.ts';
 import { readProxyHeader } from './proxy-header.ts';
 
-/** How headers of load balancers are read. */
+/** How PROXY protocol headers are read. */
 export interface ProxiedConnectionsOptions {
-  /** Whose connections begin with a header; those of others never do. */
+  /** Peers whose connections begin with a header; those of others never do. */
   readonly trustedProxies: readonly AddressRange[];
-  /** Milliseconds until the header must be there; 0 is no limit. */
+  /** Maximum time in milliseconds to receive the header; 0 is no limit. */
   readonly headersTimeout: number;
-  /** Told of a connection that is closed because it begins with no header. */
+  /** Called when a connection is closed because it does not begin with a header. */
   readonly onMalformed: () => void;
 }
 
 /**
- * Reads the PROXY protocol in front of what clients send, where a load balancer speaks TCP. Only a trusted peer may say whose
- * connection it is, and it has to: whether a header is there is never guessed.
+ * Reads the PROXY protocol header before the client's bytes, where a load balancer works at the level of TCP. Only a trusted peer
+ * may name its client, and it must: the gateway never guesses whether a header is present.
  */
 export class ProxiedConnections {
   private readonly options: ProxiedConnectionsOptions;
-  /** The addresses of clients, by the names of their balancers' connections. */
+  /** The addresses of clients, by the names of the load balancers' connections. */
   private readonly addresses = new Map<string, string>();
 
   constructor(options: ProxiedConnectionsOptions) {
     this.options = options;
   }
 
-  /** Has a server see its connections when their headers are read, and what is behind them only. */
+  /** Emits a server's connections only once their headers are read, and with only the bytes after the header. */
   readBefore(server: Server): void {
     const served = server.listeners('connection');
     server.removeAllListeners('connection');
@@ -39,7 +39,7 @@ export class ProxiedConnections {
     });
   }
 
-  /** The address of the client on a connection: the one that a balancer told, or the peer's own. */
+  /** The address of the client on a connection: the one that a load balancer supplied, or the peer's own. */
   addressOf(peer: Peer): string {
     return this.addresses.get(peerName(peer)) ?? peer.remoteAddress ?? '';
   }
@@ -66,7 +66,7 @@ export class ProxiedConnections {
       socket.pause();
       if (received.length > header.end) socket.unshift(received.subarray(header.end));
       serve();
-      // What reads the socket itself waits for it; TLS reads below it.
+      // A reader of the socket itself waits for this; TLS reads below it.
       if (socket.listenerCount('data') > 0) socket.resume();
     };
     socket.on('data', take);
@@ -81,5 +81,5 @@ export class ProxiedConnections {
   }
 }
 
-/** What breaks is closed, and that is told. */
+/** An error closes the connection, and `close` is reported. */
 function ignore(): void {}

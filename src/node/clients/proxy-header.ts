@@ -1,21 +1,23 @@
 import { isIP } from 'node:net';
 
-/** What a load balancer says of a connection, before the first byte of its client (PROXY protocol, versions 1 and 2). */
+/** A load balancer's description of a connection, before the first byte of its client (PROXY protocol, versions 1 and 2). */
 export type ProxyHeader =
   | 'partial'
   | 'malformed'
   | {
-      /** The client's address; undefined where the balancer speaks for itself, or of no address of the internet. */
+      /**
+       * The client's address; undefined where the load balancer connects on its own behalf, or the address is not an IP address.
+       */
       readonly address: string | undefined;
-      /** Where the client's own bytes begin. */
+      /** Offset of the client's first byte. */
       readonly end: number;
     };
 
 /** The first bytes of version 2. */
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
-/** Bytes of a line of version 1, with its CRLF. */
+/** Maximum length in bytes of a version 1 line, with its CRLF. */
 const LINE_BYTES = 107;
-/** Bytes of what version 2 may add behind its addresses. */
+/** Maximum bytes that version 2 may add after its addresses. */
 const ADDED_BYTES = 4096;
 const LINE = /^PROXY (?:UNKNOWN(?: [^\r\n]*)?|(TCP4|TCP6) (\S+) (\S+) (\d{1,5}) (\d{1,5}))$/;
 
@@ -44,7 +46,7 @@ function readLine(bytes: Buffer): ProxyHeader {
   return isSound ? { address: source, end: end + 2 } : 'malformed';
 }
 
-/** The fields behind the signature: version and command, family and protocol, length (section 2.2 of the protocol). */
+/** The fields after the signature: version and command, family and protocol, length (section 2.2 of the protocol). */
 function readBinary(bytes: Buffer): ProxyHeader {
   if (bytes.length < 16) return 'partial';
   const version = bytes.readUInt8(12) >> 4;

@@ -1,21 +1,21 @@
 import type { HeaderList } from '../../http/header-list.ts';
 
-/** How a client of a connection is told where the body of a response ends (RFC 9112 §6.3). */
+/** How the end of a response body is signalled to the client (RFC 9112 §6.3). */
 export type Framing = 'length' | 'chunks' | 'close' | 'none';
 
-/** The request that a response is for. */
+/** The request that a response belongs to. */
 export interface FramedRequest {
   readonly method: string;
   readonly version: '1.0' | '1.1' | '2' | 'other';
 }
 
 /**
- * The framing of one response, the same on every kind of connection: which fields its head has, and how many bytes its body. What is beyond
- * the length that V2 gave would be read as the next response.
+ * The framing of one response, the same on every kind of connection: the fields of its head, and the number of bytes of its body.
+ * Bytes beyond the length that V2 gave would be read as the next response.
  */
 export class ResponseFraming {
   readonly kind: Framing;
-  /** The fields of the head, without those that frame another connection. */
+  /** The fields of the head, without those that frame the upstream connection. */
   readonly fields: string[];
   /** Bytes of the body that are still to come, where it has a length. */
   private left = 0;
@@ -29,7 +29,7 @@ export class ResponseFraming {
       const name = headers[at] ?? '';
       const value = headers[at + 1] ?? '';
       if (name.length === 14 && name.toLowerCase() === 'content-length') {
-        // RFC 9110 §8.6: a length on 204 would have the client wait for bytes that never come.
+        // RFC 9110 §8.6: with a length on 204, the client would wait for bytes that never come.
         if (status === 204 || (status === 205 && request.version === '2')) continue;
         if (hasContent) length = Number(value);
       }
@@ -42,7 +42,9 @@ export class ResponseFraming {
     if (trailer !== undefined && this.hasTrailers) fields.push('Trailer', trailer);
   }
 
-  /** Counts a part of the body: it is one of many, the last one, or beyond the length; `none` is for a response without a body. */
+  /**
+   * Counts a part of the body: it is one of many, the last one, or beyond the length; `none` is for a response without a body.
+   */
   count(bytes: number): 'part' | 'last' | 'beyond' | 'none' {
     if (this.kind === 'none') return 'none';
     if (this.kind !== 'length') return 'part';
@@ -62,12 +64,12 @@ export class ResponseFraming {
   }
 }
 
-/** True for a status that a final response can have; HTTP knows no class beyond 5 (RFC 9110 §15). */
+/** True for a status that a final response can have; HTTP has no class beyond 5 (RFC 9110 §15). */
 export function isFinalStatus(status: number): boolean {
   return Number.isInteger(status) && status >= 200 && status <= 599;
 }
 
-/** True for an interim status other than 101, which would be the end of HTTP on the connection. */
+/** True for an interim status other than 101, which would end HTTP on the connection. */
 export function isInterimStatus(status: number): boolean {
   return Number.isInteger(status) && status >= 100 && status <= 199 && status !== 101;
 }
@@ -79,7 +81,7 @@ function kindOf(version: FramedRequest['version'], hasContent: boolean, length: 
   return version === '1.1' ? 'chunks' : 'close';
 }
 
-/** Node ends the stream of a 205 of HTTP/2 with its head: RFC 9110 §15.3.6 wants no content in it. */
+/** Node ends the HTTP/2 stream of a 205 with its head: RFC 9110 §15.3.6 allows it no content. */
 function isEmpty(status: number, version: FramedRequest['version']): boolean {
   return status === 204 || status === 304 || (status === 205 && version === '2');
 }

@@ -1,25 +1,26 @@
 import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
 
-/** How long a client may take to read a response. */
+/** Limits on how slowly a client may read a response. */
 export interface ReaderLimits extends RateLimits {
-  /** Milliseconds for which a client may take nothing; 0 is no limit. */
+  /** Maximum milliseconds without the client reading anything; 0 is no limit. */
   readonly bodyTimeout: number;
 }
 
 /** A response that a client reads. */
 export interface SlowReader {
-  /** Bytes that have left for the client. They never become fewer. */
+  /** Bytes that have left for the client. The number never decreases. */
   readonly bytesTaken: number;
   /** Ends the response: its client reads too slowly, or not at all. */
   reset(): void;
 }
 
-/** Milliseconds for which a client is waited for before its rate is measured: what the system's buffers take says nothing about it. */
+/** Milliseconds before a client's rate is measured: bytes that only fill the system's buffers say nothing about it. */
 const PROBE_MS = 250;
 
 /**
- * Ends a response whose client takes less than the minimum rate, or nothing for the body time. It watches only while bytes wait for the
- * client, so that a slow V2 costs the client nothing, also behind the last part: a window of 0 must not hold a place for ever.
+ * Ends a response whose client reads below the minimum rate, or nothing for the body time. It watches only while bytes are
+ * buffered for the client, so that a slow V2 costs the client nothing, and also after the last part: a window of 0 must not hold
+ * a slot for ever.
  */
 export class SlowReaderGuard implements RatedTransfer {
   private readonly reader: SlowReader;
@@ -27,28 +28,28 @@ export class SlowReaderGuard implements RatedTransfer {
   private rate: MinimumRate | undefined = undefined;
   private probe: NodeJS.Timeout | undefined = undefined;
   private idle: NodeJS.Timeout | undefined = undefined;
-  /** Bytes that wait, where nobody can see how many of them were taken. */
+  /** Buffered bytes, where it is not visible how many of them were read. */
   private unseenBytes = 0;
   private takenBefore = 0;
-  private takenAtLook = 0;
+  private takenAtCheck = 0;
 
   constructor(limits: ReaderLimits, reader: SlowReader) {
     this.limits = limits;
     this.reader = reader;
   }
 
-  /** Bytes that the client has taken since it was first waited for. */
+  /** Bytes that the client has read since the guard first waited for it. */
   get transferred(): number {
     return this.reader.bytesTaken - this.takenBefore;
   }
 
-  /** The client is waited for from now on. With `bytes` it gets the time that they take at the minimum rate. */
+  /** Starts waiting for the client. With `bytes` it gets the time that they take at the minimum rate. */
   wait(bytes = 0): void {
     this.unseenBytes = bytes;
     this.probe ??= setTimeout(measure, PROBE_MS, this);
   }
 
-  /** Nothing waits for the client. */
+  /** Stops waiting: nothing is buffered for the client. */
   stop(): void {
     clearTimeout(this.probe);
     this.probe = undefined;
@@ -62,7 +63,7 @@ export class SlowReaderGuard implements RatedTransfer {
     this.reader.reset();
   }
 
-  /** The client is waited for in earnest. */
+  /** Starts to measure the client's rate. */
   measure(): void {
     const { limits, reader } = this;
     if (this.rate === undefined) {
@@ -72,18 +73,18 @@ export class SlowReaderGuard implements RatedTransfer {
     this.rate.allow(this.unseenBytes);
     this.rate.start();
     if (limits.bodyTimeout === 0) return;
-    this.takenAtLook = reader.bytesTaken;
-    this.idle = setTimeout(look, limits.bodyTimeout, this);
+    this.takenAtCheck = reader.bytesTaken;
+    this.idle = setTimeout(checkProgress, limits.bodyTimeout, this);
   }
 
   /** The body time is over. */
-  look(): void {
+  checkProgress(): void {
     const { bytesTaken } = this.reader;
-    if (bytesTaken === this.takenAtLook) {
+    if (bytesTaken === this.takenAtCheck) {
       this.tooSlow();
       return;
     }
-    this.takenAtLook = bytesTaken;
+    this.takenAtCheck = bytesTaken;
     this.idle?.refresh();
   }
 }
@@ -92,6 +93,6 @@ function measure(guard: SlowReaderGuard): void {
   guard.measure();
 }
 
-function look(guard: SlowReaderGuard): void {
-  guard.look();
+function checkProgress(guard: SlowReaderGuard): void {
+  guard.checkProgress();
 }

@@ -16,18 +16,21 @@ export interface ExchangeConnection {
   /** The peer's address. */
   readonly remote: string;
   readonly readerLimits: ReaderLimits;
-  /** The fields that tell the client how long the connection is kept. */
-  readonly keptLines: string;
+  /** The header lines that tell the client how long the connection is kept alive. */
+  readonly keepAliveLines: string;
   /** True when this response is the last, whatever the client wants. */
   readonly isEnding: boolean;
-  /** The response is written; `isLast` has the connection closed. */
+  /** The response is written; with `isLast` the connection closes. */
   responseEnded(isLast: boolean): void;
 }
 
-/** Bytes of a response's part that is copied behind what stands before it: less than a second write costs. */
+/** Largest part of a response in bytes that is copied behind the bytes before it: that costs less than a second write. */
 const COPY_LIMIT_BYTES = 64 * 1024;
 
-/** An exchange on a socket that the gateway reads and writes itself: the whole request is there, and a small response is one write. */
+/**
+ * An exchange on a socket that the gateway reads and writes itself: the whole request is present, and a small response is one
+ * write.
+ */
 export class SocketExchange implements Exchange, SlowReader {
   readonly method: string;
   readonly target: string;
@@ -40,21 +43,21 @@ export class SocketExchange implements Exchange, SlowReader {
   readonly bytesIn: number;
   private readonly connection: ExchangeConnection;
   private readonly body: Buffer;
-  /** False when the client went away in the middle of the body. */
+  /** False when the client disconnected in the middle of the body. */
   private readonly isWhole: boolean;
   private owner: ExchangeOwner | undefined = undefined;
   private isLast: boolean;
-  /** What is written with the next part of the response, or at the end of the turn. */
+  /** Text that goes out with the next part of the response, or at the end of the turn. */
   private held = '';
   private heldPart: Uint8Array | undefined = undefined;
   private framing: ResponseFraming | undefined = undefined;
   private isWritten = false;
   private isOver = false;
   private isWaiting = false;
-  /** There once the client was waited for. */
+  /** Created when the client first has to be waited for. */
   private guard: SlowReaderGuard | undefined = undefined;
 
-  /** `body` is shorter than the request says when the client went away before it was whole. */
+  /** `body` is shorter than the length of the request when the client disconnected before the end. */
   constructor(connection: ExchangeConnection, request: FastPathRequest, body: Buffer) {
     this.connection = connection;
     this.method = request.method;
@@ -68,7 +71,7 @@ export class SocketExchange implements Exchange, SlowReader {
     this.isWhole = body.length === request.end - request.bodyAt;
   }
 
-  /** Bytes of the connection that the system has taken; one response is written on it at a time. */
+  /** Bytes of the connection that the system has taken; only one response is written on it at a time. */
   get bytesTaken(): number {
     return takenBytes(this.connection.socket);
   }
@@ -103,10 +106,10 @@ export class SocketExchange implements Exchange, SlowReader {
       throw new UnwritableHead(status);
     this.framing = framing;
     this.isLast ||= this.connection.isEnding;
-    const kept = this.isLast ? 'Connection: close\r\n' : this.connection.keptLines;
+    const connectionLines = this.isLast ? 'Connection: close\r\n' : this.connection.keepAliveLines;
     const chunked = framing.kind === 'chunks' ? 'Transfer-Encoding: chunked\r\n' : '';
-    this.held = `${statusLine(status, reason)}${lines}${kept}${chunked}\r\n`;
-    // An event stream may stay silent for long after its head.
+    this.held = `${statusLine(status, reason)}${lines}${connectionLines}${chunked}\r\n`;
+    // An event stream may stay silent for a long time after its head.
     process.nextTick(flushHeld, this);
   }
 
@@ -146,11 +149,11 @@ export class SocketExchange implements Exchange, SlowReader {
   }
 
   reset(): void {
-    // Where a response ends with its connection, only a reset tells a broken one from a whole one.
+    // Where the end of the connection ends the response, only a reset shows that the response is incomplete.
     this.connection.socket.resetAndDestroy();
   }
 
-  /** Writes what is held back: nothing came behind it within the turn. */
+  /** Writes the held text: nothing followed it within the turn. */
   flushHeld(): void {
     const { held, heldPart } = this;
     if (held === '' || this.isBroken) return;
@@ -159,14 +162,14 @@ export class SocketExchange implements Exchange, SlowReader {
     this.written(this.write(held, heldPart, ''));
   }
 
-  // What the connection tells.
+  // Called by the connection.
 
   /** True once the response is handed to the socket. */
   get isResponded(): boolean {
     return this.isWritten;
   }
 
-  /** The response is with the system. */
+  /** The system has taken the response. */
   flushed(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -175,7 +178,7 @@ export class SocketExchange implements Exchange, SlowReader {
   }
 
   /** The connection is closed. */
-  gone(): void {
+  disconnected(): void {
     if (this.isOver) return;
     this.isOver = true;
     this.guard?.stop();
@@ -186,7 +189,7 @@ export class SocketExchange implements Exchange, SlowReader {
     return this.isOver || this.connection.socket.destroyed;
   }
 
-  /** Writes a part of the body, with text before and after it, in one write where that is cheaper; false asks to hold back. */
+  /** Writes a part of the body, with text before and after it, in one write where that is cheaper; false signals backpressure. */
   private write(before: string, part: Uint8Array | undefined, after: string): boolean {
     const { socket } = this.connection;
     const isChunk = this.framing?.kind === 'chunks' && part !== undefined;
@@ -208,7 +211,7 @@ export class SocketExchange implements Exchange, SlowReader {
     return isRoom;
   }
 
-  /** Waits for a client that reads slowly; false asks to hold back. */
+  /** Waits for a client that reads slowly; false signals backpressure. */
   private written(isRoom: boolean): boolean {
     const { socket } = this.connection;
     if (isRoom || socket.writableLength === 0 || socket.destroyed) return true;

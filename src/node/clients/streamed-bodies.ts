@@ -1,36 +1,36 @@
-/** A body that is sent on while it comes, on a connection to V2 that nobody else can use meanwhile. */
+/** A body that is forwarded while it arrives, on a connection to V2 that no other request can use meanwhile. */
 export interface StreamedBody {
   /** Bytes so far. */
   readonly bytes: number;
-  /** True while the client is waited for, and not V2. */
-  readonly isAwaited: boolean;
-  /** Its client is too slow. */
+  /** True while the exchange waits for the client, not for V2. */
+  readonly isWaitingForClient: boolean;
+  /** Ends the body: its client is too slow. */
   tooSlow(): void;
 }
 
 /** Milliseconds over which the rate of a body is measured. */
-const LOOK_MS = 2500;
-/** Bytes a second that a body has when there are too many of them. */
+const CHECK_MS = 2500;
+/** Minimum bytes per second of a body while there are too many of them. */
 const FAIR_RATE_BYTES = 16 * 1024;
 
 /**
- * Keeps connections to V2 for requests that make use of them. While more than a share of the connections is taken by bodies that
- * stream, the slowest of those that come in at less than 16 KiB a second are ended: 128 clients that send a byte now and then would
- * have all other requests wait.
+ * Keeps connections to V2 for requests that make use of them. While streamed bodies hold more than a share of the connections,
+ * the slowest of those below 16 KiB per second are ended: 128 clients that send a byte now and then would block all other
+ * requests.
  */
 export class StreamedBodies {
   private readonly limit: number;
   private readonly all = new Map<StreamedBody, { bytes: number; at: number }>();
   private timer: NodeJS.Timeout | undefined = undefined;
 
-  /** `limit` is how many bodies may stream at any rate. */
+  /** `limit` is the number of bodies that may always stream. */
   constructor(limit: number) {
     this.limit = limit;
   }
 
   add(body: StreamedBody): void {
     this.all.set(body, { bytes: body.bytes, at: performance.now() });
-    if (this.all.size > this.limit) this.timer ??= setInterval(look, LOOK_MS, this);
+    if (this.all.size > this.limit) this.timer ??= setInterval(endSlowest, CHECK_MS, this);
   }
 
   delete(body: StreamedBody): void {
@@ -40,15 +40,15 @@ export class StreamedBodies {
     this.timer = undefined;
   }
 
-  /** Ends the slowest, until there are not too many. */
-  look(): void {
+  /** Ends the slowest bodies until no more than the limit are left. */
+  endSlowest(): void {
     const now = performance.now();
     const slow: { readonly body: StreamedBody; readonly rate: number }[] = [];
     for (const [body, since] of this.all) {
       const seconds = (now - since.at) / 1000;
-      if (seconds * 1000 < LOOK_MS - 100) continue;
+      if (seconds * 1000 < CHECK_MS - 100) continue;
       const rate = (body.bytes - since.bytes) / seconds;
-      if (body.isAwaited && rate < FAIR_RATE_BYTES) slow.push({ body, rate });
+      if (body.isWaitingForClient && rate < FAIR_RATE_BYTES) slow.push({ body, rate });
       since.bytes = body.bytes;
       since.at = now;
     }
@@ -57,6 +57,6 @@ export class StreamedBodies {
   }
 }
 
-function look(bodies: StreamedBodies): void {
-  bodies.look();
+function endSlowest(bodies: StreamedBodies): void {
+  bodies.endSlowest();
 }

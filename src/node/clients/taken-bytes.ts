@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 
 /**
- * Returns the bytes of a socket that the system has taken. `writableLength` counts a write until all of it is taken, and a response of
- * megabytes is one write; Node's own idle timer looks at the queue of the handle for that reason, and so does this. Under TLS the
- * handle below has them, encrypted.
+ * Returns the bytes of a socket that the system has taken. `writableLength` counts a write until all of it is taken, and a
+ * response of megabytes is one write; Node's own idle timer checks the queue of the handle for that reason, and so does this.
+ * Under TLS the handle below counts encrypted bytes.
  */
 export function takenBytes(socket: Socket): number {
   const handle: unknown = Reflect.get(socket, '_handle');

@@ -2,8 +2,8 @@ import type { ProcessLine, WriteProcessLine } from './process-log.ts';
 
 /** Milliseconds in which repetitions of a line are counted instead of written. */
 const INTERVAL_MS = 10_000;
-/** Kinds of lines that are told apart; those beyond count as one kind. */
-const MOST_KINDS = 64;
+/** Maximum number of kinds of lines that are counted separately; all others count as one kind. */
+const MAX_KINDS = 64;
 
 interface Kind {
   line: ProcessLine;
@@ -11,7 +11,7 @@ interface Kind {
 }
 
 /**
- * Writes the first line of a kind at once, and those that follow within ten seconds as one with a count: neither an outage nor an
+ * Writes the first line of a kind at once, and further ones within ten seconds as one line with a count: neither an outage nor an
  * attack fills the log.
  */
 export class LimitedLines {
@@ -26,14 +26,14 @@ export class LimitedLines {
 
   /** Takes a line; equal keys are of one kind. */
   add(key: string, line: ProcessLine): void {
-    const kind = this.kinds.get(key) ?? (this.kinds.size < MOST_KINDS ? undefined : this.kinds.get(OTHERS));
+    const kind = this.kinds.get(key) ?? (this.kinds.size < MAX_KINDS ? undefined : this.kinds.get(OTHERS));
     if (kind !== undefined) {
       kind.line = line;
       kind.repeated += 1;
       return;
     }
     this.write(line);
-    this.watch(this.kinds.size < MOST_KINDS - 1 ? key : OTHERS, { line, repeated: 0 });
+    this.watch(this.kinds.size < MAX_KINDS - 1 ? key : OTHERS, { line, repeated: 0 });
   }
 
   private watch(key: string, kind: Kind): void {

@@ -1,25 +1,25 @@
 import { close, fstatSync, openSync, write } from 'node:fs';
 import { Socket } from 'node:net';
 
-/** Where lines go. Writing never waits, never throws, and never holds more than `limit` bytes. */
+/** Destination of lines. Writing never waits, never throws, and never buffers more than `limit` bytes. */
 export interface LogSink {
   write(line: string): void;
-  /** Lines that were lost, since the start. */
+  /** Lines lost since the start. */
   readonly dropped: number;
-  /** Waits until everything is written, or so many milliseconds; whatever is left then is lost. */
+  /** Waits until everything is written, or so many milliseconds; lines not written by then are lost. */
   flush(milliseconds: number): Promise<void>;
   /**
-   * Opens the file anew, for it was renamed (logrotate's `create`); lines go on without a gap. True when it was done: only
-   * regular files are. Throws the system's error when the path cannot be opened, and the old file stays.
+   * Reopens the file after it was renamed (logrotate's `create`); no line is lost. True when it was reopened: only regular files
+   * are. Throws the system's error when the path cannot be opened, and keeps the old file.
    */
   reopen(): boolean;
 }
 
-/** What a sink hears of its own trouble. */
+/** Limit and error handler of a sink. */
 export interface LogSinkOptions {
-  /** Bytes of lines that wait for a slow reader. */
+  /** Maximum bytes of lines buffered for a slow reader. */
   readonly limit: number;
-  /** Told once when lines begin to be lost, and why. */
+  /** Called once when lines begin to be lost, with the reason. */
   readonly onNotice: (trouble: string) => void;
 }
 
@@ -27,9 +27,9 @@ export interface LogSinkOptions {
 const GATHER_MS = 10;
 /** Bytes that are written at once without gathering more. */
 const BATCH_BYTES = 64 * 1024;
-/** Bytes of a page of lines: a batch, and room for the line that makes it one. */
+/** Bytes of a page of lines: a batch, and room for the line that completes it. */
 const pageSize = BATCH_BYTES + 32 * 1024;
-/** Milliseconds until a disk that was full is tried again. */
+/** Milliseconds before writing to a full disk is retried. */
 const RETRY_MS = 1000;
 
 /** Opens a sink on a file that is appended to, or on a file descriptor such as 1. */
@@ -37,12 +37,12 @@ export function openLogSink(target: string | number, options: LogSinkOptions): L
   return new QueueSink(openTarget(target), options);
 }
 
-/** Permission bits of a log that is created: paths and client hashes are nobody else's business. */
+/** Permission bits of a new log file: paths and client hashes are private. */
 const LOG_MODE = 0o600;
 
 interface Target {
   readonly writer: Writer;
-  /** Opens the same path again; absent where nothing can be renamed away. */
+  /** Opens the same path again; absent where nothing can be renamed. */
   readonly openAgain: (() => Target) | undefined;
   readonly close: () => void;
 }
@@ -57,12 +57,12 @@ function openTarget(target: string | number): Target {
   };
 }
 
-/** Writes bytes and calls back with an error, or with how many were written. */
+/** Writes bytes and calls back with an error, or with the number of bytes written. */
 type Writer = (bytes: Buffer, done: (error: Error | null, written: number) => void) => void;
 
 /**
- * A pipe is written without a thread: a write to one whose reader is stuck would hold a thread of the pool for ever, and
- * with it the end of the process. Files and terminals have no other way.
+ * A pipe is written without a thread: a write to one with a stuck reader would block a thread of the pool for ever, and with it
+ * the exit of the process. Files and terminals have no alternative.
  */
 function writerOf(descriptor: number): Writer {
   const kind = fstatSync(descriptor);
@@ -77,10 +77,10 @@ function writerOf(descriptor: number): Writer {
   };
 }
 
-/** Pages that are written at once when the reader was slow. */
-const MOST_BUFFERS = 16;
+/** Maximum number of pages written at once when the reader was slow. */
+const MAX_BUFFERS = 16;
 
-/** Lines as bytes, one behind the other. */
+/** Lines as bytes, one after the other. */
 class Page {
   readonly bytes: Buffer;
   used = 0;
@@ -90,7 +90,7 @@ class Page {
     this.bytes = Buffer.allocUnsafeSlow(size);
   }
 
-  /** True when a line fits in, whatever characters it is made of. */
+  /** True when a line fits, whatever characters it contains. */
   hasRoom(line: string): boolean {
     return this.used + line.length * 3 <= this.bytes.length;
   }
@@ -109,18 +109,18 @@ class Page {
 class QueueSink implements LogSink {
   dropped = 0;
   private target: Target;
-  /** Takes the place of `target` once the write under way is done: a batch is never split over two files. */
+  /** Replaces `target` once the write in progress is done: a batch is never split over two files. */
   private renewed: Target | undefined = undefined;
   private readonly options: LogSinkOptions;
   /** Full pages, the oldest first. */
   private full: Page[] = [];
   private page = new Page(pageSize);
-  /** A page that was written, and may be used again. */
+  /** A written page that can be reused. */
   private spare: Page | undefined = undefined;
-  /** Bytes that are not written yet. */
+  /** Bytes not yet written. */
   private size = 0;
   private writing = false;
-  private troubled = false;
+  private isTroubleReported = false;
   private ended = false;
   private timer: NodeJS.Timeout | undefined = undefined;
   private waiting: (() => void)[] = [];
@@ -132,7 +132,7 @@ class QueueSink implements LogSink {
 
   write(line: string): void {
     if (this.ended || this.size + line.length > this.options.limit) {
-      this.lose(1, 'the reader of the log is too slow');
+      this.drop(1, 'the reader of the log is too slow');
       return;
     }
     if (!this.page.hasRoom(line)) this.turn(line.length * 3);
@@ -143,10 +143,10 @@ class QueueSink implements LogSink {
   }
 
   reopen(): boolean {
-    const opened = this.target.openAgain?.();
-    if (opened === undefined) return false;
+    const reopened = this.target.openAgain?.();
+    if (reopened === undefined) return false;
     this.renewed?.close();
-    this.renewed = opened;
+    this.renewed = reopened;
     this.next();
     return true;
   }
@@ -162,7 +162,7 @@ class QueueSink implements LogSink {
     });
   }
 
-  /** Writes what there is. */
+  /** Writes the buffered lines. */
   next(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -172,8 +172,8 @@ class QueueSink implements LogSink {
       for (const done of this.waiting.splice(0)) done();
       return;
     }
-    if (this.full.length < MOST_BUFFERS && this.page.lines > 0) this.turn(0);
-    const pages = this.full.splice(0, MOST_BUFFERS);
+    if (this.full.length < MAX_BUFFERS && this.page.lines > 0) this.turn(0);
+    const pages = this.full.splice(0, MAX_BUFFERS);
     this.writing = true;
     this.put(pages, bytesOf(pages));
   }
@@ -185,7 +185,7 @@ class QueueSink implements LogSink {
     this.renewed = undefined;
   }
 
-  /** Begins a new page, in which so many bytes fit. */
+  /** Starts a new page, with room for so many bytes. */
   private turn(least: number): void {
     if (this.page.lines > 0) this.full.push(this.page);
     const { spare } = this;
@@ -197,7 +197,7 @@ class QueueSink implements LogSink {
     }
   }
 
-  /** Waits for more lines, unless there is enough, or somebody waits for the end: a write costs more than many lines do. */
+  /** Waits for more lines, unless there are enough, or `flush` waits for the end: a write costs more than many lines do. */
   private gather(): void {
     if (this.size >= BATCH_BYTES || this.waiting.length > 0) this.next();
     else if (this.size > 0) this.timer ??= setTimeout(writeNext, GATHER_MS, this);
@@ -223,18 +223,18 @@ class QueueSink implements LogSink {
       }
       this.spare = pages.find((page) => page.bytes.length === pageSize);
       this.spare?.clear();
-      if (this.size < BATCH_BYTES) this.troubled = false;
+      if (this.size < BATCH_BYTES) this.isTroubleReported = false;
       this.gather();
     });
   }
 
   private fail(code: string, count: number): void {
-    // Nobody will ever read a broken pipe again; a full disk may have room later.
+    // A broken pipe never gets a reader again; a full disk may have room later.
     this.ended =
       code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED' || code === 'EBADF';
-    this.lose(count, this.ended ? 'the reader of the log is gone' : `the log cannot be written (${code})`);
+    this.drop(count, this.ended ? 'the reader of the log is gone' : `the log cannot be written (${code})`);
     if (this.ended) {
-      this.lose(this.page.lines + linesOf(this.full), '');
+      this.drop(this.page.lines + linesOf(this.full), '');
       this.full = [];
       this.page.clear();
       this.size = 0;
@@ -243,15 +243,15 @@ class QueueSink implements LogSink {
     if (this.size > 0) this.timer ??= setTimeout(writeNext, RETRY_MS, this);
   }
 
-  private lose(count: number, why: string): void {
+  private drop(count: number, why: string): void {
     this.dropped += count;
-    if (this.troubled || count === 0) return;
-    this.troubled = true;
+    if (this.isTroubleReported || count === 0) return;
+    this.isTroubleReported = true;
     this.options.onNotice(`${why}; lines are dropped, and counted`);
   }
 }
 
-/** What stands on pages, copied only when there are several: the reader of the log was slow then. */
+/** The bytes of all pages, copied only when there are several: then the reader of the log was slow. */
 function bytesOf(pages: readonly Page[]): Buffer {
   const [first = new Page(0)] = pages;
   if (pages.length === 1) return first.bytes.subarray(0, first.used);

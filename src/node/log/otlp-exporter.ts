@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-// By its file: Bun takes the bare name for a stand-in of its own.
+// By its file: for the bare name, Bun substitutes its own implementation.
 import { Agent, request } from 'undici/index.js';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { spansOf } from '../../rewrite-log/spans.ts';
@@ -10,33 +10,33 @@ import type { Traces } from './open-traces.ts';
 import type { OtlpOptions } from './otlp-options.ts';
 import type { TraceSampler } from './trace-sampler.ts';
 
-/** Spans that wait, at most; beyond it they are lost, never waited for. */
+/** Maximum number of queued spans; beyond it they are dropped. */
 const WAITING = 4096;
 /** Spans in one post, and milliseconds until the next. */
 const BATCH = 512;
 const INTERVAL = 2000;
-/** Milliseconds until a collector that is busy is asked again, unless it says: doubling from the first to the second. */
+/** Milliseconds before a post to a busy collector is retried, without Retry-After: doubling from the first to the second. */
 const BACK_OFF_MS = [1000, 30_000] as const;
-/** Responses behind which the same post may succeed later (OTLP/HTTP, "Retryable Response Codes"). */
+/** Responses after which the same post may succeed later (OTLP/HTTP, "Retryable Response Codes"). */
 const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 const compress = promisify(gzip);
 
 /**
- * Posts a span pair for each exchange to an OTLP collector, as JSON over HTTP. It never waits, and never fails an exchange. Posts go
- * through undici, on one kept connection and with times for each step of a request, which `fetch` does not have.
+ * Posts a span pair for each exchange to an OTLP collector, as JSON over HTTP. It never waits, and never fails an exchange. Posts
+ * use undici, with one kept-alive connection and a timeout for each step of a request, which `fetch` lacks.
  */
 export class OtlpExporter implements Traces {
   private readonly options: OtlpOptions;
   private readonly timer: NodeJS.Timeout;
   readonly isSampled: TraceSampler;
   private readonly agent: Agent;
-  /** Milliseconds of `Date.now` until which nothing is posted, and posts in a row that met a busy collector. */
+  /** Time of `Date.now` until which nothing is posted, and number of posts in a row that met a busy collector. */
   private pausedUntil = 0;
   private busyPosts = 0;
   private entries: Entry[] = [];
   private posting: Promise<void> | undefined;
-  private troubled = false;
+  private isTroubleReported = false;
   /** Exchanges whose spans were lost. */
   dropped = 0;
 
@@ -53,24 +53,24 @@ export class OtlpExporter implements Traces {
     this.timer = setInterval(() => void this.post(), INTERVAL).unref();
   }
 
-  /** Takes the entry of an exchange that is over; those whose trace is not recorded have no span. */
+  /** Takes the entry of a completed exchange; exchanges whose trace is not recorded have no span. */
   observe(entry: Entry): void {
     if (entry.isSampled !== true) return;
     if (this.entries.length >= WAITING) {
-      this.lose(1, 'the collector is too slow');
+      this.drop(1, 'the collector is too slow');
       return;
     }
     this.entries.push(entry);
     if (this.entries.length >= BATCH) void this.post();
   }
 
-  /** Posts what is left, within so many milliseconds. */
+  /** Posts the remaining spans, within so many milliseconds. */
   async close(milliseconds: number): Promise<void> {
     clearInterval(this.timer);
     const rest = async (): Promise<void> => {
       await this.posting;
       while (this.entries.length > 0 && Date.now() >= this.pausedUntil) await this.post();
-      this.lose(this.entries.length, 'the collector is too slow');
+      this.drop(this.entries.length, 'the collector is too slow');
     };
     await Promise.race([rest(), wait(milliseconds, undefined, { ref: false })]);
     await this.agent.destroy();
@@ -110,21 +110,21 @@ export class OtlpExporter implements Traces {
         return;
       }
       this.busyPosts = 0;
-      if (statusCode >= 200 && statusCode < 300) this.troubled = false;
-      else this.lose(batch.length, `the collector responded with ${statusCode}`);
+      if (statusCode >= 200 && statusCode < 300) this.isTroubleReported = false;
+      else this.drop(batch.length, `the collector responded with ${statusCode}`);
     } catch {
-      this.lose(batch.length, 'the collector cannot be reached');
+      this.drop(batch.length, 'the collector cannot be reached');
     }
   }
 
-  /** Posts the batch again later: when the collector says, or ever more seldom. The queue stays as long as it may be. */
+  /** Retries the batch after the collector's delay, or with exponential backoff. The queue keeps its limit. */
   private postponed(batch: readonly Entry[], retryAfter: string | string[] | undefined): void {
     const backOffMs = Math.min(BACK_OFF_MS[1], BACK_OFF_MS[0] * 2 ** this.busyPosts);
     this.busyPosts += 1;
     this.pausedUntil = Date.now() + (retryAfterMs(String(retryAfter)) ?? backOffMs);
     const room = Math.max(0, WAITING - this.entries.length);
     this.entries.unshift(...batch.slice(0, room));
-    this.lose(batch.length - Math.min(room, batch.length), 'the collector is too slow');
+    this.drop(batch.length - Math.min(room, batch.length), 'the collector is too slow');
   }
 
   private message(batch: readonly Entry[]): unknown {
@@ -146,10 +146,10 @@ export class OtlpExporter implements Traces {
     };
   }
 
-  private lose(count: number, why: string): void {
+  private drop(count: number, why: string): void {
     this.dropped += count;
-    if (this.troubled || count === 0) return;
-    this.troubled = true;
+    if (this.isTroubleReported || count === 0) return;
+    this.isTroubleReported = true;
     this.options.onNotice(`${why}; spans are dropped`);
   }
 }

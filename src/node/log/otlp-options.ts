@@ -1,6 +1,6 @@
 import { readSampler, type TraceSampler } from './trace-sampler.ts';
 
-/** Where spans go and what they say of the gateway, from the variables that OpenTelemetry names. */
+/** Destination of the spans and attributes of the gateway, from the variables that OpenTelemetry defines. */
 export interface OtlpOptions {
   /** The address that spans are posted to. */
   readonly url: string;
@@ -11,13 +11,13 @@ export interface OtlpOptions {
   /** Attributes of the resource: `service.name`, `service.version`, and the operator's own. */
   readonly resource: ReadonlyMap<string, string>;
   readonly version: string;
-  /** Told once when spans begin to be lost, and why. */
+  /** Called once when spans begin to be lost, with the reason. */
   readonly onNotice: (trouble: string) => void;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads the variables that OpenTelemetry names; those for traces stand above those for all signals. */
+/** Reads the variables that OpenTelemetry defines; those for traces take precedence over those for all signals. */
 export function otlpOptions(
   environment: Environment,
   version: string,
@@ -55,7 +55,7 @@ function resourceOf(environment: Environment, version: string): ReadonlyMap<stri
   ]);
 }
 
-/** Reads `key=value,key=value` with percent-encoded values (W3C Baggage); what is no pair is left out. */
+/** Reads `key=value,key=value` with percent-encoded values (W3C Baggage); anything that is not a pair is ignored. */
 function pairs(text = ''): readonly (readonly [string, string])[] {
   return text.split(',').flatMap((pair) => {
     const at = pair.indexOf('=');

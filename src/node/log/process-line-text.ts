@@ -11,7 +11,7 @@ const processLine = z.object({
 
 const STYLES = { info: 'green', warn: 'yellow', error: 'red' } as const;
 
-/** Turns a JSON line of the process log into lines for people: time, level, sentence, and the stack of an error below it. */
+/** Formats a JSON line of the process log for people: time, level, sentence, and the stack of an error below it. */
 export function processLineText(json: string, colour: boolean): string {
   const { time, level, msg, stack, repeated } = processLine.parse(JSON.parse(json));
   const label = colour ? styleText(STYLES[level], level, { validateStream: false }) : level;
@@ -20,7 +20,7 @@ export function processLineText(json: string, colour: boolean): string {
   return `${time.slice(11, 23)} ${label} ${safe(msg)}${times}\n${below}`;
 }
 
-/** Words of a system or a client could steer a terminal, or forge a line. */
+/** Text from the system or a client could control a terminal, or forge a line. */
 function safe(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '�');
 }

@@ -3,7 +3,7 @@ import type { LogSink } from './log-sink.ts';
 import { processLineText } from './process-line-text.ts';
 
 /**
- * Names what a line of the process log is about, in its member `event`.
+ * The subject of a line of the process log, in its member `event`.
  *
  * | event | level | when | members beside `msg` |
  * |---|---|---|---|
@@ -51,7 +51,7 @@ export type ProcessEvent =
   | 'draining'
   | 'stopped';
 
-/** How grave a line is. */
+/** Severity of a line. */
 export type ProcessLevel = 'info' | 'warn' | 'error';
 
 /** One line of the process log: a sentence for people, members for machines. */
@@ -59,7 +59,7 @@ export interface ProcessLine {
   readonly level: ProcessLevel;
   readonly event: ProcessEvent;
   readonly message: string;
-  /** Laid out for people: stands for the whole line where the log is text. */
+  /** Formatted for people: replaces the whole line where the log is text. */
   readonly text?: string | undefined;
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -71,14 +71,14 @@ export type WriteProcessLine = (line: ProcessLine) => void;
 export interface ProcessLogOptions {
   /** The lowest level that is written. */
   readonly level: ProcessLevel | 'silent';
-  /** `json` is one JSON object a line (pino's), `text` is for people. */
+  /** `json` is one JSON object per line (pino's), `text` is for people. */
   readonly format: 'json' | 'text';
   readonly colour?: boolean | undefined;
 }
 
 /**
- * Opens the process log. pino writes the lines; the sink below it is ours, for it drops and counts lines where a full disk or a
- * reader that is stuck would hold up the process, or keep it from exiting.
+ * Opens the process log. pino writes the lines, to our own sink: it drops and counts lines where a full disk or a stuck reader
+ * would block the process, or keep it from exiting.
  */
 export function openProcessLog(sink: LogSink, options: ProcessLogOptions): WriteProcessLine {
   const isText = options.format === 'text';

@@ -1,7 +1,10 @@
-/** Says whether a trace is recorded; `parent` is the decision of the client that began it, undefined when it begins here. */
+/** Decides whether a trace is recorded; `parent` is the decision of the client that began it, undefined when it begins here. */
 export type TraceSampler = (traceId: string, parent: boolean | undefined) => boolean;
 
-/** Reads `OTEL_TRACES_SAMPLER` and its argument as OpenTelemetry has them; without them, the parent decides, and roots are recorded. */
+/**
+ * Reads `OTEL_TRACES_SAMPLER` and its argument as OpenTelemetry defines them; without them, the parent decides, and roots are
+ * recorded.
+ */
 export function readSampler(environment: Readonly<Record<string, string | undefined>>): TraceSampler {
   const name = environment['OTEL_TRACES_SAMPLER'] ?? '';
   const root = rootSampler(name.replace('parentbased_', ''), environment['OTEL_TRACES_SAMPLER_ARG']);

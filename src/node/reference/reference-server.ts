@@ -5,22 +5,22 @@ import { createReference, type ReferenceParts } from '../../reference/reference.
 import type { Store } from '../../reference/store.ts';
 import { openReferenceStore } from './reference-store.ts';
 
-/** How the reference service runs. Without `listen` it takes a free port of the loopback interface. */
+/** How the reference service runs. Without `listen` it uses a free port of the loopback interface. */
 export interface ReferenceOptions extends Omit<ReferenceParts, 'store' | 'now'> {
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
   /** A file; without one, memory. */
   readonly db?: string | undefined;
 }
 
-/** A reference service that responds. */
+/** A running reference service. */
 export interface RunningReference {
   /** Such as `http://127.0.0.1:8090`. */
   readonly origin: string;
-  /** Stops accepting, finishes what is in flight (5 seconds at the most), closes the store. */
+  /** Stops accepting, finishes requests in flight (within 5 seconds), closes the store. */
   close(): Promise<void>;
 }
 
-/** A setting that the reference service cannot start with; the message names it, its value and the way out. */
+/** A setting with which the reference service cannot start; the message names it, its value and the solution. */
 export class ReferenceFault extends Error {
   override readonly name = 'ReferenceFault';
 }
@@ -49,10 +49,10 @@ export async function startReference(options: ReferenceOptions): Promise<Running
   }
 }
 
-/** Longer than proxies keep idle connections, so that it is they who close. Milliseconds. */
+/** Longer than proxies keep idle connections, so that they close them first. Milliseconds. */
 const KEEP_ALIVE_MS = 65_000;
 
-/** What the adapter cannot read, such as a bad Host, is answered in the envelope too, and never printed. */
+/** Requests that the adapter cannot read, such as with a bad Host, get a response in the envelope too, and are never printed. */
 function errorHandler(): Response {
   return toResponse(
     refusalResponse(new Refusal(400, 'The request has a target or a Host that cannot be read.')),
@@ -86,7 +86,7 @@ async function close(server: Server, store: Store): Promise<void> {
   const closed = new Promise((resolve) => {
     server.close(resolve);
   });
-  // Connections that are busy now become idle when they have answered, and nothing else would end them.
+  // Connections that are busy now become idle after their response, and nothing else would close them.
   const idle = setInterval(() => server.closeIdleConnections(), 20);
   const deadline = setTimeout(() => server.closeAllConnections(), 5000);
   await closed;

@@ -9,15 +9,15 @@ import {
 } from '../../reference/store.ts';
 
 /**
- * Keeps the reference service's resources in SQLite: the file at `path`, made when absent, or memory without one.
- * Any number of processes may write to one file. A writer waits `patience` milliseconds for
- * another one. Throws an error that says why when the file cannot be one of ours.
+ * Keeps the reference service's resources in SQLite: in the file at `path`, created when absent, or in memory without one. Any
+ * number of processes may write to one file; a writer waits `busyTimeoutMs` for another one. Throws an error with the reason when
+ * the file cannot be used.
  */
-export function openReferenceStore(path: string | undefined, patience = 5000): Store {
+export function openReferenceStore(path: string | undefined, busyTimeoutMs = 5000): Store {
   if (path !== undefined) makePrivate(path);
-  const db = new DatabaseSync(path ?? ':memory:', { timeout: patience });
+  const db = new DatabaseSync(path ?? ':memory:', { timeout: busyTimeoutMs });
   try {
-    prepareFile(db, patience);
+    prepareFile(db, busyTimeoutMs);
     return createStore(db);
   } catch (error) {
     db.close();
@@ -25,7 +25,9 @@ export function openReferenceStore(path: string | undefined, patience = 5000): S
   }
 }
 
-/** Makes the file before SQLite does, which would let every user of the machine read it. Where it cannot be made SQLite says why. */
+/**
+ * Creates the file before SQLite does, which would let every user of the machine read it. Where that fails, SQLite reports why.
+ */
 function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'a', 0o600));
@@ -37,11 +39,11 @@ function makePrivate(path: string): void {
 /** Marks a file as ours, in SQLite's own header: `cgw2`. */
 const APPLICATION_ID = 0x63677732;
 
-function prepareFile(db: DatabaseSync, patience: number): void {
-  // Looked at before anything is written: a database of another program stays as it was.
+function prepareFile(db: DatabaseSync, busyTimeoutMs: number): void {
+  // Checked before anything is written: a database of another program stays unchanged.
   isPrepared(db);
-  enterWal(db, patience);
-  // A power cut can cost the last writes, a killed process none.
+  enterWal(db, busyTimeoutMs);
+  // A power cut can lose the last writes, a killed process none.
   db.exec('PRAGMA synchronous = NORMAL');
   writing(db, () => {
     if (isPrepared(db)) return;
@@ -50,7 +52,7 @@ function prepareFile(db: DatabaseSync, patience: number): void {
 }
 
 function isPrepared(db: DatabaseSync): boolean {
-  // In one transaction: another process may be preparing the same file just now.
+  // In one transaction: another process may be preparing the same file.
   const { owner, tables } = reading(db, () => ({
     owner: row(db.prepare('PRAGMA application_id').get())['application_id'],
     tables: row(db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get())['tables'],
@@ -66,14 +68,14 @@ const TABLE_OF_RESOURCES = `
 `;
 
 /** SQLite does not always wait for the lock that entering WAL takes: 1 of 360 opens failed when six came at once. */
-function enterWal(db: DatabaseSync, patience: number): void {
+function enterWal(db: DatabaseSync, busyTimeoutMs: number): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
-  for (let waited = 0; ; waited += 20) {
+  for (let waitedMs = 0; ; waitedMs += 20) {
     try {
       db.exec('PRAGMA journal_mode = WAL');
       return;
     } catch (error) {
-      if (!isBusy(error) || waited >= patience) throw error;
+      if (!isBusy(error) || waitedMs >= busyTimeoutMs) throw error;
       Atomics.wait(pause, 0, 0, 20);
     }
   }
@@ -118,7 +120,7 @@ function createStore(db: DatabaseSync): Store {
   };
 }
 
-/** One moment of the database for all of `work`. */
+/** Runs `work` on one snapshot of the database. */
 function reading<T>(db: DatabaseSync, work: () => T): T {
   return db.isTransaction ? work() : transaction(db, 'BEGIN', work);
 }
@@ -140,7 +142,7 @@ function transaction<T>(db: DatabaseSync, begin: string, work: () => T): T {
   }
 }
 
-/** SQLITE_BUSY, whatever its extension. */
+/** SQLITE_BUSY, with any extended code. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5;
 }
@@ -155,7 +157,7 @@ function parseAttributes(text: string): Attributes {
 }
 
 function row(found: unknown): Record<string, unknown> {
-  if (!isRow(found)) throw new Error('the database answered no row');
+  if (!isRow(found)) throw new Error('the database returned no row');
   return found;
 }
 

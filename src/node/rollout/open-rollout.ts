@@ -8,17 +8,17 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import { RolloutFile } from './rollout-file.ts';
 
-/** What moves V1 traffic while the gateway runs. */
+/** Routes V1 traffic while the gateway runs. */
 export interface OpenRollout {
   readonly control: RolloutControl;
   readonly v1Origin: OriginSetting | undefined;
-  /** Why a rule book cannot be in force here: a sentence. */
+  /** Returns why a rule book cannot be in force here, as a sentence. */
   readonly faultOf: (book: RuleBook) => string | undefined;
-  /** Waits until the last change is kept. */
+  /** Waits until the last change is saved. */
   readonly close: () => Promise<void>;
 }
 
-/** Reads what was kept of a rollout, and checks that it can be carried on with these settings. */
+/** Reads the saved rollout, and checks that it can continue with these settings. */
 export function openRollout(
   settings: Settings,
   book: RuleBook,

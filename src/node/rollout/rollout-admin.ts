@@ -6,19 +6,19 @@ import { didYouMean } from '../../rules/did-you-mean.ts';
 import type { Mode } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 
-/** What a desk is made of. */
+/** Parts of the rollout routes. */
 export interface RolloutAdminParts {
   readonly gateway: Gateway;
   readonly ruleBook: () => RuleBook;
-  /** Where V1 is; undefined when there is none. */
+  /** Origin of V1; undefined when there is none. */
   readonly v1Origin: string | undefined;
-  /** False while the secret is new at each start. */
+  /** False while the secret is generated at each start. */
   readonly isSticky: boolean;
-  /** Names for people, by client hash. */
+  /** Display names, by client hash. */
   readonly names: () => ReadonlyMap<string, string>;
 }
 
-/** Makes the desk at which operators see where a migration stands, and move it. */
+/** Creates the routes by which operators see the state of a migration, and change it. */
 export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   return {
     view: () => viewOf(parts),

@@ -20,8 +20,8 @@ const rollback = z.strictObject({
   v1: count,
   resolved: z.exactOptional(z.iso.datetime()),
 });
-const kept = z.strictObject({
-  /** The layout of the file. */
+const storedState = z.strictObject({
+  /** Version of the file's layout. */
   format: z.literal(1),
   revision: z.int().positive(),
   changed: z.iso.datetime(),
@@ -31,27 +31,27 @@ const kept = z.strictObject({
   rollbacks: z.array(rollback).max(100),
 });
 
-/** What is in a file: a state, nothing yet, or why it cannot be used. */
+/** Content of a file: a state, nothing yet, or the reason why it cannot be used. */
 type Reading = { readonly state: RolloutState | undefined } | { readonly fault: string };
 
-/** Milliseconds between two looks for what another replica wrote. */
+/** Milliseconds between two checks for changes by another replica. */
 const POLL_MS = 500;
 
 /**
- * Keeps the state of a rollout in a file that replicas may share. A change reads the file, and replaces it whole; a
- * damaged file is refused, and the last good state holds: the one in memory, or at the start the copy beside it.
+ * Keeps the state of a rollout in a file that replicas may share. A change reads the file, and replaces it whole; a damaged file
+ * is refused, and the last good state holds: the one in memory, or at the start the copy beside the file.
  */
 export class RolloutFile {
   private readonly path: string;
   private readonly log: WriteProcessLine;
   private control: RolloutControl | undefined;
   private work: Promise<void> = Promise.resolve();
-  /** What the file had when it was good last. */
-  private good: RolloutState = initialRollout;
+  /** Content of the file when it was last good. */
+  private lastGood: RolloutState = initialRollout;
   /** Changes that are in memory and not yet in the file. */
   private readonly pending: ((state: RolloutState) => RolloutState)[] = [];
   private timer: NodeJS.Timeout | undefined;
-  private seen = '';
+  private sign = '';
   private number = 0;
 
   constructor(path: string, log: WriteProcessLine) {
@@ -59,17 +59,17 @@ export class RolloutFile {
     this.log = log;
   }
 
-  /** Gives `control` the state that was kept, and follows the file from now on; a fault when neither file nor copy is good. */
+  /** Gives `control` the saved state, and starts to follow the file; returns a fault when neither file nor copy is good. */
   open(control: RolloutControl): { readonly fault: string } | undefined {
     this.control = control;
     let reading = read(this.path);
     if ('fault' in reading) {
       const copy = read(this.copy);
       if ('fault' in copy || copy.state === undefined) return reading;
-      this.complain(`rollout: ${reading.fault} The last good state is used.`);
+      this.logFault(`rollout: ${reading.fault} The last good state is used.`);
       reading = copy;
     } else {
-      this.seen = signOf(this.path);
+      this.sign = signOf(this.path);
     }
     if (reading.state !== undefined) this.adopt(control, reading.state);
     this.timer = setInterval(() => this.follow(), POLL_MS);
@@ -77,20 +77,20 @@ export class RolloutFile {
     return undefined;
   }
 
-  /** Carries a change out on the file, after those before it. */
+  /** Applies a change to the file, after those before it. */
   keep(change: (state: RolloutState) => RolloutState): void {
     this.pending.push(change);
     this.work = this.work
       .then(() => this.replace())
       .catch((error: unknown) => {
         const code = reasonOf(error);
-        this.complain(
+        this.logFault(
           `rollout: the state cannot be kept in ${this.path} (${code}); it holds here, and is kept with the next change.`,
         );
       });
   }
 
-  /** Waits for changes under way, and follows the file no longer. */
+  /** Waits for changes in progress, and stops following the file. */
   async close(): Promise<void> {
     clearInterval(this.timer);
     await this.work;
@@ -106,15 +106,15 @@ export class RolloutFile {
     const release = await lockFile(`${this.path}.lock`);
     try {
       const reading = read(this.path);
-      // A file that was damaged in the meantime, or taken away, is made again of what it had.
-      const before = ('fault' in reading ? undefined : reading.state) ?? this.good;
+      // A file that was damaged or removed in the meantime is written again from its last good state.
+      const before = ('fault' in reading ? undefined : reading.state) ?? this.lastGood;
       const count = this.pending.length;
       const next = this.pending.reduce((state, change) => change(state), before);
       if (next !== before) {
         const text = `${JSON.stringify({ format: 1, ...next }, undefined, 2)}\n`;
         await this.write(this.path, text);
         await this.write(this.copy, text);
-        this.seen = signOf(this.path);
+        this.sign = signOf(this.path);
       }
       this.pending.splice(0, count);
       this.adopt(control, next);
@@ -123,13 +123,13 @@ export class RolloutFile {
     }
   }
 
-  /** What was changed since is changed in the new state too, so that no change is ever undone for a moment. */
+  /** Changes made since are applied to the new state too, so that no change is ever undone for a moment. */
   private adopt(control: RolloutControl, state: RolloutState): void {
-    this.good = state;
+    this.lastGood = state;
     control.adopt(this.pending.reduce((so, change) => change(so), state));
   }
 
-  /** A reader sees the old file or the new one, and after a crash there is one of them. */
+  /** A reader sees the old file or the new one, and after a crash one of them exists. */
   private async write(path: string, text: string): Promise<void> {
     this.number += 1;
     const made = `${path}.${process.pid}.${this.number}.tmp`;
@@ -148,14 +148,14 @@ export class RolloutFile {
 
   private follow(): void {
     const sign = signOf(this.path);
-    if (sign === this.seen || this.control === undefined) return;
-    this.seen = sign;
+    if (sign === this.sign || this.control === undefined) return;
+    this.sign = sign;
     const reading = read(this.path);
     if ('fault' in reading) {
-      this.complain(`rollout: ${reading.fault} The state of revision ${this.control.state.revision} stays.`);
+      this.logFault(`rollout: ${reading.fault} The state of revision ${this.control.state.revision} stays.`);
       return;
     }
-    if (reading.state === undefined || reading.state.revision === this.good.revision) return;
+    if (reading.state === undefined || reading.state.revision === this.lastGood.revision) return;
     this.adopt(this.control, reading.state);
     this.log({
       level: 'info',
@@ -164,7 +164,7 @@ export class RolloutFile {
     });
   }
 
-  private complain(message: string): void {
+  private logFault(message: string): void {
     this.log({ level: 'error', event: 'rollout-file', message });
   }
 }
@@ -177,7 +177,7 @@ function read(path: string): Reading {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return code === 'ENOENT' ? { state: undefined } : { fault: `${path} cannot be read (${code}).` };
   }
-  const outcome = kept.safeParse(parsedJson(text));
+  const outcome = storedState.safeParse(parsedJson(text));
   if (!outcome.success) return { fault: `${path} is damaged; remove it to begin anew.` };
   const { format: _, ...state } = outcome.data;
   return { state };
@@ -188,7 +188,7 @@ function reasonOf(error: unknown): string {
   return 'code' in error ? String(error.code) : error.message;
 }
 
-/** What changes when the file is replaced. */
+/** Attributes that change when the file is replaced. */
 function signOf(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? '' : `${found.ino} ${found.mtimeMs} ${found.size}`;

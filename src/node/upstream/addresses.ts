@@ -5,20 +5,20 @@ import type { LookupFunction } from 'node:net';
 export interface Address {
   readonly host: string;
   readonly family: number;
-  /** Until when other addresses are preferred, on the pool's clock; 0 for one that takes connections. */
+  /** Time until which other addresses are preferred, on the pool's clock; 0 for one that accepts connections. */
   failedUntil: number;
   /** Grows with every connection and request: the address with the least is next. */
   turn: number;
 }
 
-/** Milliseconds for which a resolved name serves: connections that are opened together ask once. */
+/** Milliseconds for which a resolved name is reused: connections that are opened together resolve it once. */
 const RESOLVED_MS = 1000;
-/** Milliseconds for which an address that failed is left out while another one works. */
+/** Milliseconds for which a failed address is left out while another one works. */
 const FAILED_MS = 10_000;
 
 type Waiter = (error: NodeJS.ErrnoException | null, address?: Address) => void;
 
-/** The addresses of V2's name: resolved anew for connections, taken in turn, and those that fail last. */
+/** The addresses of V2's name: resolved again for new connections, used in turn, failing ones last. */
 export class Addresses {
   private readonly lookup: LookupFunction;
   private list: readonly Address[] = [];
@@ -30,12 +30,12 @@ export class Addresses {
     this.lookup = lookup ?? systemLookup;
   }
 
-  /** How many there are; 1 for a name that is not resolved yet, an address and a Unix socket. */
+  /** Number of addresses; 1 for a name that is not resolved yet, an address and a Unix socket. */
   get count(): number {
     return Math.max(1, this.list.length);
   }
 
-  /** How many are not known to fail. */
+  /** Number of addresses not known to fail. */
   aliveCount(now: number): number {
     return this.list.filter(({ failedUntil }) => failedUntil <= now).length;
   }
@@ -59,7 +59,7 @@ export class Addresses {
     this.lookup(hostname, { all: true }, (error, found) => {
       this.waiters = undefined;
       if (error === null) this.replace(found);
-      // A resolver that fails takes nothing away from what it said before.
+      // When resolving fails, the previous addresses stay.
       const fault = this.list.length === 0 ? error : null;
       for (const waiter of waiters) waiter(fault, this.pick());
     });
@@ -68,17 +68,17 @@ export class Addresses {
   /** A connection to the address could not be made. */
   failed(address: Address | undefined, now: number): void {
     if (address !== undefined) address.failedUntil = now + FAILED_MS;
-    // The address may have been given to somebody else, as when a container is replaced.
+    // The address may have been reassigned, as when a container is replaced.
     this.resolvedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Something was sent to the address, or is about to be. */
+  /** Bytes were sent to the address, or are about to be. */
   took(address: Address): void {
     this.turns += 1;
     address.turn = this.turns;
   }
 
-  /** The one whose turn it is, of those that are not known to fail; where all are, of all. */
+  /** The next of the addresses not known to fail; where all fail, of all. */
   private pick(): Address | undefined {
     const now = performance.now();
     let best: Address | undefined;

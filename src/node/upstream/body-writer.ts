@@ -1,22 +1,22 @@
 import type { Socket } from 'node:net';
 
-/** Who is told that a body did not come to its end. */
+/** Receives the failure of a body. */
 export interface BodyWriterOwner {
-  /** The body broke, or is not as long as its length says: what was written of it must never look whole. */
+  /** The body broke, or differs from its length: the part already written must never look complete. */
   bodyBroke(cause: string): void;
 }
 
 const LAST_CHUNK = '0\r\n\r\n';
 
 /**
- * Writes a body that comes in parts behind the head of its request, framed by its length or by chunks (RFC 9112 §6), and reads the next
- * part only once the socket has taken the one before: a large upload takes no more memory than a part.
+ * Writes a body that arrives in parts after the head of its request, framed by its length or by chunks (RFC 9112 §6), and reads
+ * the next part only once the socket has taken the one before: a large upload takes no more memory than a part.
  */
 export class BodyWriter {
-  /** True once the last byte is with the socket. */
+  /** True once the socket has the last byte. */
   isWhole = false;
   private isAwaitingPart = false;
-  /** True when something came or went since the last look. */
+  /** True when bytes were read or written since the last check. */
   private moved = true;
   private readonly socket: Socket;
   private readonly parts: AsyncIterator<Uint8Array>;
@@ -39,23 +39,23 @@ export class BodyWriter {
     this.pull();
   }
 
-  /** False when V2 took nothing since the last look, though there was something to take: it is not V2 that is late otherwise. */
+  /** False when V2 took nothing since the last check, though there was something to take: otherwise it is not V2 that is late. */
   goesOn(): boolean {
     const { moved } = this;
     this.moved = false;
     return moved || (this.isAwaitingPart && !this.isWhole);
   }
 
-  /** Reads no more of the body, and tells nothing more. */
+  /** Stops reading the body and reports nothing more. */
   stop(): void {
     if (this.isStopped) return;
     this.isStopped = true;
     this.socket.off('drain', this.drained);
-    // A generator is let go; the body of a client is dropped by whoever received it.
+    // A generator is ended; the body of a client is dropped by its receiver.
     void this.parts.return?.().catch(ignore);
   }
 
-  /** Room came of what was written before, too: a long head, or parts that were small. */
+  /** `drain` also covers earlier writes: a long head, or small parts. */
   private readonly drained = (): void => {
     if (!this.isAwaitingPart) this.pull();
   };
@@ -78,7 +78,7 @@ export class BodyWriter {
     if (value.length === 0 || this.write(value)) this.pull();
   };
 
-  /** False when the socket has enough for now, and when there is nothing more to be read. */
+  /** False when the socket has enough for now, and when there is nothing more to read. */
   private write(part: Uint8Array): boolean {
     const { socket, left } = this;
     if (left === undefined) {

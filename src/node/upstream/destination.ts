@@ -5,17 +5,17 @@ import { type Address, Addresses } from './addresses.ts';
 import type { UpstreamOptions } from './node-upstream.ts';
 import { UpstreamSocket } from './upstream-socket.ts';
 
-/** Where connections lead, worked out once for all of them. */
+/** Target of connections, computed once for all of them. */
 export class Destination {
   readonly options: UpstreamOptions;
   readonly isSecure: boolean;
   readonly addresses: Addresses;
-  /** What V2 is told in `Host`. */
+  /** The value of `Host` sent to V2. */
   readonly host: string;
   private readonly hostname: string;
-  private readonly where: TcpSocketConnectOpts | IpcSocketConnectOpts;
+  private readonly target: TcpSocketConnectOpts | IpcSocketConnectOpts;
   private readonly secure: ConnectionOptions;
-  /** What the next TLS handshake can be cut short with (RFC 8446 §2.2). */
+  /** The session that the next TLS handshake resumes (RFC 8446 §2.2). */
   private session: Buffer | undefined = undefined;
 
   constructor(options: UpstreamOptions) {
@@ -26,10 +26,10 @@ export class Destination {
     this.addresses = new Addresses(lookup);
     this.host = options.host ?? host;
     this.hostname = hostname.replace(/^\[|\]$/g, '');
-    const usual = this.isSecure ? 443 : 80;
-    this.where =
+    const defaultPort = this.isSecure ? 443 : 80;
+    this.target =
       socketPath === undefined
-        ? { host: this.hostname, port: port === '' ? usual : Number(port) }
+        ? { host: this.hostname, port: port === '' ? defaultPort : Number(port) }
         : { path: socketPath };
     const servername = sni ?? (isIP(this.hostname) === 0 ? this.hostname : undefined);
     this.secure = this.isSecure
@@ -41,12 +41,12 @@ export class Destination {
       : {};
   }
 
-  /** Milliseconds for one attempt: all addresses are tried within the time for connecting; 0 for no limit. */
+  /** Maximum milliseconds for one attempt: all addresses are tried within the connect timeout; 0 is no limit. */
   get attemptTimeout(): number {
     return this.options.connectTimeout / this.addresses.count;
   }
 
-  /** Connects to the address whose turn it is; `onAddress` tells which that is, where a name is resolved. */
+  /** Connects to the next address; `onAddress` is called with it, where a name is resolved. */
   connect(onread?: OnReadOpts, onAddress?: (address: Address) => void): Socket {
     let taken: Address | undefined;
     const lookup: LookupFunction = (hostname, { all }, done) => {
@@ -62,15 +62,15 @@ export class Destination {
         else done(null, host, family);
       });
     };
-    const where = { ...this.where, lookup, ...(onread && { onread }) };
+    const target = { ...this.target, lookup, ...(onread && { onread }) };
     const failed = (): void => this.addresses.failed(taken, performance.now());
     if (!this.isSecure) {
-      const plain = new UpstreamSocket(onread && { onread }).connect({ ...this.where, lookup });
+      const plain = new UpstreamSocket(onread && { onread }).connect({ ...this.target, lookup });
       plain.on('error', failed).on('connect', () => plain.off('error', failed));
       return plain;
     }
     const socket = connectSecurely({
-      ...where,
+      ...target,
       ...this.secure,
       ...(this.session && { session: this.session }),
     });
@@ -78,7 +78,7 @@ export class Destination {
     socket.on('session', (fresh) => {
       this.session = fresh;
     });
-    // Whatever went wrong, the next handshake is a whole one.
+    // Whatever the error was, the next handshake is a full one.
     socket.on('error', () => {
       this.session = undefined;
     });

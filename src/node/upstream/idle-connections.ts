@@ -2,7 +2,7 @@ import type { Addresses } from './addresses.ts';
 import { IdleLife } from './idle-life.ts';
 import type { UpstreamConnection } from './upstream-connection.ts';
 
-/** The connections that are free, the one that was used last at the end: the others grow old, and close. */
+/** The free connections, the most recently used at the end: the others grow old, and close. */
 export class IdleConnections {
   readonly life = new IdleLife();
   private readonly addresses: Addresses;
@@ -25,18 +25,18 @@ export class IdleConnections {
     if (at >= 0) this.list.splice(at, 1);
   }
 
-  /** The one that has been idle for longest. */
+  /** The connection that has been idle for longest. */
   takeOldest(): UpstreamConnection | undefined {
     return this.list.shift();
   }
 
   /**
-   * The connection for a request: of the address whose turn it is, the one that was used last. Undefined where there is none, and for a
-   * request that must not be sent twice where V2 may be about to close it.
+   * The connection for a request: the most recently used one of the next address. Undefined where there is none, and for a
+   * request that must not be sent twice where V2 may be about to close the connection.
    */
   take(isRepeatable: boolean, now: number): UpstreamConnection | undefined {
     const { list, addresses } = this;
-    if (addresses.count > 1) this.bringForward();
+    if (addresses.count > 1) this.moveLeastUsedToEnd();
     for (let last = list.at(-1); last !== undefined; last = list.at(-1)) {
       if (last.isFree(now)) {
         if (!this.suits(last, isRepeatable, now)) return undefined;
@@ -50,7 +50,7 @@ export class IdleConnections {
     return undefined;
   }
 
-  /** True when some connection would be taken. */
+  /** True when some connection could be used. */
   serves(isRepeatable: boolean, now: number): boolean {
     const last = this.list.at(-1);
     return last !== undefined && this.suits(last, isRepeatable, now);
@@ -64,8 +64,8 @@ export class IdleConnections {
     return now - connection.idleSince <= this.life.limit || isRepeatable;
   }
 
-  /** Puts a connection of the address that was used least lately at the end. */
-  private bringForward(): void {
+  /** Moves a connection of the least used address to the end. */
+  private moveLeastUsedToEnd(): void {
     const { list } = this;
     let best = list.length - 1;
     for (let at = best - 1; at >= 0; at -= 1) {

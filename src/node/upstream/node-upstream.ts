@@ -2,9 +2,9 @@ import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { Upstream } from '../../gateway/upstream.ts';
 
-/** An upstream that keeps connections. */
+/** An upstream that keeps connections alive. */
 export interface NodeUpstream extends Upstream {
-  /** Closes the connections, whatever is on them. */
+  /** Closes the connections, even ones with a request in flight. */
   close(): Promise<void>;
 }
 
@@ -12,33 +12,36 @@ export interface NodeUpstream extends Upstream {
 export interface UpstreamOptions {
   /** Scheme, host and port: the only host that is ever contacted. */
   readonly origin: string;
-  /** At most so many at once, whatever is on them; a request for which there is none waits. */
+  /** Maximum number of connections, busy or idle; a request without one waits. */
   readonly connections: number;
-  /** For connecting, all attempts together: a request waits for no longer until V2 can be reached. */
+  /** Maximum time to connect, all attempts together, and maximum wait of a request until V2 can be reached. */
   readonly connectTimeout: number;
-  /** Until the first byte of the response, the wait for a connection included. */
+  /** Maximum time to the first byte of the response, including the wait for a connection. */
   readonly headersTimeout: number;
-  /** Between two parts of the response. */
+  /** Maximum time between two parts of the response. */
   readonly bodyTimeout: number;
-  /** Bytes of the response's header section. */
+  /** Maximum size of the response's header section in bytes. */
   readonly headerBytes: number;
-  /** Fields of the response's header section. */
+  /** Maximum number of fields in the response's header section. */
   readonly headerCount: number;
-  /** An idle connection is kept so long, or as long as V2 says that it keeps it. */
+  /** Maximum idle time of a connection, unless V2 announces a shorter one. */
   readonly idleTimeout: number;
-  /** From this age on a connection takes no request; 0 for any age. The name is resolved anew for the one that replaces it. */
+  /**
+   * Age from which a connection takes no more requests; 0 for no limit. The name is resolved again for the connection that
+   * replaces it.
+   */
   readonly maxAge: number;
-  /** Requests that a connection takes; 0 for any number. */
+  /** Maximum number of requests on a connection; 0 for no limit. */
   readonly maxRequests: number;
-  /** Requests that wait while V2 cannot be reached, and their bytes; those beyond fail at once. */
+  /** Maximum number of requests queued while V2 cannot be reached, and their bytes; those beyond fail at once. */
   readonly waiting: { readonly count: number; readonly bytes: number };
   /** A Unix socket to connect to, instead of the host and port of `origin`. */
   readonly socketPath?: string | undefined;
-  /** What stands in `Host`, instead of the host and port of `origin`. */
+  /** The value of `Host`, instead of the host and port of `origin`. */
   readonly host?: string | undefined;
-  /** The name that TLS asks for and checks in the certificate, instead of the host of `origin`. */
+  /** The server name that TLS sends and checks in the certificate, instead of the host of `origin`. */
   readonly sni?: string | undefined;
   readonly tls: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'> | undefined;
-  /** Resolves the origin's name, for every connection anew; the system's resolver by default. */
+  /** Resolves the origin's name, again for every connection; the system's resolver by default. */
   readonly lookup?: LookupFunction | undefined;
 }

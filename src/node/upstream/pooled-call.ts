@@ -5,26 +5,26 @@ import { writeFieldLines } from '../../http/field-lines.ts';
 import type { PendingRequest, UpstreamConnection } from './upstream-connection.ts';
 
 const nothing = Buffer.alloc(0);
-/** Bytes of a body that is copied behind its head. */
+/** Largest body in bytes that is copied behind its head. */
 const SMALL_BODY_BYTES = 16 * 1024;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VISIBLE = /^[\x21-\x7e]+$/;
 
-/** When a call came, and when the first byte of its response must be there, on the queue's clock; `Infinity` for never. */
+/** When a call arrived, and deadline for the first byte of its response, on the queue's clock; `Infinity` for none. */
 export interface CallTimes {
   readonly since: number;
   readonly due: number;
 }
 
-/** Where calls wait for a connection. */
+/** The queue of calls for a connection. */
 interface CallQueue {
-  /** A call that waits waits no longer. */
+  /** Removes a call from the queue. */
   leave(call: PooledCall): void;
 }
 
 /**
- * A request that waits for a connection of the pool, or is on one. A body that is there is one write with its head; one that comes in
- * parts is not read before the head is written.
+ * A request that waits for a connection of the pool, or is on one. A complete body is one write with its head; one that arrives
+ * in parts is not read before the head is written.
  */
 export class PooledCall implements UpstreamCall, PendingRequest {
   readonly method: string;
@@ -37,7 +37,7 @@ export class PooledCall implements UpstreamCall, PendingRequest {
   parts: AsyncIterable<Uint8Array> | undefined = undefined;
   length: number | undefined = undefined;
   connection: UpstreamConnection | undefined = undefined;
-  /** True when the response is held back, also before there is a connection. */
+  /** True when the response is paused, also before there is a connection. */
   isPaused = false;
   private readonly queue: CallQueue;
 
@@ -60,12 +60,12 @@ export class PooledCall implements UpstreamCall, PendingRequest {
     return this.parts === undefined && isIdempotent(this.method);
   }
 
-  /** Bytes that are held while it waits. */
+  /** Bytes held while it waits. */
   get heldBytes(): number {
     return this.bytes.length + (this.body?.length ?? 0);
   }
 
-  /** Puts a request on the wire as one write: a small body is copied, for that costs less than a second buffer. */
+  /** Serialises a request as one write: a small body is copied, since that costs less than a second buffer. */
   write(head: string, { body, length }: UpstreamRequest): void {
     const small = body instanceof Uint8Array && body.length <= SMALL_BODY_BYTES ? body : nothing;
     this.bytes = Buffer.allocUnsafe(head.length + small.length);

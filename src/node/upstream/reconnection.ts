@@ -1,39 +1,39 @@
 import type { UpstreamFault } from '../../gateway/upstream.ts';
 
-/** What connects again, where and when it may. */
+/** The pool for which `Reconnection` reconnects. */
 export interface ReconnectionOwner {
   /** True while some request waits for a connection. */
-  readonly isWaitedFor: boolean;
-  /** Begins another attempt, unless one is under way or there is no room for it. */
+  readonly hasWaitingCalls: boolean;
+  /** Starts another attempt, unless one is in progress or there is no room for it. */
   connectAgain(): void;
 }
 
-/** A time in which no address of V2 takes connections. */
+/** A time in which no address of V2 accepts connections. */
 export interface Outage {
-  /** When the first attempt that failed began; a request waits from then on, or from when it came. */
+  /** When the first failed attempt began; the wait of a request counts from then on, or from its own arrival. */
   readonly since: number;
-  /** Why the last attempt failed. */
+  /** The error of the last attempt. */
   readonly fault: UpstreamFault;
 }
 
 const FIRST_DELAY_MS = 20;
-/** A V2 that is back is noticed within this time, plus what connecting takes. */
+/** Maximum milliseconds until a V2 that is back is noticed, plus the time of connecting. */
 const LONGEST_DELAY_MS = 100;
-/** Milliseconds for which V2 is still looked for when nobody waits for it any more: who was refused comes again. */
+/** Milliseconds for which reconnecting goes on when no request waits: refused clients retry. */
 const SEARCH_MS = 30_000;
 
-/** Connects again to a V2 that cannot be reached: one attempt at a time, after 20 ms, doubling to 100. Times are milliseconds. */
+/** Reconnects to a V2 that cannot be reached: one attempt at a time, after 20 ms, doubling to 100. Times are milliseconds. */
 export class Reconnection {
   /** Set while V2 cannot be reached. */
   outage: Outage | undefined = undefined;
-  /** How often V2 could be reached again. */
+  /** Number of outages that ended. */
   recoveries = 0;
   private readonly owner: ReconnectionOwner;
-  /** When the first attempt began that failed since one succeeded. */
+  /** When the first of the attempts began that have failed since one last succeeded. */
   private failingSince: number | undefined = undefined;
   private retryAt = 0;
   private delay = FIRST_DELAY_MS;
-  private lastWaited = 0;
+  private lastWaitedAt = 0;
   private timer: NodeJS.Timeout | undefined = undefined;
 
   constructor(owner: ReconnectionOwner) {
@@ -62,8 +62,8 @@ export class Reconnection {
   /** In an outage, makes the next attempt, now or when it is due. */
   next(now: number): void {
     if (this.outage === undefined) return;
-    if (this.owner.isWaitedFor) this.lastWaited = now;
-    else if (now - this.lastWaited > SEARCH_MS) return;
+    if (this.owner.hasWaitingCalls) this.lastWaitedAt = now;
+    else if (now - this.lastWaitedAt > SEARCH_MS) return;
     this.stop();
     if (this.retryAt <= now) {
       this.owner.connectAgain();
@@ -78,10 +78,10 @@ export class Reconnection {
   }
 }
 
-/** Codes of TLS and certificates: connecting again changes nothing, and waiting hides the fault from the operator. */
+/** Error codes of TLS and certificates: reconnecting changes nothing, and waiting hides the fault from the operator. */
 const LASTING_CAUSE = /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO_|^HOSTNAME_MISMATCH$|^EPROTO$/;
 
-/** True for a fault that a person has to mend: nobody waits for the end of it. */
+/** True for a fault that an operator has to fix: requests do not wait for its end. */
 export function isLasting(fault: UpstreamFault): boolean {
   return LASTING_CAUSE.test(fault.cause);
 }

@@ -1,17 +1,17 @@
-// Longer than other files: it is one machine, whose states share the bytes that are held back.
+// Longer than other files: it is one state machine, whose states share the held bytes.
 import { readFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 
-/** Who is told of the responses on a connection. */
+/** Receives the responses on a connection. */
 export interface ResponseEvents {
   information(status: number, headers: HeaderList): void;
   head(status: number, reason: string, headers: HeaderList): void;
   data(chunk: Buffer): void;
-  /** `keptFor` tells for how many milliseconds another request may follow on the connection; 0 when none may. */
-  complete(trailers: HeaderList, keptFor: number): void;
+  /** `keepAliveMs` is the milliseconds in which another request may follow on the connection; 0 when none may. */
+  complete(trailers: HeaderList, keepAliveMs: number): void;
 }
 
-/** What a head may measure. */
+/** Limits of a response head. */
 export interface ResponseLimits {
   readonly headerBytes: number;
   readonly headerCount: number;
@@ -42,21 +42,26 @@ const HTTP_1 = Buffer.from('HTTP/1.');
 const HEAD_END = Buffer.from('\r\n\r\n');
 const NO_HEADERS: HeaderList = [];
 const nothing = Buffer.alloc(0);
-/** RFC 9112 §4; reason phrases are what they are. What is no status (RFC 9110 §15) would be a 5xx to a client: it is 502 here. */
+/**
+ * RFC 9112 §4; reason phrases are free text. An invalid status (RFC 9110 §15) would count as a 5xx for a client: it is 502 here.
+ */
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
-/** RFC 9112 §7.1.1, without the white space around extensions that only the lenient read. */
+/** RFC 9112 §7.1.1, without the white space around extensions that only lenient readers accept. */
 const CHUNK_SIZE =
   /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
-/** Milliseconds by which a connection is given up before the server says it will: a request may be on its way by then. */
+/**
+ * Milliseconds by which a connection is closed before the server's announced timeout: otherwise a request may already be on its
+ * way.
+ */
 const KEEP_ALIVE_MARGIN_MS = 1000;
-/** Digits of a size that is read digit by digit. */
+/** Maximum digits of a size that is read digit by digit. */
 const PLAIN_SIZE_DIGITS = 8;
-/** Bytes of a line that gives the size of a chunk. */
+/** Maximum bytes of a line with the size of a chunk. */
 const CHUNK_LINE_BYTES = 4096;
 
 /**
- * Reads the responses on one connection to a server, one request at a time (RFC 9112), as strictly as what they were asked by is
- * checked: a length is given once and is a number, or there are chunks, never both.
+ * Reads the responses on one connection to a server, one request at a time (RFC 9112), as strictly as requests are checked: there
+ * is either a single, numeric length, or chunked coding, never both.
  */
 export class ResponseReader {
   /** True when the response ends with the connection. */
@@ -68,20 +73,20 @@ export class ResponseReader {
   private readonly events: ResponseEvents;
   private state: State = 'idle';
   private isForHead = false;
-  private keptFor = 0;
+  private keepAliveMs = 0;
   /** Bytes of the body or of a chunk that are still to come. */
   private left = 0;
-  /** Where the bodies of the chunks that were read stand, moved together: they are told as one part. */
+  /** Position of the bodies of chunks already read, moved together: they are reported as one part. */
   private runStart = 0;
   private runEnd = 0;
   private trailerList: HeaderList = NO_HEADERS;
   /** Bytes of interim responses before the response. */
   private interim = 0;
-  /** Begins with `held` bytes of a head or of a line that is not whole yet; larger than that, for they may come one by one. */
+  /** Begins with `held` bytes of an incomplete head or line; larger than that, because they may arrive one by one. */
   private room = nothing;
   private held = 0;
-  /** How many of the bytes held a section is known not to end in. */
-  private seen = 0;
+  /** Number of held bytes already known not to end a section. */
+  private scanned = 0;
 
   constructor(limits: ResponseLimits, events: ResponseEvents) {
     this.limits = limits;
@@ -96,8 +101,8 @@ export class ResponseReader {
   }
 
   /**
-   * Takes in what came; returns what is wrong with it, if anything, and tells nothing more then. Parts of a body are views that are
-   * good until this returns; `chunk` is written to.
+   * Reads a chunk; returns the fault in it, if any, and then reports nothing more. Parts of a body are views that are valid until
+   * this returns; `chunk` is written to.
    */
   read(chunk: Buffer): ResponseFault | undefined {
     const bytes = this.held === 0 ? chunk : this.joined(chunk);
@@ -109,11 +114,11 @@ export class ResponseReader {
         this.runEnd > 0 &&
         (typeof next === 'string' || next < 0 || next === bytes.length || this.state === 'whole')
       )
-        this.tellRun(bytes);
+        this.reportRun(bytes);
       if (typeof next === 'string') return next;
       if (next < 0) {
         this.held = bytes.length - at;
-        // The chunk is the caller's again when this returns.
+        // The chunk belongs to the caller again when this returns.
         if (bytes === chunk || at > 0) bytes.copy(this.roomFor(this.held), 0, at);
         return undefined;
       }
@@ -139,22 +144,22 @@ export class ResponseReader {
     return this.room;
   }
 
-  /** What stands behind a response must not become the response to the next request, which may be sent from within. */
+  /** Bytes after a response must not become the response to the next request, which may be sent from within. */
   private complete(isLast: boolean): ResponseFault | undefined {
     const trailers = this.trailerList;
     this.state = 'idle';
     this.trailerList = NO_HEADERS;
     this.room = nothing;
-    this.events.complete(trailers, isLast ? this.keptFor : 0);
-    return isLast || this.keptFor <= 0 ? undefined : 'unasked';
+    this.events.complete(trailers, isLast ? this.keepAliveMs : 0);
+    return isLast || this.keepAliveMs <= 0 ? undefined : 'unasked';
   }
 
-  /** Reads one part from `at` on: returns where the next begins, or -1 when there is not enough of it. */
+  /** Reads one part from `at` on: returns where the next begins, or -1 when it is incomplete. */
   private step(bytes: Buffer, at: number): number | ResponseFault {
     switch (this.state) {
       case 'idle':
       case 'whole':
-        // Bytes that nobody asked for must not be taken for the response to the next request.
+        // Unsolicited bytes must not be read as the response to the next request.
         return 'unasked';
       case 'head':
         return this.head(bytes, at);
@@ -201,17 +206,17 @@ export class ResponseReader {
     return end + 4;
   }
 
-  /** Finds the empty line behind a header or trailer section; -1 while it is not there. */
+  /** Finds the empty line after a header or trailer section; -1 while it has not arrived. */
   private sectionEnd(bytes: Buffer, at: number): number | ResponseFault {
-    const { seen } = this;
-    const end = bytes.indexOf(HEAD_END, at + Math.max(0, seen - 3));
+    const { scanned } = this;
+    const end = bytes.indexOf(HEAD_END, at + Math.max(0, scanned - 3));
     if ((end < 0 ? bytes.length : end) - at > this.limits.headerBytes) return 'head too large';
-    this.seen = end < 0 ? bytes.length - at : 0;
-    // A server that ends lines with LF alone would be waited for until the time is over.
-    return end < 0 && hasBareLineFeed(bytes, at, at + seen) ? 'not HTTP' : end;
+    this.scanned = end < 0 ? bytes.length - at : 0;
+    // A server that ends lines with LF alone would otherwise run into the timeout.
+    return end < 0 && hasBareLineFeed(bytes, at, at + scanned) ? 'not HTTP' : end;
   }
 
-  /** The fields of a head or of trailers, as they are written. */
+  /** The fields of a head or of trailers, as written. */
   private fields(text: string, from: number): string[] | ResponseFault {
     const list = readFieldLines(text, from);
     if (list === undefined) return 'not HTTP';
@@ -222,19 +227,19 @@ export class ResponseReader {
   private frame(status: number, isKept: boolean, headers: HeaderList): ResponseFault | undefined {
     let length: string | undefined;
     let coding: string | undefined;
-    this.keptFor = isKept ? Number.POSITIVE_INFINITY : 0;
+    this.keepAliveMs = isKept ? Number.POSITIVE_INFINITY : 0;
     for (let at = 0; at < headers.length; at += 2) {
       const name = headers[at] ?? '';
-      // Most names can be told by their length.
+      // The length rules out most names.
       if (name.length !== 10 && name.length !== 14 && name.length !== 17) continue;
       const lower = name.toLowerCase();
       const value = headers[at + 1] ?? '';
       if (lower === 'connection') {
-        if (/(?:^|[,\t ])close(?:$|[,\t ])/i.test(value)) this.keptFor = 0;
+        if (/(?:^|[,\t ])close(?:$|[,\t ])/i.test(value)) this.keepAliveMs = 0;
       } else if (lower === 'keep-alive') {
         const seconds = /(?:^|[,\t ])timeout=(\d{1,6})(?:$|[,\t ])/i.exec(value)?.[1];
         if (seconds !== undefined)
-          this.keptFor = Math.min(this.keptFor, Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS);
+          this.keepAliveMs = Math.min(this.keepAliveMs, Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS);
       } else if (lower === 'content-length') {
         if (length !== undefined || !/^\d{1,15}$/.test(value)) return 'framing';
         length = value;
@@ -250,7 +255,7 @@ export class ResponseReader {
       this.state = 'chunk-size';
     } else if (length === undefined) {
       this.state = 'close';
-      this.keptFor = 0;
+      this.keepAliveMs = 0;
     } else {
       this.left = Number(length);
       this.state = this.left === 0 ? 'whole' : 'length';
@@ -266,7 +271,7 @@ export class ResponseReader {
     return at + length;
   }
 
-  /** However small the chunks are, what follows in one read is one part: thousands of a byte each would be thousands of writes. */
+  /** However small the chunks are, all of one read are one part: thousands of a byte each would be thousands of writes. */
   private chunk(bytes: Buffer, at: number): number {
     const length = Math.min(bytes.length - at, this.left);
     this.left -= length;
@@ -281,7 +286,7 @@ export class ResponseReader {
     return at + length;
   }
 
-  private tellRun(bytes: Buffer): void {
+  private reportRun(bytes: Buffer): void {
     const { runStart, runEnd } = this;
     this.runEnd = 0;
     this.events.data(bytes.subarray(runStart, runEnd));
@@ -295,7 +300,7 @@ export class ResponseReader {
       digits += 1;
       digit = hexValue(bytes[digits]);
     }
-    // Most lines are a size and no more; chunks may be a byte each.
+    // Most lines contain only a size; chunks may be a byte each.
     if (digits > at && bytes[digits] === 0x0d && bytes[digits + 1] === 0x0a)
       return this.sized(plain, digits + 2);
     const end = bytes.indexOf('\r\n', at, 'latin1');
@@ -329,7 +334,7 @@ export class ResponseReader {
   }
 }
 
-/** True for fields by which a reader further on could find another end of the body (RFC 9110 §6.5.1). */
+/** True for fields by which a downstream reader could find a different end of the body (RFC 9110 §6.5.1). */
 function hasFraming(trailers: HeaderList): boolean {
   for (let at = 0; at < trailers.length; at += 2) {
     if (/^(?:content-length|transfer-encoding)$/i.test(trailers[at] ?? '')) return true;
@@ -337,7 +342,7 @@ function hasFraming(trailers: HeaderList): boolean {
   return false;
 }
 
-/** False when what came so far can be no response: it is refused now, not when the time for the response is over. */
+/** False when the bytes so far cannot be a response: it is refused now, not when the response times out. */
 function isBeginning(bytes: Buffer, at: number): boolean {
   const length = Math.min(bytes.length - at, HTTP_1.length);
   return bytes.compare(HTTP_1, 0, length, at, at + length) === 0;

@@ -13,45 +13,47 @@ import { type ConnectionOwner, UpstreamConnection } from './upstream-connection.
 import { WaitingCalls } from './waiting-calls.ts';
 
 /**
- * An upstream on sockets of its own: a request whose body is there is one write, and timers are one look at all connections now and
- * then. Requests wait in one queue for any connection; while V2 cannot be reached, they wait for it to be back.
+ * An upstream on sockets of its own: a request with a complete body is one write, and one regular check of all connections
+ * replaces their timers. Requests wait in one queue for any connection; while V2 cannot be reached, they wait for it to return.
  */
 export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
   return new SocketPool(options);
 }
 
 /**
- * Milliseconds for which no connection is used twice once V2 wrote what nobody asked for: had it come a moment later, it would have
- * been the response to somebody else's request, which nothing in HTTP/1.1 can tell from the right one.
+ * Milliseconds for which no connection is reused once V2 sent unsolicited bytes: a moment later they would have been the response
+ * to another client's request, which nothing in HTTP/1.1 can tell from the right one.
  */
 const QUARANTINE_MS = 60_000;
 
-/** Milliseconds after which the next address is tried beside one that did not take the connection yet (RFC 8305 §5). */
+/**
+ * Milliseconds after which another address is tried in parallel with one that has not accepted the connection yet (RFC 8305 §5).
+ */
 const NEXT_ADDRESS_MS = 250;
 const GOLDEN_RATIO = 0.618_034;
 
 class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
-  /** When somebody last looked. */
+  /** Time of the last check. */
   now = 0;
   private readonly options: UpstreamOptions;
   private readonly destination: Destination;
   private readonly all = new Set<UpstreamConnection>();
-  /** Connections that are being made. Requests wait for any connection, not for one of their own. */
+  /** Connections in progress. Requests wait for any connection, not for one of their own. */
   private readonly connecting = new Set<UpstreamConnection>();
   private readonly idle: IdleConnections;
-  /** Connections whose response came in this turn of the event loop. */
+  /** Connections whose response completed in this turn of the event loop. */
   private readonly cooling: UpstreamConnection[] = [];
   private readonly waiting = new WaitingCalls();
-  /** How many requests that no client waits for were given a connection, since they were last ended for others. */
+  /** Number of requests without a client that were given a connection, since they were last ended for others. */
   private background = 0;
-  /** Idle connections that were closed for others, and are not gone yet. */
+  /** Idle connections that were closed to make room, and have not emitted `close` yet. */
   private readonly evicting = new Set<UpstreamConnection>();
   private readonly reconnection = new Reconnection(this);
-  /** True when calls are served at the end of this turn. */
+  /** True when calls are dispatched at the end of this turn. */
   private isDispatchScheduled = false;
-  /** Until then every request has a connection to itself. */
+  /** Until then, every request has a connection of its own. */
   private quarantinedUntil = 0;
-  /** What all connections read into, one after the other. */
+  /** The read buffer that all connections share, one after the other. */
   private readonly buffer = Buffer.allocUnsafeSlow(64 * 1024);
   private opens = 0;
   private timer: NodeJS.Timeout | undefined = undefined;
@@ -68,7 +70,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     return this.reconnection.recoveries;
   }
 
-  get isWaitedFor(): boolean {
+  get hasWaitingCalls(): boolean {
     return this.waiting.count > 0;
   }
 
@@ -94,7 +96,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     this.connecting.delete(connection);
     if (connection.address !== undefined) connection.address.failedUntil = 0;
     this.reconnection.reached();
-    // Now, and not in another turn: a V2 that closes at once is told from one that takes no connection.
+    // Now, and not in another turn: a V2 that closes at once differs from one that accepts no connection.
     const call = this.waiting.takeFirst();
     if (call === undefined) this.idle.add(connection);
     else this.put(call, connection);
@@ -129,9 +131,9 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   }
 
   /**
-   * Gives calls their connections, once all sockets were read that had something to read. A connection is lent a turn after its
-   * response at the soonest, and never in the turn in which V2 wrote what nobody asked for, or closed without saying so: what
-   * stands behind a response would be the response to somebody else, and a POST to a connection that is closed a 502.
+   * Dispatches calls to connections, once all readable sockets have been read. A connection is reused a turn after its response
+   * at the earliest, and never in the turn in which V2 sent unsolicited bytes, or closed without notice: bytes after a response
+   * would become the response to another request, and a POST on a closed connection a 502.
    */
   dispatch(): void {
     this.isDispatchScheduled = false;
@@ -161,12 +163,12 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     this.onRoom();
   }
 
-  /** A call that waits for a connection waits no longer. */
+  /** Removes a call from the queue for a connection. */
   leave(call: PooledCall): void {
     this.waiting.remove(call);
   }
 
-  /** Resolves when the last socket is gone, and every request was told of it. */
+  /** Resolves when the last socket is closed, and every request has been notified. */
   async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.timer);
@@ -191,16 +193,16 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     return call;
   }
 
-  /** True when as many wait for V2 to come back as may, or too many bytes would. */
+  /** True when the queue for an unreachable V2 is full, in requests or in bytes. */
   private isCrowded(next: PooledCall): boolean {
     if (this.reconnection.outage === undefined) return false;
     const { count, bytes } = this.options.waiting;
     return this.waiting.count >= count || this.waiting.heldBytes + next.heldBytes > bytes;
   }
 
-  /** True when a request that nobody waits for takes nothing from others: V2 is there, and half of the connections are free. */
+  /** True when a request without a client takes nothing from others: V2 is reachable, and half of the connections are free. */
   private hasSpareConnection(): boolean {
-    if (this.reconnection.outage !== undefined || this.isWaitedFor) return false;
+    if (this.reconnection.outage !== undefined || this.hasWaitingCalls) return false;
     const used = this.all.size - this.idle.count - this.cooling.length;
     return used < this.options.connections / 2;
   }
@@ -210,7 +212,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   }
 
   private onRoom(): void {
-    if (this.isWaitedFor) this.scheduleDispatch();
+    if (this.hasWaitingCalls) this.scheduleDispatch();
   }
 
   private endIfEmpty(): void {
@@ -240,7 +242,9 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     if (this.destination.addresses.count > 1) this.openToOthers();
   }
 
-  /** Opens connections while there is room, but for those who are served by `fresh` ones: connecting takes longer than their turn. */
+  /**
+   * Opens connections while there is room, except for calls served by the `fresh` ones: connecting takes longer than their turn.
+   */
   private openConnections(fresh: number): void {
     if (this.reconnection.outage !== undefined) {
       this.reconnection.next(this.now);
@@ -251,7 +255,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     for (let count = 0; count < wanted && this.hasRoom(); count += 1) this.open();
   }
 
-  /** How many connections are being made that may well come to be: of those that take long another address may be faster. */
+  /** Number of connections in progress that are likely to succeed: where one takes long, another address may be faster. */
   private promisingConnections(): number {
     if (this.destination.addresses.count === 1) return this.connecting.size;
     let count = 0;
@@ -259,16 +263,16 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     return count;
   }
 
-  /** Opens one connection more while some address has none: all of them take their turns. */
+  /** Opens one more connection while some address has none, so that all addresses are used. */
   private openToOthers(): void {
     const { addresses } = this.destination;
-    if (this.connecting.size > 0 || !this.hasRoom() || this.isWaitedFor) return;
+    if (this.connecting.size > 0 || !this.hasRoom() || this.hasWaitingCalls) return;
     const used = new Set<unknown>();
     for (const { address } of this.all) used.add(address);
     if (used.size < addresses.aliveCount(this.now)) this.open();
   }
 
-  /** Makes room for those who need a connection that is new: idle ones close, the oldest first, and background requests end. */
+  /** Makes room for calls that need a new connection: idle ones close, the oldest first, and background requests end. */
   private makeRoom(): void {
     const { waiting, idle, evicting } = this;
     if (this.reconnection.outage !== undefined || this.hasRoom()) return;
@@ -280,7 +284,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
       if (idle.serves(next.isRepeatable, this.now)) return;
       const connection = idle.takeOldest();
       if (connection === undefined) return;
-      // One that was gone before it was idle makes no room.
+      // A connection closed before it became idle makes no room.
       if (!this.all.has(connection)) continue;
       evicting.add(connection);
       connection.destroy();
@@ -312,11 +316,11 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     this.reconnection.failed(began, fault, this.now, hasHope);
     if (hasHope) return;
     if (isLasting(fault)) this.waiting.fail(() => fault);
-    this.expireWaiting();
+    this.failExpired();
     this.reconnection.next(this.now);
   }
 
-  /** Keeps time while there are connections, and while somebody waits for one. */
+  /** Runs the timer while there are connections, and while a call waits for one. */
   private startTimer(): void {
     if (this.timer !== undefined) return;
     const { connectTimeout, headersTimeout, bodyTimeout } = this.options;
@@ -325,22 +329,22 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
     this.timer.unref();
   }
 
-  /** Looks at everything that may be late. */
+  /** Checks all timeouts. */
   checkTimeouts(): void {
     const now = performance.now();
     this.now = now;
     this.idle.life.update(now);
     for (const connection of this.all) connection.check(now);
-    this.expireWaiting();
-    // Who waited behind one that left is served, and another address is tried.
+    this.failExpired();
+    // Dispatches calls queued behind a failed one, and tries another address.
     this.onRoom();
     if (this.all.size + this.waiting.count > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
 
-  /** Ends the waiting of those who wait too long: for V2 to be reached, or for a connection that is free. */
-  private expireWaiting(): void {
+  /** Fails calls that have waited too long: for V2 to be reachable, or for a free connection. */
+  private failExpired(): void {
     this.waiting.fail((call) => this.lateFault(call));
   }
 

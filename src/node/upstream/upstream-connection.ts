@@ -7,44 +7,44 @@ import { BodyWriter, type BodyWriterOwner } from './body-writer.ts';
 import { type ResponseEvents, ResponseReader } from './response-reader.ts';
 import type { UpstreamOptions } from './node-upstream.ts';
 
-/** A request that is on a connection. */
+/** A request in flight on a connection. */
 export interface PendingRequest {
   readonly method: string;
-  /** The request on the wire, but for a large body. */
+  /** The request on the wire, without a large body. */
   readonly bytes: Buffer;
-  /** What is written behind `bytes`. */
+  /** Written after `bytes`. */
   readonly body: Uint8Array | undefined;
-  /** What is written behind `bytes` as it comes; `length` is undefined where it is framed by chunks. */
+  /** Written after `bytes` as it arrives; `length` is undefined where it is framed by chunks. */
   readonly parts: AsyncIterable<Uint8Array> | undefined;
   readonly length: number | undefined;
   readonly receiver: UpstreamReceiver;
-  /** When the first byte of the response must be there, on the pool's clock. */
+  /** Deadline for the first byte of the response, on the pool's clock. */
   readonly due: number;
   /** True when no client waits for it. */
   readonly isBackground: boolean;
 }
 
-/** Who keeps connections. */
+/** The pool that owns connections. */
 export interface ConnectionOwner {
-  /** Milliseconds of a clock that is read now and then: it may be late, never ahead. */
+  /** Milliseconds of a clock that is updated now and then: it may be behind, never ahead. */
   readonly now: number;
-  /** The connection is made. */
+  /** The connection is established. */
   opened(connection: UpstreamConnection): void;
   /** The connection could not be made; nothing was sent on it. */
   failed(connection: UpstreamConnection, fault: UpstreamFault): void;
-  /** The response is whole, and the connection can take another request, if the server keeps to what it said. */
+  /** The response is complete, and the connection can take another request, if the server stays silent. */
   released(connection: UpstreamConnection): void;
-  /** The server wrote what it was not asked for. */
+  /** The server sent unsolicited bytes. */
   quarantine(): void;
   /** The server closed a connection that had been idle for `age` milliseconds. */
   closedIdle(age: number): void;
-  /** The socket of a connection that was made is gone, whatever the reason. */
+  /** The socket of an established connection is closed, for whatever reason. */
   closed(connection: UpstreamConnection): void;
 }
 
-/** Milliseconds within which the rest of a request is out once its response is whole; a V2 that reads no more does not get it. */
+/** Maximum milliseconds to send the rest of a request once its response is complete; a V2 that reads no more does not get it. */
 const FLUSH_MS = 1000;
-/** Milliseconds for which a connection waits for its first request: servers give up such connections sooner than used ones. */
+/** Milliseconds for which a connection waits for its first request: servers close such connections earlier than used ones. */
 const UNUSED_MS = 5000;
 
 const nothing = Buffer.alloc(0);
@@ -53,31 +53,31 @@ const nothing = Buffer.alloc(0);
 export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private readonly owner: ConnectionOwner;
   private readonly options: UpstreamOptions;
-  /** Where it leads, once that is known. */
+  /** Its address, once that is known. */
   address: Address | undefined = undefined;
   private readonly socket: Socket;
   private readonly reader: ResponseReader;
   private readonly destination: Destination;
   private readonly attemptedAt = performance.now();
   private request: PendingRequest | undefined = undefined;
-  /** Writes the request's body, where that comes in parts. */
+  /** Writes the request's body, where that arrives in parts. */
   private writer: BodyWriter | undefined = undefined;
-  /** Until then the first byte of the response is not late: some of the request is still on its way. */
+  /** Until then the first byte of the response is not late: part of the request is still on its way. */
   private writtenUntil = 0;
   private connected = false;
   private closed = false;
-  /** True once it is given up on this side. */
+  /** True once it is closed on this side. */
   private isGivenUp = false;
-  /** True once the head of the response is told. */
-  private answered = false;
-  /** True when some of the response came since the last look. */
+  /** True once the head of the response is reported. */
+  private hasHead = false;
+  /** True when part of the response arrived since the last check. */
   private moved = false;
-  /** When something must have happened. */
+  /** Deadline of the next event. */
   private due = 0;
-  /** Until when it may be idle, once the last request is out. */
-  private keptUntil = 0;
+  /** Time until which it may be idle, once the last request is sent. */
+  private idleUntil = 0;
   private freeSince = 0;
-  /** When it is too old for another request. */
+  /** Time from which it is too old for another request. */
   private retiredAt = Number.POSITIVE_INFINITY;
   private requests = 0;
   private isPaused = false;
@@ -86,8 +86,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private error: Error | undefined = undefined;
 
   /**
-   * Begins to connect. `buffer` is read into; it may be shared, for what comes is copied or written before the next read. `spread`, from
-   * 0 up to 1, keeps connections that were made together from growing old together.
+   * Begins to connect. `buffer` receives reads; it may be shared, since its bytes are copied or written before the next read.
+   * `spread`, from 0 up to 1, keeps connections that were made together from expiring together.
    */
   constructor(owner: ConnectionOwner, destination: Destination, buffer: Buffer, spread: number) {
     const { options } = destination;
@@ -115,7 +115,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       this.error = error;
     });
     this.socket.on('end', () => this.ended());
-    this.socket.on('close', () => this.gone());
+    this.socket.on('close', () => this.onClose());
   }
 
   /** When connecting began, on the clock of `performance`. */
@@ -123,18 +123,18 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     return this.attemptedAt;
   }
 
-  /** Since when it is idle, on the owner's clock. */
+  /** Start of the idle time, on the owner's clock. */
   get idleSince(): number {
     return this.freeSince;
   }
 
-  /** True when a request can be sent: a socket that was closed is gone only later in the turn of the event loop. */
+  /** True when a request can be sent: a closed socket emits `close` only later in the turn of the event loop. */
   isFree(now: number): boolean {
     const { socket } = this;
     return this.request === undefined && now < this.due && !socket.destroyed && !socket.readableEnded;
   }
 
-  /** Sends a request; the connection is free. */
+  /** Sends a request; the connection must be free. */
   send(request: PendingRequest): void {
     this.request = request;
     this.write(request);
@@ -157,7 +157,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.socket.resume();
   }
 
-  /** Gives the request up; nothing more is told of it. */
+  /** Cancels the request; nothing more is reported of it. */
   abort(): void {
     this.request = undefined;
     this.destroy();
@@ -169,18 +169,18 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.socket.destroy();
   }
 
-  /** Gives up whatever is on the connection, and tells so. */
+  /** Fails the request in flight, and closes. */
   close(): void {
     this.fail({ kind: 'closed', sent: true, cause: 'closed' });
   }
 
-  /** Gives up a request that no client waits for. */
+  /** Cancels a request without a client. */
   endBackground(): void {
     if (this.request?.isBackground === true)
       this.fail({ kind: 'crowded', sent: true, cause: 'others need the connection' });
   }
 
-  /** Looks whether something is late. */
+  /** Checks the deadlines. */
   check(now: number): void {
     const { request, options } = this;
     if (!this.connected) {
@@ -196,12 +196,12 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       this.moved = true;
       this.writtenUntil = now + options.headersTimeout;
     }
-    if (!this.answered) {
+    if (!this.hasHead) {
       if (now >= request.due && now >= this.writtenUntil)
         this.fail({ kind: 'timeout', sent: true, cause: 'first byte' });
       return;
     }
-    // Not by the owner's clock: after a long turn it is so late that the next part would be.
+    // Not by the owner's clock: after a long turn it is so far behind that the next part would be late.
     if (this.moved || this.isPaused) {
       this.moved = false;
       this.due = now + options.bodyTimeout;
@@ -216,7 +216,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   }
 
   head(status: number, reason: string, headers: HeaderList): void {
-    this.answered = true;
+    this.hasHead = true;
     this.moved = true;
     this.request?.receiver.head(status, reason, headers);
   }
@@ -226,26 +226,27 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.request?.receiver.data(Buffer.from(chunk));
   }
 
-  complete(trailers: HeaderList, keptFor: number): void {
+  complete(trailers: HeaderList, keepAliveMs: number): void {
     const { request, socket, writer, options } = this;
-    // Not by the owner's clock, which may be as late as the response took: what is learnt of idle times must be exact.
+    // Not by the owner's clock, which may be behind by as long as the response took: learnt idle times must be exact.
     const now = performance.now();
     this.request = undefined;
     this.writer = undefined;
     writer?.stop();
     const isSpent = now >= this.retiredAt || this.requests === options.maxRequests;
-    // A response that came before the body was out: the rest of it must not be read as another request.
+    // The response came before the whole body was sent: the rest of the body must not be read as another request.
     const isCut = writer?.isWhole === false;
-    if (keptFor <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
+    if (keepAliveMs <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
     request?.receiver.end(trailers);
     if (socket.destroyed) return;
     if (this.isPaused) this.resume();
-    this.keptUntil = now + Math.min(options.idleTimeout, keptFor);
+    this.idleUntil = now + Math.min(options.idleTimeout, keepAliveMs);
     if (socket.writableLength === 0) {
       this.release();
       return;
     }
-    // TLS tells that a request is out only after a fast response to it. What V2 did not take yet must not be read as another request.
+    // TLS reports that a request is sent only after a fast response to it. Bytes that V2 has not taken yet must not be read as
+    // another request.
     this.due = now + FLUSH_MS;
     socket.write(nothing, this.release);
   }
@@ -253,11 +254,11 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private readonly release = (): void => {
     if (this.socket.destroyed) return;
     this.freeSince = performance.now();
-    this.due = Math.min(this.keptUntil, this.retiredAt);
+    this.due = Math.min(this.idleUntil, this.retiredAt);
     this.owner.released(this);
   };
 
-  /** It is the client that broke it, not V2. */
+  /** The client broke it, not V2. */
   bodyBroke(cause: string): void {
     this.fail({ kind: 'rejected', sent: true, cause });
   }
@@ -270,7 +271,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   }
 
   private write(request: PendingRequest): void {
-    this.answered = false;
+    this.hasHead = false;
     this.requests += 1;
     this.reader.expect(request.method);
     const { socket } = this;
@@ -298,12 +299,12 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       this.socket.destroy();
       return;
     }
-    // Whether TLS was closed in order (RFC 8446 §6.1) or cut, Node does not tell.
+    // Node does not report whether TLS was closed in order (RFC 8446 §6.1) or cut.
     if ('encrypted' in this.socket) this.request.receiver.endUnproven?.();
     this.complete([], 0);
   }
 
-  private gone(): void {
+  private onClose(): void {
     if (this.closed) return;
     this.closed = true;
     this.writer?.stop();

@@ -1,7 +1,7 @@
 import type { UpstreamFault } from '../../gateway/upstream.ts';
 import type { PooledCall } from './pooled-call.ts';
 
-/** The calls that wait for a connection, in the order in which they came; those that no client waits for come last. */
+/** The queue of calls that wait for a connection, in order of arrival; those without a client come last. */
 export class WaitingCalls {
   private readonly list: PooledCall[] = [];
 
@@ -43,12 +43,12 @@ export class WaitingCalls {
     if (at >= 0) this.list.splice(at, 1);
   }
 
-  /** Takes out the first one. */
+  /** Removes and returns the first one. */
   takeFirst(): PooledCall | undefined {
     return this.list.shift();
   }
 
-  /** Ends the waiting of all that have a fault; from within what is told, others may leave. */
+  /** Fails all queued calls for which `faultOf` returns a fault; handlers may remove others meanwhile. */
   fail(faultOf: (call: PooledCall) => UpstreamFault | undefined): void {
     const { list } = this;
     const isOver = (call: PooledCall): boolean => faultOf(call) !== undefined;

@@ -1,7 +1,7 @@
 import type { GatewayStats, ProcessStats } from '../../rewrite-log/stat-families.ts';
 import type { WorkerStats } from './worker-messages.ts';
 
-/** The figures of a gateway and of its workers as those of one; `dropped` lines were lost on their way from the workers. */
+/** Merges the stats of a gateway and of its workers; `dropped` lines were lost on their way from the workers. */
 export function mergedStats(
   own: GatewayStats,
   workers: readonly WorkerStats[],
@@ -31,7 +31,7 @@ function mergedProcesses(all: readonly ProcessStats[]): ProcessStats {
     startSeconds: Math.min(...all.map(({ startSeconds }) => startSeconds)),
     openFiles: sum(all.map(({ openFiles }) => openFiles ?? 0)),
     maxFiles: Math.min(...all.map(({ maxFiles }) => maxFiles ?? Number.POSITIVE_INFINITY)),
-    // The one that is late is late for its clients, however punctual the others are.
+    // The slowest event loop delays its own clients, however punctual the others are.
     loopDelaySeconds: Math.max(...all.map(({ loopDelaySeconds }) => loopDelaySeconds ?? 0)),
   };
 }

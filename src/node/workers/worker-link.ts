@@ -3,11 +3,11 @@ import type { CapturedExchange, Observer, CaptureLevel } from '../../rewrite-log
 import type { LogSink } from '../log/log-sink.ts';
 import type { FromWorker, ObservedExchange } from './worker-messages.ts';
 
-/** What a link needs of the process that it is in. */
+/** Parts of the process that a link needs. */
 export interface WorkerLinkParts {
-  /** Sends over the channel, and calls back when it is written. */
+  /** Sends over the channel, and calls back once it is written. */
   readonly send: (message: FromWorker, done: () => void) => void;
-  /** How much of an exchange is wanted beside its entry. */
+  /** The parts of an exchange to send with its entry. */
   readonly wanted: () => CaptureLevel;
   readonly bodyLimit: number;
   /** See `Observer.isSampled`. */
@@ -16,12 +16,12 @@ export interface WorkerLinkParts {
 
 /** Milliseconds over which lines and exchanges are gathered. */
 const GATHER_MS = 20;
-/** Exchanges that are gathered at the most. */
+/** Maximum number of gathered exchanges. */
 const BATCH_ENTRIES = 500;
-/** Characters of lines that wait for the first process at the most. */
+/** Maximum characters of lines that wait for the first process. */
 const QUEUE_BYTES = 8 * 1024 * 1024;
 
-/** A worker's log and observer: both go to the first process, which alone writes the log and is asked by operators. */
+/** A worker's log and observer: both forward to the first process, which alone writes the log and serves operators. */
 export class WorkerLink implements LogSink, Observer {
   dropped = 0;
   readonly bodyLimit: number;
@@ -30,9 +30,9 @@ export class WorkerLink implements LogSink, Observer {
   private lines: string[] = [];
   private seen: ObservedExchange[] = [];
   private timer: NodeJS.Timeout | undefined = undefined;
-  /** Characters of lines that are gathered. */
+  /** Characters of gathered lines. */
   private gathered = 0;
-  /** Characters of lines that are sent, and not yet with the first process. */
+  /** Characters of lines that are sent, and not yet received by the first process. */
   private underWay = 0;
 
   constructor(parts: WorkerLinkParts) {
@@ -55,13 +55,13 @@ export class WorkerLink implements LogSink, Observer {
     return this.parts.wanted();
   }
 
-  observe(entry: Entry, material?: CapturedExchange): void {
+  observe(entry: Entry, captured?: CapturedExchange): void {
     if (this.isFull) return;
-    this.seen.push({ entry, captured: material === undefined ? undefined : copied(material) });
+    this.seen.push({ entry, captured: captured === undefined ? undefined : copied(captured) });
     this.schedule();
   }
 
-  /** The file is the first process's. */
+  /** The file belongs to the first process. */
   reopen(): boolean {
     return false;
   }
@@ -76,7 +76,7 @@ export class WorkerLink implements LogSink, Observer {
     });
   }
 
-  /** The first process does not keep up: what it is told would pile up here without end. */
+  /** When the first process does not keep up, messages to it would pile up here without limit. */
   private get isFull(): boolean {
     return this.gathered + this.underWay > QUEUE_BYTES;
   }
@@ -101,9 +101,9 @@ export class WorkerLink implements LogSink, Observer {
   }
 }
 
-/** What is handed in is borrowed, and goes out later. */
-function copied(material: CapturedExchange): CapturedExchange {
-  return structuredClone(material);
+/** Entries are borrowed, and are sent later. */
+function copied(captured: CapturedExchange): CapturedExchange {
+  return structuredClone(captured);
 }
 
 function noop(): void {}

@@ -3,22 +3,22 @@ import type { ProcessLine } from '../log/process-log.ts';
 import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
 import type { CapturedExchange } from '../../rewrite-log/observer.ts';
 
-/** What the first process says to a worker. */
+/** Messages of the first process to a worker. */
 export type ToWorker =
-  /** Once, first: the settings as flags, over the environment that both have. */
+  /** Once, first: the settings as flags; they take precedence over the environment that both have. */
   | { readonly kind: 'start'; readonly flags: Readonly<Record<string, string>> }
-  /** Rule book and certificates are to be read again. */
+  /** Read rule book and certificates again. */
   | { readonly kind: 'reload' }
-  /** What is in flight is to end, and then the process. */
+  /** Finish requests in flight, then exit. */
   | { readonly kind: 'stop' };
 
-/** An exchange that a worker saw. */
+/** An exchange of a worker. */
 export interface ObservedExchange {
   readonly entry: Entry;
   readonly captured: CapturedExchange | undefined;
 }
 
-/** What a worker stands at. */
+/** State of a worker. */
 export interface WorkerStats {
   readonly inFlight: number;
   readonly bufferedBytes: number;
@@ -28,23 +28,23 @@ export interface WorkerStats {
   readonly dropped: number;
 }
 
-/** What a worker says to the first process. */
+/** Messages of a worker to the first process. */
 export type FromWorker =
   | { readonly kind: 'listening'; readonly origin: string }
-  /** It cannot start, and ends. */
+  /** It cannot start, and exits. */
   | { readonly kind: 'faults'; readonly faults: readonly string[] }
-  /** Lines of the log, and exchanges for who watches them, gathered over some milliseconds. */
+  /** Lines of the log, and exchanges for subscribed observers, gathered over some milliseconds. */
   | { readonly kind: 'seen'; readonly lines: readonly string[]; readonly seen: readonly ObservedExchange[] }
   /** A line of the process log. */
   | { readonly kind: 'told'; readonly line: ProcessLine }
   | { readonly kind: 'figures'; readonly figures: WorkerStats };
 
-/** True for what comes over the channel: nobody but the two processes writes to it. */
+/** True for any object on the channel: only the two processes write to it. */
 export function isFromWorker(message: unknown): message is FromWorker {
   return typeof message === 'object' && message !== null && 'kind' in message;
 }
 
-/** True for what comes over the channel: nobody but the two processes writes to it. */
+/** True for any object on the channel: only the two processes write to it. */
 export function isToWorker(message: unknown): message is ToWorker {
   return typeof message === 'object' && message !== null && 'kind' in message;
 }

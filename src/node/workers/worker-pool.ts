@@ -11,12 +11,12 @@ import {
   type WorkerStats,
 } from './worker-messages.ts';
 
-/** What a pool of workers is made of. */
+/** Parts of a pool of workers. */
 export interface WorkerPoolParts {
   readonly count: number;
   /** Starts a process with a channel to it. */
   readonly fork: () => ChildProcess;
-  /** Settings that every worker is started with, as flags. */
+  /** Settings for every worker, as flags. */
   readonly flags: Readonly<Record<string, string>>;
   /** Takes a line of the log, with its line feed. */
   readonly write: (line: string) => void;
@@ -29,9 +29,9 @@ export class WorkerFault extends Error {
   override readonly name = 'WorkerFault';
 }
 
-/** Milliseconds until a worker that ended is started again: doubling from the first to the second. */
+/** Milliseconds before a worker that ended is started again: doubling from the first to the second. */
 const BACK_OFF_MS = [100, 10_000] as const;
-/** Milliseconds that a worker has to live for the next end to count as the first. */
+/** Milliseconds of a worker's life after which its end counts as the first again. */
 const SETTLED_MS = 60_000;
 
 interface Worker {
@@ -49,7 +49,7 @@ export class WorkerPool implements ClientListener {
   private readonly ends = new Map<number, number>();
   private address: ListenAddress = { host: '127.0.0.1', port: 0 };
   private stopping = false;
-  /** What workers that ended had lost. */
+  /** Losses of workers that have ended. */
   private lost = 0;
 
   constructor(parts: WorkerPoolParts) {
@@ -60,7 +60,7 @@ export class WorkerPool implements ClientListener {
     return this.stopping || ![...this.workers.values()].some(({ up }) => up);
   }
 
-  /** What the workers stand at, as far as they have said. */
+  /** Last reported state of each worker. */
   get stats(): readonly WorkerStats[] {
     return [...this.workers.values()].flatMap(({ figures }) => (figures === undefined ? [] : [figures]));
   }
@@ -75,7 +75,7 @@ export class WorkerPool implements ClientListener {
     return [...this.workers.values()].flatMap(({ child }) => (child.pid === undefined ? [] : [child.pid]));
   }
 
-  /** Starts the first worker, which finds the port where any free one is wanted, and then the others on the same. */
+  /** Starts the first worker, which chooses the port where any free one is wanted, and then the others on the same port. */
   async listen(address: ListenAddress): Promise<string> {
     this.address = address;
     const origin = await this.start(1);
@@ -99,10 +99,10 @@ export class WorkerPool implements ClientListener {
     for (const { child } of this.workers.values()) child.kill('SIGKILL');
   }
 
-  /** Each worker reads the certificates itself, when it is told to. */
+  /** Each worker reads the certificates itself, on request. */
   renew(): void {}
 
-  /** Has every worker read rule book and certificates again. */
+  /** Makes every worker read the rule book and certificates again. */
   reload(): void {
     this.broadcast({ kind: 'reload' });
   }
@@ -116,7 +116,7 @@ export class WorkerPool implements ClientListener {
     send(child, { kind: 'start', flags: { ...this.parts.flags, listen } });
     return new Promise((resolve, reject) => {
       child.on('message', (message) => {
-        if (isFromWorker(message)) this.hear(worker, message, resolve, reject);
+        if (isFromWorker(message)) this.handle(worker, message, resolve, reject);
       });
       child.on('exit', (code, signal) => {
         reject(new WorkerFault(`A worker ended while it started (${signal ?? String(code)}).`));
@@ -125,7 +125,7 @@ export class WorkerPool implements ClientListener {
     });
   }
 
-  private hear(
+  private handle(
     worker: Worker,
     message: FromWorker,
     listening: (origin: string) => void,
@@ -159,21 +159,21 @@ export class WorkerPool implements ClientListener {
   private ended(worker: Worker, how: string): void {
     this.workers.delete(worker.number);
     this.lost += worker.figures?.dropped ?? 0;
-    // One that never listened is the start's business: its settings are the same each time.
+    // A worker that never listened fails the start instead: its settings are the same each time.
     if (this.stopping || (!worker.up && !this.ends.has(worker.number))) return;
     const before = Date.now() - worker.since > SETTLED_MS ? 0 : (this.ends.get(worker.number) ?? 0);
     this.ends.set(worker.number, before + 1);
     const delay = Math.min(BACK_OFF_MS[1], BACK_OFF_MS[0] * 2 ** before);
-    this.tellEnd(`worker ${worker.number} ended (${how}); another one starts in ${delay} ms.`);
+    this.logEnd(`worker ${worker.number} ended (${how}); another one starts in ${delay} ms.`);
     setTimeout(() => {
       if (this.stopping) return;
       this.start(worker.number).catch((error: unknown) =>
-        this.tellEnd(`worker ${worker.number}: ${error instanceof Error ? error.message : String(error)}`),
+        this.logEnd(`worker ${worker.number}: ${error instanceof Error ? error.message : String(error)}`),
       );
     }, delay);
   }
 
-  private tellEnd(message: string): void {
+  private logEnd(message: string): void {
     this.parts.log({ level: 'error', event: 'worker-ended', message });
   }
 
@@ -182,7 +182,7 @@ export class WorkerPool implements ClientListener {
   }
 }
 
-/** A worker that is gone is heard of by its exit. */
+/** A closed channel is reported by the worker's exit. */
 function send(child: ChildProcess, message: ToWorker): void {
   if (child.connected) child.send(message, () => {});
 }
