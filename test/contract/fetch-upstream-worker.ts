@@ -3,7 +3,7 @@ import type { UpstreamFault, UpstreamReceiver } from '../../src/gateway/upstream
 import { createFetchUpstream } from '../../src/edge/fetch-upstream.ts';
 
 /** What the contract's suite asks of the upstream in workerd; the body of the request is that of the request to V2. */
-export interface Asked {
+export interface WorkerRequest {
   readonly origin: string;
   readonly method: string;
   readonly target: string;
@@ -27,7 +27,7 @@ export type Event =
 // oxlint-disable-next-line import/no-default-export -- what a worker is
 export default {
   async fetch(request: Request): Promise<Response> {
-    const asked = JSON.parse(request.headers.get('x-asked') ?? '') as Asked;
+    const workerRequest = JSON.parse(request.headers.get('x-worker-request') ?? '') as WorkerRequest;
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const writer = writable.getWriter();
     const encoder = new TextEncoder();
@@ -44,23 +44,27 @@ export default {
       data: (chunk) => {
         tell({ kind: 'data', text: Array.from(chunk, (byte) => String.fromCharCode(byte)).join('') });
         parts += 1;
-        if (asked.pauseFor === undefined || parts > 1) return;
+        if (workerRequest.pauseFor === undefined || parts > 1) return;
         call.pause();
-        setTimeout(() => call.resume(), asked.pauseFor);
+        setTimeout(() => call.resume(), workerRequest.pauseFor);
       },
       end: () => finish({ kind: 'end' }),
       fail: (fault) => finish({ kind: 'fail', fault }),
     };
-    const upstream = createFetchUpstream({ origin: asked.origin, headersTimeout: 2000, bodyTimeout: 2000 });
+    const upstream = createFetchUpstream({
+      origin: workerRequest.origin,
+      headersTimeout: 2000,
+      bodyTimeout: 2000,
+    });
     const call = upstream.send(
-      { ...asked, length: asked.length, body: await bodyOf(request, asked) },
+      { ...workerRequest, length: workerRequest.length, body: await bodyOf(request, workerRequest) },
       receiver,
     );
-    if (asked.abortAfter !== undefined) {
+    if (workerRequest.abortAfter !== undefined) {
       setTimeout(() => {
         call.abort();
         setTimeout(() => finish({ kind: 'aborted' }), 100);
-      }, asked.abortAfter);
+      }, workerRequest.abortAfter);
     }
     return new Response(readable);
   },
@@ -68,7 +72,7 @@ export default {
 
 async function bodyOf(
   request: Request,
-  { body }: Asked,
+  { body }: WorkerRequest,
 ): Promise<Uint8Array | AsyncIterable<Uint8Array> | null> {
   if (body === 'none' || request.body === null) return null;
   if (body === 'whole') return new Uint8Array(await request.arrayBuffer());

@@ -151,10 +151,10 @@ test('for random requests, what V2 sees through the gateway equals what it sees 
             setImmediate(resolve);
           });
         }
-        const answered = {
+        const received = {
           test: (all: string) => all.slice(text).endsWith('"seen"') || all.slice(text).includes(' 400 '),
         } as RegExp;
-        await client.until(answered, 2000);
+        await client.until(received, 2000);
         expect(client.text().slice(text)).toContain('200 OK');
         expect(v2.seen).toHaveLength(before + 1);
         clients.set(port, client);

@@ -130,8 +130,8 @@ test('request id and trace are kept or made on V1, and only what the client sent
 
 test('V2 is told of the client as the setting says, and of nobody that the client made up', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
-  const told = await gatewayFor(v2.origin, { flags: { forwarded: 'x-forwarded' } });
-  await exchange(told.port, 'GET /api/v2/x HTTP/1.1\r\nHost: g:1\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n');
+  const gateway = await gatewayFor(v2.origin, { flags: { forwarded: 'x-forwarded' } });
+  await exchange(gateway.port, 'GET /api/v2/x HTTP/1.1\r\nHost: g:1\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n');
   expect(linesOf(v2.received[0])).toEqual([
     'x-forwarded-for: 127.0.0.1',
     'x-forwarded-host: g:1',

@@ -75,7 +75,7 @@ describe('V2 cannot be reached', () => {
 });
 
 /** Bytes that V2 responds before it closes, and what the client gets. */
-const broken: readonly (readonly [bytes: string, status: number, code: string, what: string])[] = [
+const broken: readonly (readonly [bytes: string, status: number, code: string, title: string])[] = [
   ['', 502, 'upstream-closed', 'closed without a word'],
   ['HTTP/1.1 200 OK\r\nContent-Le', 502, 'upstream-closed', 'closed in the head'],
   ['HELLO\r\n\r\n', 502, 'upstream-invalid', 'no HTTP'],
@@ -334,10 +334,10 @@ test('a circuit opens when V2 fails again and again, responds at once, and close
   const gateway = await gatewayFor(v2.origin, { flags: { 'breaker-failures': '3', 'breaker-open': '600' } });
   // Three that open it, the probe that follows at once, and those after 100 and 200 ms.
   for (let count = 0; count < 4; count += 1) expect(statusOf(await exchange(gateway.port, post))).toBe(502);
-  const asked = v2.received.length;
+  const sent = v2.received.length;
   const open = await exchange(gateway.port, post);
   expect(open.text).toMatch(/^HTTP\/1\.1 503 [^]*x-gateway-error: circuit-open\r\n[^]*Retry-After: 1\r\n/);
-  expect(v2.received).toHaveLength(asked);
+  expect(v2.received).toHaveLength(sent);
   sick = false;
   await new Promise((resolve) => {
     setTimeout(resolve, 120);

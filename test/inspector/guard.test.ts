@@ -26,11 +26,11 @@ describe('the admin listener without a token', () => {
 
   test('responses no page of another site, which could otherwise time or read what operators see', async () => {
     const { adminOrigin } = await inspected();
-    const ask = async (headers: Record<string, string>): Promise<number> =>
+    const statusFor = async (headers: Record<string, string>): Promise<number> =>
       (await fetch(`${adminOrigin}/entries`, { headers })).status;
-    expect(await ask({ origin: 'https://evil.example' })).toBe(403);
-    expect(await ask({ origin: 'null' })).toBe(403);
-    expect(await ask({ origin: adminOrigin })).toBe(200);
+    expect(await statusFor({ origin: 'https://evil.example' })).toBe(403);
+    expect(await statusFor({ origin: 'null' })).toBe(403);
+    expect(await statusFor({ origin: adminOrigin })).toBe(200);
   });
 
   test('lets nothing from outside into the page, and nobody frame it', async () => {

@@ -151,8 +151,8 @@ test.each(['', 'Bearer', 'Bearer ', 'Basic a2V5', 'Bearer one, Bearer two', 'Bea
 
 test('the release that answered is echoed, on failures too', async () => {
   const { send } = await service();
-  for (const asked of ['2025-01-01', '2024-12-31', 'tomorrow', '']) {
-    const reply = await send('GET /nothing', undefined, { 'x-api-version': asked });
+  for (const release of ['2025-01-01', '2024-12-31', 'tomorrow', '']) {
+    const reply = await send('GET /nothing', undefined, { 'x-api-version': release });
     expect(reply.headers.get('x-api-version')).toBe('2025-01-01');
   }
 });

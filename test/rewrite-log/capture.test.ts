@@ -153,10 +153,10 @@ describe('what is kept', () => {
   test('is asked for so many exchanges a second, and for all while capture is on', () => {
     let now = 0;
     const capture = new Capture({ ...options, now: () => now });
-    const ask = (times: number): string[] => Array.from({ length: times }, () => capture.nextLevel());
-    expect(ask(7).filter((wanted) => wanted === 'structure')).toHaveLength(5);
+    const nextLevels = (times: number): string[] => Array.from({ length: times }, () => capture.nextLevel());
+    expect(nextLevels(7).filter((level) => level === 'structure')).toHaveLength(5);
     // Of some more, if they fail.
-    expect(ask(20).filter((wanted) => wanted === 'failure')).toHaveLength(18);
+    expect(nextLevels(20).filter((level) => level === 'failure')).toHaveLength(18);
     now = 1000;
     expect(capture.nextLevel()).toBe('structure');
     expect(new Capture({ ...options, mode: 'bodies', structurePerSecond: 0 }).nextLevel()).toBe('bodies');

@@ -79,8 +79,8 @@ describe('query values and user information are not told', () => {
     ['/x?a==b&a=c?d=e', '/x?a=…&a=…'],
     ['http://u:p@h/x?a=1', 'http://…@h/x?a=…'],
     ['//u:p@h/x', '//…@h/x'],
-  ])('%s', (target, told) => {
-    expect(redactTarget(target)).toBe(told);
+  ])('%s', (target, redacted) => {
+    expect(redactTarget(target)).toBe(redacted);
   });
 
   test('a long target is cut', () => {

@@ -92,7 +92,7 @@ describe('YAML', () => {
     expect(book.changes[1]?.request).toEqual([{ rule: 'nest', members: ['x', 'y'], in: ['q'], under: 'z' }]);
   });
 
-  test.each<[what: string, text: string, fault: string]>([
+  test.each<[title: string, text: string, fault: string]>([
     [
       'a key twice',
       'version: 2025-01-01\nchanges: []\nversion: 2025-02-01',

@@ -6,7 +6,7 @@ import { planOf } from '../support/plan-of.ts';
 import { bookIn, faultsIn, messagesIn, withChanges } from './reading.ts';
 
 describe('a request rule is stale', () => {
-  test.each<[what: string, rules: string, reason: string]>([
+  test.each<[title: string, rules: string, reason: string]>([
     [
       'strip, then rename',
       'strip: x, { rename: x, to: y }',

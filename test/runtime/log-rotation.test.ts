@@ -87,7 +87,7 @@ function startLoad({ port }: SpawnedGateway): { sent(): number; stop(): Promise<
   const client = async (): Promise<void> => {
     while (!load.signal.aborted) {
       sent += 1;
-      await ask(agent, port, sent);
+      await sendRequest(agent, port, sent);
       await delay(1);
     }
   };
@@ -103,7 +103,7 @@ function startLoad({ port }: SpawnedGateway): { sent(): number; stop(): Promise<
   };
 }
 
-function ask(agent: Agent, port: number, number: number): Promise<void> {
+function sendRequest(agent: Agent, port: number, number: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const outgoing = request({ agent, port, host: '127.0.0.1', path: `/api/v2/${number}` }, (response) => {
       response.resume();
@@ -156,7 +156,7 @@ test('a log file that cannot be opened anew is told, and the old one goes on', a
   execFileSync('mv', [join(folder, 'a'), join(folder, 'b')]);
   gateway.child.kill('SIGHUP');
   await until(() => gateway.stderr().includes('cannot be opened anew (ENOENT)'));
-  await ask(new Agent(), gateway.port, 1);
+  await sendRequest(new Agent(), gateway.port, 1);
   const written = (): string => readFileSync(join(folder, 'b', 'log.ndjson'), 'utf8');
   await until(() => written() !== '');
   expect(written()).toContain('/api/v2/1');

@@ -17,10 +17,10 @@ const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8
 /** Forty days of traffic: clients that stop, clients that only wrap, clients that only know the old address, and others. */
 const entries: readonly Entry[] = Array.from({ length: 8000 }, (_, n) => {
   const entry = sampleEntry(n, Date.UTC(2026, 0, 1) + n * 432_000);
-  const who = n % 211;
-  if (who < 5 && n > 2000) return { ...entry, client: 'fedcba9876543210' };
-  if (who < 20) return { ...entry, edits: entry.edits.filter(({ rule }) => rule === 'unwrap') };
-  return who < 40 ? { ...entry, edits: [] } : entry;
+  const group = n % 211;
+  if (group < 5 && n > 2000) return { ...entry, client: 'fedcba9876543210' };
+  if (group < 20) return { ...entry, edits: entry.edits.filter(({ rule }) => rule === 'unwrap') };
+  return group < 40 ? { ...entry, edits: [] } : entry;
 });
 const tally = new Tally();
 for (const entry of entries) tally.add(entry);

@@ -56,12 +56,12 @@ test('25 bodies of 9 MB at once in the memory of the container that ships: some 
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  let told = '';
+  let output = '';
   child.stderr.on('data', (chunk: Buffer) => {
-    told += chunk.toString();
+    output += chunk.toString();
   });
-  await until(() => told.includes('-d '));
-  const port = Number(/clients +http:\S+:(\d+)/.exec(told)?.[1]);
+  await until(() => output.includes('-d '));
+  const port = Number(/clients +http:\S+:(\d+)/.exec(output)?.[1]);
   const outcomes = await Promise.all(Array.from({ length: CLIENTS }, () => post(port)));
   expect(child.exitCode ?? child.signalCode).toBeNull();
   expect(outcomes.filter((outcome) => outcome === 200).length).toBeGreaterThanOrEqual(4);

@@ -77,8 +77,8 @@ test.each([
   const results = join(folder, 'results.json');
   // Nothing of the test run around it: Vitest tells its processes much by the environment.
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DENO_DIR: folder };
-  const told = [...given, ...vitest, `--outputFile=${results}`, ...suites];
-  await promisify(execFile)(tool(path), told, { cwd: root, env });
+  const options = [...given, ...vitest, `--outputFile=${results}`, ...suites];
+  await promisify(execFile)(tool(path), options, { cwd: root, env });
   expect(JSON.parse(readFileSync(results, 'utf8'))).toMatchObject({
     success: true,
     numPassedTests: 26,

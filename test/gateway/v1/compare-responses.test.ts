@@ -14,7 +14,7 @@ function compared(v1: string, v2: string, again = v1): Comparison {
 }
 
 /** The differences as `<kind> <path>`. */
-const told = ({ differences }: Comparison): readonly string[] =>
+const linesOf = ({ differences }: Comparison): readonly string[] =>
   differences.map(({ kind, path }) => `${kind} ${path}`);
 
 describe('two responses are the same', () => {
@@ -59,7 +59,7 @@ describe('two responses differ', () => {
   ])('%s and %s', (v1, v2, differences) => {
     const comparison = compared(v1, v2);
     expect(comparison.verdict).toBe('different');
-    expect(told(comparison)).toEqual(differences);
+    expect(linesOf(comparison)).toEqual(differences);
   });
 
   test('by their status, which is told', () => {
@@ -87,7 +87,7 @@ describe('noise', () => {
       '{"at":3,"list":[{"age":3,"name":"b"},{"age":3}]}',
       '{"at":2,"list":[{"age":1,"name":"a"},{"age":2}],"id":7}',
     );
-    expect(told(comparison)).toEqual(['value /list/*/name']);
+    expect(linesOf(comparison)).toEqual(['value /list/*/name']);
     expect(comparison.noise).toBe(3);
   });
 

@@ -249,15 +249,15 @@ describe('who goes where', () => {
 
 describe('shadow', () => {
   const shadow = { default: { mode: 'shadow' } } as const;
-  const answering =
+  const respondingWith =
     (...bodies: readonly string[]): RawResponse =>
     (socket, _, number) =>
       socket.write(ok(bodies[Math.min(number, bodies.length) - 1] ?? ''));
 
   test('the client has the response of V1, both are compared, and V1 is asked again to learn the noise', async () => {
     const { v1, v2, gateway } = await serve(shadow, {
-      v1: answering('{"data":[{"id":1,"age":1,"name":"a"}]}', '{"data":[{"id":1,"age":2,"name":"a"}]}'),
-      v2: answering('{"data":[{"id":1.0,"age":3,"name":"b","extra":true}]}'),
+      v1: respondingWith('{"data":[{"id":1,"age":1,"name":"a"}]}', '{"data":[{"id":1,"age":2,"name":"a"}]}'),
+      v2: respondingWith('{"data":[{"id":1.0,"age":3,"name":"b","extra":true}]}'),
     });
     expect(bodyOf((await exchange(gateway.port, get())).text)).toBe('{"data":[{"id":1,"age":1,"name":"a"}]}');
     const entry = await gateway.entry();
@@ -284,7 +284,7 @@ describe('shadow', () => {
     const change = { id: 'c', summary: 's', on: ['read'], request: [], policies: {}, assumed: false };
     const { gateway } = await serve(
       shadow,
-      { v1: answering('{"data":{"old":1}}'), v2: answering('{"data":{"new":1}}') },
+      { v1: respondingWith('{"data":{"old":1}}'), v2: respondingWith('{"data":{"new":1}}') },
       {
         ruleBook: {
           operations,
@@ -304,7 +304,7 @@ describe('shadow', () => {
   test('statuses are compared too, and encoded responses are decoded', async () => {
     const packed = gzipSync('{"a":1}');
     const { gateway } = await serve(shadow, {
-      v1: answering('{"a":1}'),
+      v1: respondingWith('{"a":1}'),
       v2: (socket) => {
         socket.write(
           `HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`,
@@ -355,7 +355,7 @@ describe('shadow', () => {
   test('a silent V2 takes no place in flight and no time of the clients', async () => {
     const { gateway } = await serve(
       shadow,
-      { v1: answering('{"a":1}'), v2: () => {} },
+      { v1: respondingWith('{"a":1}'), v2: () => {} },
       { flags: { 'upstream-headers-timeout': '400', 'max-in-flight': '2' } },
     );
     for (let count = 0; count < 6; count += 1)
@@ -371,7 +371,7 @@ describe('shadow', () => {
     const { gateway } = await serve(
       { operations: { read: { mode: 'shadow' } }, default: { mode: 'migrate' } },
       {
-        v1: answering('{"a":1}'),
+        v1: respondingWith('{"a":1}'),
         v2: (socket, request) => {
           if (request.startsWith('POST')) socket.write(ok('{"data":{}}'));
         },
@@ -395,7 +395,7 @@ describe('shadow', () => {
 
   test('an open circuit is not asked by a shadow', async () => {
     const { v2, gateway } = await serve(shadow, {
-      v1: answering('{"a":1}'),
+      v1: respondingWith('{"a":1}'),
       v2: (socket) => socket.destroy(),
     });
     for (let count = 0; count < 20; count += 1) gateway.gateway.v2.breaker.failed();
@@ -408,7 +408,7 @@ describe('shadow', () => {
     const large = `{"a":"${'x'.repeat(500)}"}`;
     const { gateway } = await serve(
       shadow,
-      { v2: answering(large) },
+      { v2: respondingWith(large) },
       {
         ruleBook: { limits: { depth: 9, body: 99, response: 100 }, rollout: rolloutOf(shadow) },
       },
@@ -429,8 +429,8 @@ describe('roll-back', () => {
   };
 
   test('a canary that fails more often than V1 goes back by itself, says so, and stays', async () => {
-    const told: string[] = [];
-    const control = new RolloutControl({ time: Date.now, onNotice: (sentence) => told.push(sentence) });
+    const notices: string[] = [];
+    const control = new RolloutControl({ time: Date.now, onNotice: (sentence) => notices.push(sentence) });
     const run = await serve({ default: canary, rollback }, { v2: failing }, { parts: { rollout: control } });
     await runAll(run);
     await runAll(run);
@@ -440,7 +440,7 @@ describe('roll-back', () => {
       default: { mode: 'observe' },
       rollbacks: [{ share: 50, migrated: { requests: 10, failures: 10 }, v1: { failures: 0 } }],
     });
-    expect(told).toEqual([expect.stringMatching(/^canary of 50 % rolled back to observe: 10 of 10/)]);
+    expect(notices).toEqual([expect.stringMatching(/^canary of 50 % rolled back to observe: 10 of 10/)]);
     control.command({ mode: canary });
     expect(control.state.rollbacks[0]).toHaveProperty('resolved');
     await runAll(run);

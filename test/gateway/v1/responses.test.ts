@@ -227,11 +227,11 @@ test('addresses lead back to the gateway as the client addressed it', async () =
   );
   expect(forged.text).toContain('Location: http://gw.test:81/api/v1/things/1\r\n');
   const trusting = await gatewayFor(v2.origin, { flags: { 'trusted-proxies': '127.0.0.1' } });
-  const told = await exchange(
+  const forwarded = await exchange(
     trusting.port,
     post('{"data":{}}', 'X-Forwarded-Host: api.test\r\nX-Forwarded-Proto: https\r\n'),
   );
-  expect(told.text).toContain('Location: https://api.test/api/v1/things/1\r\n');
+  expect(forwarded.text).toContain('Location: https://api.test/api/v1/things/1\r\n');
 });
 
 // Attack: a service that was taken over writes its response byte by byte, and each byte is kept as an object of 400.

@@ -67,7 +67,7 @@ async function play(way: keyof typeof WAYS, request: string, response: readonly 
   };
 }
 
-const requests: readonly (readonly [what: string, request: string])[] = [
+const requests: readonly (readonly [title: string, request: string])[] = [
   ['GET', `${GET}\r\n`],
   ['HEAD', `${GET}\r\n`.replace('GET', 'HEAD')],
   ['the last one, with another behind it', `${GET}Connection: close\r\n\r\n${GET}\r\n`],
@@ -125,7 +125,7 @@ test('the limit of a head is the same to the byte', async () => {
   }
 });
 
-const responses: readonly (readonly [what: string, response: readonly string[]])[] = [
+const responses: readonly (readonly [title: string, response: readonly string[]])[] = [
   ['nothing', ['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n']],
   ['a length', ['HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc']],
   ['no reason', ['HTTP/1.1 200\r\nContent-Length: 3\r\n\r\nabc']],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
-import { heldConnection, Told } from '../../support/held-connection.ts';
+import { heldConnection, RecordingOwner } from '../../support/held-connection.ts';
 import { rawClient } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
@@ -73,7 +73,7 @@ test('a client that sends on and on is read no faster than it is answered', asyn
     if (count % 50 === 0) await pause(5);
     expect(served.bytesRead - count * GET.length).toBeLessThan(300_000);
     const exchange = taken[count - 1];
-    exchange?.attach(new Told());
+    exchange?.attach(new RecordingOwner());
     exchange?.head(204, undefined, []);
     exchange?.end([]);
   }

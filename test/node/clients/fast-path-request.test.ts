@@ -49,7 +49,7 @@ test('one Connection line of several says close', () => {
 });
 
 describe('what is left to the server of Node', () => {
-  const unusual: readonly (readonly [text: string, what: string])[] = [
+  const unusual: readonly (readonly [text: string, title: string])[] = [
     ['', 'nothing'],
     ['GET /x HTTP/1.1\r\nHost: g\r\n', 'a head that is not whole'],
     ['\r\nGET /x HTTP/1.1\r\n\r\n', 'an empty line in front (RFC 9112 §2.2)'],

@@ -268,16 +268,16 @@ test.each([
       socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n${trailers}\r\n`);
     });
     const gateway = await gatewayFor(v2.origin);
-    const ask = (): ReturnType<typeof rawClient> => {
+    const sendRequest = (): ReturnType<typeof rawClient> => {
       const client = rawClient(gateway.port);
       client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\n${framing}\r\n`);
       if (framing !== '') setTimeout(() => client.write('1\r\na\r\n0\r\n\r\n'), 20);
       return client;
     };
-    const { text } = await ask().until(/\r\n0\r\n[^]*\r\n\r\n$/);
+    const { text } = await sendRequest().until(/\r\n0\r\n[^]*\r\n\r\n$/);
     expect(text).toMatch(/\r\n0\r\nx-sum: 7\r\n\r\n$/);
     trailers = 'Content-Length: 9\r\n';
-    const broken = await ask().end();
+    const broken = await sendRequest().end();
     expect(broken.reset).toBe(true);
   },
 );

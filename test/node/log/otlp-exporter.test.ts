@@ -119,17 +119,17 @@ describe('traces', () => {
 
   test('are lost, counted and told of once when the collector fails, and hold up nobody', async () => {
     const { url } = await collector(500);
-    const told: string[] = [];
+    const troubles: string[] = [];
     for (const endpoint of [url, 'http://127.0.0.1:1']) {
       const traces = await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, '1', (trouble) =>
-        told.push(trouble),
+        troubles.push(trouble),
       );
       for (let n = 0; n < 2000; n += 1)
         traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
       await traces?.close(5000);
     }
-    await until(() => told.length === 2);
-    expect(told).toEqual([
+    await until(() => troubles.length === 2);
+    expect(troubles).toEqual([
       'the collector responded with 500; spans are dropped',
       'the collector cannot be reached; spans are dropped',
     ]);
@@ -137,7 +137,7 @@ describe('traces', () => {
 
   test('are posted again when a busy collector says so, compressed, with the attributes of the resource', async () => {
     const { url, posted } = await collector(429, 200);
-    const told: string[] = [];
+    const troubles: string[] = [];
     const traces = await openTraces(
       {
         OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -146,7 +146,7 @@ describe('traces', () => {
         OTEL_SERVICE_NAME: 'orders',
       },
       '1',
-      (trouble) => told.push(trouble),
+      (trouble) => troubles.push(trouble),
     );
     for (let n = 0; n < 512; n += 1)
       traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
@@ -162,7 +162,7 @@ describe('traces', () => {
         { key: 'deployment.environment.name', value: { stringValue: 'prod,1' } },
       ],
     });
-    expect(told).toEqual([]);
+    expect(troubles).toEqual([]);
   });
 
   test('are off when the exporter is none, and a protocol that is not spoken is told', async () => {
@@ -170,10 +170,10 @@ describe('traces', () => {
     expect(
       await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: 'none' }, '1', () => {}),
     ).toBeUndefined();
-    const told: string[] = [];
+    const troubles: string[] = [];
     const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
-    const traces = await openTraces(environment, '1', (trouble) => told.push(trouble));
+    const traces = await openTraces(environment, '1', (trouble) => troubles.push(trouble));
     await traces?.close(10);
-    expect(told).toEqual(['OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and http/json is sent']);
+    expect(troubles).toEqual(['OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and http/json is sent']);
   });
 });

@@ -130,9 +130,9 @@ describe('a body in parts gives its place back, once', () => {
     const silent = new Call(upstream, { ...streamed(2), target: '/silent' });
     await until(() => v2.received.some((text) => text.startsWith('POST /silent ') && text.endsWith('hello')));
     silent.abort();
-    const answered = new Call(upstream, streamed(3));
-    await until(() => answered.body !== '');
-    answered.abort();
+    const responding = new Call(upstream, streamed(3));
+    await until(() => responding.body !== '');
+    responding.abort();
     const last = new Call(upstream, streamed(4));
     await until(() => last.body !== '');
     for (const call of [connecting, waiting, written, silent]) expect(call.events).toEqual([]);

@@ -51,9 +51,9 @@ test.each([
 
 test('the certificate of V2 is checked for the name of the setting, which V2 is asked for', async () => {
   const leaf = certificate({ name: 'V2', hosts: ['captur3d.io'] });
-  const asked: unknown[] = [];
+  const serverNames: unknown[] = [];
   const server = createSecureServer({ cert: leaf.cert, key: leaf.key }, (socket) => {
-    asked.push(socket.servername);
+    serverNames.push(socket.servername);
     socket.on('error', () => {});
     socket.on('data', () => socket.write(ok()));
     onTestFinished(() => void socket.destroy());
@@ -67,7 +67,7 @@ test('the certificate of V2 is checked for the name of the setting, which V2 is 
   const unnamed = new Call(upstreamTo(origin, { tls: { ca: leaf.cert } }));
   await Promise.all([named.over, unnamed.over]);
   expect(named.outcome).toBe('end');
-  expect(asked).toContain('captur3d.io');
+  expect(serverNames).toContain('captur3d.io');
   // A person has to mend it, so that nobody waits.
   expect(unnamed.fault).toMatchObject({
     kind: 'unreachable',

@@ -118,12 +118,14 @@ test(
           await until(() => calls.every((call) => call.outcome !== '' || given.has(call)));
           for (let count = 0; count < 10; count += 1) await turn();
           for (const [id, call] of calls.entries()) {
-            const told = given.get(call);
-            const outcome = told === undefined ? call.outcome : call.events.slice(told).join();
-            const what = `${id}: ${outcome} ${call.fault?.cause}`;
+            const eventsBefore = given.get(call);
+            const outcome =
+              eventsBefore === undefined ? call.outcome : call.events.slice(eventsBefore).join();
+            const summary = `${id}: ${outcome} ${call.fault?.cause}`;
             const faults = `closed|timeout|invalid|unreachable${breaking.has(call) ? '|rejected' : ''}`;
-            if (told === undefined) expect(what).toMatch(new RegExp(`^\\d+: (?:end|fail (?:${faults})) `));
-            else expect(what).toBe(`${id}:  undefined`);
+            if (eventsBefore === undefined)
+              expect(summary).toMatch(new RegExp(`^\\d+: (?:end|fail (?:${faults})) `));
+            else expect(summary).toBe(`${id}:  undefined`);
             expect(call.outcome === 'end' ? call.body : '').toBe(call.outcome === 'end' ? String(id) : '');
             expect(v2.came.get(String(id)) ?? 0).toBeLessThan(2);
           }

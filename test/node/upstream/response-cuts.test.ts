@@ -6,7 +6,7 @@ const INTERIM = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
 const CHUNKS =
   'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a="b"\r\nabc\r\n02\r\nde\r\n0\r\nX-Sum: 7\r\n\r\n';
 
-const responses: readonly (readonly [what: string, bytes: string, events: string, body: string])[] = [
+const responses: readonly (readonly [title: string, bytes: string, events: string, body: string])[] = [
   ['a length', ok('abcde'), '200 data end', 'abcde'],
   ['chunks', CHUNKS, '200 data end', 'abcde'],
   ['an interim response and a length', INTERIM + ok('abcde'), '103 200 data end', 'abcde'],

@@ -11,7 +11,7 @@ export interface PlayingV2 {
   /** How often each request came, by its id. */
   readonly came: ReadonlyMap<string, number>;
   /** Requests that V2 gave a whole response. */
-  readonly answered: ReadonlySet<string>;
+  readonly served: ReadonlySet<string>;
   /** Connections that are open. */
   readonly open: ReadonlySet<Socket>;
 }
@@ -76,7 +76,7 @@ const plays = {
 /** Starts one; requests are framed by `Content-Length`, by chunks without a zero in them, or by nothing. */
 export async function playingV2(): Promise<PlayingV2> {
   const came = new Map<string, number>();
-  const answered = new Set<string>();
+  const served = new Set<string>();
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
@@ -98,7 +98,7 @@ export async function playingV2(): Promise<PlayingV2> {
           // A side that is closed responses no more.
           if (socket.writable) {
             plays[name](socket, id);
-            if (!BROKEN_PLAYS.some((broken) => broken === name)) answered.add(id);
+            if (!BROKEN_PLAYS.some((broken) => broken === name)) served.add(id);
           }
         }
         if (!isWhole) return;
@@ -115,7 +115,7 @@ export async function playingV2(): Promise<PlayingV2> {
   });
   const bound = server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
-  return { origin: `http://127.0.0.1:${port}`, came, answered, open };
+  return { origin: `http://127.0.0.1:${port}`, came, served, open };
 }
 
 /** Where the request ends whose body begins at `start`; undefined while it is not whole. */
