@@ -2,7 +2,7 @@ import type { HeaderList } from '../../src/http/header-list.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../src/gateway/upstream.ts';
 import { createFetchUpstream } from '../../src/edge/fetch-upstream.ts';
 
-/** What the contract's suite asks of the upstream in workerd; the body of the request is that of the request to V2. */
+/** A call of the contract's suite to the upstream in workerd; the body of the request is that of the request to V2. */
 export interface WorkerRequest {
   readonly origin: string;
   readonly method: string;
@@ -15,7 +15,7 @@ export interface WorkerRequest {
   readonly pauseFor?: number;
 }
 
-/** What is told, a line each; bytes as latin1. */
+/** An event, one line each; bytes as latin1. */
 export type Event =
   | { readonly kind: 'head'; readonly status: number; readonly reason: string; readonly headers: HeaderList }
   | { readonly kind: 'data'; readonly text: string }
@@ -23,8 +23,8 @@ export type Event =
   | { readonly kind: 'fail'; readonly fault: UpstreamFault }
   | { readonly kind: 'aborted' };
 
-/** Runs the edge's upstream where it is at home, and tells what it told. */
-// oxlint-disable-next-line import/no-default-export -- what a worker is
+/** Runs the edge's upstream on its own runtime, and writes its events. */
+// oxlint-disable-next-line import/no-default-export -- the form of a worker
 export default {
   async fetch(request: Request): Promise<Response> {
     const workerRequest = JSON.parse(request.headers.get('x-worker-request') ?? '') as WorkerRequest;

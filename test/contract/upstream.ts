@@ -10,24 +10,24 @@ import type {
 import { ok, rawServer } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
 
-/** What an upstream under test is made with. */
+/** The options of an upstream under test. */
 export type MakeUpstream = (origin: string) => Upstream;
 
-/** What an adapter cannot keep, for its runtime does not let it. */
+/** Parts of the contract that the runtime of an adapter does not allow. */
 export interface UpstreamLimits {
-  /** Interim responses and trailers are recorded. */
+  /** Interim responses and trailers are delivered. */
   readonly interim: boolean;
   /** Order, repetition and spelling of fields are kept both ways. */
   readonly rawHeaders: boolean;
   /** The target is not read as an address; what the gateway sends is the same either way. */
   readonly rawTarget: boolean;
-  /** A connection that was refused is told from one that broke. */
+  /** A refused connection is distinguished from a broken one. */
   readonly knowsUnsent: boolean;
-  /** `pause` and `abort` can be asked from where the suite runs. */
+  /** `pause` and `abort` can be called from where the suite runs. */
   readonly controlled: boolean;
 }
 
-/** What a response was told as. */
+/** The events of a response. */
 class RecordedResponse implements UpstreamReceiver {
   readonly interim: number[] = [];
   status = 0;
@@ -212,7 +212,7 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
     },
   );
 
-  testIf(limits.interim)('interim responses and trailers are told', async () => {
+  testIf(limits.interim)('interim responses and trailers are delivered', async () => {
     const v2 = await rawServer((socket) =>
       socket.write(
         'HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 7\r\n\r\n',
@@ -223,7 +223,7 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
   });
 }
 
-/** What a runtime cannot do is no test of it: a skipped one would look like one that was forgotten. */
+/** A test that a runtime cannot pass is not registered: a skipped one would look forgotten. */
 function testIf(condition: boolean): typeof test | ((title: string, run: () => Promise<void>) => void) {
   return condition ? test : () => {};
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CircuitBreaker } from '../../src/gateway/circuit-breaker.ts';
 
-describe('the circuit', () => {
+describe('the circuit breaker', () => {
   function breaker(failures = 2): {
     readonly circuit: CircuitBreaker;
     readonly pass: (milliseconds: number) => void;
@@ -30,7 +30,7 @@ describe('the circuit', () => {
     expect([circuit.admit(), circuit.admit()]).toEqual([true, true]);
   });
 
-  test('probes after 100 ms when the first probe fails, then after twice the time up to the longest', () => {
+  test('probes after 100 ms when the first probe fails, then after twice the time up to the maximum', () => {
     const { circuit, pass } = breaker();
     circuit.failed();
     circuit.failed();
@@ -45,7 +45,7 @@ describe('the circuit', () => {
     expect(gaps).toEqual(gaps.map(() => true));
   });
 
-  test('probes again when a probe never ends, and at once when the upstream could connect again', () => {
+  test('probes again when a probe never ends, and at once when the upstream has connected again', () => {
     const { circuit, pass } = breaker();
     circuit.failed(undefined, 7);
     circuit.failed(undefined, 7);
@@ -59,7 +59,7 @@ describe('the circuit', () => {
     expect(circuit.admit(8)).toBe(true);
   });
 
-  test('requests that were under way when the first of them failed count once: a restart is one event', () => {
+  test('requests in flight when the first of them failed count once: a restart is one event', () => {
     const { circuit, pass } = breaker();
     pass(50);
     for (let count = 0; count < 100; count += 1) circuit.failed(40);
@@ -68,7 +68,7 @@ describe('the circuit', () => {
     expect(circuit.state).toBe('open');
   });
 
-  test('what was sent before the probe says nothing of the probe', () => {
+  test('a failure of a request sent before the probe does not end the probe', () => {
     const { circuit, pass } = breaker();
     circuit.failed();
     circuit.failed();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ResendBudget } from '../../src/gateway/resend-budget.ts';
 
-test('a fifth of the requests of ten seconds may be sent again, and ten in any case', () => {
+test('a fifth of the requests of ten seconds may be resent, and ten in any case', () => {
   let now = 0;
   const budget = new ResendBudget(() => now);
   const taken = (): number => {

@@ -14,7 +14,7 @@ describe('the retry table', () => {
   const closed: UpstreamFault = { kind: 'closed', sent: true, cause: 'x' };
   const bytes = new Uint8Array(2);
 
-  test('unsent: not by the gateway, for the upstream connected again for as long as it may', () => {
+  test('unsent: not by the gateway, because the upstream has already retried to connect until its timeout', () => {
     for (const method of ['GET', 'PUT', 'POST'])
       expect(mayResend(request(method, bytes), unsent, 1)).toBe(false);
   });
@@ -31,7 +31,7 @@ describe('the retry table', () => {
     expect(mayResend(request(method, bytes), closed, 2)).toBe(false);
   });
 
-  test('a body that streamed cannot be sent again, and what timed out or was no HTTP is not', () => {
+  test('a streamed body cannot be resent, and a request is not resent after a timeout or an invalid response', () => {
     const streamed = request('PUT', {
       [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('gone')) }),
     });
@@ -40,14 +40,14 @@ describe('the retry table', () => {
       expect(mayResend(request('GET'), { ...closed, kind }, 1)).toBe(false);
   });
 
-  test('a large body that V2 closed on says nothing of its health: the refusal is lost in the reset', () => {
+  test('a close during a large body is not a sign of V2's health: the refusal is lost in the reset', () => {
     expect(isCounted(closed, null)).toBe(true);
     expect(isCounted(closed, new Uint8Array(16_384))).toBe(true);
     expect(isCounted(closed, new Uint8Array(16_385))).toBe(false);
     expect(isCounted({ ...closed, kind: 'timeout' }, new Uint8Array(16_385))).toBe(true);
   });
 
-  test('waits are spread, and grow', () => {
+  test('retry delays are spread, and grow', () => {
     expect([resendDelay(1, 0), resendDelay(1, 0.999), resendDelay(2, 0), resendDelay(2, 0.999)]).toEqual([
       13, 37, 25, 75,
     ]);

@@ -29,7 +29,7 @@ async function listening(server: Server): Promise<number> {
 }
 
 describe('V2 cannot be reached', () => {
-  test('refused: 502 once the time for connecting is over, and the client is not told where V2 is', async () => {
+  test('refused: 502 once the connect timeout is over, and the client does not learn where V2 is', async () => {
     const port = await deadPort();
     const gateway = await gatewayFor(`http://127.0.0.1:${port}`, SHORT_CONNECT);
     const response = await exchange(gateway.port, post);
@@ -74,7 +74,7 @@ describe('V2 cannot be reached', () => {
   });
 });
 
-/** Bytes that V2 responds before it closes, and what the client gets. */
+/** Bytes that V2 sends before it closes, and the response that the client gets. */
 const broken: readonly (readonly [bytes: string, status: number, code: string, title: string])[] = [
   ['', 502, 'upstream-closed', 'closed without a word'],
   ['HTTP/1.1 200 OK\r\nContent-Le', 502, 'upstream-closed', 'closed in the head'],
@@ -98,7 +98,7 @@ const broken: readonly (readonly [bytes: string, status: number, code: string, t
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
     502,
     'upstream-closed',
-    'an upgrade nobody asked for',
+    'an upgrade without a request for one',
   ],
 ];
 
@@ -215,7 +215,7 @@ describe('V2 breaks in the body of its response: so does the connection of the c
     });
   });
 
-  test('longer than its length: the client gets what was promised, and nobody gets the rest', async () => {
+  test('longer than its length: the client gets the announced bytes, and nobody gets the rest', async () => {
     const v2 = await rawServer((socket, _request, number) => {
       socket.write(
         number === 1 ? `${ok('"one"')}HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n"poison"` : ok('"two"'),
@@ -429,7 +429,7 @@ test('an early 413 with a reset, again and again, is about the bodies, and never
   expect(statusOf(await exchange(gateway.port, GET))).toBe(200);
 });
 
-test('a request that was sent to a V2 that died is told in the log from one that was not', async () => {
+test('the log distinguishes a request that was sent to a V2 that died from one that was not', async () => {
   const v2 = await rawServer((socket) => socket.destroy());
   const gateway = await gatewayFor(v2.origin, SHORT_CONNECT);
   await exchange(gateway.port, post);

@@ -13,7 +13,7 @@ test.each([
   expect(readTraceparent(value) !== undefined).toBe(valid);
 });
 
-test('a trace that is made is one that is read', () => {
+test('a generated trace reads back as itself', () => {
   const made = newTrace('c'.repeat(48));
   expect(readTraceparent(made.header)).toEqual(made);
 });

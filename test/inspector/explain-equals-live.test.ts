@@ -21,7 +21,7 @@ interface SentRequest {
   readonly body: Uint8Array;
 }
 
-/** What V2 got of a request. */
+/** The request as V2 got it. */
 interface ReachedRequest {
   readonly target: string;
   readonly headers: readonly string[];

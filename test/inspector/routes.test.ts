@@ -23,7 +23,7 @@ async function withOrders(count: number, flags: Record<string, string> = {}): Pr
   return gateway;
 }
 
-/** Runs a command in a shell. Not in this thread: the gateway that it asks is here too. */
+/** Runs a command in a shell. Not in this thread: the gateway that it calls is here too. */
 async function run(command: string): Promise<string> {
   const { stdout } = await promisify(execFile)('sh', ['-c', command], {
     env: { PATH: process.env['PATH'], API_KEY: 'key-of-the-shell' },
@@ -113,7 +113,7 @@ describe('/entries/:seq', () => {
     }
   });
 
-  test('says why nothing was kept beyond the rate, and that what left the ring is gone', async () => {
+  test('says why nothing was kept beyond the rate, and that entries that left the ring are gone', async () => {
     const gateway = await withOrders(3, { 'structure-rate': '0', 'inspector-entries': '2' });
     expect(await gateway.readJson<EntryDetail>('/entries/3')).toMatchObject({ kept: 'nothing' });
     expect(await gateway.readJson('/entries/1')).toMatchObject({ errors: [{ code: 'no-entry' }] });
@@ -141,7 +141,7 @@ async function events(
 }
 
 describe('/entries/stream', () => {
-  test('sends what comes, with ids, and goes on where a reader was', async () => {
+  test('sends new entries, with ids, and resumes where a reader was', async () => {
     const gateway = await withOrders(2);
     const reading = events(`${gateway.adminOrigin}/entries/stream?filter=op:order_*`, {}, (text) =>
       text.includes('"seq":4'),
@@ -163,7 +163,7 @@ describe('/entries/stream', () => {
     expect([...resumed.matchAll(/"seq":(\d+)/g)].map((match) => match[1])).toEqual(['5']);
   });
 
-  test('starts anew for a reader of another run, tells of what it missed, and keeps the connection alive', async () => {
+  test('restarts for a reader of another run, reports missed entries, and keeps the connection alive', async () => {
     const gateway = await withOrders(4, { 'inspector-entries': '2' });
     const text = await events(
       `${gateway.adminOrigin}/entries/stream`,
@@ -187,7 +187,7 @@ describe('/entries/stream', () => {
 });
 
 describe('the other routes', () => {
-  test('/metrics is clean to promtool and counts what happened', async () => {
+  test('/metrics passes promtool and counts the exchanges', async () => {
     const gateway = await withOrders(3);
     const text = await (await fetch(`${gateway.adminOrigin}/metrics`)).text();
     expect(text).toContain(
@@ -238,7 +238,7 @@ describe('the other routes', () => {
     await until(() => gateway.lines.length === 2);
   });
 
-  test('/explain explains, and says what it cannot', async () => {
+  test('/explain explains, and reports what it cannot explain', async () => {
     const gateway = await inspected();
     const post = async (body: string): Promise<Explanation> =>
       (await (await fetch(`${gateway.adminOrigin}/explain`, { method: 'POST', body })).json()) as Explanation;

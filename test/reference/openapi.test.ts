@@ -155,7 +155,7 @@ test('the described bodies are the accepted ones', async () => {
   }
 });
 
-/** In what a response is not the one that the description promises. */
+/** The differences between a response and its description. */
 function deviations(path: string, method: string, reply: Reply): string[] {
   const response = api.paths[path][method.toLowerCase()].responses[reply.status];
   if (response === undefined) return [`${reply.status} is not described`];

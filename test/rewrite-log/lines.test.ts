@@ -58,7 +58,7 @@ test('a line is the entry in printable ASCII, whatever the texts are', () => {
   );
 });
 
-test('a failure is told with its cause and place', () => {
+test('a failure is logged with its cause and place', () => {
   const [base] = fc.sample(entries, 1);
   const entry = {
     ...base,
@@ -70,7 +70,7 @@ test('a failure is told with its cause and place', () => {
   expect(JSON.parse(entryLine(entry))).toEqual(entry);
 });
 
-describe('query values and user information are not told', () => {
+describe('query values and user information are not logged', () => {
   test.each([
     ['/api/v1/x', '/api/v1/x'],
     ['/api/v1/x?', '/api/v1/x?'],

@@ -114,7 +114,7 @@ describe('stop', () => {
     expect(code).toBe(0);
   });
 
-  test('while it drains: not ready, live, and what is in flight is finished', async () => {
+  test('while it drains: not ready, live, and requests in flight are finished', async () => {
     let release = (): void => {};
     const v2 = await rawServer((socket) => {
       release = () => void socket.write(ok('"late"'));
@@ -137,7 +137,7 @@ describe('stop', () => {
     expect(gateway.stdout()).toMatch(/"status":200/);
   });
 
-  test('what is not finished within the drain time is cut, and the exit is not later than it', async () => {
+  test('requests that do not finish within the drain time are cut, and the exit is not later than it', async () => {
     const v2 = await rawServer(() => {});
     const gateway = await spawnGateway({ upstream: v2.origin, drain: '1500' });
     const client = rawClient(gateway.port);

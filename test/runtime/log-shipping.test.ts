@@ -86,7 +86,7 @@ test('the changes are those that the gateway counts', async () => {
   expect(found.map((row) => row.slice(0, 2)).toSorted(byFirst)).toEqual(expected.toSorted(byFirst));
 });
 
-test('the shipper names the table and what ClickHouse needs to read a line', () => {
+test('the shipper names the table and the options that ClickHouse needs to read a line', () => {
   expect(parse(read('vector.yaml'))).toMatchObject({
     sinks: { clickhouse: { table: 'entries', skip_unknown_fields: true, date_time_best_effort: true } },
   });

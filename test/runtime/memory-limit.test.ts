@@ -47,7 +47,7 @@ test('25 bodies of 9 MB at once in the memory of the container that ships: some 
   const main = new URL('../../src/cli/main.ts', import.meta.url).pathname;
   const serve = `exec ${process.execPath} ${main} serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --upstream ${await slowV2()}`;
   const child = spawn('sh', ['-c', group === undefined ? serve : `echo $$ > ${group}; ${serve}`], {
-    // Where no group can be had the gateway is told what it would find in one.
+    // Where no group can be created, the gateway is given the limit that it would find in one.
     env: {
       PATH: process.env['PATH'] ?? '',
       GATEWAY_LOG_FORMAT: 'text',

@@ -122,7 +122,7 @@ test('an invalid pipelined request does not spoil the response before it', async
   expect(closed).toBe(true);
 });
 
-test('pipelined requests run in their order: the second may build on what the first made', async () => {
+test('pipelined requests run in order: the second may depend on the first', async () => {
   const order: string[] = [];
   const v2 = await rawServer((socket, request) => {
     const target = request.split(' ')[1] ?? '';
@@ -145,7 +145,7 @@ test('pipelined requests run in their order: the second may build on what the fi
   expect(order).toEqual(targets.flatMap((target) => [target, 'answered']));
 });
 
-test('what follows a request that said close is not a request: it could be smuggled', async () => {
+test('bytes after a request with Connection: close are not a request: they could be smuggled', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
@@ -200,7 +200,7 @@ test('HEAD, 204 and 304 have no body, and keep the connection', async () => {
   expect(closed).toBe(false);
 });
 
-test('Expect: 100-continue is answered here, only when the body is wanted, and never sent on', async () => {
+test('the gateway responds to Expect: 100-continue only when it reads the body, and never forwards it', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
@@ -282,7 +282,7 @@ test.each([
   },
 );
 
-test('rubbish in the rest of a body that was answered already gets no second response', async () => {
+test('garbage in the rest of a body that already has its response gets no second one', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);

@@ -22,7 +22,7 @@ const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n
 /** `NO_ERROR` and `CANCEL`, as the payload of a reset. */
 const CODES = [Buffer.from([0, 0, 0, 0]), Buffer.from([0, 0, 0, 8])];
 
-describe('what V2 says and Node would throw at crosses as over HTTP/1.1', () => {
+describe('responses of V2 at which Node would throw cross as over HTTP/1.1', () => {
   test.each([
     ['two ETags', 'ETag: "a"\r\netag: "b"\r\n', 'etag'],
     ['two dates', 'Date: a\r\nDate: b\r\n', 'date'],
@@ -121,7 +121,7 @@ describe('the head of a request', () => {
   });
 });
 
-describe('what a client does is no bug', () => {
+describe('the behaviour of a client is no bug', () => {
   test.each(CODES)(
     'a stream that is reset behind its body, before the response to it is written: %j',
     async (code) => {

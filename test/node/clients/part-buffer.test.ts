@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { PartBuffer } from '../../../src/node/clients/part-buffer.ts';
 
-test('what was added comes out, in order, and takes at most twice what it holds', () => {
+test('added parts come out in order, and take at most twice their bytes', () => {
   const parts = fc.array(fc.uint8Array({ minLength: 1, maxLength: 3000 }), { minLength: 1, maxLength: 40 });
   fc.assert(
     fc.property(parts, fc.nat(100_000), (all, expected) => {
@@ -28,7 +28,7 @@ test('a part that is alone is not copied, unless it would keep a larger buffer',
   expect(buffer.take().buffer.byteLength).toBeLessThan(10_000);
 });
 
-test('a length that is known is what is taken in the end', () => {
+test('with a known length, exactly that is taken in the end', () => {
   const buffer = new PartBuffer(1_000_000);
   let held = buffer.add(new Uint8Array(600_000));
   held += buffer.add(new Uint8Array(400_000));

@@ -13,13 +13,13 @@ const pause = (milliseconds: number): Promise<void> =>
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const JSON_FIELDS = 'Host: g\r\nContent-Type: application/json\r\n';
 
-/** The first byte of a stream decides who reads it: an empty line is for Node's server. */
+/** The first byte of a stream decides its reader: an empty line selects Node's server. */
 const WAYS = [
   ['the gateway itself', ''],
   ["Node's server", '\r\n'],
 ] as const;
 
-// Attack: requests whose responses nobody reads, each with a place among those in flight.
+// Attack: requests whose responses nobody reads, each with a slot among those in flight.
 describe('a client that stops reading at the end of a response', () => {
   test.each(WAYS)('is cut, and its place is free: %s', async (_who, front) => {
     const v2 = await rawServer((socket) => socket.write(ok()));
@@ -96,7 +96,7 @@ describe('a response to a client that reads slowly', () => {
   });
 });
 
-describe('what may not be written breaks the connection, and nothing of it stands there', () => {
+describe('a response that must not be written breaks the connection, and none of it is sent', () => {
   test.each([
     ['a value with a line end', (exchange: Exchange) => exchange.head(200, undefined, ['X', 'a\r\nY: b'])],
     ['a name with a colon', (exchange: Exchange) => exchange.head(200, undefined, ['X:', 'a'])],
@@ -123,7 +123,7 @@ describe('what may not be written breaks the connection, and nothing of it stand
     expect(text).toBe('');
   });
 
-  test('more than the length that was told', async () => {
+  test('more than the announced length', async () => {
     const { client, taken } = await heldConnection();
     let text = '';
     client.on('data', (chunk) => {

@@ -37,7 +37,7 @@ describe('TLS to V2', () => {
     expect((await exchange(gateway.port, GET)).text).toMatch(/"secure"$/);
   });
 
-  test('a client certificate is shown when V2 asks for one', async () => {
+  test('a client certificate is sent when V2 requests one', async () => {
     const mine = certificate({ name: 'the gateway', issuer: ca });
     const v2 = await secureV2({
       cert: leaf.cert,
@@ -191,7 +191,7 @@ describe('HTTP/2 for clients', () => {
   });
 });
 
-test('over TLS, a client of HTTP/1.1 is served as over none, and its faults are answered', async () => {
+test('over TLS, an HTTP/1.1 client is served as over plain TCP, and gets responses to its faults', async () => {
   const v2 = await rawServer((socket) => socket.write(ok('"one"')));
   const gateway = await secureGateway(v2.origin);
   const status = await new Promise<number>((resolve, reject) => {
@@ -225,7 +225,7 @@ test.each([
   expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*"old"$/);
 });
 
-test('over TLS, a client that offers only what nobody knows is refused by the handshake', async () => {
+test('over TLS, a client that offers only unknown protocols is refused in the handshake', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await secureGateway(v2.origin);
   const client = tlsConnect({

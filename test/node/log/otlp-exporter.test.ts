@@ -117,7 +117,7 @@ describe('traces', () => {
     expect(JSON.stringify(posted[0]?.resource)).toContain('orders');
   });
 
-  test('are lost, counted and told of once when the collector fails, and hold up nobody', async () => {
+  test('are lost, counted and reported once when the collector fails, and delay nobody', async () => {
     const { url } = await collector(500);
     const troubles: string[] = [];
     for (const endpoint of [url, 'http://127.0.0.1:1']) {
@@ -151,7 +151,7 @@ describe('traces', () => {
     for (let n = 0; n < 512; n += 1)
       traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
     await until(() => posted.length === 1);
-    // Not before the second that the collector asked for; the exporter looks every two.
+    // Not before the second that the collector sent; the exporter checks every two.
     await until(() => posted.length === 2);
     await traces?.close(1000);
     expect(posted[1]?.spans).toHaveLength(posted[0]?.spans.length ?? 0);
@@ -165,7 +165,7 @@ describe('traces', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('are off when the exporter is none, and a protocol that is not spoken is told', async () => {
+  test('are off when the exporter is none, and an unsupported protocol is reported', async () => {
     const url = 'http://127.0.0.1:1';
     expect(
       await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: 'none' }, '1', () => {}),

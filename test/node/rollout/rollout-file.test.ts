@@ -42,7 +42,7 @@ function replica(path: string): Replica {
   return { control, file, notices, fault };
 }
 
-test('what was chosen is there after a restart', async () => {
+test('a chosen mode survives a restart', async () => {
   const path = join(folder(), 'rollout.json');
   const first = replica(path);
   expect(existsSync(path)).toBe(false);
@@ -116,7 +116,7 @@ test('a damaged file without a good copy stops the start', () => {
   expect(replica(path).fault).toBe(`${path} is damaged; take it away to begin anew.`);
 });
 
-test('a folder that cannot be written is notices, and the change holds in memory', async () => {
+test('a folder that cannot be written is reported, and the change holds in memory', async () => {
   const { control, notices } = replica(join(folder(), 'nowhere', 'rollout.json'));
   control.command({ mode: { mode: 'observe' } });
   await until(() => notices.length > 0);
@@ -151,7 +151,7 @@ const commandsOf = (path: string, name: string, count: number): string => `
   }
   await file.close();`;
 
-test('processes that race for the file, over what dead ones left, lose no change', async () => {
+test('processes that race for the file, beside the locks of dead ones, lose no change', async () => {
   const path = join(folder(), 'rollout.json');
   // A replica of before left the file of its lock.
   writeFileSync(`${path}.lock`, '');

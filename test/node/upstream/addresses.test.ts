@@ -4,7 +4,7 @@ import { ok, rawServer, type RawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { Call, inParts, upstreamTo } from './upstream-calls.ts';
 
-/** A resolver that gives what is in the list at that time. */
+/** A resolver that returns the current content of the list. */
 function resolverOf(addresses: readonly string[]): LookupFunction {
   return (_name, _options, done) =>
     done(
@@ -110,7 +110,7 @@ test('an address that comes with a restart is found while requests wait', async 
   expect(await textOf(call)).toBe('127.0.0.2');
 });
 
-test('a resolver that fails takes nothing away from what it said before', async () => {
+test('a failing resolver does not remove the addresses that it returned before', async () => {
   const [v2] = await serversOn('127.0.0.1');
   let lookups = 0;
   const upstream = upstreamTo(`http://v2.example:${v2?.port}`, {

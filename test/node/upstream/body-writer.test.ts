@@ -147,7 +147,7 @@ test('a body that is echoed while it comes goes both ways at once', async () => 
   expect([call.outcome, call.body]).toEqual(['end', 'hello']);
 });
 
-test('a V2 that reads nothing is sent what fits in the buffers of the system, and no part is read beyond', async () => {
+test('a V2 that reads nothing is sent as much as the system buffers hold, and no more of the body is read', async () => {
   const origin = await socketServer((socket) => void socket.pause());
   const body = new EndlessBody();
   const upstream = upstreamTo(origin, { headersTimeout: 400 });

@@ -35,7 +35,7 @@ function send(v2: ReturnType<typeof upstreamTo>, { play, method, size }: Step, i
   return new Call(v2, { method, target: `/${encodeURIComponent(play)}/${id}`, body });
 }
 
-/** What is wrong with the outcome of a call. */
+/** The faults in the outcome of a call. */
 function faultsOf({ play }: Step, id: string, { outcome, body, fault }: Call, v2: PlayingV2): string[] {
   const faults: string[] = [];
   const summary = `${id} (${play}): ${outcome}`;

@@ -4,7 +4,7 @@ import { ResponseReader } from '../../../src/node/upstream/response-reader.ts';
 
 const LIMITS = { headerBytes: 1000, headerCount: 10 };
 
-/** What is told of `text`, which comes in pieces that end at `cuts`: one line an event, data joined. */
+/** The events for `text`, which arrives in pieces that end at `cuts`: one line an event, data joined. */
 function eventsOf(text: string, cuts: readonly number[] = [], method = 'GET'): string {
   const lines: string[] = [];
   let body = '';
@@ -23,7 +23,7 @@ function eventsOf(text: string, cuts: readonly number[] = [], method = 'GET'): s
     const piece = Buffer.from(bytes.subarray(at, Math.max(at, Math.min(cut, bytes.length))));
     at = Math.max(at, Math.min(cut, bytes.length));
     const fault = reader.read(piece);
-    // What was read from is written over, as the buffer of a socket is.
+    // The input is overwritten, as the buffer of a socket is.
     piece.fill(0x21);
     if (fault !== undefined) return [...lines, body, fault].join('\n');
   }
@@ -62,7 +62,7 @@ describe('responses', () => {
     expect(eventsOf(text)).toBe(lines);
   });
 
-  test('however the bytes are cut, the same is told', () => {
+  test('however the bytes are cut, the events are the same', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...RESPONSES),
@@ -80,7 +80,7 @@ describe('responses', () => {
   });
 });
 
-test('what stands behind a response is not the response to a request that is sent when it ends', () => {
+test('bytes after a response are not the response to a request that is sent when it ends', () => {
   const statuses: number[] = [];
   const keptFor: number[] = [];
   const reader: ResponseReader = new ResponseReader(LIMITS, {
@@ -115,7 +115,7 @@ test.each([
   expect(eventsOf(text, everyByte).split('\n').at(-1)).toBe(fault);
 });
 
-test('interim responses are told up to the size of a head, together', () => {
+test('interim responses are forwarded up to the size of one head, in total', () => {
   const interim = 'HTTP/1.1 102 Processing\r\n\r\n';
   const most = Math.floor(LIMITS.headerBytes / interim.length);
   const response = 'HTTP/1.1 204 No\r\n\r\n';
@@ -123,7 +123,7 @@ test('interim responses are told up to the size of a head, together', () => {
   expect(eventsOf(interim.repeat(most + 1) + response)).toMatch(/head too large$/);
 });
 
-// Each of these is read in two ways by two readers: what comes behind would be the response to somebody else's request.
+// Each of these is read in two ways by two readers: the bytes after it would be the response to another client's request.
 test.each([
   ['HTTP/2 200 OK\r\n\r\n', 'not HTTP'],
   ['HTTP/1.1 99 x\r\n\r\n', 'not HTTP'],
@@ -159,7 +159,7 @@ test.each([
 });
 
 // A service that writes its response byte by byte makes a write to the client of each otherwise.
-test('chunks that come in one read are told as one part', () => {
+test('chunks that arrive in one read are delivered as one part', () => {
   const parts: string[] = [];
   const reader = new ResponseReader(LIMITS, {
     information: () => {},

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** What V2 does with a request; its name stands in the target, as in `/dies/17`. */
+/** The behaviour of V2 for a request; its name is in the target, as in `/dies/17`. */
 export type Play = keyof typeof plays;
 
-/** A V2 that does with each request what its target says. */
+/** A V2 that treats each request as its target says. */
 export interface PlayingV2 {
   readonly origin: string;
   /** How often each request came, by its id. */
@@ -118,7 +118,7 @@ export async function playingV2(): Promise<PlayingV2> {
   return { origin: `http://127.0.0.1:${port}`, came, served, open };
 }
 
-/** Where the request ends whose body begins at `start`; undefined while it is not whole. */
+/** The end of the request whose body begins at `start`; undefined while it is not whole. */
 function requestEnd(text: string, start: number): number | undefined {
   const head = text.slice(0, start);
   if (/\r\ntransfer-encoding: chunked\r\n/i.test(head)) {
