@@ -9,13 +9,13 @@ import { attacks } from './attack/attacks.ts';
 import { type Outcome, runAttack } from './attack/run-attack.ts';
 import { startV2 } from './attack/v2.ts';
 
-const asked = process.argv.slice(2);
-if (asked.includes('list')) {
+const names = process.argv.slice(2);
+if (names.includes('list')) {
   for (const { id, sentence } of attacks) console.log(`${id.padEnd(16)}${sentence}`);
   process.exit(0);
 }
 const chosen = attacks.filter(
-  ({ id }) => asked.length === 0 || asked.includes(id) || asked.includes(id.split('-')[0] ?? ''),
+  ({ id }) => names.length === 0 || names.includes(id) || names.includes(id.split('-')[0] ?? ''),
 );
 const CALM: Attack = {
   id: 'calm',

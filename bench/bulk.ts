@@ -30,13 +30,13 @@ let grown = 0;
 const up = createHash('sha256');
 let began = performance.now();
 const upload = request({ port: gateway.port, host: '127.0.0.1', method: 'POST', path: '/api/v2/up' });
-const answered = once(upload, 'response');
+const responding = once(upload, 'response');
 await send(upload, up);
-const [response] = (await answered) as [AsyncIterable<Buffer>];
-let told = '';
-for await (const chunk of response) told += chunk.toString();
+const [response] = (await responding) as [AsyncIterable<Buffer>];
+let digest = '';
+for await (const chunk of response) digest += chunk.toString();
 const expected = up.digest('hex');
-report('up', told === expected);
+report('up', digest === expected);
 
 began = performance.now();
 const download = request({ port: gateway.port, host: '127.0.0.1', path: '/api/v2/down' });

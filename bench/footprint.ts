@@ -75,7 +75,7 @@ async function measure(command: string, given: readonly string[], upstream: stri
     const start = performance.now() - began;
     const idle = resident(child.pid);
     while (sockets.length < CONNECTIONS)
-      sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => answered(port)))));
+      sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => servedConnection(port)))));
     return { start, idle, loaded: resident(child.pid) };
   } finally {
     for (const socket of sockets) socket.destroy();
@@ -87,7 +87,7 @@ async function measure(command: string, given: readonly string[], upstream: stri
 async function firstResponse(port: number): Promise<Socket> {
   for (;;) {
     try {
-      return await answered(port);
+      return await servedConnection(port);
     } catch {
       await new Promise((resolve) => {
         setTimeout(resolve, 2);
@@ -97,7 +97,7 @@ async function firstResponse(port: number): Promise<Socket> {
 }
 
 /** A connection on which one V1 order was answered, and that stays open. */
-function answered(port: number): Promise<Socket> {
+function servedConnection(port: number): Promise<Socket> {
   const body = '{"data":{"name":"Acme"}}';
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');

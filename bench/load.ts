@@ -5,21 +5,21 @@ import { WireReader } from './wire-reader.ts';
 /** A kept connection that asks one thing at a time. */
 export class Client {
   private readonly socket: Socket;
-  private answered: ((head: string, body: Buffer) => void) | undefined;
-  private failed: ((error: Error) => void) | undefined;
+  private onResponse: ((head: string, body: Buffer) => void) | undefined;
+  private onFailure: ((error: Error) => void) | undefined;
 
   private constructor(socket: Socket) {
     this.socket = socket;
     const reader = new WireReader((head, body) => {
       if (!head.startsWith('HTTP/1.1 201')) {
-        this.failed?.(new Error(`${head}${body.toString()}`));
+        this.onFailure?.(new Error(`${head}${body.toString()}`));
         return;
       }
-      this.answered?.(head, body);
+      this.onResponse?.(head, body);
     });
     socket.on('data', (chunk: Buffer) => reader.read(chunk));
-    socket.on('error', (error) => this.failed?.(error));
-    socket.on('close', () => this.failed?.(new Error('the connection was closed')));
+    socket.on('error', (error) => this.onFailure?.(error));
+    socket.on('close', () => this.onFailure?.(new Error('the connection was closed')));
   }
 
   static open(port: number): Promise<Client> {
@@ -33,10 +33,10 @@ export class Client {
     });
   }
 
-  /** Sends a request; `answered` is called with each response from now on. */
-  on(answered: (head: string, body: Buffer) => void, failed: (error: Error) => void): void {
-    this.answered = answered;
-    this.failed = failed;
+  /** Sends a request; `onResponse` is called with each response from now on. */
+  on(onResponse: (head: string, body: Buffer) => void, onFailure: (error: Error) => void): void {
+    this.onResponse = onResponse;
+    this.onFailure = onFailure;
   }
 
   send(request: Buffer): void {
@@ -44,7 +44,7 @@ export class Client {
   }
 
   /** Sends a request and waits for its response. */
-  ask(request: Buffer): Promise<Buffer> {
+  request(request: Buffer): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       this.on((_, body) => resolve(body), reject);
       this.send(request);
@@ -52,7 +52,7 @@ export class Client {
   }
 
   close(): void {
-    this.failed = undefined;
+    this.onFailure = undefined;
     this.socket.destroy();
   }
 }
@@ -109,7 +109,7 @@ export async function pace(
         all.push(client);
       }
       const began = performance.now();
-      await client.ask(request);
+      await client.request(request);
       took.push(performance.now() - began);
       idle.push(client);
     } catch (error) {
@@ -120,9 +120,9 @@ export async function pace(
     const now = performance.now() - start;
     if (now >= milliseconds) break;
     for (; sent < (now * rate) / 1000; sent += 1) {
-      const asked = one();
-      underWay.add(asked);
-      void asked.then(() => underWay.delete(asked));
+      const pending = one();
+      underWay.add(pending);
+      void pending.then(() => underWay.delete(pending));
     }
     await new Promise((resolve) => {
       setTimeout(resolve, 1);

@@ -81,7 +81,7 @@ async function started(
   );
   for (const work of mine) {
     const client = await Client.open(one.port);
-    const response = await client.ask(work.request);
+    const response = await client.request(work.request);
     client.close();
     const { head, body, response: sent } = await upstream.last();
     const fault =
@@ -152,7 +152,7 @@ async function memory(one: RunningPeer, figures: PeerFigures, works: readonly Wo
   const clients: Client[] = [];
   while (clients.length < HELD) {
     const client = await Client.open(one.port);
-    await client.ask(work.request);
+    await client.request(work.request);
     clients.push(client);
   }
   figures.loaded = one.residentBytes();

@@ -42,6 +42,6 @@ rmSync(folder, { recursive: true, force: true });
 
 function text({ requests, failed, slowest }: RestartResult): string {
   const total = [...failed.values()].reduce((sum, count) => sum + count, 0);
-  const kinds = [...failed].map(([what, count]) => `${count} × ${what}`).join(', ');
+  const kinds = [...failed].map(([title, count]) => `${count} × ${title}`).join(', ');
   return `${String(total).padStart(5)} of ${requests} failed, slowest ${slowest.toFixed(0)} ms${kinds === '' ? '' : ` (${kinds})`}`;
 }

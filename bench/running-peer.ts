@@ -80,7 +80,7 @@ async function firstResponse(
   for (;;) {
     try {
       const client = await Client.open(port);
-      await client.ask(request);
+      await client.request(request);
       client.close();
       return;
     } catch (error) {

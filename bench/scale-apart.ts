@@ -2,19 +2,19 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** Runs a file of the bench in a process of its own, whose heap nothing else has used, and returns what it tells. */
-export function apart<Told>(file: string, given: readonly string[]): Promise<Told> {
+export function apart<Message>(file: string, given: readonly string[]): Promise<Message> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), given, {
     execArgv: ['--expose-gc', '--disable-warning=ExperimentalWarning'],
   });
   return new Promise((resolve, reject) => {
-    child.on('message', (told) => resolve(told as Told));
+    child.on('message', (message) => resolve(message as Message));
     child.on('exit', (code, signal) => reject(new Error(`${file} ended: ${signal ?? String(code)}`)));
   });
 }
 
 /** Tells the process that runs this one apart, and lets go of it. */
-export function tellBack(told: object): void {
-  process.send?.(told, () => process.disconnect());
+export function sendResult(message: object): void {
+  process.send?.(message, () => process.disconnect());
 }
 
 /** Bytes that are held on the heap and in array buffers once garbage is collected. */

@@ -90,7 +90,7 @@ async function level(count: number, upstream: number, folder: string): Promise<L
   const clients: Client[] = [];
   while (clients.length < count) {
     const some = Math.min(50, count - clients.length);
-    clients.push(...(await Promise.all(Array.from({ length: some }, () => answered(gateway.port)))));
+    clients.push(...(await Promise.all(Array.from({ length: some }, () => servedConnection(gateway.port)))));
   }
   truncateSync(log);
   return {
@@ -107,9 +107,9 @@ async function level(count: number, upstream: number, folder: string): Promise<L
 }
 
 /** A kept connection on which one request was answered. */
-async function answered(port: number): Promise<Client> {
+async function servedConnection(port: number): Promise<Client> {
   const client = await Client.open(port);
-  await client.ask(migrate.request);
+  await client.request(migrate.request);
   return client;
 }
 
@@ -132,10 +132,10 @@ async function rounds(levels: readonly Level[], isQuick: boolean): Promise<void>
 async function inTurn(one: Level, milliseconds: number): Promise<readonly number[]> {
   const took: number[] = [];
   const free = new Map<Client, Promise<void>>();
-  const ask = async (client: Client, before: Promise<void> | undefined): Promise<void> => {
+  const send = async (client: Client, before: Promise<void> | undefined): Promise<void> => {
     await before;
     const began = performance.now();
-    await client.ask(migrate.request);
+    await client.request(migrate.request);
     took.push(performance.now() - began);
   };
   const start = performance.now();
@@ -143,7 +143,7 @@ async function inTurn(one: Level, milliseconds: number): Promise<readonly number
     for (; sent < (now * RATE) / 1000; sent += 1) {
       const client = one.clients[one.next];
       one.next = (one.next + 1) % one.clients.length;
-      if (client !== undefined) free.set(client, ask(client, free.get(client)));
+      if (client !== undefined) free.set(client, send(client, free.get(client)));
     }
     await new Promise((resolve) => {
       setTimeout(resolve, 1);

@@ -4,7 +4,7 @@
 import { fileURLToPath } from 'node:url';
 import { loadRuleBook } from '../src/node/rule-book-file.ts';
 import type { LoadedRuleBook } from '../src/node/rule-books.ts';
-import { heldBytes, tellBack } from './scale-apart.ts';
+import { heldBytes, sendResult } from './scale-apart.ts';
 import { DayView, midnight, MINUTE, RING_SIZE } from './scale-day-view.ts';
 
 /** What was measured of one day. */
@@ -65,7 +65,7 @@ async function warmedUp(loaded: LoadedRuleBook): Promise<void> {
   for (let round = 0; round < 20; round += 1) {
     other.feed(Array.from({ length: BATCH }, (_, k) => midnight + (round * BATCH + k) * 10));
   }
-  for (const [, path] of routes(other)) await other.ask(path);
+  for (const [, path] of routes(other)) await other.get(path);
   await other.close();
 }
 
@@ -81,13 +81,13 @@ async function day(loaded: LoadedRuleBook): Promise<DayFigures> {
       if (full > 0 || view.fed < RING_SIZE) continue;
       full = (await heldBytes()) - before;
       for (const [name, path] of routes(view)) {
-        shown.push({ name, full: await view.ask(path), end: [] });
+        shown.push({ name, full: await view.get(path), end: [] });
       }
     }
   }
   const end = (await heldBytes()) - before;
   for (const [at, [, path]] of routes(view).entries()) {
-    shown[at]?.end.push(...(await view.ask(path)));
+    shown[at]?.end.push(...(await view.get(path)));
   }
   await view.close();
   const hours = view.hours.map(({ microseconds, entries }) => microseconds / entries);
@@ -95,4 +95,4 @@ async function day(loaded: LoadedRuleBook): Promise<DayFigures> {
 }
 
 await warmedUp(book);
-tellBack(await day(book));
+sendResult(await day(book));

@@ -7,7 +7,7 @@ import type { CapturedExchange, CaptureLevel } from '../src/rewrite-log/observer
 import { v1Order } from './v1-order.ts';
 
 /** What an observer is told of one exchange. */
-export interface Told {
+export interface ObservedExchange {
   readonly entry: Entry;
   readonly material: CapturedExchange | undefined;
 }
@@ -67,7 +67,7 @@ export class DayTraffic {
   }
 
   /** The exchange number `number`, which began at `time` (milliseconds since 1970). */
-  exchange(number: number, time: number, wanted: CaptureLevel): Told {
+  exchange(number: number, time: number, wanted: CaptureLevel): ObservedExchange {
     const mixed = Math.imul(number + 1, 0x9e37_79b1) >>> 0;
     const kind = this.kinds[mixed % this.kinds.length];
     if (kind === undefined) throw new RangeError('there is at least one kind');
@@ -150,11 +150,11 @@ function kindOf(
 function materialOf({ body, facts: { route, failure } }: Kind, facts: EntryFacts): CapturedExchange {
   const { method, target, upstreamTarget, status = 0 } = facts;
   const read = route === 'migrate' ? { body } : { withheld: 'streamed' };
-  const answered = { status, headers, body: response };
+  const v1Response = { status, headers, body: response };
   return {
     v1Request: { method, target, headers, ...(body === undefined ? {} : read) },
     v2Request: upstreamTarget === undefined ? undefined : { method, target: upstreamTarget, headers },
-    v2Response: failure === undefined ? answered : undefined,
-    clientResponse: answered,
+    v2Response: failure === undefined ? v1Response : undefined,
+    clientResponse: v1Response,
   };
 }

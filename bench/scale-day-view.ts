@@ -95,9 +95,11 @@ export class DayView {
     }
     let used = process.cpuUsage(before);
     let microseconds = used.user + used.system;
-    const told = times.map((time, k) => this.traffic.exchange(this.fed + k, time, wanted[k] ?? 'nothing'));
+    const exchanges = times.map((time, k) =>
+      this.traffic.exchange(this.fed + k, time, wanted[k] ?? 'nothing'),
+    );
     before = process.cpuUsage();
-    for (const [k, { entry, material }] of told.entries()) {
+    for (const [k, { entry, material }] of exchanges.entries()) {
       this.time = times[k] ?? this.time;
       this.view.observe(entry, material);
     }
@@ -106,18 +108,18 @@ export class DayView {
     const hour = this.hours[Math.floor(((times[0] ?? 0) - midnight) / (60 * MINUTE))];
     if (hour === undefined) throw new RangeError('the day is over');
     hour.microseconds += microseconds;
-    hour.entries += told.length;
-    this.fed += told.length;
+    hour.entries += exchanges.length;
+    this.fed += exchanges.length;
   }
 
   /** The milliseconds of each question to a route. */
-  async ask(path: string): Promise<number[]> {
+  async get(path: string): Promise<number[]> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const took: number[] = [];
     for (let k = 0; k < QUESTIONS; k += 1) {
       const began = performance.now();
-      const asked = request(this.origin + path, { agent }).end();
-      const [response] = (await once(asked, 'response')) as [
+      const sent = request(this.origin + path, { agent }).end();
+      const [response] = (await once(sent, 'response')) as [
         AsyncIterable<Uint8Array> & { statusCode: number },
       ];
       let bytes = 0;

@@ -23,8 +23,8 @@ export async function heldBy(gateway: GatewayProcess): Promise<Held> {
   const known = gateway.stderr().length;
   gateway.child.kill('SIGUSR2');
   for (;;) {
-    const told = /held (\d+) (\d+)\./.exec(gateway.stderr().slice(known));
-    if (told !== null) return { resident: Number(told[1]), heap: Number(told[2]) };
+    const figures = /held (\d+) (\d+)\./.exec(gateway.stderr().slice(known));
+    if (figures !== null) return { resident: Number(figures[1]), heap: Number(figures[2]) };
     if (gateway.child.exitCode !== null) throw new Error(gateway.stderr());
     await new Promise((resolve) => {
       setTimeout(resolve, 5);

@@ -4,7 +4,7 @@ import { compilePlans, type Plans } from '../src/rewrite/plan.ts';
 import { compileResponsePlans, type ResponsePlans } from '../src/rewrite/response-plan.ts';
 import { OperationTable } from '../src/rules/operation-table.ts';
 import { benchRuleBook } from './bench-plan.ts';
-import { heldBytes, tellBack } from './scale-apart.ts';
+import { heldBytes, sendResult } from './scale-apart.ts';
 import { v1Order } from './v1-order.ts';
 
 /** What was measured with a rule book of so many operations and as many rules, a figure a round. */
@@ -52,7 +52,7 @@ for (let round = 0; round <= rounds; round += 1) {
     figures.rewrite.push(rewrite);
   }
 }
-tellBack(BOOKS.map(({ figures }) => figures));
+sendResult(BOOKS.map(({ figures }) => figures));
 
 async function loadedBook(count: number): Promise<(typeof BOOKS)[number]> {
   const text = ruleBookText(count);

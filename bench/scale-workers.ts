@@ -67,7 +67,7 @@ async function started(workers: number, upstream: UpstreamProcess, folder: strin
   });
   for (const work of works) {
     const client = await Client.open(running.port);
-    await client.ask(work.request);
+    await client.request(work.request);
     client.close();
     const { head, body } = await upstream.last();
     const fault = work.fault(head, body);

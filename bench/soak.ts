@@ -59,7 +59,7 @@ v2.close();
 
 const twice = [...v2.writes].filter(([, times]) => times > 1);
 const missing = [...accepted].filter((id) => v2.writes.get(id) !== 1);
-const checks: readonly (readonly [what: string, holds: boolean])[] = [
+const checks: readonly (readonly [title: string, holds: boolean])[] = [
   [`no write arrived twice (${twice.length})`, twice.length === 0],
   [`every accepted write arrived (${missing.length} missing of ${accepted.size})`, missing.length === 0],
   [`no response was mixed up (${MIXED.length})`, MIXED.length === 0],
@@ -78,7 +78,7 @@ console.log(`${perConnection.toFixed(1)} requests on each connection to V2`);
 for (const [name, count] of [...counts].sort(byName)) console.log(`  ${name.padEnd(36)} ${count}`);
 console.log('faults played by V2');
 for (const [name, count] of [...v2.faults].sort(byName)) console.log(`  ${name.padEnd(36)} ${count}`);
-for (const [what, holds] of checks) console.log(`${holds ? 'ok    ' : 'FAILED'} ${what}`);
+for (const [title, holds] of checks) console.log(`${holds ? 'ok    ' : 'FAILED'} ${title}`);
 if (twice.length + missing.length + MIXED.length + v2.wrong.length > 0) {
   console.log(
     JSON.stringify({

@@ -26,9 +26,9 @@ export async function startUpstream(processors = '1'): Promise<UpstreamProcess> 
   return {
     port,
     async last() {
-      const told = message(child);
+      const reply = message(child);
       child.send('last');
-      const { head, body, response } = (await told) as { head: string; body: string; response: string };
+      const { head, body, response } = (await reply) as { head: string; body: string; response: string };
       return { head, body: Buffer.from(body, 'base64'), response };
     },
     stop: () => child.kill('SIGKILL'),

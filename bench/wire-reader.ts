@@ -4,11 +4,11 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 
 /** Splits one direction of an HTTP/1.1 connection into messages, by length or by chunks. Trusts the other side: it is a bench. */
 export class WireReader {
-  private readonly told: (head: string, body: Buffer) => void;
+  private readonly onMessage: (head: string, body: Buffer) => void;
   private rest: Buffer = Buffer.alloc(0);
 
-  constructor(told: (head: string, body: Buffer) => void) {
-    this.told = told;
+  constructor(onMessage: (head: string, body: Buffer) => void) {
+    this.onMessage = onMessage;
   }
 
   /** Takes what came in, and tells of each message that is complete. */
@@ -33,11 +33,11 @@ export class WireReader {
     if (length !== undefined) {
       const end = start + Number(length);
       if (bytes.length < end) return 0;
-      this.told(head, bytes.subarray(start, end));
+      this.onMessage(head, bytes.subarray(start, end));
       return end;
     }
     if (!/\r\ntransfer-encoding: *chunked/i.test(head)) {
-      this.told(head, bytes.subarray(start, start));
+      this.onMessage(head, bytes.subarray(start, start));
       return start;
     }
     return this.chunks(head, bytes, start);
@@ -52,7 +52,7 @@ export class WireReader {
       const end = line + 2 + size + 2;
       if (bytes.length < end) return 0;
       if (size === 0) {
-        this.told(head, Buffer.concat(parts));
+        this.onMessage(head, Buffer.concat(parts));
         return end;
       }
       parts.push(bytes.subarray(line + 2, end - 2));

@@ -31,7 +31,7 @@ export async function playRestarts(plan: RestartPlan): Promise<RestartResult> {
   const agent = new Agent({ keepAlive: true });
   const outcomes: Promise<Outcome>[] = [];
   // Some servers take connections before they can respond.
-  for (let count = 0; count < 50 && (await send(agent, proxy.port, 'GET')).what !== ''; count += 1)
+  for (let count = 0; count < 50 && (await send(agent, proxy.port, 'GET')).failure !== ''; count += 1)
     await delay(100);
   const timer = setInterval(
     () => outcomes.push(send(agent, proxy.port, outcomes.length % 2 === 0 ? 'GET' : 'POST')),
@@ -48,17 +48,17 @@ export async function playRestarts(plan: RestartPlan): Promise<RestartResult> {
   await proxy.stop();
   await server.stop();
   const failed = new Map<string, number>();
-  for (const { what } of all) if (what !== '') failed.set(what, (failed.get(what) ?? 0) + 1);
+  for (const { failure } of all) if (failure !== '') failed.set(failure, (failed.get(failure) ?? 0) + 1);
   return {
     requests: all.length,
     failed,
-    slowest: Math.max(0, ...all.filter(({ what }) => what === '').map(({ took }) => took)),
+    slowest: Math.max(0, ...all.filter(({ failure }) => failure === '').map(({ took }) => took)),
   };
 }
 
 interface Outcome {
   /** Empty for a 200. */
-  readonly what: string;
+  readonly failure: string;
   readonly took: number;
 }
 
@@ -69,7 +69,7 @@ function send(agent: Agent, port: number, method: string): Promise<Outcome> {
   return new Promise((resolve) => {
     const done = (status: number): void =>
       resolve({
-        what: status === 200 ? '' : `${method} ${status || 'reset'}`,
+        failure: status === 200 ? '' : `${method} ${status || 'reset'}`,
         took: performance.now() - began,
       });
     const outgoing = request(

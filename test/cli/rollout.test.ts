@@ -34,7 +34,7 @@ async function rollout(
   return { code, out: running.stdout(), err: running.stderr() };
 }
 
-const ask = async (gateway: SpawnedGateway): Promise<string> =>
+const sendRequest = async (gateway: SpawnedGateway): Promise<string> =>
   (await exchange(gateway.port, 'GET /api/v1/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer k\r\n\r\n'))
     .text;
 const metric = async (gateway: SpawnedGateway, name: string): Promise<string> =>
@@ -46,14 +46,14 @@ const metric = async (gateway: SpawnedGateway, name: string): Promise<string> =>
 test('commands change what V1 traffic goes through, and a restart keeps it', async () => {
   const at = { ...(await origins()), ...SECRET, 'rollout-file': join(folder(), 'rollout.json') };
   const first = await spawnGateway(at);
-  expect(await ask(first)).toContain('"v2"');
+  expect(await sendRequest(first)).toContain('"v2"');
   expect((await rollout(first)).out).toMatch(/^V1 origin {3}http.*\ndefault {5}migrate \(nobody chose\)/);
   const observed = await rollout(first, 'observe');
   expect(observed).toMatchObject({
     code: 0,
     out: expect.stringContaining('default     observe (chosen here)'),
   });
-  expect(await ask(first)).toContain('"v1"');
+  expect(await sendRequest(first)).toContain('"v1"');
   expect(await metric(first, 'gateway_rollout_mode')).toBe(
     'gateway_rollout_mode{stage="(default)",mode="observe"} 1',
   );
@@ -64,7 +64,7 @@ test('commands change what V1 traffic goes through, and a restart keeps it', asy
   first.child.kill('SIGTERM');
   await first.exit();
   const second = await spawnGateway(at);
-  expect(await ask(second)).toContain('"v1"');
+  expect(await sendRequest(second)).toContain('"v1"');
   const { out } = await rollout(second, 'show', '--format', 'json');
   expect(JSON.parse(out)).toMatchObject({
     revision: 3,
@@ -81,7 +81,7 @@ test('replicas on one file follow each other', async () => {
   const [one, other] = [await spawnGateway(at), await spawnGateway(at)];
   await rollout(one, 'observe');
   await until(() => other.stderr().includes('rollout: revision 1 is in force'));
-  expect(await ask(other)).toContain('"v1"');
+  expect(await sendRequest(other)).toContain('"v1"');
 });
 
 test.each([
@@ -144,7 +144,7 @@ test('modes without V1 stop the start, and a reload to them is refused', async (
     });
   }
   expect(gateway.stderr()).toMatch(/rule book refused: There are modes that send requests to V1/);
-  expect(await ask(gateway)).toContain('"v2"');
+  expect(await sendRequest(gateway)).toContain('"v2"');
 });
 
 // Attack: a page of another site posts a form to the admin listener of the operator who visits it.
@@ -170,7 +170,7 @@ test('commands need JSON from the same site, and the token where there is one', 
   }
   expect(await post({ authorization, ...json }, 'x'.repeat(5000))).toBe(413);
   expect(await post({ authorization, ...json }, '{"mode":"canary"}')).toBe(422);
-  expect(await ask(gateway)).toContain('"v2"');
+  expect(await sendRequest(gateway)).toContain('"v2"');
   expect(await post({ authorization, ...json })).toBe(200);
-  expect(await ask(gateway)).toContain('"v1"');
+  expect(await sendRequest(gateway)).toContain('"v1"');
 });

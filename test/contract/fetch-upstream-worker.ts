@@ -2,8 +2,8 @@ import type { HeaderList } from '../../src/http/header-list.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../src/gateway/upstream.ts';
 import { createFetchUpstream } from '../../src/edge/fetch-upstream.ts';
 
-/** What the contract's suite asks of the upstream in workerd; the body of the request is that of the request to V2. */
-export interface Asked {
+/** A call of the contract's suite to the upstream in workerd; the body of the request is that of the request to V2. */
+export interface WorkerRequest {
   readonly origin: string;
   readonly method: string;
   readonly target: string;
@@ -15,7 +15,7 @@ export interface Asked {
   readonly pauseFor?: number;
 }
 
-/** What is told, a line each; bytes as latin1. */
+/** An event, one line each; bytes as latin1. */
 export type Event =
   | { readonly kind: 'head'; readonly status: number; readonly reason: string; readonly headers: HeaderList }
   | { readonly kind: 'data'; readonly text: string }
@@ -23,11 +23,11 @@ export type Event =
   | { readonly kind: 'fail'; readonly fault: UpstreamFault }
   | { readonly kind: 'aborted' };
 
-/** Runs the edge's upstream where it is at home, and tells what it told. */
-// oxlint-disable-next-line import/no-default-export -- what a worker is
+/** Runs the edge's upstream on its own runtime, and writes its events. */
+// oxlint-disable-next-line import/no-default-export -- the form of a worker
 export default {
   async fetch(request: Request): Promise<Response> {
-    const asked = JSON.parse(request.headers.get('x-asked') ?? '') as Asked;
+    const workerRequest = JSON.parse(request.headers.get('x-worker-request') ?? '') as WorkerRequest;
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const writer = writable.getWriter();
     const encoder = new TextEncoder();
@@ -44,23 +44,27 @@ export default {
       data: (chunk) => {
         tell({ kind: 'data', text: Array.from(chunk, (byte) => String.fromCharCode(byte)).join('') });
         parts += 1;
-        if (asked.pauseFor === undefined || parts > 1) return;
+        if (workerRequest.pauseFor === undefined || parts > 1) return;
         call.pause();
-        setTimeout(() => call.resume(), asked.pauseFor);
+        setTimeout(() => call.resume(), workerRequest.pauseFor);
       },
       end: () => finish({ kind: 'end' }),
       fail: (fault) => finish({ kind: 'fail', fault }),
     };
-    const upstream = createFetchUpstream({ origin: asked.origin, headersTimeout: 2000, bodyTimeout: 2000 });
+    const upstream = createFetchUpstream({
+      origin: workerRequest.origin,
+      headersTimeout: 2000,
+      bodyTimeout: 2000,
+    });
     const call = upstream.send(
-      { ...asked, length: asked.length, body: await bodyOf(request, asked) },
+      { ...workerRequest, length: workerRequest.length, body: await bodyOf(request, workerRequest) },
       receiver,
     );
-    if (asked.abortAfter !== undefined) {
+    if (workerRequest.abortAfter !== undefined) {
       setTimeout(() => {
         call.abort();
         setTimeout(() => finish({ kind: 'aborted' }), 100);
-      }, asked.abortAfter);
+      }, workerRequest.abortAfter);
     }
     return new Response(readable);
   },
@@ -68,7 +72,7 @@ export default {
 
 async function bodyOf(
   request: Request,
-  { body }: Asked,
+  { body }: WorkerRequest,
 ): Promise<Uint8Array | AsyncIterable<Uint8Array> | null> {
   if (body === 'none' || request.body === null) return null;
   if (body === 'whole') return new Uint8Array(await request.arrayBuffer());

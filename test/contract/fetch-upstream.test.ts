@@ -9,7 +9,7 @@ import { ok, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { bundleWorker, startWorkerd } from '../support/workerd.ts';
-import type { Asked, Event } from './fetch-upstream-worker.ts';
+import type { WorkerRequest, Event } from './fetch-upstream-worker.ts';
 import { upstreamContract } from './upstream.ts';
 
 let file = '';
@@ -33,7 +33,7 @@ describe('the upstream on fetch, in workerd', () => {
   test('a request that is given up closes its connection, and tells nothing more', async () => {
     const v2 = await rawServer(() => {});
     const events: Event[] = [];
-    ask(
+    sendToWorker(
       await startWorker(),
       { ...get(v2.origin), abortAfter: 200 },
       null,
@@ -47,7 +47,12 @@ describe('the upstream on fetch, in workerd', () => {
   test('a response that is paused is held back, and goes on when it is resumed', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(5_000_000))));
     const events: Event[] = [];
-    ask(await startWorker(), { ...get(v2.origin), pauseFor: 300 }, null, (event) => void events.push(event));
+    sendToWorker(
+      await startWorker(),
+      { ...get(v2.origin), pauseFor: 300 },
+      null,
+      (event) => void events.push(event),
+    );
     await until(() => events.some(({ kind }) => kind === 'data'));
     await new Promise((resolve) => {
       setTimeout(resolve, 100);
@@ -58,17 +63,23 @@ describe('the upstream on fetch, in workerd', () => {
   });
 });
 
-const get = (origin: string): Asked => ({ origin, method: 'GET', target: '/', headers: [], body: 'none' });
+const get = (origin: string): WorkerRequest => ({
+  origin,
+  method: 'GET',
+  target: '/',
+  headers: [],
+  body: 'none',
+});
 
 const startWorker = async (): Promise<number> => (await startWorkerd(file, {})).port;
 
-/** The upstream in workerd, from here: what it is asked goes in as a request, what it tells comes out as lines. */
+/** The upstream in workerd, from here: what it is workerRequest goes in as a request, what it tells comes out as lines. */
 function remote(origin: string): Upstream {
   const port = startWorker();
   return {
     send(sent: UpstreamRequest, receiver: UpstreamReceiver) {
       const { method, target, headers, body, length } = sent;
-      const asked: Asked = {
+      const workerRequest: WorkerRequest = {
         origin,
         method,
         target,
@@ -76,7 +87,7 @@ function remote(origin: string): Upstream {
         body: body === null ? 'none' : body instanceof Uint8Array ? 'whole' : 'parts',
         ...(length === undefined ? {} : { length }),
       };
-      void port.then((number) => ask(number, asked, body, (event) => tell(receiver, event)));
+      void port.then((number) => sendToWorker(number, workerRequest, body, (event) => tell(receiver, event)));
       return { pause: () => {}, resume: () => {}, abort: () => {} };
     },
   };
@@ -89,12 +100,17 @@ function tell(receiver: UpstreamReceiver, event: Event): void {
   if (event.kind === 'fail') receiver.fail(event.fault);
 }
 
-function ask(port: number, asked: Asked, body: UpstreamRequest['body'], heard: (event: Event) => void): void {
+function sendToWorker(
+  port: number,
+  workerRequest: WorkerRequest,
+  body: UpstreamRequest['body'],
+  heard: (event: Event) => void,
+): void {
   const outgoing = request({
     port,
     host: '127.0.0.1',
     method: 'POST',
-    headers: { 'x-asked': JSON.stringify(asked) },
+    headers: { 'x-worker-request': JSON.stringify(workerRequest) },
   });
   outgoing.on('response', (incoming) => {
     createInterface({ input: incoming }).on('line', (line) => heard(JSON.parse(line) as Event));

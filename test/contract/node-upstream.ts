@@ -36,7 +36,7 @@ export function textOf(upstream: Upstream): Promise<string> {
   });
 }
 
-/** Holds an upstream of Node to the contract, and to what only sockets can keep. */
+/** Holds an upstream of Node to the contract, and to the parts that only sockets can keep. */
 export function nodeUpstreamContract(make: (options: UpstreamOptions) => NodeUpstream): void {
   upstreamContract(
     (origin) => {

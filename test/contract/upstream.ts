@@ -10,25 +10,25 @@ import type {
 import { ok, rawServer } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
 
-/** What an upstream under test is made with. */
+/** The options of an upstream under test. */
 export type MakeUpstream = (origin: string) => Upstream;
 
-/** What an adapter cannot keep, for its runtime does not let it. */
+/** Parts of the contract that the runtime of an adapter does not allow. */
 export interface UpstreamLimits {
-  /** Interim responses and trailers are told. */
+  /** Interim responses and trailers are delivered. */
   readonly interim: boolean;
   /** Order, repetition and spelling of fields are kept both ways. */
   readonly rawHeaders: boolean;
   /** The target is not read as an address; what the gateway sends is the same either way. */
   readonly rawTarget: boolean;
-  /** A connection that was refused is told from one that broke. */
+  /** A refused connection is distinguished from a broken one. */
   readonly knowsUnsent: boolean;
-  /** `pause` and `abort` can be asked from where the suite runs. */
+  /** `pause` and `abort` can be called from where the suite runs. */
   readonly controlled: boolean;
 }
 
-/** What a response was told as. */
-class Told implements UpstreamReceiver {
+/** The events of a response. */
+class RecordedResponse implements UpstreamReceiver {
   readonly interim: number[] = [];
   status = 0;
   reason = '';
@@ -67,8 +67,8 @@ class Told implements UpstreamReceiver {
 
 /** The suite that every upstream passes: it is the one seam to V2, on whatever runtime. */
 export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): void {
-  const send = async (upstream: Upstream, over: Partial<UpstreamRequest> = {}): Promise<Told> => {
-    const told = new Told();
+  const send = async (upstream: Upstream, over: Partial<UpstreamRequest> = {}): Promise<RecordedResponse> => {
+    const recorded = new RecordedResponse();
     const request = {
       method: 'GET',
       target: '/api/v2/x',
@@ -77,28 +77,28 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
       length: undefined,
       ...over,
     };
-    told.call = upstream.send(request, told);
-    await until(() => told.ends > 0);
-    return told;
+    recorded.call = upstream.send(request, recorded);
+    await until(() => recorded.ends > 0);
+    return recorded;
   };
 
   test('sends method, raw target, fields and body, and tells status, fields and body', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('"x"', 'Set-Cookie: a\r\nset-cookie: b\r\n')));
     const headers = ['X-A', '1', 'Content-Type', 'text/plain'];
     const target = limits.rawTarget ? '/a/%2e?b=/../' : '/a/b.c?b=/../';
-    const told = await send(make(v2.origin), {
+    const recorded = await send(make(v2.origin), {
       method: 'POST',
       target,
       headers,
       body: Buffer.from('hi'),
     });
-    expect(told).toMatchObject({ status: 200, text: '"x"', ends: 1, fault: undefined });
+    expect(recorded).toMatchObject({ status: 200, text: '"x"', ends: 1, fault: undefined });
     expect(v2.received[0]?.split('\r\n')[0]).toBe(`POST ${target} HTTP/1.1`);
     expect(v2.received[0]).toMatch(/\r\n\r\nhi$/);
     expect(v2.received[0]).toMatch(/\r\nhost: 127\.0\.0\.1:\d+\r\n/i);
     if (!limits.rawHeaders) return;
     expect(v2.received[0]).toContain('\r\nX-A: 1\r\nContent-Type: text/plain\r\n');
-    expect(told.headers).toEqual(expect.arrayContaining(['Set-Cookie', 'a', 'set-cookie', 'b']));
+    expect(recorded.headers).toEqual(expect.arrayContaining(['Set-Cookie', 'a', 'set-cookie', 'b']));
   });
 
   test.each([5, undefined])('streams a body that comes in parts, of length %s', async (length) => {
@@ -110,8 +110,8 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
       });
       yield Buffer.from('llo');
     })();
-    const told = await send(make(v2.origin), { method: 'POST', body, length });
-    expect(told.status).toBe(200);
+    const recorded = await send(make(v2.origin), { method: 'POST', body, length });
+    expect(recorded.status).toBe(200);
     expect(v2.received[0]).toMatch(/\r\n\r\n(?:hello|2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n)$/);
   });
 
@@ -122,8 +122,8 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
       await Promise.resolve();
       throw new Error('the client went away');
     })();
-    const told = await send(make(v2.origin), { method: 'POST', body });
-    expect(told.fault).toBeDefined();
+    const recorded = await send(make(v2.origin), { method: 'POST', body });
+    expect(recorded.fault).toBeDefined();
     expect(v2.received[0] ?? '').not.toMatch(/\r\n0\r\n\r\n$/);
   });
 
@@ -133,15 +133,15 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
     await new Promise((resolve) => {
       v2.server.close(resolve);
     });
-    const told = await send(make(origin));
+    const recorded = await send(make(origin));
     const fault = limits.knowsUnsent ? { kind: 'unreachable', sent: false } : { kind: 'closed', sent: true };
-    expect(told).toMatchObject({ ends: 1, fault });
+    expect(recorded).toMatchObject({ ends: 1, fault });
   });
 
   test('a connection that closes before the response is closed, and something was sent', async () => {
     const v2 = await rawServer((socket) => socket.destroy());
-    const told = await send(make(v2.origin), { method: 'POST', body: Buffer.from('hi') });
-    expect(told).toMatchObject({ ends: 1, fault: { kind: 'closed', sent: true } });
+    const recorded = await send(make(v2.origin), { method: 'POST', body: Buffer.from('hi') });
+    expect(recorded).toMatchObject({ ends: 1, fault: { kind: 'closed', sent: true } });
     expect(v2.received).toHaveLength(1);
   });
 
@@ -150,9 +150,9 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n',
   ])('%j: a response that is short fails, and does not end', async (bytes) => {
     const v2 = await rawServer((socket) => socket.end(bytes));
-    const told = await send(make(v2.origin));
-    expect(told).toMatchObject({ status: 200, text: 'abc', ends: 1, trailers: undefined });
-    expect(told.fault).toBeDefined();
+    const recorded = await send(make(v2.origin));
+    expect(recorded).toMatchObject({ status: 200, text: 'abc', ends: 1, trailers: undefined });
+    expect(recorded.fault).toBeDefined();
   });
 
   test('a redirect is a response like any other', async () => {
@@ -170,23 +170,23 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
         'latin1',
       ),
     );
-    const told = await send(make(v2.origin));
-    expect(told.text).toBe('\x1f\x8b\x00');
+    const recorded = await send(make(v2.origin));
+    expect(recorded.text).toBe('\x1f\x8b\x00');
   });
 
   testIf(limits.controlled)(
     'a request that is given up closes its connection, and tells nothing more',
     async () => {
       const v2 = await rawServer(() => {});
-      const told = new Told();
+      const recorded = new RecordedResponse();
       const call = make(v2.origin).send(
         { method: 'GET', target: '/', headers: [], body: null, length: undefined },
-        told,
+        recorded,
       );
       await until(() => v2.received[0] !== undefined && v2.received[0] !== '');
       call.abort();
       await until(() => v2.sockets[0]?.destroyed === true);
-      expect(told.ends).toBe(0);
+      expect(recorded.ends).toBe(0);
     },
   );
 
@@ -194,36 +194,36 @@ export function upstreamContract(make: MakeUpstream, limits: UpstreamLimits): vo
     'a response that is paused is held back, and goes on when it is resumed',
     async () => {
       const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(5_000_000))));
-      const told = new Told();
+      const recorded = new RecordedResponse();
       const call = make(v2.origin).send(
         { method: 'GET', target: '/', headers: [], body: null, length: undefined },
-        told,
+        recorded,
       );
-      await until(() => told.text !== '');
+      await until(() => recorded.text !== '');
       call.pause();
-      const held = told.text.length;
+      const held = recorded.text.length;
       await new Promise((resolve) => {
         setTimeout(resolve, 100);
       });
-      expect(told.text.length - held).toBeLessThan(1_000_000);
+      expect(recorded.text.length - held).toBeLessThan(1_000_000);
       call.resume();
-      await until(() => told.ends === 1);
-      expect(told.text).toHaveLength(5_000_000);
+      await until(() => recorded.ends === 1);
+      expect(recorded.text).toHaveLength(5_000_000);
     },
   );
 
-  testIf(limits.interim)('interim responses and trailers are told', async () => {
+  testIf(limits.interim)('interim responses and trailers are delivered', async () => {
     const v2 = await rawServer((socket) =>
       socket.write(
         'HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 7\r\n\r\n',
       ),
     );
-    const told = await send(make(v2.origin));
-    expect(told).toMatchObject({ interim: [103], status: 200, text: 'a', trailers: ['X-Sum', '7'] });
+    const recorded = await send(make(v2.origin));
+    expect(recorded).toMatchObject({ interim: [103], status: 200, text: 'a', trailers: ['X-Sum', '7'] });
   });
 }
 
-/** What a runtime cannot do is no test of it: a skipped one would look like one that was forgotten. */
+/** A test that a runtime cannot pass is not registered: a skipped one would look forgotten. */
 function testIf(condition: boolean): typeof test | ((title: string, run: () => Promise<void>) => void) {
   return condition ? test : () => {};
 }

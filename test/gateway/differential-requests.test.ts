@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { gatewayFor } from '../support/gateway.ts';
 import { type RawClient, rawClient } from '../support/raw-client.ts';
 
-/** What V2 sees of a request. */
+/** The request as V2 sees it. */
 interface Seen {
   readonly method: string;
   readonly target: string;
@@ -13,7 +13,7 @@ interface Seen {
   readonly body: string;
 }
 
-/** A V2 that keeps what it sees, and responses in the way that the request asks for. */
+/** A V2 that keeps the requests it gets, and responds as each request says. */
 async function seeingV2(): Promise<{ readonly port: number; readonly seen: Seen[] }> {
   const seen: Seen[] = [];
   const server = createServer((incoming, outgoing) => {
@@ -124,7 +124,7 @@ const requests = fc.record({
   pieces: fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 4 }),
 });
 
-test('for random requests, what V2 sees through the gateway equals what it sees directly, but for the hop and Host', async () => {
+test('for random requests, V2 sees the same through the gateway as directly, but for the hop and Host', async () => {
   const v2 = await seeingV2();
   const gateway = await gatewayFor(`http://127.0.0.1:${v2.port}`);
   // Connections are kept, but for those that a failing run has left in a state of its own.
@@ -151,10 +151,10 @@ test('for random requests, what V2 sees through the gateway equals what it sees 
             setImmediate(resolve);
           });
         }
-        const answered = {
+        const received = {
           test: (all: string) => all.slice(text).endsWith('"seen"') || all.slice(text).includes(' 400 '),
         } as RegExp;
-        await client.until(answered, 2000);
+        await client.until(received, 2000);
         expect(client.text().slice(text)).toContain('200 OK');
         expect(v2.seen).toHaveLength(before + 1);
         clients.set(port, client);

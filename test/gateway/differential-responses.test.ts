@@ -48,7 +48,7 @@ function write({ method, status, reason, headers, body, framing }: Generated): s
   return `${start}Transfer-Encoding: chunked\r\n\r\n${chunk}0\r\nx-trailer: 1\r\n\r\n`;
 }
 
-test('for random responses, what a client reads through the gateway equals what it reads directly, but for the hop', async () => {
+test('for random responses, a client reads the same through the gateway as directly, but for the hop', async () => {
   let response: Generated | undefined;
   const v2 = await rawServer((socket) => {
     if (response === undefined) return;

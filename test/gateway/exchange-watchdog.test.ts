@@ -15,7 +15,7 @@ class Watched implements WatchedExchange {
 }
 
 describe('the watchdog', () => {
-  test('ends what has not moved for the limit, and nothing else', () => {
+  test('ends exchanges without progress for the limit, and nothing else', () => {
     const watchdog = new ExchangeWatchdog();
     const [stuck, moving, reading, over] = [new Watched(), new Watched(), new Watched(), new Watched()];
     reading.readingMs = 5000;

@@ -33,7 +33,7 @@ test('a V1 floor plan order reaches V2 flat, with its address nested and its num
   expect(entry.path).toBe('/api/v1/orders/floor_plans?a=…');
 });
 
-test('a V2 request passes unchanged, and a path under neither prefix is answered here', async () => {
+test('a V2 request passes unchanged, and a path under neither prefix gets a 404 from the gateway', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
   const passed = await exchange(

@@ -59,7 +59,7 @@ test('headers cross to the client with order, repetition, spelling and bytes; no
   ).toEqual(lines);
 });
 
-test('a response loses what is of its connection, and what its Connection lists', async () => {
+test('a response loses the fields of its connection, and those that its Connection lists', async () => {
   const v2 = await rawServer((socket) =>
     socket.write(
       'HTTP/1.1 200 OK\r\nConnection: X-Gone, keep-alive\r\nKeep-Alive: timeout=77\r\nX-Gone: 1\r\nProxy-Authenticate: x\r\nX-Stays: 1\r\nContent-Length: 0\r\n\r\n',
@@ -99,7 +99,7 @@ describe('x-api-version of migrated requests', () => {
   });
 });
 
-test('request id and trace are kept or made on V1, and only what the client sent crosses on V2', async () => {
+test('request id and trace are kept or made on V1, and only fields of the client cross on V2', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
   const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
@@ -128,10 +128,10 @@ test('request id and trace are kept or made on V1, and only what the client sent
   expect(entries[2]?.requestId).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test('V2 is told of the client as the setting says, and of nobody that the client made up', async () => {
+test('V2 gets the client in the fields that the setting names, and none that the client made up', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
-  const told = await gatewayFor(v2.origin, { flags: { forwarded: 'x-forwarded' } });
-  await exchange(told.port, 'GET /api/v2/x HTTP/1.1\r\nHost: g:1\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n');
+  const gateway = await gatewayFor(v2.origin, { flags: { forwarded: 'x-forwarded' } });
+  await exchange(gateway.port, 'GET /api/v2/x HTTP/1.1\r\nHost: g:1\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n');
   expect(linesOf(v2.received[0])).toEqual([
     'x-forwarded-for: 127.0.0.1',
     'x-forwarded-host: g:1',

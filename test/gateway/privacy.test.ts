@@ -91,7 +91,7 @@ describe('lines cannot be forged', () => {
   });
 });
 
-test('a bug is told to the operator, and to the client only that there was one', async () => {
+test('the operator sees a bug, and the client only that there was one', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
   gateway.gateway.parts.upstream.send = () => {

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { gatewayFor } from '../support/gateway.ts';
 import { restartingV2 } from '../support/restarting-v2.ts';
 
-/** What a client got, or `reset`. */
+/** The response that a client got, or `reset`. */
 interface Outcome {
   readonly method: string;
   readonly status: number;

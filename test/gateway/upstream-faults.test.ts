@@ -29,7 +29,7 @@ async function listening(server: Server): Promise<number> {
 }
 
 describe('V2 cannot be reached', () => {
-  test('refused: 502 once the time for connecting is over, and the client is not told where V2 is', async () => {
+  test('refused: 502 once the connect timeout is over, and the client does not learn where V2 is', async () => {
     const port = await deadPort();
     const gateway = await gatewayFor(`http://127.0.0.1:${port}`, SHORT_CONNECT);
     const response = await exchange(gateway.port, post);
@@ -74,8 +74,8 @@ describe('V2 cannot be reached', () => {
   });
 });
 
-/** Bytes that V2 responds before it closes, and what the client gets. */
-const broken: readonly (readonly [bytes: string, status: number, code: string, what: string])[] = [
+/** Bytes that V2 sends before it closes, and the response that the client gets. */
+const broken: readonly (readonly [bytes: string, status: number, code: string, title: string])[] = [
   ['', 502, 'upstream-closed', 'closed without a word'],
   ['HTTP/1.1 200 OK\r\nContent-Le', 502, 'upstream-closed', 'closed in the head'],
   ['HELLO\r\n\r\n', 502, 'upstream-invalid', 'no HTTP'],
@@ -98,7 +98,7 @@ const broken: readonly (readonly [bytes: string, status: number, code: string, w
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
     502,
     'upstream-closed',
-    'an upgrade nobody asked for',
+    'an upgrade without a request for one',
   ],
 ];
 
@@ -215,7 +215,7 @@ describe('V2 breaks in the body of its response: so does the connection of the c
     });
   });
 
-  test('longer than its length: the client gets what was promised, and nobody gets the rest', async () => {
+  test('longer than its length: the client gets the announced bytes, and nobody gets the rest', async () => {
     const v2 = await rawServer((socket, _request, number) => {
       socket.write(
         number === 1 ? `${ok('"one"')}HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n"poison"` : ok('"two"'),
@@ -334,10 +334,10 @@ test('a circuit opens when V2 fails again and again, responds at once, and close
   const gateway = await gatewayFor(v2.origin, { flags: { 'breaker-failures': '3', 'breaker-open': '600' } });
   // Three that open it, the probe that follows at once, and those after 100 and 200 ms.
   for (let count = 0; count < 4; count += 1) expect(statusOf(await exchange(gateway.port, post))).toBe(502);
-  const asked = v2.received.length;
+  const sent = v2.received.length;
   const open = await exchange(gateway.port, post);
   expect(open.text).toMatch(/^HTTP\/1\.1 503 [^]*x-gateway-error: circuit-open\r\n[^]*Retry-After: 1\r\n/);
-  expect(v2.received).toHaveLength(asked);
+  expect(v2.received).toHaveLength(sent);
   sick = false;
   await new Promise((resolve) => {
     setTimeout(resolve, 120);
@@ -429,7 +429,7 @@ test('an early 413 with a reset, again and again, is about the bodies, and never
   expect(statusOf(await exchange(gateway.port, GET))).toBe(200);
 });
 
-test('a request that was sent to a V2 that died is told in the log from one that was not', async () => {
+test('the log distinguishes a request that was sent to a V2 that died from one that was not', async () => {
   const v2 = await rawServer((socket) => socket.destroy());
   const gateway = await gatewayFor(v2.origin, SHORT_CONNECT);
   await exchange(gateway.port, post);

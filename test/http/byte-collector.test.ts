@@ -5,7 +5,7 @@ import { ByteCollector, concatBytes } from '../../src/http/byte-collector.ts';
 const parts = fc.array(fc.uint8Array({ maxLength: 3000 }), { maxLength: 20 });
 
 describe('parts that are collected', () => {
-  test('are what they would be behind each other, whatever is said of their length', () => {
+  test('are the concatenation of the chunks, whatever length is announced', () => {
     fc.assert(
       fc.property(parts, fc.nat(10_000), (list, expected) => {
         const collector = new ByteCollector(expected);
@@ -18,7 +18,7 @@ describe('parts that are collected', () => {
     );
   });
 
-  test('are counted as what they take: no less than they are, and no more than twice that', () => {
+  test('are counted by the memory they take: at least their bytes, and at most twice as many', () => {
     fc.assert(
       fc.property(parts, (list) => {
         const collector = new ByteCollector();
@@ -47,7 +47,7 @@ describe('parts that are collected', () => {
     expect(collector.take().buffer.byteLength).toBeLessThan(10_000);
   });
 
-  // Attack: whoever sends a body byte by byte has each byte kept as an object of 400.
+  // Attack: a body sent byte by byte is kept as an object of 400 bytes for each.
   test('take no more for being small', () => {
     const source = Buffer.alloc(65_536, 'x');
     const collector = new ByteCollector();
@@ -61,7 +61,7 @@ describe('parts that are collected', () => {
     );
   });
 
-  test('take what was announced when as much comes', () => {
+  test('take exactly the announced bytes when as many arrive', () => {
     const collector = new ByteCollector(5000);
     const source = Buffer.alloc(65_536, 'x');
     let held = 0;

@@ -7,7 +7,7 @@ const value = fc.stringMatching(/^(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]{0,30}[!-~
 const fields = fc.array(fc.tuple(name, value), { maxLength: 12 }).map((pairs) => pairs.flat());
 
 describe('field lines', () => {
-  test('what is written is read back, whatever stands before it', () => {
+  test('written fields are read back, whatever precedes them', () => {
     fc.assert(
       fc.property(fields, fc.string({ unit: 'binary' }), (list, before) => {
         const text = writeFieldLines(list);

@@ -46,7 +46,7 @@ describe('trusted proxies', () => {
   });
 });
 
-describe('what the origin is told', () => {
+describe('the forwarding fields for the origin', () => {
   const hop = { address: '::ffff:192.0.2.7', secure: true, host: 'api.example:8443' };
   test.each([
     ['off', [], []],

@@ -62,7 +62,7 @@ describe('fields that cross', () => {
   });
 });
 
-describe('what two readers could read differently', () => {
+describe('fields that two readers could read differently', () => {
   test.each([
     'Host',
     'Authorization',

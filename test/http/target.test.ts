@@ -5,10 +5,10 @@ import { readTarget } from '../../src/http/target.ts';
 const REFUSED: readonly (readonly [target: string, attack: string])[] = [
   ['http://evil.example/api/v1/clients', 'absolute form names another origin'],
   ['//evil.example/api/v1/clients', 'a network path names another origin where a URL is resolved'],
-  ['@evil.example/api/v1', 'what stands before an @ is user information once an origin is put in front'],
+  ['@evil.example/api/v1', 'the part before an @ is user information once an origin is put in front'],
   ['.evil.example/api/v1', 'an origin put in front becomes another host'],
   [':81/api/v1', 'an origin put in front gets another port'],
-  ['evil.example:443', 'authority form asks for a tunnel'],
+  ['evil.example:443', 'authority form requests a tunnel'],
   ['', 'nothing at all'],
   ['/api/v1/../v2/x', 'a dot segment leaves the prefix that was judged'],
   ['/api/v1/..', 'a last dot segment leaves the prefix'],

@@ -45,7 +45,7 @@ describe('tries', () => {
     expect(await bearer('wrong')).toBe(429);
   });
 
-  test('do not lock out who is in', async () => {
+  test('do not lock out a logged-in operator', async () => {
     const { adminOrigin } = await inspected({ 'admin-token': TOKEN });
     const response = await fetch(`${adminOrigin}/login`, {
       method: 'POST',
@@ -75,7 +75,7 @@ describe('tries', () => {
   });
 });
 
-describe('what is large', () => {
+describe('large data', () => {
   const nested = `${'{"a":'.repeat(250)}1${'}'.repeat(250)}`;
 
   // Attack: 260 KB nested 250 deep, sent by anybody, become 136 MB of detail when an operator opens the entry.

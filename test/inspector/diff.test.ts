@@ -35,7 +35,7 @@ describe('a diff', () => {
     expect(diff.after).toContain('"address": {\n');
   });
 
-  test('marks the wrapper by what opens and what closes it', () => {
+  test('marks the wrapper by its opening and closing brackets', () => {
     expect(marked(diff, byFrom('unwrap', 'data'))).toEqual(['"data": { … }', '']);
   });
 
@@ -47,7 +47,7 @@ describe('a diff', () => {
     expect(marked(diff, byFrom('nest', 'postcode'))).toEqual(['"postcode": "2042"', '"postcode": "2042"']);
   });
 
-  test('marks names where only the name changed, and what was dropped on one side', () => {
+  test('marks names where only the name changed, and dropped members on one side', () => {
     expect(marked(diff, byFrom('rename', 'transition_type'))).toEqual([
       '"transition_type"',
       '"highlight_type"',
@@ -61,7 +61,7 @@ describe('a diff', () => {
     expect(byFrom('strip', 'source')?.reason).toContain('V1 ignored it');
   });
 
-  test('points at what a refusal blames, in what is JSON and in what is not', () => {
+  test('points at the fault of a refusal, in JSON and in other bodies', () => {
     const twice = diffOf('{"data":{"property":{"suburb":1,"suburb":2}}}');
     expect(marked(twice, twice.marks[0])[0]).toBe('"suburb": 2');
     expect(twice).not.toHaveProperty('after');

@@ -21,7 +21,7 @@ interface SentRequest {
   readonly body: Uint8Array;
 }
 
-/** What V2 got of a request. */
+/** The request as V2 got it. */
 interface ReachedRequest {
   readonly target: string;
   readonly headers: readonly string[];
@@ -110,9 +110,9 @@ function expectSame(
   { verdict, operation, refusal, edits, note, v2Request, v2Body }: Explanation,
   reached: ReachedRequest | undefined,
 ): void {
-  const what = `${request.method} ${request.target} ${JSON.stringify(request.headers)} ${Buffer.from(request.body).toString('latin1')}`;
+  const label = `${request.method} ${request.target} ${JSON.stringify(request.headers)} ${Buffer.from(request.body).toString('latin1')}`;
   expect({
-    what,
+    label,
     verdict,
     operation,
     failure: refusal?.code,
@@ -120,7 +120,7 @@ function expectSame(
     edits,
     note,
   }).toEqual({
-    what,
+    label,
     verdict: entry?.verdict,
     operation: entry?.operation,
     failure: entry?.failure,
@@ -128,17 +128,17 @@ function expectSame(
     edits: entry?.edits,
     note: entry?.note,
   });
-  if (refusal !== undefined) expect([what, refusal.status]).toEqual([what, entry?.status]);
-  expect([what, v2Request === undefined]).toEqual([what, reached === undefined]);
+  if (refusal !== undefined) expect([label, refusal.status]).toEqual([label, entry?.status]);
+  expect([label, v2Request === undefined]).toEqual([label, reached === undefined]);
   if (v2Request === undefined || reached === undefined) return;
   const body = new TextDecoder('utf-8', { ignoreBOM: true }).decode(reached.body);
-  expect([what, v2Request.target, v2Body]).toEqual([what, reached.target, body]);
+  expect([label, v2Request.target, v2Body]).toEqual([label, reached.target, body]);
   const shown = v2Request.headers
     .filter(({ masked }) => !masked)
     .map(({ name, value }) => `${name}: ${value}`);
   const added = /^(?:host|connection|content-length|transfer-encoding|traceparent|x-request-id): /i;
-  expect([what, shown.filter((line) => !added.test(line))]).toEqual([
-    what,
+  expect([label, shown.filter((line) => !added.test(line))]).toEqual([
+    label,
     pairs(reached.headers)
       .filter(([name]) => v2Request.headers.every((field) => field.name !== name || !field.masked))
       .map(([name, value]) => `${name}: ${value}`)

@@ -12,7 +12,7 @@ describe('the admin listener without a token', () => {
     ['an IPv6 address', '[::1]:8081', 200],
     ['localhost', 'localhost', 200],
     ['a listed name', 'ops.example:8081', 200],
-    // A page of evil.example, whose name was made to point at 127.0.0.1, would read all traffic of whoever has it open.
+    // A page of evil.example, whose name was made to point at 127.0.0.1, would read all traffic of the operator who has it open.
     ['a name that an attacker made point here', 'evil.example', 403],
     ['an address in a name', '127.0.0.1.evil.example', 403],
     ['a name that begins like localhost', 'localhost.evil.example', 403],
@@ -24,13 +24,13 @@ describe('the admin listener without a token', () => {
     ).toMatchObject({ status });
   });
 
-  test('responses no page of another site, which could otherwise time or read what operators see', async () => {
+  test('serves no page of another site, which could otherwise time or read the operators' data', async () => {
     const { adminOrigin } = await inspected();
-    const ask = async (headers: Record<string, string>): Promise<number> =>
+    const statusFor = async (headers: Record<string, string>): Promise<number> =>
       (await fetch(`${adminOrigin}/entries`, { headers })).status;
-    expect(await ask({ origin: 'https://evil.example' })).toBe(403);
-    expect(await ask({ origin: 'null' })).toBe(403);
-    expect(await ask({ origin: adminOrigin })).toBe(200);
+    expect(await statusFor({ origin: 'https://evil.example' })).toBe(403);
+    expect(await statusFor({ origin: 'null' })).toBe(403);
+    expect(await statusFor({ origin: adminOrigin })).toBe(200);
   });
 
   test('lets nothing from outside into the page, and nobody frame it', async () => {

@@ -20,7 +20,7 @@ describe('a layout', () => {
     expect(at('{"b~/":{"c":1}}', '/b~0~1/c')).toBe('"c": 1');
   });
 
-  test('folds what is nested deep, and says how much it is', () => {
+  test('folds deep nesting, and says how much it hides', () => {
     const deep = `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`;
     const layout = layOutJson(bytesOf(deep));
     expect(layout?.text).toMatch(/"a": \{ … 49 bytes … \}/);
@@ -30,7 +30,7 @@ describe('a layout', () => {
     expect(laidOut(`${'['.repeat(33)}${']'.repeat(33)}`)).not.toContain('…');
   });
 
-  test('leaves out what follows too many values or characters, and closes what is open', () => {
+  test('stops after too many values or characters, and closes open brackets', () => {
     const wide = layOutJson(bytesOf(`{"list":[${'1,'.repeat(10_000)}1],"z":2}`));
     expect(wide?.text.split('\n')).toHaveLength(SHOWN_LIMITS.values + 3);
     expect(wide?.text).toMatch(/,\n {4}…\n {2}\]\n\}$/);

@@ -47,7 +47,7 @@ interface AxeResult {
 }
 
 async function violations(page: Page): Promise<readonly string[]> {
-  // The page's policy lets no foreign script in; the debugger does not ask it.
+  // The page's policy admits no foreign script; the debugger bypasses it.
   await page.evaluate(axe.source);
   const { violations: found }: AxeResult = await page.evaluate('axe.run()');
   return found.flatMap(({ id, nodes }) =>
@@ -168,7 +168,7 @@ async function active(page: Page): Promise<string | null> {
   return page.getByRole('grid').getAttribute('aria-activedescendant');
 }
 
-/** Waits until the page shows what it asked for. */
+/** Waits until the page shows the data it requested. */
 async function settled(page: Page): Promise<void> {
   await page.getByText(/^(Live|Paused)$/).waitFor();
   await page.getByText('Loading ').waitFor({ state: 'detached' });

@@ -61,7 +61,7 @@ describe('marked lines', () => {
     ]);
   });
 
-  test('fold what no mark is near', () => {
+  test('fold lines without a mark nearby', () => {
     const text = Array.from({ length: 100 }, (_, line) => `"line${line}"`).join('\n');
     const at = text.indexOf('"line50"');
     const folded = foldLines(markedLines(text, [span(at, at + 8)]), 4);
@@ -119,7 +119,7 @@ describe('the sampler', () => {
     expect(sampler.stride).toBe(1);
   });
 
-  test('counts what the stream had to leave out', () => {
+  test('counts the entries that the stream had to leave out', () => {
     const sampler = new Sampler(80);
     sampler.take([1], 250, 799);
     expect(sampler.stride).toBe(10);
@@ -127,7 +127,7 @@ describe('the sampler', () => {
 });
 
 describe('scales', () => {
-  test('hold what they are made for', () => {
+  test('stay within their capacity', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.2, max: 1e6, noNaN: true }), (most) => {
         expect(linearTicks(most, 4).at(-1)).toBeGreaterThanOrEqual(most);

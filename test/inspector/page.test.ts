@@ -67,7 +67,7 @@ describe('the live list', () => {
     expect(await page.getByRole('combobox', { name: 'Filter' }).inputValue()).toContain('verdict:refused');
   });
 
-  test('says what it cannot read in a filter', async () => {
+  test('reports the unreadable part of a filter', async () => {
     const { page } = await browser.open(`${gateway.adminOrigin}/?filter=colour:red`);
     await page.locator('.filter-fault').filter({ hasText: 'There is no field colour' }).waitFor();
     expect(await page.getByRole('combobox').getAttribute('aria-invalid')).toBe('true');
@@ -145,7 +145,7 @@ describe('an exchange', () => {
   });
 });
 
-describe('what may be seen', () => {
+describe('visible values', () => {
   /** Everything that is in the page, shown or not. */
   const everything =
     'document.documentElement.outerHTML + [...document.querySelectorAll("input")].map((input) => input.value)';

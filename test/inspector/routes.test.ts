@@ -23,7 +23,7 @@ async function withOrders(count: number, flags: Record<string, string> = {}): Pr
   return gateway;
 }
 
-/** Runs a command in a shell. Not in this thread: the gateway that it asks is here too. */
+/** Runs a command in a shell. Not in this thread: the gateway that it calls is here too. */
 async function run(command: string): Promise<string> {
   const { stdout } = await promisify(execFile)('sh', ['-c', command], {
     env: { PATH: process.env['PATH'], API_KEY: 'key-of-the-shell' },
@@ -36,14 +36,14 @@ describe('/entries', () => {
     const gateway = await withOrders(5);
     await gateway.post('/clients', '{"data":1}');
     await gateway.entry(6);
-    const first = await gateway.ask<EntriesPage>('/entries?limit=4');
+    const first = await gateway.readJson<EntriesPage>('/entries?limit=4');
     expect(first.entries.map(({ seq }) => seq)).toEqual([6, 5, 4, 3]);
-    const second = await gateway.ask<EntriesPage>(`/entries?limit=4&before=${first.next}`);
+    const second = await gateway.readJson<EntriesPage>(`/entries?limit=4&before=${first.next}`);
     expect(second.entries.map(({ seq }) => seq)).toEqual([2, 1]);
     expect(second).not.toHaveProperty('next');
-    const refused = await gateway.ask<EntriesPage>('/entries?filter=verdict:refused');
+    const refused = await gateway.readJson<EntriesPage>('/entries?filter=verdict:refused');
     expect(refused.entries).toMatchObject([{ seq: 6, failure: 'wrapper-not-object' }]);
-    expect(await gateway.ask('/entries?filter=colour:red')).toMatchObject({
+    expect(await gateway.readJson('/entries?filter=colour:red')).toMatchObject({
       errors: [{ status: '400', code: 'bad-filter' }],
     });
   });
@@ -52,7 +52,7 @@ describe('/entries', () => {
 describe('/entries/:seq', () => {
   test('shows four perspectives and the diff, but no value and no key, while capture is off', async () => {
     const gateway = await withOrders(1);
-    const detail = await gateway.ask<EntryDetail>('/entries/1');
+    const detail = await gateway.readJson<EntryDetail>('/entries/1');
     expect(detail).toMatchObject({
       kept: 'structure',
       v1Request: {
@@ -85,26 +85,26 @@ describe('/entries/:seq', () => {
 
   test('shows values while capture is on, but masked ones and keys never', async () => {
     const gateway = await withOrders(1, { capture: 'bodies', 'capture-mask': 'suburb' });
-    const detail = await gateway.ask<EntryDetail>('/entries/1');
+    const detail = await gateway.readJson<EntryDetail>('/entries/1');
     expect(detail.kept).toBe('bodies');
     expect(detail.v2Request?.body.text).toContain('"latitude": -33.25');
     expect(detail.v2Request?.body.text).toContain('"suburb": "…"');
     expect(JSON.stringify(detail)).not.toMatch(/Secretville|secret-key/);
-    expect(await gateway.ask<State>('/state')).toMatchObject({
+    expect(await gateway.readJson<State>('/state')).toMatchObject({
       capture: { mode: 'bodies', masks: ['suburb'], entries: 1 },
     });
   });
 
   test('gives commands that work: a shell that runs them reaches the gateway and V2', async () => {
     const gateway = await withOrders(1);
-    const { curl } = await gateway.ask<EntryDetail>('/entries/1');
+    const { curl } = await gateway.readJson<EntryDetail>('/entries/1');
     for (const [command, path] of [
       [curl?.v1, '/api/v2/orders/floor_plans'],
       [curl?.v2, '/api/v2/orders/floor_plans'],
     ] as const) {
       const before = gateway.v2.received.join('').split('POST ').length;
-      const answered = await run(command?.replace('curl ', 'curl -s -o /dev/null -w "%{http_code}" ') ?? '');
-      expect(answered).toBe('201');
+      const received = await run(command?.replace('curl ', 'curl -s -o /dev/null -w "%{http_code}" ') ?? '');
+      expect(received).toBe('201');
       const requests = gateway.v2.received.join('').split('POST ');
       expect(requests.length).toBe(before + 1);
       const last = gateway.v2.received.findLast((text) => text.includes('key-of-the-shell')) ?? '';
@@ -113,10 +113,10 @@ describe('/entries/:seq', () => {
     }
   });
 
-  test('says why nothing was kept beyond the rate, and that what left the ring is gone', async () => {
+  test('says why nothing was kept beyond the rate, and that entries that left the ring are gone', async () => {
     const gateway = await withOrders(3, { 'structure-rate': '0', 'inspector-entries': '2' });
-    expect(await gateway.ask<EntryDetail>('/entries/3')).toMatchObject({ kept: 'nothing' });
-    expect(await gateway.ask('/entries/1')).toMatchObject({ errors: [{ code: 'no-entry' }] });
+    expect(await gateway.readJson<EntryDetail>('/entries/3')).toMatchObject({ kept: 'nothing' });
+    expect(await gateway.readJson('/entries/1')).toMatchObject({ errors: [{ code: 'no-entry' }] });
     expect((await gateway.entry(3)).attributes).toBeUndefined();
   });
 });
@@ -141,7 +141,7 @@ async function events(
 }
 
 describe('/entries/stream', () => {
-  test('sends what comes, with ids, and goes on where a reader was', async () => {
+  test('sends new entries, with ids, and resumes where a reader was', async () => {
     const gateway = await withOrders(2);
     const reading = events(`${gateway.adminOrigin}/entries/stream?filter=op:order_*`, {}, (text) =>
       text.includes('"seq":4'),
@@ -163,7 +163,7 @@ describe('/entries/stream', () => {
     expect([...resumed.matchAll(/"seq":(\d+)/g)].map((match) => match[1])).toEqual(['5']);
   });
 
-  test('starts anew for a reader of another run, tells of what it missed, and keeps the connection alive', async () => {
+  test('restarts for a reader of another run, reports missed entries, and keeps the connection alive', async () => {
     const gateway = await withOrders(4, { 'inspector-entries': '2' });
     const text = await events(
       `${gateway.adminOrigin}/entries/stream`,
@@ -187,7 +187,7 @@ describe('/entries/stream', () => {
 });
 
 describe('the other routes', () => {
-  test('/metrics is clean to promtool and counts what happened', async () => {
+  test('/metrics passes promtool and counts the exchanges', async () => {
     const gateway = await withOrders(3);
     const text = await (await fetch(`${gateway.adminOrigin}/metrics`)).text();
     expect(text).toContain(
@@ -204,7 +204,7 @@ describe('the other routes', () => {
 
   test('/report in three formats, and the guide of a client', async () => {
     const gateway = await withOrders(2);
-    const report = await gateway.ask<Report>('/report');
+    const report = await gateway.readJson<Report>('/report');
     expect(report).toMatchObject({ v1: 2, classes: { 'field-work': 1 } });
     const as = async (path: string, accept: string): Promise<string> =>
       (await fetch(`${gateway.adminOrigin}${path}`, { headers: { accept } })).text();
@@ -217,17 +217,17 @@ describe('the other routes', () => {
 
   test('/rules has the book with hits, /history the minute, /state the run', async () => {
     const gateway = await withOrders(2);
-    const rules = await gateway.ask<RulesView>('/rules');
+    const rules = await gateway.readJson<RulesView>('/rules');
     expect(rules.operations.find(({ id }) => id === 'order_floor_plan')).toMatchObject({ hits: 2 });
     expect(rules.changes.find(({ id }) => id === 'property-address')).toMatchObject({
       hits: 2,
       request: [{ rule: 'nest', hits: 2 }],
     });
     expect(rules.assumptions.length).toBeGreaterThan(0);
-    const history = await gateway.ask<HistoryView>('/history');
+    const history = await gateway.readJson<HistoryView>('/history');
     expect(history.minutes).toHaveLength(60);
     expect(history.minutes.reduce((sum, { verdicts }) => sum + verdicts.rewritten, 0)).toBe(2);
-    const state = await gateway.ask<State>('/state');
+    const state = await gateway.readJson<State>('/state');
     expect(state).toMatchObject({
       version: '0.0.0-test',
       latest: 2,
@@ -238,7 +238,7 @@ describe('the other routes', () => {
     await until(() => gateway.lines.length === 2);
   });
 
-  test('/explain explains, and says what it cannot', async () => {
+  test('/explain explains, and reports what it cannot explain', async () => {
     const gateway = await inspected();
     const post = async (body: string): Promise<Explanation> =>
       (await (await fetch(`${gateway.adminOrigin}/explain`, { method: 'POST', body })).json()) as Explanation;
@@ -260,7 +260,7 @@ describe("V2's response", () => {
     const gateway = await inspected({ capture: 'bodies' }, own);
     await gateway.post('/orders/post_productions', '{"data":{"transition_type":"x"}}');
     await gateway.entry(1);
-    const { v2Response, clientResponse } = await gateway.ask<EntryDetail>('/entries/1');
+    const { v2Response, clientResponse } = await gateway.readJson<EntryDetail>('/entries/1');
     const lengthOf = (headers: readonly { name: string; value: string }[] = []): number =>
       Number(headers.find(({ name }) => name.toLowerCase() === 'content-length')?.value);
     expect(clientResponse?.body.text).toContain('transition_type');

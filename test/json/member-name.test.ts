@@ -15,7 +15,7 @@ const spelled = fc
       : character,
   );
 
-test('a key is what a JSON parser calls it, also behind byte order marks and escapes', () => {
+test('a key is read as a JSON parser reads it, also after byte order marks and with escapes', () => {
   fc.assert(
     fc.property(fc.array(spelled, { maxLength: 6 }), (key) => {
       const text = `{"${key.join('')}":1}`;

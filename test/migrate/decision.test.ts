@@ -22,9 +22,9 @@ function wordsOf(decision: Decision): string {
     return `${decision.failure.code}${decision.closesConnection ? ', closes' : ''}`;
   if (decision.route === 'pass') return 'pass';
   const { body, operation } = decision;
-  const what = body.action === 'refuse' ? body.failure.code : body.action;
-  const why = body.action === 'forward' && body.note !== undefined ? ` (${body.note})` : '';
-  return `${operation?.id ?? 'unnamed'}: ${what}${why}`;
+  const outcome = body.action === 'refuse' ? body.failure.code : body.action;
+  const note = body.action === 'forward' && body.note !== undefined ? ` (${body.note})` : '';
+  return `${operation?.id ?? 'unnamed'}: ${outcome}${note}`;
 }
 
 describe('a request is decided by its head', () => {

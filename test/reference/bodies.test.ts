@@ -36,7 +36,7 @@ test.each(cases)('%s with %j is a 422 that points at %j', async (line, body, exp
   expect((await send('GET /properties')).body.meta.total).toBe(0);
 });
 
-test('the refusal of a V1 spelling says what V2 wants', async () => {
+test('the refusal of a V1 spelling names the V2 spelling', async () => {
   const { send } = await service();
   const body = { data: {}, transition_type: 'x', property: { postcode: '3000' } };
   const { errors } = (await send('POST /orders/post_productions', body)).body;
@@ -46,7 +46,7 @@ test('the refusal of a V1 spelling says what V2 wants', async () => {
   expect(details).toContain('address object');
 });
 
-test('with unknown=strip, what V2 does not have disappears without a word', async () => {
+test('with unknown=strip, members unknown to V2 are dropped silently', async () => {
   const { send } = await service({ unknown: 'strip' });
   const order = await send('POST /orders/post_productions', {
     data: { highlight_type: 'lost' },
@@ -86,12 +86,12 @@ test.each([
   ['APPLICATION/JSON ; version=2', 201],
   ['application/json, application/json', 415],
   ['application/vnd.capture+json', 201],
-])('the media type %s is answered %i', async (type, status) => {
+])('the media type %s gets %i', async (type, status) => {
   const { send } = await service();
   expect((await send('POST /clients', '{"name":"x"}', { 'content-type': type })).status).toBe(status);
 });
 
-test('a coded body is a 415 that says what is accepted', async () => {
+test('a coded body is a 415 that lists the accepted codings', async () => {
   const { send } = await service();
   const refused = await send('POST /clients', gzipSync('{"name":"x"}'), { 'content-encoding': 'gzip' });
   expect(refused.status).toBe(415);
@@ -116,7 +116,7 @@ test('__proto__ is an attribute like any other that V2 does not have', async () 
 });
 
 // Attack: nesting so deep that a recursive reader runs out of stack.
-test('a million open brackets are answered, and the service goes on', async () => {
+test('a million open brackets get a response, and the service keeps running', async () => {
   const { send } = await service();
   const depth = 1_000_000;
   const deep = `{"name":"x","notes":${'['.repeat(depth)}${']'.repeat(depth)}}`;
@@ -124,7 +124,7 @@ test('a million open brackets are answered, and the service goes on', async () =
   expect((await send('GET /heartbeat')).status).toBe(200);
 });
 
-// Attack: a body with a million unknown names, to be answered with a list a hundred times its size.
+// Attack: a body with a million unknown names, whose response would be a list a hundred times its size.
 test('the list of faults is short, however many there are', async () => {
   const { send } = await service();
   const body = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`x${index}`, 1]));

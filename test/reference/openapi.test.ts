@@ -82,7 +82,7 @@ test('every route of the app is described, and every described one is a route', 
 
 test('every described route responses as described, when all is well and when not', async () => {
   const { send } = await service();
-  const answered = new Map<string, Set<number>>();
+  const seenStatuses = new Map<string, Set<number>>();
   const exchange = async (
     method: string,
     path: string,
@@ -93,8 +93,8 @@ test('every described route responses as described, when all is well and when no
     const line = `${method} ${path.replace('/api/v2', '').replace('{id}', id)}`;
     const reply = await send(line, body, key === undefined ? {} : { authorization: key });
     expect([line, ...deviations(path, method, reply)]).toEqual([line]);
-    const statuses = answered.get(`${method} ${path}`) ?? new Set();
-    answered.set(`${method} ${path}`, statuses.add(reply.status));
+    const statuses = seenStatuses.get(`${method} ${path}`) ?? new Set();
+    seenStatuses.set(`${method} ${path}`, statuses.add(reply.status));
     return reply;
   };
   const sample = { name: 'x', property: { display_name: 'x', address: { latitude: 1.5 } } };
@@ -118,7 +118,7 @@ test('every described route responses as described, when all is well and when no
     if (attributes !== undefined) await exchange(method, path, '1', { data: {} });
     if (attributes !== undefined) await exchange(method, path, '1', '{');
   }
-  expect(answered.size).toBe(described().length);
+  expect(seenStatuses.size).toBe(described().length);
 });
 
 test('V1 is described as it responds', async () => {
@@ -155,7 +155,7 @@ test('the described bodies are the accepted ones', async () => {
   }
 });
 
-/** In what a response is not the one that the description promises. */
+/** The differences between a response and its description. */
 function deviations(path: string, method: string, reply: Reply): string[] {
   const response = api.paths[path][method.toLowerCase()].responses[reply.status];
   if (response === undefined) return [`${reply.status} is not described`];

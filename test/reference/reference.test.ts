@@ -10,7 +10,7 @@ test.each([
   ['POST /orders/floor_plans', { external_id: 'F-1', property_id: 3 }],
   ['POST /orders/post_productions', { property_id: 3, highlight_type: 'dusk' }],
   ['POST /virtual_tours', { property_id: 3, name: null }],
-])('%s creates, and what it created can be read, listed and deleted', async (line, attributes) => {
+])('%s creates a resource that can be read, listed and deleted', async (line, attributes) => {
   const { send } = await service();
   const path = line.slice('POST '.length);
 
@@ -124,7 +124,7 @@ test.each([
   expect(refused.body.errors[0]).toMatchObject({ status: '405', title: 'Method Not Allowed' });
 });
 
-test('what is not there is a 404 in the envelope, under the prefix and elsewhere', async () => {
+test('a missing resource is a 404 in the envelope, under the prefix and elsewhere', async () => {
   const { send, origin } = await service();
   expect((await send('GET /nothing')).body.errors[0].status).toBe('404');
   const elsewhere = await fetch(`${origin}/api/v1/clients`);
@@ -149,10 +149,10 @@ test.each(['', 'Bearer', 'Bearer ', 'Basic a2V5', 'Bearer one, Bearer two', 'Bea
   },
 );
 
-test('the release that answered is echoed, on failures too', async () => {
+test('the release that served the request is echoed, on failures too', async () => {
   const { send } = await service();
-  for (const asked of ['2025-01-01', '2024-12-31', 'tomorrow', '']) {
-    const reply = await send('GET /nothing', undefined, { 'x-api-version': asked });
+  for (const release of ['2025-01-01', '2024-12-31', 'tomorrow', '']) {
+    const reply = await send('GET /nothing', undefined, { 'x-api-version': release });
     expect(reply.headers.get('x-api-version')).toBe('2025-01-01');
   }
 });

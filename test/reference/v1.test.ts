@@ -6,12 +6,12 @@ async function both(deprecated: readonly string[] = []): Promise<{ v1: Send; v2:
   return { v1: sender(origin, '/api/v1'), v2: send };
 }
 
-test('V1 is not there unless it is asked for', async () => {
+test('V1 is off unless it is enabled', async () => {
   const { origin } = await service();
   expect((await sender(origin, '/api/v1')('GET /heartbeat')).status).toBe(404);
 });
 
-test('what V1 wrote, V2 reads in its own spelling, and the other way round', async () => {
+test('V2 reads V1's writes in its own spelling, and the other way round', async () => {
   const { v1, v2 } = await both();
   const property = { display_name: 'Pier 4', suburb: 'Docklands', latitude: -37.8 };
   const nested = { display_name: 'Pier 4', address: { suburb: 'Docklands', latitude: -37.8 } };
@@ -44,7 +44,7 @@ test('V1 updates one attribute of an address and keeps the others', async () => 
   expect((await v2('GET /properties/1')).body.data.address).toEqual({ suburb: 'Docklands', state: null });
 });
 
-test('V1 ignores what it does not know: members beside data, the V2 spellings', async () => {
+test('V1 ignores unknown members: members beside data, the V2 spellings', async () => {
   const { v1, v2 } = await both();
   await v1('POST /orders/post_productions', {
     data: { highlight_type: 'new', notes: 'x', property: { address: { suburb: 'new' }, suburb: 'old' } },

@@ -33,12 +33,12 @@ const anyEntry: fc.Arbitrary<Entry> = fc
   }));
 
 describe('reading a line', () => {
-  test('takes what parsing the whole line takes, whatever stands in it', () => {
+  test('gives the same as parsing the whole line, whatever it contains', () => {
     const reader = new LogLineReader();
     fc.assert(
       fc.property(fc.array(anyEntry, { minLength: 1, maxLength: 5 }), fc.boolean(), (entries, isPlain) => {
         for (const entry of entries) {
-          // Other writers, such as an edge worker's console, leave what is not ASCII as it is.
+          // Other writers, such as an edge worker's console, leave characters beyond ASCII as they are.
           const line = isPlain ? JSON.stringify(entry) : entryLine(entry).trimEnd();
           const bytes = Buffer.from(`\n${line}\n`);
           const read = reader.read(bytes, 1, bytes.length - 1);

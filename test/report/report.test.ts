@@ -83,7 +83,7 @@ describe('a client', () => {
 });
 
 describe('the report', () => {
-  test('says what stands between today and switching off, day by day', () => {
+  test('lists the work left before switching off, day by day', () => {
     const native: Entry = { ...v1('n', 0, []), route: 'pass', verdict: 'passed' };
     const { client: _client, ...keyless } = v1('x', 2, [UNWRAP], { verdict: 'refused' });
     const report = makeReport(

@@ -15,13 +15,13 @@ import {
 } from '../../src/report/untrusted-text.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
-/** What an attacker would call a member: it clears the screen, forges a line, turns the direction, hides, links and computes. */
+/** A member name of an attacker: it clears the screen, forges a line, reverses the text direction, hides, links and computes. */
 const EVIL =
   '\u001b[2J\r\n\u0007\u009b31m\u202eforged\u2066\u200b\ufeff\u2028 | a | `b` <script>alert(1)</script> [x](javascript:x) ![y](http://z) ``` http://e.com www.e.com me@e.com =1+1';
 const STEERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 describe('untrusted text', () => {
-  test('is one line of a terminal, and shows what it hid', () => {
+  test('is one line of a terminal, and shows its hidden characters', () => {
     expect(terminalText('a\u001b[2J\r\nb\u202ec\u{e0041}')).toBe(
       String.raw`a\u001b[2J\u000d\u000ab\u202ec\udb40\udc41`,
     );
@@ -67,7 +67,7 @@ describe('untrusted text', () => {
   });
 });
 
-// Attack: names in a body, or a forged log, steer the terminal of the operator who asks for a report, or the browser of who reads a guide.
+// Attack: names in a body, or a forged log, steer the terminal of the operator who prints a report, or the browser of the reader of a guide.
 test('reports, censuses and guides print none of it raw', () => {
   const tally = new Tally();
   const guide = new Guide('3');

@@ -94,7 +94,7 @@ describe('GatewayV1Unused', () => {
     ['the gateway was down', { [UP]: '1x200 0x120 1x400', [LAST]: '0x200 _x120 0x400' }],
     ['there is no series of V1', { [UP]: '1x600' }],
     ['there is no series at all', { 'up{job="another"}': '1x600' }],
-  ])('is silent when %s: who was not looking cannot say "unused"', (_, series) => {
+  ])('is silent when %s: without observation, nothing is "unused"', (_, series) => {
     expect(fires(alert, 16 * 24, series)).toBe(false);
   });
 });

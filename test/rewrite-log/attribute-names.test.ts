@@ -118,14 +118,14 @@ test.each(SHAPES)('a body %s is read once at the most, and no further than the b
   for (const size of [1000, 30_000, 1_000_000]) {
     const { bytes, reads } = counted(shape(size));
     const found = names.of(bytes) ?? [];
-    // A byte is looked at, and looked at again where it decides what follows.
+    // A byte is read, and read again where it decides the next step.
     expect(reads()).toBeLessThan(4 * Math.min(bytes.length, 32 * 1024) + 100);
     expect(found.length).toBeLessThanOrEqual(64);
     for (const pointer of found) expect(pointer.length).toBeLessThanOrEqual(120);
   }
 });
 
-// Attack: ever new names, so that what is remembered of names grows without end.
+// Attack: ever new names, so that the table of names grows without end.
 test('names that never come again are forgotten', () => {
   const names = endless();
   for (let k = 0; k < 200; k += 1) {

@@ -86,7 +86,7 @@ describe('structure', () => {
     expect(decoder.decode(structure)).toBe('{"a":"‹string›","b":"‹string›","c":"‹string›"}');
   });
 
-  test('is not made of what is not JSON', () => {
+  test('is not made of a body that is not JSON', () => {
     fc.assert(
       fc.property(brokenDocument, (bytes) => {
         const structure = bytesOfStructure(bytes);
@@ -106,7 +106,7 @@ function isJson(text: string): boolean {
   }
 }
 
-describe('what is kept', () => {
+describe('a kept exchange', () => {
   test('has no value, key, cookie or query value while capture is off', () => {
     const text = kept({}, '{"data":{"name":"Jane Doe","age":41}}', '{"data":{"id":77}}');
     expect(text).toContain('‹string›');
@@ -134,7 +134,7 @@ describe('what is kept', () => {
     },
   );
 
-  test('withholds what it cannot mask', () => {
+  test('withholds a body that it cannot mask', () => {
     expect(kept({ mode: 'bodies', masks: ['name'] }, 'name=Joan')).not.toContain('Joan');
   });
 
@@ -150,13 +150,13 @@ describe('what is kept', () => {
     expect(small.held).toEqual({ entries: 0, bytes: 0 });
   });
 
-  test('is asked for so many exchanges a second, and for all while capture is on', () => {
+  test('is limited to so many exchanges a second, and unlimited while capture is on', () => {
     let now = 0;
     const capture = new Capture({ ...options, now: () => now });
-    const ask = (times: number): string[] => Array.from({ length: times }, () => capture.nextLevel());
-    expect(ask(7).filter((wanted) => wanted === 'structure')).toHaveLength(5);
+    const nextLevels = (times: number): string[] => Array.from({ length: times }, () => capture.nextLevel());
+    expect(nextLevels(7).filter((level) => level === 'structure')).toHaveLength(5);
     // Of some more, if they fail.
-    expect(ask(20).filter((wanted) => wanted === 'failure')).toHaveLength(18);
+    expect(nextLevels(20).filter((level) => level === 'failure')).toHaveLength(18);
     now = 1000;
     expect(capture.nextLevel()).toBe('structure');
     expect(new Capture({ ...options, mode: 'bodies', structurePerSecond: 0 }).nextLevel()).toBe('bodies');

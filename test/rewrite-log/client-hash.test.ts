@@ -48,8 +48,8 @@ function heldBy(work: () => unknown): number {
   return held;
 }
 
-// Attack: requests with ever new keys, each in a head of 12 KiB, make what is remembered of them fill the memory.
-test('what is remembered does not hold the heads that keys were cut from', () => {
+// Attack: requests with ever new keys, each in a head of 12 KiB, make the cache of their hashes fill the memory.
+test('the cache does not retain the heads that keys were cut from', () => {
   const held = heldBy(() => {
     const nameOf = rememberedHash((key) => key.length);
     for (let number = 0; number < 20_000; number += 1) {
@@ -62,7 +62,7 @@ test('what is remembered does not hold the heads that keys were cut from', () =>
 });
 
 // Attack: the keys themselves are 12 KiB each.
-test('what is remembered is bounded by its characters', () => {
+test('the cache is bounded by its characters', () => {
   const held = heldBy(() => {
     const nameOf = rememberedHash((key) => key.length);
     for (let number = 0; number < 2000; number += 1) nameOf(`Bearer ${number} ${'k'.repeat(12_000)}`);

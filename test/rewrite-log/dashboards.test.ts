@@ -43,7 +43,7 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
 
 const known = series();
 
-/** The names in an expression that belong to the gateway, and the labels asked of them. */
+/** The gateway's metric names in an expression, and the labels used with them. */
 function strangers(expression: string): readonly string[] {
   const names = [...expression.matchAll(/\b((?:gateway|http|process)_\w+)(?:\{([^}]*)\})?/g)];
   const unknown = names.flatMap(([, name = '', selector = '']) => {
@@ -68,7 +68,7 @@ describe('the alert rules', () => {
     expect(stdout).toContain('SUCCESS');
   });
 
-  test('ask for metrics and labels that there are', () => {
+  test('use existing metrics and labels', () => {
     const { groups } = parse(readFileSync(`${root}prometheus/alerts.yaml`, 'utf8')) as {
       groups: { rules: { expr: string }[] }[];
     };
@@ -79,7 +79,7 @@ describe('the alert rules', () => {
 });
 
 describe('the dashboard', () => {
-  test('asks for metrics and labels that there are, and its panels do not overlap', () => {
+  test('uses existing metrics and labels, and its panels do not overlap', () => {
     const board = JSON.parse(readFileSync(`${root}grafana/capture-gateway.json`, 'utf8')) as {
       panels: { gridPos: { x: number; y: number; w: number; h: number }; targets?: { expr: string }[] }[];
     };

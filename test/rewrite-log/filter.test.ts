@@ -86,7 +86,7 @@ describe('a filter', () => {
     ['x status:4yy', 'status: wants', 2, 12],
     ['ms:fast', 'ms: wants', 0, 7],
     ['client:', 'client: wants a value', 0, 7],
-  ])('says what is wrong with %s, and where', (text, message, start, end) => {
+  ])('reports the fault in %s, and its position', (text, message, start, end) => {
     const fault = parseFilter(text);
     expect(fault).toMatchObject({ start, end });
     expect(isFilterFault(fault) && fault.message).toContain(message);

@@ -58,7 +58,7 @@ test('a line is the entry in printable ASCII, whatever the texts are', () => {
   );
 });
 
-test('a failure is told with its cause and place', () => {
+test('a failure is logged with its cause and place', () => {
   const [base] = fc.sample(entries, 1);
   const entry = {
     ...base,
@@ -70,7 +70,7 @@ test('a failure is told with its cause and place', () => {
   expect(JSON.parse(entryLine(entry))).toEqual(entry);
 });
 
-describe('query values and user information are not told', () => {
+describe('query values and user information are not logged', () => {
   test.each([
     ['/api/v1/x', '/api/v1/x'],
     ['/api/v1/x?', '/api/v1/x?'],
@@ -79,8 +79,8 @@ describe('query values and user information are not told', () => {
     ['/x?a==b&a=c?d=e', '/x?a=…&a=…'],
     ['http://u:p@h/x?a=1', 'http://…@h/x?a=…'],
     ['//u:p@h/x', '//…@h/x'],
-  ])('%s', (target, told) => {
-    expect(redactTarget(target)).toBe(told);
+  ])('%s', (target, redacted) => {
+    expect(redactTarget(target)).toBe(redacted);
   });
 
   test('a long target is cut', () => {

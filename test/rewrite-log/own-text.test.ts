@@ -44,7 +44,7 @@ const facts = (target: string, requestId: string): EntryFacts => ({
   attempts: 1,
 });
 
-// Attack: heads of 12 KiB, so that what is kept of each request, some hundred bytes, holds all of them: 120 MiB for 10,000.
+// Attack: heads of 12 KiB, so that the some hundred bytes kept of each request retain all of them: 120 MiB for 10,000.
 test('entries keep no head of a request alive', () => {
   const bytes = held(() => {
     const ring = new Ring(COUNT);

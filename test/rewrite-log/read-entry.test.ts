@@ -38,7 +38,7 @@ test('a report of old lines is the report of new ones', () => {
 });
 
 // Attack: a line that somebody put into a log, to end the program that reads it.
-test('what is no entry, or has members of a wrong kind, is not read', () => {
+test('a line that is no entry, or has members of a wrong kind, is not read', () => {
   for (const wrong of [
     null,
     7,

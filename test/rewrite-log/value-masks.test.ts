@@ -17,7 +17,7 @@ const record: fc.Arbitrary<EditRecord> = fc.record({
   path: fc.oneof(pointer, fc.constant('')),
 });
 
-test('hold for what stands at them in the V1 body, or comes to stand there in the V2 body', () => {
+test('apply to the values at their positions in the V1 body and in the V2 body', () => {
   const walker = new JsonWalker();
   fc.assert(
     fc.property(

@@ -10,7 +10,7 @@ const OK: ResponseContext = { status: 200, deprecated: [], isWrapped: true };
 const USED = [{ attribute: 'old', message: 'old is deprecated: it is gone in V2.' }];
 
 /** What the rules make of a text: the new text, or `unchanged`. */
-function answered(rules: readonly string[], text: string, context: Partial<ResponseContext> = {}): string {
+function rewritten(rules: readonly string[], text: string, context: Partial<ResponseContext> = {}): string {
   const outcome = responsePlanOf(rules.map(responseRule), SHIPPED).rewrite(bytesOf(text), {
     ...OK,
     ...context,
@@ -41,7 +41,7 @@ describe('alias', () => {
     ['"highlight_type"', 'unchanged'],
     ['{"data":{"highlight_type":"a"}', 'unchanged'],
   ])('%s', (text, expected) => {
-    expect(answered(rules, text)).toBe(expected);
+    expect(rewritten(rules, text)).toBe(expected);
   });
 
   test('a byte order mark stays', () => {
@@ -50,26 +50,26 @@ describe('alias', () => {
   });
 
   test('of a name that occurs twice the last counts, as for parsers', () => {
-    expect(answered(['alias a as b'], '{"a":1,"a":2}')).toBe('{"a":1,"a":2,"b":2}');
+    expect(rewritten(['alias a as b'], '{"a":1,"a":2}')).toBe('{"a":1,"a":2,"b":2}');
   });
 
   test('elements of lists', () => {
-    expect(answered(['alias data.*.a as b'], '{"data":[{"a":1},2,{"x":{}},{"a":[ ]}]}')).toBe(
+    expect(rewritten(['alias data.*.a as b'], '{"data":[{"a":1},2,{"x":{}},{"a":[ ]}]}')).toBe(
       '{"data":[{"a":1,"b":1},2,{"x":{}},{"a":[ ],"b":[ ]}]}',
     );
   });
 
   test('a rule sees what the one before made', () => {
-    expect(answered(['alias a as b', 'alias b as c'], '{"a":{"n":1}}')).toBe(
+    expect(rewritten(['alias a as b', 'alias b as c'], '{"a":{"n":1}}')).toBe(
       '{"a":{"n":1},"b":{"n":1},"c":{"n":1}}',
     );
-    expect(answered(['alias a.n as m', 'alias a as b'], '{"a":{"n":1}}')).toBe(
+    expect(rewritten(['alias a.n as m', 'alias a as b'], '{"a":{"n":1}}')).toBe(
       '{"a":{"n":1,"m":1},"b":{"n":1,"m":1}}',
     );
-    expect(answered(['alias a as b', 'alias b.n as m'], '{"a":{"n":1}}')).toBe(
+    expect(rewritten(['alias a as b', 'alias b.n as m'], '{"a":{"n":1}}')).toBe(
       '{"a":{"n":1},"b":{"n":1,"m":1}}',
     );
-    expect(answered(['alias a as b', 'alias b.*.n as m'], '{"a":[{"n":1},{"n":2}]}')).toBe(
+    expect(rewritten(['alias a as b', 'alias b.*.n as m'], '{"a":[{"n":1},{"n":2}]}')).toBe(
       '{"a":[{"n":1},{"n":2}],"b":[{"n":1,"m":1},{"n":2,"m":2}]}',
     );
   });
@@ -105,14 +105,14 @@ describe('flatten', () => {
     ['flatten a', '{"a":null}', 'unchanged'],
     ['flatten a', '{"a":[{"x":1}]}', 'unchanged'],
   ])('%s: %s', (rule, text, expected) => {
-    expect(answered([rule], text)).toBe(expected);
+    expect(rewritten([rule], text)).toBe(expected);
   });
 
   test('what was lifted can be aliased, and what was aliased is lifted', () => {
-    expect(answered(['flatten a', 'alias b.x as y'], '{"a":{"b":{"x":1}}}')).toBe(
+    expect(rewritten(['flatten a', 'alias b.x as y'], '{"a":{"b":{"x":1}}}')).toBe(
       '{"a":{"b":{"x":1}},"b":{"x":1,"y":1}}',
     );
-    expect(answered(['alias a.x as y', 'flatten a'], '{"a":{"x":1}}')).toBe(
+    expect(rewritten(['alias a.x as y', 'flatten a'], '{"a":{"x":1}}')).toBe(
       '{"a":{"x":1,"y":1},"x":1,"y":1}',
     );
   });
@@ -130,24 +130,24 @@ describe('deprecations', () => {
     ['deprecations meta.list', '{"meta":[]}', 'unchanged'],
     ['deprecations meta', '{"meta":[]}', 'unchanged'],
   ])('%s: %s', (rule, text, expected) => {
-    const outcome = answered([rule], text, { deprecated: USED });
+    const outcome = rewritten([rule], text, { deprecated: USED });
     expect(outcome.replace('{ "', '{"').replace(' }', '}')).toBe(expected.replace(' }', '}'));
   });
 
   test('a list that another rule made is no object to put one into', () => {
     const rules = ['deprecations a.list', 'flatten a', 'deprecations list.of'];
-    expect(answered(rules, '{}', { deprecated: USED })).toBe(`{"a":{"list":${list}},"list":${list}}`);
+    expect(rewritten(rules, '{}', { deprecated: USED })).toBe(`{"a":{"list":${list}},"list":${list}}`);
   });
 
   test('a request without deprecated attributes gets no list', () => {
-    expect(answered(['deprecations list'], '{}')).toBe('unchanged');
+    expect(rewritten(['deprecations list'], '{}')).toBe('unchanged');
     expect(responsePlanOf([responseRule('deprecations list')]).appliesTo(200, false)).toBe(false);
   });
 });
 
 describe('alias-errors', () => {
   const turned = (text: string, isWrapped = true): string =>
-    answered(['alias-errors'], text, { status: 422, isWrapped });
+    rewritten(['alias-errors'], text, { status: 422, isWrapped });
   test.each([
     ['/highlight_type', '/data/transition_type'],
     ['/property/address/suburb', '/data/property/suburb'],
@@ -188,7 +188,7 @@ describe('alias-errors', () => {
     ]) {
       expect(turned(text)).toBe('unchanged');
     }
-    expect(answered(['alias-errors'], '{"errors":[{"detail":"highlight_type"}]}', { status: 200 })).toBe(
+    expect(rewritten(['alias-errors'], '{"errors":[{"detail":"highlight_type"}]}', { status: 200 })).toBe(
       'unchanged',
     );
   });

@@ -38,7 +38,7 @@ test('a success never rolls back, nor does a failure of V1', () => {
   expect([window.add('v2', false, 0), window.add('v1', true, 0)]).toEqual([false, false]);
 });
 
-test('what is older than the window does not count', () => {
+test('requests older than the window do not count', () => {
   const window = new CanaryWindow(RULE);
   add(window, 'v2', 100, 100, 0);
   add(window, 'v2', 10, 0, 54_999);
@@ -52,7 +52,7 @@ test('what is older than the window does not count', () => {
   });
 });
 
-test('the window holds what came in its last twelve parts, however requests come', () => {
+test('the window holds the requests of its last twelve parts, however they arrive', () => {
   const request = fc.record({
     origin: fc.constantFrom('v1' as const, 'v2' as const),
     failed: fc.boolean(),

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { RateLimitQueue, type QueuedRequest } from '../../src/rollout/rate-limit-queue.ts';
 import type { Shield } from '../../src/rules/rollout.ts';
 
-/** A clock that tests wind: what is to be done later is done when its time has come. */
+/** A clock that tests set: scheduled work runs when its time has come. */
 class Clock {
   now = 1000;
   private readonly later: { readonly at: number; readonly run: () => void }[] = [];
@@ -84,7 +84,7 @@ test('one client does not hold another back', () => {
   expect(send('modest').heldMs).toBe(0);
 });
 
-test('who could not be served in time goes at once', () => {
+test('a request that could not be served in time is refused at once', () => {
   const { send } = setUp();
   const requests = Array.from({ length: 8 }, () => send());
   expect(times(requests).slice(6)).toEqual([0, 0]);
@@ -108,7 +108,7 @@ test('a client that is gone gives its turn to the next', () => {
   expect(shielded.held).toBe(0);
 });
 
-test('what the service says holds the next ones back, and no longer than they wait', () => {
+test('the service's rate limit holds the next requests back, and no longer than they may wait', () => {
   const { clock, shielded, send } = setUp();
   send();
   shielded.block('a', 0.2);
@@ -160,7 +160,7 @@ describe('whatever comes', () => {
     );
   });
 
-  // Attack: ever new keys, so that what is remembered of clients fills the memory.
+  // Attack: ever new keys, so that the state kept per client fills the memory.
   test('ever new keys are forgotten', () => {
     const { clock, shielded, send } = setUp();
     for (let n = 0; n < 25_000; n += 1) send(`key ${n}`);

@@ -25,7 +25,7 @@ const as = (key: string): string => `Authorization: Bearer ${key}\r\n`;
 const field = (text: string, name: string): string | undefined =>
   new RegExp(`\r\n${name}: ([^\r]*)\r\n`, 'i').exec(text)?.[1];
 
-describe('what V1 responses say', () => {
+describe('the header fields of V1 responses', () => {
   const signals = {
     since: Date.UTC(2026, 11, 1),
     attributes: true,
@@ -115,7 +115,7 @@ describe('brownouts', () => {
     expect(v2.received.join('').match(/POST /g) ?? []).toHaveLength(statuses.filter((s) => s === 200).length);
   });
 
-  test('say what is going on, when to come back, and stand in the log', async () => {
+  test('name the retirement, say when to retry, and are logged', async () => {
     const signals = {
       attributes: false,
       sunset: Date.UTC(2027, 5, 30),
@@ -187,7 +187,7 @@ describe('version pins', () => {
       'client',
     ],
     [
-      'an invalid one is told apart',
+      'an invalid one is distinguished',
       undefined,
       `${as('acme')}X-Api-Version: soon\r\n`,
       '2025-03-03',

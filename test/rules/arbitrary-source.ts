@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { RuleBookSource } from '../../src/rules/rule-book-source.ts';
 
-/** Names that readers get wrong: numbers, words of YAML 1.1, indicators, spaces, what objects inherit. */
+/** Names that parsers misread: numbers, words of YAML 1.1, indicators, spaces, members of Object.prototype. */
 const ODDITIES = [
   'no',
   'Yes',

@@ -5,7 +5,7 @@ import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import { sources } from './arbitrary-source.ts';
 import { bookIn, faultsIn, messagesIn, withChanges } from './reading.ts';
 
-describe('what a source means', () => {
+describe('the meaning of a source', () => {
   test.each<[rule: string, meaning: object[]]>([
     ['unwrap: data', [{ rule: 'unwrap', member: 'data' }]],
     ['{ nest: [x, y], under: z }', [{ rule: 'nest', members: ['x', 'y'], in: [], under: 'z' }]],
@@ -51,7 +51,7 @@ describe('what a source means', () => {
     expect(book.changes[0]?.response).toEqual([meaning]);
   });
 
-  test('short and long form of an operation, and what is said of a change', async () => {
+  test('short and long form of an operation, and the description of a change', async () => {
     const book = await bookIn(`{ "$schema": "./rules.schema.json", "version": "2025-06-30",
       "operations": { "a": "POST /a", "b": { "match": "PATCH /b/{id}", "assumed": true } },
       "policies": { "flat": "forward" }, "limits": { "depth": 9 },
@@ -92,7 +92,7 @@ describe('YAML', () => {
     expect(book.changes[1]?.request).toEqual([{ rule: 'nest', members: ['x', 'y'], in: ['q'], under: 'z' }]);
   });
 
-  test.each<[what: string, text: string, fault: string]>([
+  test.each<[title: string, text: string, fault: string]>([
     [
       'a key twice',
       'version: 2025-01-01\nchanges: []\nversion: 2025-02-01',
@@ -370,7 +370,7 @@ limits: { depth: 0 }
     ]);
   });
 
-  test('do not follow from each other: what is left out as broken is not missed', async () => {
+  test('do not follow from each other: a part left out as broken is not reported missing', async () => {
     const text = withChanges(`- { id: c, summary: s, on: [broken], request: [ strip: x ] }
 - { id: d, summary: 5, on: every, request: [ { rename: y, to: x } ] }
 - { id: e, summary: s, on: every, request: [ strip: x ] }`).replace('a: POST', 'broken: post /x, a: POST');

@@ -7,7 +7,7 @@ const book = (text: string): string =>
 const ACME = '4f1c0b6a2e9d7c35';
 const clients = `clients: { acme: ${ACME}, globex: 0123456789abcdef }`;
 
-describe('what it means', () => {
+describe('its meaning', () => {
   test('a book that says nothing of it has none, and the same hash as ever', async () => {
     const plain = await bookIn(book(''));
     expect(plain).not.toHaveProperty('rollout');
@@ -116,7 +116,7 @@ test.each([
   expect(faults).toEqual([expect.stringMatching(fault)]);
 });
 
-test('what the shipped rule book has commented out is sound', async () => {
+test('the commented-out parts of the shipped rule book are valid', async () => {
   const text = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
   const at = text.indexOf('# The stages of a migration');
   const opened = text.slice(at).replaceAll(/^# ((?:\w[\w-]*:| {2})[^\n]*)$/gm, '$1');

@@ -37,7 +37,7 @@ test('is 16 hex digits, the same on every machine and in every version', () => {
 });
 
 describe('stays when the meaning does', () => {
-  test.each<[what: string, from: string, to: string]>([
+  test.each<[title: string, from: string, to: string]>([
     ['comments', 'changes:', '# A comment\nchanges: # another'],
     ['summaries', 'The first.', 'Something else.'],
     ['assumptions on operations', '{ match: "PATCH /b/{id}" }', '{ match: "PATCH /b/{id}", assumed: true }'],

@@ -102,7 +102,7 @@ describe('the JSON Schema', () => {
     z.toJSONSchema(ruleBookSource, { target: 'draft-7', io: 'input' }),
   );
 
-  test('accepts what the reader accepts', () => {
+  test('accepts the same rule books as the reader', () => {
     expect(accepts(parse(text))).toBe(true);
     fc.assert(
       fc.property(sources, (source) => {

@@ -6,7 +6,7 @@ import { planOf } from '../support/plan-of.ts';
 import { bookIn, faultsIn, messagesIn, withChanges } from './reading.ts';
 
 describe('a request rule is stale', () => {
-  test.each<[what: string, rules: string, reason: string]>([
+  test.each<[title: string, rules: string, reason: string]>([
     [
       'strip, then rename',
       'strip: x, { rename: x, to: y }',
@@ -53,7 +53,7 @@ describe('a request rule is stale', () => {
       'this nest has no effect: change "one" strips "p" already; remove one of the two, or put this rule before change "one"',
     ],
     [
-      'nest, then strip what moved',
+      'nest, then strip a moved member',
       '{ nest: [suburb], in: property, under: address }, strip: property.suburb',
       'strip of "property.suburb" has no effect: change "one" moves "property.suburb" already: "property.suburb" is now "property.address.suburb"; name that, or put this rule before change "one"',
     ],
@@ -63,7 +63,7 @@ describe('a request rule is stale', () => {
       'nest of "x" has no effect: change "one" moves "x" already: "x" is now "y.x"; name that, or put this rule before change "one"',
     ],
     [
-      'only, then what it left out',
+      'only, then a member that it left out',
       '{ only: [x], in: p }, strip: p.y',
       'strip of "p.y" has no effect: change "one" leaves no "p.y"; list it there, or remove this rule',
     ],
@@ -157,7 +157,7 @@ describe('a request rule is stale', () => {
     expect(await messagesIn(inTurn(rules))).toEqual([]);
   });
 
-  test('but not before an unwrap whose policy reads what is beside the wrapper', async () => {
+  test('but not before an unwrap whose policy reads the members beside the wrapper', async () => {
     const text = inTurn('strip: x, unwrap: data');
     expect(await messagesIn(`${text}\npolicies: { siblings: refuse }`)).toEqual([]);
   });
@@ -238,7 +238,7 @@ const value = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((ti
   ),
 })).object;
 
-test('what is called stale does nothing to any body, whatever came before it', () => {
+test('a stale rule does nothing to any body, whatever rules precede it', () => {
   let stale = 0;
   fc.assert(
     fc.property(
@@ -269,12 +269,12 @@ test('what is called stale does nothing to any body, whatever came before it', (
   expect(stale).toBeGreaterThan(500);
 });
 
-/** Two kinds of rules are called stale for what the operator must have meant, not for what cannot be. */
+/** Two kinds of rules are stale by the likely intent of the operator, not because they can never apply. */
 function isGuess({ reason }: StalePart): boolean {
   return /unwraps|is an object since/.test(reason);
 }
 
-/** What becomes of a body when each rule by itself is applied to what the one before left: the meaning of rules. */
+/** The body after each rule is applied by itself to the result of the one before: the meaning of rules. */
 function outcome(rules: readonly RequestRule[], body: unknown): unknown {
   let bytes: Uint8Array = new TextEncoder().encode(JSON.stringify(body));
   for (const one of rules) {
@@ -285,7 +285,7 @@ function outcome(rules: readonly RequestRule[], body: unknown): unknown {
   return new TextDecoder().decode(bytes);
 }
 
-/** What is left of a rule without its stale parts. */
+/** A rule without its stale parts. */
 function lively(last: RequestRule, parts: readonly (number | 'inside')[]): readonly RequestRule[] {
   if (parts.includes('inside') || !('members' in last)) return [];
   const members = last.members.filter((_, at) => !parts.includes(at));

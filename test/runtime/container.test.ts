@@ -26,14 +26,14 @@ import { until } from '../support/until.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8');
 
-/** The user of the image, where the test may become another; whoever runs the test otherwise. */
+/** The user of the image, where the test may switch to it; otherwise the user who runs the test. */
 const rights = process.getuid?.() === 0 ? { uid: 65_532, gid: 65_532 } : {};
 
 let image = '';
 /** The folder of each stage, by its name. */
 const stages = new Map<string, string>();
 
-/** The steps of the Dockerfile, without an engine: what is built and copied here is what an engine would build and copy. */
+/** The steps of the Dockerfile, without an engine: it builds and copies the same files as an engine would. */
 beforeAll(async () => {
   for (const stage of dockerfile.split(/^(?=FROM )/m).slice(1)) {
     const name = /^FROM \S+ AS (\S+)/.exec(stage)?.[1] ?? 'image';
@@ -41,7 +41,7 @@ beforeAll(async () => {
     stages.set(name, folder);
     for (const [, line = ''] of stage.replaceAll('\\\n', ' ').matchAll(/^((?:COPY|RUN) .*)$/gm)) {
       if (line.startsWith('COPY')) copy(line, folder, stages);
-      // What builds is what is installed here already; what ships is installed anew.
+      // The build uses the packages installed here; those that ship are installed anew.
       else if (name === 'build' && line.startsWith('RUN npm ci'))
         symlinkSync(join(root, 'node_modules'), join(folder, 'app/node_modules'));
       else await done('sh', ['-c', line.slice(4)], join(folder, 'app'));
@@ -81,7 +81,7 @@ test('an installation without development has at most 25 packages and 30 MB, and
   expect(packages.filter(([, { hasInstallScript }]) => hasInstallScript === true)).toEqual([]);
 });
 
-test('the image holds what runs, and nothing else', () => {
+test('the image holds the files that run, and nothing else', () => {
   expect(readdirSync(join(image, 'app')).sort()).toEqual([
     'LICENSE',
     'config',

@@ -34,7 +34,7 @@ interface PodSpec {
 }
 
 describe('kustomize', () => {
-  test('the standalone gateway is what Kubernetes accepts', async () => {
+  test('Kubernetes accepts the standalone gateway', async () => {
     const objects = buildKustomization(new URL('kubernetes/standalone/', deploy));
     expect(await kubernetesFaults(objects)).toEqual([]);
     expect(objects.map(({ kind }) => kind).sort()).toEqual([
@@ -103,7 +103,7 @@ describe('the Helm chart', () => {
         networkPolicy: { enabled: false },
       },
     ],
-  ])('renders what Kubernetes accepts, %s', async (_title, given) => {
+  ])('renders objects that Kubernetes accepts, %s', async (_title, given) => {
     const objects = chartObjects(given);
     expect(await kubernetesFaults(objects)).toEqual([]);
     for (const { metadata } of objects) expect(metadata.name).toBe('edge-capture-gateway');
@@ -142,7 +142,7 @@ describe('the Helm chart', () => {
   }
 });
 
-describe('what the manifests promise', () => {
+describe('the promises of the manifests', () => {
   const pods = [
     ['standalone', 'containers'],
     ['sidecar', 'initContainers'],
@@ -159,7 +159,7 @@ describe('what the manifests promise', () => {
         readOnlyRootFilesystem: true,
         capabilities: { drop: ['ALL'] },
       });
-      // What Kubernetes allows covers the wait before the signal, the drain, and the exit.
+      // The grace period of Kubernetes covers the wait before the signal, the drain, and the exit.
       const drain = Number(valueOf(gateway, 'GATEWAY_DRAIN')) / 1000;
       const wait = gateway?.lifecycle.preStop.sleep.seconds ?? 0;
       expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(drain + wait + 5);
@@ -213,7 +213,7 @@ describe('compose', () => {
     readonly configs: Readonly<Record<string, { readonly file: string }>>;
   };
 
-  test('names settings that there are, publishes on loopback only, and mounts what is there', () => {
+  test('names existing settings, publishes on loopback only, and mounts existing files', () => {
     const env = Object.entries(compose.services['gateway']?.environment ?? {}).map(([name, value]) => ({
       name,
       value: value.replace(/\$\{\w+:-\}/, '').replace(/\$\{.*\}/, 'a secret of 16 bytes'),
@@ -276,7 +276,7 @@ function valueOf(container: Container | undefined, name: string): string | undef
   return container?.env.find((entry) => entry.name === name)?.value;
 }
 
-/** What the gateway would say against the environment of a container. */
+/** The faults that the gateway would find in the environment of a container. */
 function settingFaults(container: Pick<Container, 'env'> | undefined): readonly string[] {
   const environment = Object.fromEntries(
     (container?.env ?? []).map(({ name, value }) => [name, value ?? 'a secret of 16 bytes']),

@@ -59,7 +59,7 @@ test('the bundle holds no YAML and no zod, and is 60 KiB at the most', () => {
   expect(bundle.toString()).not.toMatch(/ZodError|YAMLParseError/);
 });
 
-describe('what is promised is kept', () => {
+describe('the gateway keeps its promises', () => {
   test.each([
     ['gzip', gzipSync],
     ['deflate', deflateSync],
@@ -77,7 +77,7 @@ describe('what is promised is kept', () => {
 
   test.each([
     ['a bomb', gzipSync(`{"data":"${'x'.repeat(12_000_000)}"}`), 413, 'body-too-large'],
-    ['what is no gzip', Buffer.from('nonsense'), 400, 'undecodable-body'],
+    ['bytes that are no gzip', Buffer.from('nonsense'), 400, 'undecodable-body'],
     ['half of a stream', gzipSync('{"data":{}}').subarray(0, 20), 400, 'undecodable-body'],
   ])('%s is refused, and nothing is sent', async (_title, body, status, code) => {
     const edge = await edgeFor((socket) => socket.write(ok()));
@@ -207,7 +207,7 @@ describe('what is promised is kept', () => {
   test.each([
     ['POST', 1],
     ['GET', 2],
-  ])('a V2 that hangs up on %s is a 502, and is asked %d times', async (method, times) => {
+  ])('a V2 that hangs up on %s is a 502, and gets %d requests', async (method, times) => {
     const edge = await edgeFor((socket) => socket.destroy());
     const response = await exchange(
       edge.port,
@@ -223,7 +223,7 @@ describe('what is promised is kept', () => {
     expect(response.text).toMatch(/^HTTP\/1\.1 504 /);
   });
 
-  test('faults of the settings refuse every request, and are all told to the operator', async () => {
+  test('faults in the settings refuse every request, and are all reported to the operator', async () => {
     const edge = await edgeFor(() => {}, { GATEWAY_UPSTREAM: 'ftp://x', GATEWAY_DRIAN: '1' });
     const response = await exchange(edge.port, 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n');
     expect(response.text).toMatch(/^HTTP\/1\.1 500 /);
@@ -233,8 +233,8 @@ describe('what is promised is kept', () => {
   });
 });
 
-/** Rows of the README's table: each is what workerd did when it was asked. */
-describe('what the platform does not let be kept', () => {
+/** Rows of the README's table: each is the measured behaviour of workerd. */
+describe('limits of the platform', () => {
   test('names are lower-cased and sorted, and lines of one name joined', async () => {
     const edge = await edgeFor((socket) => socket.write(ok('{}', 'X-Two: a\r\nX-Two: b\r\n')));
     const { text } = await exchange(
@@ -269,9 +269,10 @@ describe('what the platform does not let be kept', () => {
 
   test('a value that is not UTF-8 is lost, so it is refused; UTF-8 crosses', async () => {
     const edge = await edgeFor((socket) => socket.write(ok()));
-    const ask = (value: string): string => `GET /api/v2/x HTTP/1.1\r\nHost: a\r\nX-Name: ${value}\r\n\r\n`;
-    expect((await exchange(edge.port, ask('caf\xe9'))).text).toMatch(/^HTTP\/1\.1 400 /);
-    expect((await exchange(edge.port, ask('caf\xc3\xa9'))).text).toMatch(/^HTTP\/1\.1 200 /);
+    const requestWith = (value: string): string =>
+      `GET /api/v2/x HTTP/1.1\r\nHost: a\r\nX-Name: ${value}\r\n\r\n`;
+    expect((await exchange(edge.port, requestWith('caf\xe9'))).text).toMatch(/^HTTP\/1\.1 400 /);
+    expect((await exchange(edge.port, requestWith('caf\xc3\xa9'))).text).toMatch(/^HTTP\/1\.1 200 /);
     expect(edge.v2.received.join('')).toContain('caf\xc3\xa9');
   });
 
@@ -298,7 +299,7 @@ describe('what the platform does not let be kept', () => {
     expect((await edge.entry()).verdict).toBe('passed');
   });
 
-  test('Brotli is refused with what can be decoded, for Workers cannot', async () => {
+  test('Brotli, which Workers cannot decode, is refused with the supported codings', async () => {
     const edge = await edgeFor((socket) => socket.write(ok()));
     const body = brotliCompressSync('{"data":{}}');
     const response = await exchange(edge.port, order('Content-Encoding: br\r\n', body));

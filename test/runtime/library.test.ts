@@ -34,7 +34,7 @@ test('publint has nothing to say', async () => {
   expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
 });
 
-/** What the README shows: a rule book and a body, without a gateway. */
+/** The example of the README: a rule book and a body, without a gateway. */
 const REWRITING = `
 import { readRuleBook } from 'capture-gateway/rules/read-rule-book';
 import { OperationTable } from 'capture-gateway/rules/operation-table';
@@ -109,7 +109,7 @@ describe('json/, rules/ and rewrite/ in a clean folder', () => {
     expect(response.text).toMatch(/\r\n\r\n\{"n":1\.0\}$/);
   });
 
-  test('show nothing of what is not theirs', async () => {
+  test('show only their own types', async () => {
     const { stderr } = await run(
       tool('node/bin/node'),
       ['--eval', `await import('capture-gateway/gateway/gateway')`],

@@ -90,21 +90,21 @@ describe('stop', () => {
     const gateway = await spawnGateway({ upstream: v2.origin });
     const agent = new Agent({ keepAlive: true, maxSockets: 20 });
     let stopping = false;
-    let answered = 0;
+    let served = 0;
     let closing = 0;
     const lost: string[] = [];
     const client = async (): Promise<void> => {
       for (;;) {
-        const outcome = await ask(agent, gateway.port);
+        const outcome = await sendRequest(agent, gateway.port);
         if (outcome === 'ECONNREFUSED' && stopping) return;
-        if (outcome === '200') answered += 1;
+        if (outcome === '200') served += 1;
         else if (outcome === '200 close') closing += 1;
         else lost.push(outcome);
         if (lost.length > 0) return;
       }
     };
     const clients = Array.from({ length: 20 }, () => client());
-    await until(() => answered > 200);
+    await until(() => served > 200);
     stopping = true;
     gateway.child.kill('SIGTERM');
     const { code } = await gateway.exit();
@@ -114,7 +114,7 @@ describe('stop', () => {
     expect(code).toBe(0);
   });
 
-  test('while it drains: not ready, live, and what is in flight is finished', async () => {
+  test('while it drains: not ready, live, and requests in flight are finished', async () => {
     let release = (): void => {};
     const v2 = await rawServer((socket) => {
       release = () => void socket.write(ok('"late"'));
@@ -137,7 +137,7 @@ describe('stop', () => {
     expect(gateway.stdout()).toMatch(/"status":200/);
   });
 
-  test('what is not finished within the drain time is cut, and the exit is not later than it', async () => {
+  test('requests that do not finish within the drain time are cut, and the exit is not later than it', async () => {
     const v2 = await rawServer(() => {});
     const gateway = await spawnGateway({ upstream: v2.origin, drain: '1500' });
     const client = rawClient(gateway.port);
@@ -323,7 +323,7 @@ test('SIGUSR1 opens no debugger: anybody on the machine could run code through o
 });
 
 /** One request as a client with kept connections makes it; retries nothing. */
-function ask(agent: Agent, port: number): Promise<string> {
+function sendRequest(agent: Agent, port: number): Promise<string> {
   return new Promise((resolve) => {
     const outgoing = request({ agent, port, host: '127.0.0.1', path: '/api/v2/x' }, (response) => {
       response.resume();

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 const SHIPPED = readFileSync(new URL('../../deploy/logrotate/capture-gateway', import.meta.url), 'utf8');
 const ROTATIONS = 4;
 
-/** What is in the files after a load with rotations in it. */
+/** The content of the files after a load with rotations. */
 interface Rotated {
   /** Requests that got a response. */
   readonly sent: number;
@@ -28,7 +28,7 @@ function shipped(file: string, pid: number, signal = `kill -HUP ${pid}`): string
   return SHIPPED.replace('/var/log/capture-gateway/*.ndjson', file).replace(/systemctl kill .*/, signal);
 }
 
-/** Loads a gateway whose log is rotated meanwhile by the real logrotate. */
+/** Loads a gateway while the real logrotate rotates its log. */
 async function rotate(configuration: (file: string, pid: number) => string): Promise<Rotated> {
   const folder = temporaryFolder('rotation');
   const file = join(folder, 'rewrite.ndjson');
@@ -87,7 +87,7 @@ function startLoad({ port }: SpawnedGateway): { sent(): number; stop(): Promise<
   const client = async (): Promise<void> => {
     while (!load.signal.aborted) {
       sent += 1;
-      await ask(agent, port, sent);
+      await sendRequest(agent, port, sent);
       await delay(1);
     }
   };
@@ -103,7 +103,7 @@ function startLoad({ port }: SpawnedGateway): { sent(): number; stop(): Promise<
   };
 }
 
-function ask(agent: Agent, port: number, number: number): Promise<void> {
+function sendRequest(agent: Agent, port: number, number: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const outgoing = request({ agent, port, host: '127.0.0.1', path: `/api/v2/${number}` }, (response) => {
       response.resume();
@@ -135,11 +135,11 @@ test.each([
   30_000,
 );
 
-test('rotation with copytruncate goes on from the start of the file; it loses what is written behind the copy', async () => {
+test('rotation with copytruncate continues at the start of the file; it loses lines written after the copy', async () => {
   const { sent, logged, torn } = await rotate(
     (file) => `${file} {\n  rotate 9\n  copytruncate\n  nocompress\n}\n`,
   );
-  // The nature of copytruncate, whoever writes: a batch a rotation may be lost or cut. Nothing more, and nothing twice.
+  // A limit of copytruncate with any writer: one batch per rotation may be lost or cut. Nothing more, and nothing twice.
   console.log(`copytruncate: ${sent - logged.length} of ${sent} lines lost, ${torn.length} torn`);
   expect(torn.length).toBeLessThanOrEqual(2 * ROTATIONS);
   expect(torn.join('')).not.toContain('\0');
@@ -147,7 +147,7 @@ test('rotation with copytruncate goes on from the start of the file; it loses wh
   expect(logged.length).toBeGreaterThan(sent * 0.8);
 }, 30_000);
 
-test('a log file that cannot be opened anew is told, and the old one goes on', async () => {
+test('a log file that cannot be reopened is reported, and the old one stays in use', async () => {
   const folder = temporaryFolder('rotation');
   const file = join(folder, 'a', 'log.ndjson');
   execFileSync('mkdir', [join(folder, 'a')]);
@@ -156,7 +156,7 @@ test('a log file that cannot be opened anew is told, and the old one goes on', a
   execFileSync('mv', [join(folder, 'a'), join(folder, 'b')]);
   gateway.child.kill('SIGHUP');
   await until(() => gateway.stderr().includes('cannot be opened anew (ENOENT)'));
-  await ask(new Agent(), gateway.port, 1);
+  await sendRequest(new Agent(), gateway.port, 1);
   const written = (): string => readFileSync(join(folder, 'b', 'log.ndjson'), 'utf8');
   await until(() => written() !== '');
   expect(written()).toContain('/api/v2/1');

@@ -17,10 +17,10 @@ const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8
 /** Forty days of traffic: clients that stop, clients that only wrap, clients that only know the old address, and others. */
 const entries: readonly Entry[] = Array.from({ length: 8000 }, (_, n) => {
   const entry = sampleEntry(n, Date.UTC(2026, 0, 1) + n * 432_000);
-  const who = n % 211;
-  if (who < 5 && n > 2000) return { ...entry, client: 'fedcba9876543210' };
-  if (who < 20) return { ...entry, edits: entry.edits.filter(({ rule }) => rule === 'unwrap') };
-  return who < 40 ? { ...entry, edits: [] } : entry;
+  const group = n % 211;
+  if (group < 5 && n > 2000) return { ...entry, client: 'fedcba9876543210' };
+  if (group < 20) return { ...entry, edits: entry.edits.filter(({ rule }) => rule === 'unwrap') };
+  return group < 40 ? { ...entry, edits: [] } : entry;
 });
 const tally = new Tally();
 for (const entry of entries) tally.add(entry);
@@ -86,7 +86,7 @@ test('the changes are those that the gateway counts', async () => {
   expect(found.map((row) => row.slice(0, 2)).toSorted(byFirst)).toEqual(expected.toSorted(byFirst));
 });
 
-test('the shipper names the table and what ClickHouse needs to read a line', () => {
+test('the shipper names the table and the options that ClickHouse needs to read a line', () => {
   expect(parse(read('vector.yaml'))).toMatchObject({
     sinks: { clickhouse: { table: 'entries', skip_unknown_fields: true, date_time_best_effort: true } },
   });

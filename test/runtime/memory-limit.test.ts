@@ -47,7 +47,7 @@ test('25 bodies of 9 MB at once in the memory of the container that ships: some 
   const main = new URL('../../src/cli/main.ts', import.meta.url).pathname;
   const serve = `exec ${process.execPath} ${main} serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --upstream ${await slowV2()}`;
   const child = spawn('sh', ['-c', group === undefined ? serve : `echo $$ > ${group}; ${serve}`], {
-    // Where no group can be had the gateway is told what it would find in one.
+    // Where no group can be created, the gateway is given the limit that it would find in one.
     env: {
       PATH: process.env['PATH'] ?? '',
       GATEWAY_LOG_FORMAT: 'text',
@@ -56,12 +56,12 @@ test('25 bodies of 9 MB at once in the memory of the container that ships: some 
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  let told = '';
+  let output = '';
   child.stderr.on('data', (chunk: Buffer) => {
-    told += chunk.toString();
+    output += chunk.toString();
   });
-  await until(() => told.includes('-d '));
-  const port = Number(/clients +http:\S+:(\d+)/.exec(told)?.[1]);
+  await until(() => output.includes('-d '));
+  const port = Number(/clients +http:\S+:(\d+)/.exec(output)?.[1]);
   const outcomes = await Promise.all(Array.from({ length: CLIENTS }, () => post(port)));
   expect(child.exitCode ?? child.signalCode).toBeNull();
   expect(outcomes.filter((outcome) => outcome === 200).length).toBeGreaterThanOrEqual(4);

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 
 const clients = Array.from({ length: 60 }, (_, n) => `client-${n}`);
 
-/** A write that was sent: what it is called, who sent it, in which stage, and what came of it. */
+/** A write that was sent: its name, its client, its stage, and its outcome. */
 interface Write {
   readonly name: string;
   readonly stage: string;

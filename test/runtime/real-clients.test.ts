@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 const run = promisify(execFile);
 const here = (name: string): string => fileURLToPath(new URL(`clients/${name}`, import.meta.url));
 
-/** What each client is started with; the file has the requests, one a line. */
+/** The command of each client; the file has the requests, one per line. */
 const clients: readonly (readonly [name: string, start: (file: string) => readonly string[]])[] = [
   [
     'curl',

@@ -10,7 +10,7 @@ const CLIENTS = 10;
 const INTERVAL_MS = 40;
 
 /** Sends one request, and resolves to its status or the code of its error. */
-function ask(agent: Agent, port: number, method: string): Promise<string> {
+function sendRequest(agent: Agent, port: number, method: string): Promise<string> {
   return new Promise((resolve) => {
     const sent = request({ agent, port, host: '127.0.0.1', method, path: '/api/v2/x' }, (response) => {
       response.resume();
@@ -56,10 +56,10 @@ test('restarted under load behind a client that retries refused connections only
     const agent = new Agent({ keepAlive: number % 2 === 0 });
     for (let count = number; !over.signal.aborted; count += 1) {
       const method = count % 2 === 0 ? 'GET' : 'POST';
-      let outcome = await ask(agent, port, method);
+      let outcome = await sendRequest(agent, port, method);
       while (outcome === 'ECONNREFUSED') {
         await pause(20);
-        outcome = await ask(agent, port, method);
+        outcome = await sendRequest(agent, port, method);
       }
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       await pause(INTERVAL_MS);

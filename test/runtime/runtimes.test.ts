@@ -19,18 +19,18 @@ const cases = readdirSync(folder)
   .filter((name) => name.endsWith('.txt'))
   .flatMap((name) => readTextCases(readFileSync(new URL(name, folder), 'utf8')));
 
-/** What one runtime made of a text case. */
+/** The outcome of a text case on one runtime. */
 interface Outcome {
-  /** What V2 got, or nothing. */
+  /** The request that V2 got, or nothing. */
   readonly sent: TextMessage | undefined;
   readonly response: TextMessage;
   /** Without times and ids. */
   readonly entry: object;
-  /** What the case itself is held against: nothing is left out. */
+  /** The outcome that the case itself is compared with: nothing is left out. */
   readonly faults: readonly string[];
 }
 
-/** Cases whose response names what a runtime can do; everything but the words of the response is equal all the same. */
+/** Cases whose response names abilities of a runtime; everything but the words of the response is equal. */
 const OTHER_WORDS: Readonly<Record<string, readonly string[]>> = {
   workerd: ['an unknown content coding is refused, and the known ones are named'],
 };
@@ -77,8 +77,8 @@ test.each([
   const results = join(folder, 'results.json');
   // Nothing of the test run around it: Vitest tells its processes much by the environment.
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DENO_DIR: folder };
-  const told = [...given, ...vitest, `--outputFile=${results}`, ...suites];
-  await promisify(execFile)(tool(path), told, { cwd: root, env });
+  const options = [...given, ...vitest, `--outputFile=${results}`, ...suites];
+  await promisify(execFile)(tool(path), options, { cwd: root, env });
   expect(JSON.parse(readFileSync(results, 'utf8'))).toMatchObject({
     success: true,
     numPassedTests: 26,
@@ -133,7 +133,7 @@ const VOLATILE: ReadonlySet<string> = new Set([
   'traceparent',
 ]);
 
-/** The message with its fields in an order of their own: what order means is another test's matter. */
+/** The message with its fields sorted: other tests cover their order. */
 function plain({ line, headers, body }: TextMessage): TextMessage {
   const kept = headers.filter(([name]) => !VOLATILE.has(name));
   return { line, headers: kept.toSorted(([one], [other]) => (one < other ? -1 : 1)), body };

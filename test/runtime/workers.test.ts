@@ -56,7 +56,7 @@ async function many(count: string, v2: RawServer, more: readonly string[] = []):
   onTestFinished(async () => {
     const left = await workers();
     child.kill('SIGKILL');
-    // What the first process leaves behind ends by itself; the test does not wait for it.
+    // Processes that outlive the first one end by themselves; the test does not wait for them.
     for (const pid of left) tryKill(pid);
   });
   const said: string[] = [];
@@ -122,7 +122,7 @@ test('a worker that dies is started again, and the others serve on', async () =>
   expect(pids).not.toContain(first);
 });
 
-test('SIGTERM drains them together: what is in flight ends, and nothing is left running', async () => {
+test('SIGTERM drains them together: requests in flight end, and nothing is left running', async () => {
   const gateway = await many(
     '2',
     await rawServer((socket) => void setTimeout(() => socket.write(ok()), 400)),

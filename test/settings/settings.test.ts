@@ -53,7 +53,7 @@ test('every fault is found at once, and names setting, value and way out', () =>
   ]);
 });
 
-test('what Kubernetes sets beside a Service called gateway is no fault', () => {
+test('variables that Kubernetes sets for a Service called gateway are no fault', () => {
   const environment = {
     GATEWAY_SERVICE_HOST: '10.0.0.1',
     GATEWAY_SERVICE_PORT: '80',
@@ -186,7 +186,7 @@ describe('settings that cannot hold together are faults like all others', () => 
     },
   );
 
-  test('a time beyond what timers count is a fault: it would be over at once', () => {
+  test('a time beyond the range of timers is a fault: it would expire at once', () => {
     expect(read({ flags: { drain: '2147483647' } })).toHaveProperty('settings');
     expect(read({ flags: { drain: '2147483648' } })).toHaveProperty('faults');
   });

@@ -44,7 +44,7 @@ export async function heldConnection(): Promise<{
 }
 
 /** Keeps what an exchange tells its owner, in order. */
-export class Told implements ExchangeOwner {
+export class RecordingOwner implements ExchangeOwner {
   readonly events: string[] = [];
   acceptChunk(): boolean {
     return true;

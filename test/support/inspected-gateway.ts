@@ -31,15 +31,15 @@ export async function inspectGateway(
     env: { PATH, GATEWAY_LOG_FORMAT: 'text', ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  let told = '';
+  let output = '';
   for await (const chunk of child.stderr.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
-    told += String(chunk);
-    if (told.includes('-d ')) break;
+    output += String(chunk);
+    if (output.includes('-d ')) break;
   }
   child.stderr.resume();
-  const origin = /clients +(\S+)/.exec(told)?.[1];
-  const adminOrigin = /admin +(\S+)/.exec(told)?.[1];
-  if (origin === undefined || adminOrigin === undefined) throw new Error(`it did not start: ${told}`);
+  const origin = /clients +(\S+)/.exec(output)?.[1];
+  const adminOrigin = /admin +(\S+)/.exec(output)?.[1];
+  if (origin === undefined || adminOrigin === undefined) throw new Error(`it did not start: ${output}`);
   return {
     origin,
     adminOrigin,

@@ -13,7 +13,7 @@ export interface Inspected extends TestGateway {
   /** Sends a V1 request with a JSON body; returns the status. */
   post(path: string, body: string, headers?: Record<string, string>): Promise<number>;
   /** Asks the admin listener for JSON. */
-  ask<Response>(path: string): Promise<Response>;
+  readJson<Response>(path: string): Promise<Response>;
 }
 
 /** Starts one with the rule book that ships; V2 responds with 201 with a body. It ends with the test. */
@@ -60,7 +60,7 @@ export async function inspected(
       await response.arrayBuffer();
       return response.status;
     },
-    ask: async <Response>(path: string) =>
+    readJson: async <Response>(path: string) =>
       (await (await fetch(`${gateway.adminOrigin}${path}`)).json()) as Response,
   };
 }

@@ -36,7 +36,7 @@ export interface H2Response {
 }
 
 /** Sends one request on a stream of its own, and resolves when the stream is closed. */
-export function ask(
+export function sendRequest(
   client: ClientHttp2Session,
   headers: Record<string, string | string[]>,
   body?: string | Buffer,

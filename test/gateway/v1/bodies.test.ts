@@ -87,7 +87,7 @@ describe('a coded body is decoded, rewritten, and sent as it is', () => {
   });
 });
 
-describe('what is not rewritten crosses byte for byte', () => {
+describe('a body that is not rewritten crosses byte for byte', () => {
   test.each([
     ['POST', '', WRAPPED, 'no media type'],
     ['POST', 'Content-Type: text/plain\r\n', WRAPPED, 'another media type'],
@@ -160,7 +160,7 @@ test('a refused body says where it is wrong, in the envelope of the service', as
   });
 });
 
-/** A V2 that reads and writes any amount: it responds with the SHA-256 of what it got, or with so many bytes. */
+/** A V2 that reads and writes any amount: it responds with the SHA-256 of the body, or with so many bytes. */
 async function bulkServer(): Promise<string> {
   const server = createServer((incoming, outgoing) => {
     const wanted = Number(new URL(incoming.url ?? '', 'http://x').searchParams.get('bytes') ?? 0);
@@ -295,7 +295,7 @@ test('an origin that stops reading holds back the client, not memory', async () 
   client.socket.destroy();
 });
 
-test('an event stream is flushed as it comes, its head before its first event', async () => {
+test('an event stream is flushed as it arrives, its head before its first event', async () => {
   const v2 = await rawServer((socket) => {
     socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n');
     setTimeout(() => socket.write('9\r\ndata: 1\n\n\r\n'), 150);

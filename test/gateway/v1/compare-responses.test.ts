@@ -8,13 +8,13 @@ import { bytesOf } from '../../rewrite/notation.ts';
 
 const response = (text: string, status = 200): ComparedResponse => ({ status, body: bytesOf(text) });
 
-/** Compares V1's response, which is the same when it is asked again, with V2's. */
+/** Compares V1's response, which is the same when the request is repeated, with V2's. */
 function compared(v1: string, v2: string, again = v1): Comparison {
   return compareResponses(response(v1), response(again), response(v2));
 }
 
 /** The differences as `<kind> <path>`. */
-const told = ({ differences }: Comparison): readonly string[] =>
+const linesOf = ({ differences }: Comparison): readonly string[] =>
   differences.map(({ kind, path }) => `${kind} ${path}`);
 
 describe('two responses are the same', () => {
@@ -23,7 +23,7 @@ describe('two responses are the same', () => {
     ['in other spellings of a number', '{"a":1.0,"b":100}', '{"a":1,"b":1e2}'],
     ['in other escapes', String.raw`{"a":"\u00e9\/\n\u0022"}`, String.raw`{"a":"é/\u000a\""}`],
     ['in other spellings of a name', String.raw`{"\u0061":1}`, '{"a":1}'],
-    ['with what only V2 has', '{"a":1}', '{"a":1,"b":[{"c":1},{"c":2}]}'],
+    ['with fields that only V2 has', '{"a":1}', '{"a":1,"b":[{"c":1},{"c":2}]}'],
     ['when both are empty', '', ''],
     ['when both are the same bytes, if not JSON', 'pong', 'pong'],
   ])('%s', (_, v1, v2) => {
@@ -38,7 +38,7 @@ describe('two responses are the same', () => {
     );
   });
 
-  test('and what only V2 has is counted by place', () => {
+  test('and fields that only V2 has are counted by place', () => {
     expect(compared('{"list":[]}', '{"list":[{"a":1},{"a":2}],"b":3}').extra).toBe(3);
   });
 });
@@ -59,10 +59,10 @@ describe('two responses differ', () => {
   ])('%s and %s', (v1, v2, differences) => {
     const comparison = compared(v1, v2);
     expect(comparison.verdict).toBe('different');
-    expect(told(comparison)).toEqual(differences);
+    expect(linesOf(comparison)).toEqual(differences);
   });
 
-  test('by their status, which is told', () => {
+  test('by their status, which is reported', () => {
     expect(compareResponses(response('{}'), response('{}'), response('{}', 404))).toEqual({
       verdict: 'different',
       status: { v1: 200, v2: 404 },
@@ -72,7 +72,7 @@ describe('two responses differ', () => {
     });
   });
 
-  test('in at most 32 fields that are told, though all count', () => {
+  test('in at most 32 reported fields, though all count', () => {
     const members = (value: number): string =>
       `{${Array.from({ length: 50 }, (_, k) => `"m${k}":${value}`).join(',')}}`;
     const { verdict, differences } = compared(members(1), members(2));
@@ -87,7 +87,7 @@ describe('noise', () => {
       '{"at":3,"list":[{"age":3,"name":"b"},{"age":3}]}',
       '{"at":2,"list":[{"age":1,"name":"a"},{"age":2}],"id":7}',
     );
-    expect(told(comparison)).toEqual(['value /list/*/name']);
+    expect(linesOf(comparison)).toEqual(['value /list/*/name']);
     expect(comparison.noise).toBe(3);
   });
 
@@ -99,7 +99,7 @@ describe('noise', () => {
   });
 });
 
-describe('what cannot be compared', () => {
+describe('a body that cannot be compared', () => {
   test('is unknown: text that is not JSON, and very large bodies', () => {
     expect(compared('{"a":1}', '<p>')).toMatchObject({ verdict: 'unknown', why: 'not-json' });
     expect(compared('{"a":1}', `"${'x'.repeat(600_000)}"`)).toMatchObject({
@@ -111,7 +111,7 @@ describe('what cannot be compared', () => {
   });
 
   // Attack: a response nested 500 deep with long names, for each value of which a pointer of its depth was made.
-  test('is never what takes more than its bytes: deep nesting under long names', () => {
+  test('is never one that takes more than its bytes: deep nesting under long names', () => {
     const name = 'n'.repeat(500);
     const nested = (value: number): string =>
       `${`{"${name}":`.repeat(500)}[${Array.from({ length: 5000 }, () => value).join(',')}]${'}'.repeat(500)}`;
@@ -121,7 +121,7 @@ describe('what cannot be compared', () => {
     expect(comparison.differences[0]?.path.length).toBeLessThan(1000);
   });
 
-  test('is what comes beyond the budget of a second, where the statuses are the same', () => {
+  test('is one beyond the budget of a second, where the statuses are the same', () => {
     const comparisons = new Comparisons(() => 0);
     const large = response(`"${'x'.repeat(400_000)}"`);
     const verdicts = Array.from({ length: 5 }, () => comparisons.compare(large, large, large).why);

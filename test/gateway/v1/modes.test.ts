@@ -58,7 +58,7 @@ const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n') + 4
 describe('observe', () => {
   const observe = { default: { mode: 'observe' } } as const;
 
-  test('V1 gets the request untouched and responses; the log says what migrating would have done', async () => {
+  test('V1 gets the request untouched and responds; the log says what migrating would have done', async () => {
     const { v1, v2, gateway } = await serve(observe);
     const response = await exchange(gateway.port, post(ORDER, 'X-Own: a\r\nx-own: b\r\n'));
     expect(bodyOf(response.text)).toBe('{"from":"v1"}');
@@ -83,14 +83,17 @@ describe('observe', () => {
   test.each([
     ['not JSON', '{', 'malformed-json'],
     ['a wrapper that is no object', '{"data":1}', 'wrapper-not-object'],
-  ])('what would have been refused is forwarded and said: %s', async (_, body, failure) => {
-    const { v1, gateway } = await serve(observe);
-    expect(statusOf(await exchange(gateway.port, post(body)))).toBe(200);
-    expect(v1.received[0]).toMatch(new RegExp(`${body.replaceAll(/[{}]/g, String.raw`\$&`)}$`));
-    const entry = await gateway.entry();
-    expect(entry).toMatchObject({ verdict: 'passed', would: { verdict: 'refused', failure } });
-    expect(entry).not.toHaveProperty('failure');
-  });
+  ])(
+    'a request that would have been refused is forwarded, and the log says so: %s',
+    async (_, body, failure) => {
+      const { v1, gateway } = await serve(observe);
+      expect(statusOf(await exchange(gateway.port, post(body)))).toBe(200);
+      expect(v1.received[0]).toMatch(new RegExp(`${body.replaceAll(/[{}]/g, String.raw`\$&`)}$`));
+      const entry = await gateway.entry();
+      expect(entry).toMatchObject({ verdict: 'passed', would: { verdict: 'refused', failure } });
+      expect(entry).not.toHaveProperty('failure');
+    },
+  );
 
   test('an encoded body is looked into and sent as it came', async () => {
     const body = gzipSync(ORDER).toString('latin1');
@@ -106,7 +109,7 @@ describe('observe', () => {
     client.write(
       'POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
     );
-    // A body streams when it is larger than what is read ahead.
+    // A body streams when it is larger than the read-ahead.
     client.write(`40005\r\n${' '.repeat(0x40000)}${ORDER.slice(0, 5)}\r\n`);
     await until(() => v1.received.join('').includes(ORDER.slice(0, 5)));
     client.write(`${(ORDER.length - 5).toString(16)}\r\n${ORDER.slice(5)}\r\n0\r\n\r\n`);
@@ -166,7 +169,7 @@ describe('observe', () => {
   });
 });
 
-describe('who goes where', () => {
+describe('the route of each client', () => {
   const keys = Array.from({ length: 40 }, (_, n) => `key-${n}`);
   const originOf = async ({ gateway }: Run, key: string): Promise<string> =>
     bodyOf((await exchange(gateway.port, post(ORDER, as(key)))).text).slice(9, 11);
@@ -218,7 +221,7 @@ describe('who goes where', () => {
     expect(await origin('in', '/api/v1/clients')).toBe('v2');
   });
 
-  test('what is chosen at run time stands above the rule book, for requests from then on', async () => {
+  test('a mode chosen at run time overrides the rule book, for requests from then on', async () => {
     const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
     const run = await serve({ default: { mode: 'observe' } }, {}, { parts: { rollout: control } });
     expect(await originOf(run, 'a')).toBe('v1');
@@ -232,7 +235,7 @@ describe('who goes where', () => {
     expect(await originOf(run, 'b')).toBe('v1');
   });
 
-  test('operations called like what every object has choose nothing', async () => {
+  test('operations named like members of Object.prototype choose nothing', async () => {
     const { gateway } = await serve(
       { default: { mode: 'observe' } },
       {},
@@ -249,15 +252,15 @@ describe('who goes where', () => {
 
 describe('shadow', () => {
   const shadow = { default: { mode: 'shadow' } } as const;
-  const answering =
+  const respondingWith =
     (...bodies: readonly string[]): RawResponse =>
     (socket, _, number) =>
       socket.write(ok(bodies[Math.min(number, bodies.length) - 1] ?? ''));
 
-  test('the client has the response of V1, both are compared, and V1 is asked again to learn the noise', async () => {
+  test('the client gets the response of V1, both are compared, and V1 gets the request again to learn the noise', async () => {
     const { v1, v2, gateway } = await serve(shadow, {
-      v1: answering('{"data":[{"id":1,"age":1,"name":"a"}]}', '{"data":[{"id":1,"age":2,"name":"a"}]}'),
-      v2: answering('{"data":[{"id":1.0,"age":3,"name":"b","extra":true}]}'),
+      v1: respondingWith('{"data":[{"id":1,"age":1,"name":"a"}]}', '{"data":[{"id":1,"age":2,"name":"a"}]}'),
+      v2: respondingWith('{"data":[{"id":1.0,"age":3,"name":"b","extra":true}]}'),
     });
     expect(bodyOf((await exchange(gateway.port, get())).text)).toBe('{"data":[{"id":1,"age":1,"name":"a"}]}');
     const entry = await gateway.entry();
@@ -279,12 +282,12 @@ describe('shadow', () => {
     ]);
   });
 
-  test('what is compared is what a V1 client would get: after response rules', async () => {
+  test('responses are compared as a V1 client would get them: after response rules', async () => {
     const operations = [{ id: 'read', method: 'GET', template: '/clients', assumed: false }];
     const change = { id: 'c', summary: 's', on: ['read'], request: [], policies: {}, assumed: false };
     const { gateway } = await serve(
       shadow,
-      { v1: answering('{"data":{"old":1}}'), v2: answering('{"data":{"new":1}}') },
+      { v1: respondingWith('{"data":{"old":1}}'), v2: respondingWith('{"data":{"new":1}}') },
       {
         ruleBook: {
           operations,
@@ -304,7 +307,7 @@ describe('shadow', () => {
   test('statuses are compared too, and encoded responses are decoded', async () => {
     const packed = gzipSync('{"a":1}');
     const { gateway } = await serve(shadow, {
-      v1: answering('{"a":1}'),
+      v1: respondingWith('{"a":1}'),
       v2: (socket) => {
         socket.write(
           `HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`,
@@ -355,7 +358,7 @@ describe('shadow', () => {
   test('a silent V2 takes no place in flight and no time of the clients', async () => {
     const { gateway } = await serve(
       shadow,
-      { v1: answering('{"a":1}'), v2: () => {} },
+      { v1: respondingWith('{"a":1}'), v2: () => {} },
       { flags: { 'upstream-headers-timeout': '400', 'max-in-flight': '2' } },
     );
     for (let count = 0; count < 6; count += 1)
@@ -367,11 +370,11 @@ describe('shadow', () => {
     expect(gateway.gateway.budget.held).toBe(0);
   });
 
-  test('a shadow that is under way is given up for a client who needs its connection', async () => {
+  test('a shadow that is under way is aborted for a client that needs its connection', async () => {
     const { gateway } = await serve(
       { operations: { read: { mode: 'shadow' } }, default: { mode: 'migrate' } },
       {
-        v1: answering('{"a":1}'),
+        v1: respondingWith('{"a":1}'),
         v2: (socket, request) => {
           if (request.startsWith('POST')) socket.write(ok('{"data":{}}'));
         },
@@ -393,9 +396,9 @@ describe('shadow', () => {
     });
   });
 
-  test('an open circuit is not asked by a shadow', async () => {
+  test('a shadow sends nothing through an open circuit', async () => {
     const { v2, gateway } = await serve(shadow, {
-      v1: answering('{"a":1}'),
+      v1: respondingWith('{"a":1}'),
       v2: (socket) => socket.destroy(),
     });
     for (let count = 0; count < 20; count += 1) gateway.gateway.v2.breaker.failed();
@@ -408,7 +411,7 @@ describe('shadow', () => {
     const large = `{"a":"${'x'.repeat(500)}"}`;
     const { gateway } = await serve(
       shadow,
-      { v2: answering(large) },
+      { v2: respondingWith(large) },
       {
         ruleBook: { limits: { depth: 9, body: 99, response: 100 }, rollout: rolloutOf(shadow) },
       },
@@ -429,8 +432,8 @@ describe('roll-back', () => {
   };
 
   test('a canary that fails more often than V1 goes back by itself, says so, and stays', async () => {
-    const told: string[] = [];
-    const control = new RolloutControl({ time: Date.now, onNotice: (sentence) => told.push(sentence) });
+    const notices: string[] = [];
+    const control = new RolloutControl({ time: Date.now, onNotice: (sentence) => notices.push(sentence) });
     const run = await serve({ default: canary, rollback }, { v2: failing }, { parts: { rollout: control } });
     await runAll(run);
     await runAll(run);
@@ -440,7 +443,7 @@ describe('roll-back', () => {
       default: { mode: 'observe' },
       rollbacks: [{ share: 50, migrated: { requests: 10, failures: 10 }, v1: { failures: 0 } }],
     });
-    expect(told).toEqual([expect.stringMatching(/^canary of 50 % rolled back to observe: 10 of 10/)]);
+    expect(notices).toEqual([expect.stringMatching(/^canary of 50 % rolled back to observe: 10 of 10/)]);
     control.command({ mode: canary });
     expect(control.state.rollbacks[0]).toHaveProperty('resolved');
     await runAll(run);
@@ -454,7 +457,7 @@ describe('roll-back', () => {
     expect(run.gateway.gateway.rollout.state.rollbacks).toEqual([]);
   });
 
-  test('what is about the key or the rate of a client is no failure', async () => {
+  test('responses about the key or the rate of a client are no failures', async () => {
     const limited: RawResponse = (socket) => socket.write('HTTP/1.1 429 Slow\r\nContent-Length: 2\r\n\r\n{}');
     const run = await serve({ default: canary, rollback }, { v2: limited });
     await runAll(run);
@@ -490,7 +493,7 @@ describe('roll-back', () => {
     expect(control.state.rollbacks).toHaveLength(1);
   });
 
-  test('requests that began before a change say nothing of what stands now', () => {
+  test('requests that began before a change do not count for the current mode', () => {
     const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
     const book = { rollout: rolloutOf({ default: canary, rollback }) } as never;
     const modes = control.modes(book);

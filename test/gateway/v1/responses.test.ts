@@ -61,7 +61,7 @@ describe('content codings', () => {
       'gzip',
       'response-too-large',
     ],
-    ['bytes that are not what they say', Buffer.from('not gzip'), 'gzip', 'response-undecodable'],
+    ['bytes that do not match their coding', Buffer.from('not gzip'), 'gzip', 'response-undecodable'],
     ['a coding that is not known', Buffer.from('zzz'), 'zstd', 'response-undecodable'],
     ['a chain of codings', gzipSync(gzipSync('{}')), 'gzip, gzip', 'response-undecodable'],
   ])('%s passes untouched, and the log says so', async (_, body, coding, note) => {
@@ -75,7 +75,7 @@ describe('content codings', () => {
   });
 });
 
-describe('what is left alone', () => {
+describe('a response that is left alone', () => {
   const limits = { depth: 512, body: 1000, response: 50 };
   const large = `{"data":{"new":"${'x'.repeat(100)}"}}`;
   const chunked = (...parts: readonly string[]): string =>
@@ -163,7 +163,7 @@ describe('deprecated attributes and errors', () => {
     expect(bodyOf((await exchange(gateway.port, post())).text)).toBe('{"data":{}}');
   });
 
-  test('errors of V2 speak of what the client sent', async () => {
+  test('errors of V2 name the attributes that the client sent', async () => {
     const body =
       '{"errors":[{"status":"422","detail":"highlight_type is not one of ours","source":{"pointer":"/highlight_type"}}]}';
     const v2 = await rawServer((socket) => socket.write(ok(body).replace('200 OK', '422 Unprocessable')));
@@ -180,7 +180,7 @@ describe('deprecated attributes and errors', () => {
 });
 
 describe('a response that breaks while it is collected', () => {
-  test('breaks the connection of the client, and is not asked for again', async () => {
+  test('breaks the connection of the client, and is not requested again', async () => {
     const v2 = await rawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"data"');
       setTimeout(() => socket.destroy(), 20);
@@ -227,11 +227,11 @@ test('addresses lead back to the gateway as the client addressed it', async () =
   );
   expect(forged.text).toContain('Location: http://gw.test:81/api/v1/things/1\r\n');
   const trusting = await gatewayFor(v2.origin, { flags: { 'trusted-proxies': '127.0.0.1' } });
-  const told = await exchange(
+  const forwarded = await exchange(
     trusting.port,
     post('{"data":{}}', 'X-Forwarded-Host: api.test\r\nX-Forwarded-Proto: https\r\n'),
   );
-  expect(told.text).toContain('Location: https://api.test/api/v1/things/1\r\n');
+  expect(forwarded.text).toContain('Location: https://api.test/api/v1/things/1\r\n');
 });
 
 // Attack: a service that was taken over writes its response byte by byte, and each byte is kept as an object of 400.

@@ -16,7 +16,7 @@ interface Traced {
   readonly entry: Entry;
 }
 
-/** Sends one request through a gateway that exports spans of what `isSampled` wants. */
+/** Sends one request through a gateway that exports the spans that `isSampled` selects. */
 async function traced(
   isSampled: Observer['isSampled'],
   fields: string,

@@ -14,12 +14,12 @@ const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n';
 const JSON_FIELDS = 'POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n';
 const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n';
 
-/** What differs from run to run. */
+/** Values that differ from run to run. */
 function settled(text: string): string {
   return text.replaceAll(/\r\nDate: [^\r]+/g, '\r\nDate: then');
 }
 
-/** What an entry says, but for times and names. */
+/** An entry without times and names. */
 function said(line: string): Partial<Entry> {
   const entry = JSON.parse(line) as Record<string, unknown>;
   for (const name of ['time', 'totalMs', 'upstreamMs', 'rewriteMs', 'requestId', 'traceId', 'spanId']) {
@@ -67,11 +67,11 @@ async function play(way: keyof typeof WAYS, request: string, response: readonly 
   };
 }
 
-const requests: readonly (readonly [what: string, request: string])[] = [
+const requests: readonly (readonly [title: string, request: string])[] = [
   ['GET', `${GET}\r\n`],
   ['HEAD', `${GET}\r\n`.replace('GET', 'HEAD')],
   ['the last one, with another behind it', `${GET}Connection: close\r\n\r\n${GET}\r\n`],
-  ['a client that asks to be kept', `${GET}Connection: keep-alive\r\n\r\n`],
+  ['a client that requests keep-alive', `${GET}Connection: keep-alive\r\n\r\n`],
   [
     'h2c',
     `${GET}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: A\r\nContent-Length: 1\r\n\r\nx`,
@@ -111,7 +111,7 @@ describe('requests', () => {
 test('the limit of a head is the same to the byte', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin, { flags: { 'header-bytes': '2048' } });
-  // The gateway itself reads no more than that; Node counts neither the method nor what stands between the parts.
+  // The gateway itself reads no more than that; Node counts neither the method nor the separators.
   const sizes = [2000, 2044, 2045, 2047, 2048, 2049, 2064, 2065, 2066, 2068, 2069, 2070, 2100];
   for (const size of sizes) {
     const front = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\nX: ';
@@ -125,7 +125,7 @@ test('the limit of a head is the same to the byte', async () => {
   }
 });
 
-const responses: readonly (readonly [what: string, response: readonly string[]])[] = [
+const responses: readonly (readonly [title: string, response: readonly string[]])[] = [
   ['nothing', ['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n']],
   ['a length', ['HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc']],
   ['no reason', ['HTTP/1.1 200\r\nContent-Length: 3\r\n\r\nabc']],

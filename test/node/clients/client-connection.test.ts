@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
-import { heldConnection, Told } from '../../support/held-connection.ts';
+import { heldConnection, RecordingOwner } from '../../support/held-connection.ts';
 import { rawClient } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
@@ -10,13 +10,13 @@ const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
-/** The first byte of a stream decides who reads it: an empty line is for Node's server. */
+/** The first byte of a stream decides its reader: an empty line selects Node's server. */
 const WAYS = [
   ['the gateway itself', ''],
   ["Node's server", '\r\n'],
 ] as const;
 
-test('what is unusual behind a slow response comes after it, whole and in order, however much it is', async () => {
+test('unusual requests behind a slow response are served after it, whole and in order, however many there are', async () => {
   const response: (() => void)[] = [];
   const v2 = await rawServer((socket) => void response.push(() => socket.write(ok())));
   const gateway = await gatewayFor(v2.origin);
@@ -43,7 +43,7 @@ test('what is unusual behind a slow response comes after it, whole and in order,
   ]);
 });
 
-// Attack: a body that a front proxy forwards is read as a request, because what stood before it was lost.
+// Attack: a body that a front proxy forwards is read as a request, because the bytes before it were lost.
 test('behind an offer of an upgrade that is ignored nothing is read in the middle', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
@@ -63,17 +63,17 @@ test('behind an offer of an upgrade that is ignored nothing is read in the middl
 });
 
 // Attack: requests without end, each of them small, that nobody could response as fast as they are read.
-test('a client that sends on and on is read no faster than it is answered', async () => {
+test('a client that sends on and on is read no faster than it gets responses', async () => {
   const { client, served, taken } = await heldConnection();
   client.write(GET.repeat(20_000));
   client.resume();
   for (let count = 1; count <= 300; count += 1) {
     await until(() => taken.length === count);
-    // Nothing else is asked of the connection, so that what can be read is.
+    // The connection has no other work, so that it reads as much as it can.
     if (count % 50 === 0) await pause(5);
     expect(served.bytesRead - count * GET.length).toBeLessThan(300_000);
     const exchange = taken[count - 1];
-    exchange?.attach(new Told());
+    exchange?.attach(new RecordingOwner());
     exchange?.head(204, undefined, []);
     exchange?.end([]);
   }

@@ -10,7 +10,7 @@ const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
-/** The first byte of a stream decides who reads it: an empty line is for Node's server. */
+/** The first byte of a stream decides its reader: an empty line selects Node's server. */
 const WAYS = [
   ['the gateway itself', ''],
   ["Node's server", '\r\n'],
@@ -19,7 +19,7 @@ const WAYS = [
 describe('many requests at once', () => {
   const flood = Array.from({ length: 1000 }, (_, index) => `GET /${index} HTTP/1.1\r\nHost: g\r\n\r\n`);
 
-  test('they are answered in order, and others have their turn in between', async () => {
+  test('they are served in order, and others have their turn in between', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await gatewayFor(v2.origin);
     const [first, second] = [rawClient(gateway.port), rawClient(gateway.port)];

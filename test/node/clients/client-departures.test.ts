@@ -12,7 +12,7 @@ const CHUNKED =
   'POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n';
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
-/** The first byte of a stream decides who reads it: an empty line is for Node's server. */
+/** The first byte of a stream decides its reader: an empty line selects Node's server. */
 const WAYS = [
   ['the gateway itself', ''],
   ["Node's server", '\r\n'],
@@ -40,7 +40,7 @@ describe('a client that goes away in the middle of a body is in the log once', (
     client.socket.destroy();
   });
 
-  test('a path that is not served is answered before', async () => {
+  test('a path that is not served gets its response before', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await gatewayFor(v2.origin);
     const client = rawClient(gateway.port);
@@ -52,7 +52,7 @@ describe('a client that goes away in the middle of a body is in the log once', (
   });
 });
 
-test('a client that closes its side while V2 is asked went away: V2 is left alone', async () => {
+test('a client that closes its side while V2 handles its request has gone away: the request is aborted', async () => {
   const v2 = await rawServer(() => {});
   const gateway = await gatewayFor(v2.origin);
   for (const [index, [, front]] of WAYS.entries()) {

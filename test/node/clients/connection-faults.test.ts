@@ -10,7 +10,7 @@ const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n';
 const FAULTY_BODY = '5\r\nhelloXX\r\n0\r\n\r\n';
 const FAULTY = `POST /api/v2/y HTTP/1.1\r\nHost: g\r\n${CHUNKED}${FAULTY_BODY}`;
 
-/** What stands in front of a faulty request; an empty line has Node's server read all of it. */
+/** The bytes before a faulty request; an empty line has Node's server read all of it. */
 const FRONTS = [
   ['behind a request that the gateway reads', GET],
   ["behind a request that Node's server reads", `\r\n${GET}`],

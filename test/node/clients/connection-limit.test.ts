@@ -31,7 +31,7 @@ describe('beyond the connections that clients may have', () => {
     }
   });
 
-  test('a new one is closed while all others are busy, whoever reads them', async () => {
+  test('a new one is closed while all others are busy, in either reader', async () => {
     const response: (() => void)[] = [];
     const v2 = await rawServer((socket) => void response.push(() => socket.write(ok())));
     const gateway = await gatewayFor(v2.origin, { flags: { 'client-connections': '2' } });

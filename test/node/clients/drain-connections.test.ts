@@ -31,7 +31,7 @@ test('for the drain delay new and kept connections are served, for the last time
   await until(() => code === 'ECONNREFUSED');
 });
 
-test('what stands in the listen queue when the delay ends is served', async () => {
+test('connections in the listen queue when the delay ends are served', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
   // Connected by the system, and not yet seen by the gateway: this turn of the event loop has not ended.

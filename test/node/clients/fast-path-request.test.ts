@@ -48,8 +48,8 @@ test('one Connection line of several says close', () => {
   expect(read(`${HEAD}Connection: close\r\nConnection: keep-alive\r\n\r\n`)?.isLast).toBe(true);
 });
 
-describe('what is left to the server of Node', () => {
-  const unusual: readonly (readonly [text: string, what: string])[] = [
+describe('requests that are left to Node's server', () => {
+  const unusual: readonly (readonly [text: string, title: string])[] = [
     ['', 'nothing'],
     ['GET /x HTTP/1.1\r\nHost: g\r\n', 'a head that is not whole'],
     ['\r\nGET /x HTTP/1.1\r\n\r\n', 'an empty line in front (RFC 9112 §2.2)'],
@@ -82,7 +82,7 @@ describe('what is left to the server of Node', () => {
     [`${HEAD}transfer-ENCODING:\r\n\r\n`, 'a coding without a name'],
     [`${HEAD}Content-Length: 5\r\nTransfer-Encoding: identity\r\n\r\nhello`, 'a length and a coding'],
     [`${HEAD}Expect: 100-continue\r\nContent-Length: 5\r\n\r\n`, 'an expectation'],
-    [`${HEAD}Proxy-Connection: close\r\n\r\n`, 'what Node takes for Connection'],
+    [`${HEAD}Proxy-Connection: close\r\n\r\n`, 'a field that Node reads as Connection'],
     [`${HEAD}Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello`, 'a length twice'],
     [`${HEAD}Content-Length: 5\r\ncontent-length: 6\r\n\r\nhello!`, 'two lengths'],
     ...['', '+5', '-5', '0x5', '5,5', '5, 5', '5 5', '5.0', '5e1', '\u0665', '65537', '000005', '5;'].map(
@@ -108,7 +108,7 @@ describe('what is left to the server of Node', () => {
   });
 });
 
-/** What Node's server made of bytes. */
+/** The requests that Node's server read from bytes. */
 interface Seen {
   readonly method: string | undefined;
   readonly target: string | undefined;
@@ -117,7 +117,7 @@ interface Seen {
   readonly isLast: boolean;
 }
 
-/** Both readers get the same bytes: what the gateway reads by itself, Node must read alike. */
+/** Both readers get the same bytes: a request that the gateway reads itself, Node must read alike. */
 describe('whatever is read as a usual request, Node reads alike', () => {
   let server: Server;
   let seen: Seen[] = [];
@@ -227,7 +227,7 @@ describe('whatever is read as a usual request, Node reads alike', () => {
         const body = text.slice(bodyAt, end);
         const [first, second, ...more] = await readByNode(bytes.subarray(0, end));
         expect(first).toEqual({ method, target, headers, body, isLast });
-        // Node drops what comes together with an offer that it ignores, and would read on in the middle of it.
+        // Node drops bytes that arrive together with an offer that it ignores, and would read on in the middle of them.
         if (/^upgrade:/im.test(text)) return;
         expect([second?.target, ...more]).toEqual([isLast ? undefined : '/marker']);
       }),

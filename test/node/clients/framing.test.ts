@@ -122,7 +122,7 @@ test('an invalid pipelined request does not spoil the response before it', async
   expect(closed).toBe(true);
 });
 
-test('pipelined requests run in their order: the second may build on what the first made', async () => {
+test('pipelined requests run in order: the second may depend on the first', async () => {
   const order: string[] = [];
   const v2 = await rawServer((socket, request) => {
     const target = request.split(' ')[1] ?? '';
@@ -145,7 +145,7 @@ test('pipelined requests run in their order: the second may build on what the fi
   expect(order).toEqual(targets.flatMap((target) => [target, 'answered']));
 });
 
-test('what follows a request that said close is not a request: it could be smuggled', async () => {
+test('bytes after a request with Connection: close are not a request: they could be smuggled', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
@@ -200,7 +200,7 @@ test('HEAD, 204 and 304 have no body, and keep the connection', async () => {
   expect(closed).toBe(false);
 });
 
-test('Expect: 100-continue is answered here, only when the body is wanted, and never sent on', async () => {
+test('the gateway responds to Expect: 100-continue only when it reads the body, and never forwards it', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
@@ -268,21 +268,21 @@ test.each([
       socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n${trailers}\r\n`);
     });
     const gateway = await gatewayFor(v2.origin);
-    const ask = (): ReturnType<typeof rawClient> => {
+    const sendRequest = (): ReturnType<typeof rawClient> => {
       const client = rawClient(gateway.port);
       client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\n${framing}\r\n`);
       if (framing !== '') setTimeout(() => client.write('1\r\na\r\n0\r\n\r\n'), 20);
       return client;
     };
-    const { text } = await ask().until(/\r\n0\r\n[^]*\r\n\r\n$/);
+    const { text } = await sendRequest().until(/\r\n0\r\n[^]*\r\n\r\n$/);
     expect(text).toMatch(/\r\n0\r\nx-sum: 7\r\n\r\n$/);
     trailers = 'Content-Length: 9\r\n';
-    const broken = await ask().end();
+    const broken = await sendRequest().end();
     expect(broken.reset).toBe(true);
   },
 );
 
-test('rubbish in the rest of a body that was answered already gets no second response', async () => {
+test('garbage in the rest of a body that already has its response gets no second one', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);

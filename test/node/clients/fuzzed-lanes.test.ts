@@ -4,7 +4,7 @@ import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient } from '../../support/raw-client.ts';
 import { rawH2, requestHead } from '../../support/raw-h2.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
-import { ask, ca, secureGateway, session } from '../../support/secure-gateway.ts';
+import { sendRequest, ca, secureGateway, session } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
 
 const NAMES =
@@ -100,14 +100,14 @@ test('no response of V2 is a bug or leaves a client without an end, on any lane'
       await Promise.all([
         over(method, ''),
         over(method, 'Expect: 100-continue\r\n'),
-        ask(client, { ':path': path, ':method': method }),
+        sendRequest(client, { ':path': path, ':method': method }),
       ]);
       expect([...plain.surprises, ...secure.surprises]).toEqual([]);
     }),
     { numRuns: 150 },
   );
   await until(() => plain.gateway.inFlight + secure.gateway.inFlight === 0);
-  expect((await ask(client, { ':path': '/api/v2/sound' })).body).toBe('"sound"');
+  expect((await sendRequest(client, { ':path': '/api/v2/sound' })).body).toBe('"sound"');
 });
 
 const path = fc.constantFrom('/api/v1/clients', '/api/v2/x', '/other', '/api/v1/%2e%2e', '*', '');
@@ -173,5 +173,5 @@ test('no frame of a client is a bug or leaves an exchange behind', async () => {
     { numRuns: 150 },
   );
   await until(() => gateway.gateway.inFlight === 0);
-  expect((await ask(session(gateway), { ':path': '/api/v2/x' })).body).toHaveLength(100_000);
+  expect((await sendRequest(session(gateway), { ':path': '/api/v2/x' })).body).toHaveLength(100_000);
 });

@@ -11,7 +11,7 @@ import {
   WINDOW_UPDATE,
 } from '../../support/raw-h2.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
-import { ask, ca, secureGateway, session } from '../../support/secure-gateway.ts';
+import { sendRequest, ca, secureGateway, session } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
 
 /** A setting of RFC 9113 §6.5.2. */
@@ -22,7 +22,7 @@ const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n
 /** `NO_ERROR` and `CANCEL`, as the payload of a reset. */
 const CODES = [Buffer.from([0, 0, 0, 0]), Buffer.from([0, 0, 0, 8])];
 
-describe('what V2 says and Node would throw at crosses as over HTTP/1.1', () => {
+describe('responses of V2 at which Node would throw cross as over HTTP/1.1', () => {
   test.each([
     ['two ETags', 'ETag: "a"\r\netag: "b"\r\n', 'etag'],
     ['two dates', 'Date: a\r\nDate: b\r\n', 'date'],
@@ -33,10 +33,10 @@ describe('what V2 says and Node would throw at crosses as over HTTP/1.1', () => 
     const v2 = await rawServer((socket) => socket.write(`${CHUNKED}${trailers}\r\n`));
     const gateway = await secureGateway(v2.origin);
     const client = session(gateway);
-    const response = await ask(client, { ':path': '/api/v2/x' });
+    const response = await sendRequest(client, { ':path': '/api/v2/x' });
     expect(response).toMatchObject({ body: 'a', code: 0 });
     expect(Object.getOwnPropertyNames(response.trailers ?? {})).toContain(name);
-    expect((await ask(client, { ':path': '/api/v2/x' })).body).toBe('a');
+    expect((await sendRequest(client, { ':path': '/api/v2/x' })).body).toBe('a');
     expect(gateway.surprises).toEqual([]);
   });
 
@@ -50,7 +50,10 @@ describe('what V2 says and Node would throw at crosses as over HTTP/1.1', () => 
       const raw = await rawH2(gateway.port, ca.cert);
       raw.head(1, requestHead('/api/v2/x'));
       await until(() => raw.frames.some(({ type, stream }) => type === HEADERS && stream === 1));
-      expect(await ask(session(gateway), { ':path': '/api/v2/x' })).toMatchObject({ body: 'ok', code: 0 });
+      expect(await sendRequest(session(gateway), { ':path': '/api/v2/x' })).toMatchObject({
+        body: 'ok',
+        code: 0,
+      });
       expect(gateway.surprises).toEqual([]);
     },
   );
@@ -60,7 +63,7 @@ describe('what V2 says and Node would throw at crosses as over HTTP/1.1', () => 
       socket.write(`HTTP/1.1 103 Hints\r\nETag: "a"\r\nETag: "b"\r\n\r\nHTTP/1.1 199 X\r\n\r\n${ok('"z"')}`),
     );
     const gateway = await secureGateway(v2.origin);
-    const response = await ask(session(gateway), { ':path': '/api/v2/x' });
+    const response = await sendRequest(session(gateway), { ':path': '/api/v2/x' });
     expect(response.interim.map((fields) => fields[':status'])).toEqual([103, 199]);
     expect(response.body).toBe('"z"');
     expect(gateway.surprises).toEqual([]);
@@ -72,7 +75,7 @@ describe('what V2 says and Node would throw at crosses as over HTTP/1.1', () => 
   ])('a status without content has none: %j', async (text, status) => {
     const v2 = await rawServer((socket) => socket.write(text));
     const gateway = await secureGateway(v2.origin);
-    const response = await ask(session(gateway), { ':path': '/api/v2/x' });
+    const response = await sendRequest(session(gateway), { ':path': '/api/v2/x' });
     expect(response).toMatchObject({ headers: { ':status': status }, body: '', code: 0 });
     expect(gateway.surprises).toEqual([]);
   });
@@ -82,7 +85,7 @@ describe('what V2 says and Node would throw at crosses as over HTTP/1.1', () => 
       socket.write(`HTTP/1.1 ${status} Odd\r\nContent-Length: 2\r\n\r\nok`),
     );
     const secure = await secureGateway(v2.origin);
-    expect((await ask(session(secure), { ':path': '/api/v2/x' })).headers[':status']).toBe(502);
+    expect((await sendRequest(session(secure), { ':path': '/api/v2/x' })).headers[':status']).toBe(502);
     const plain = await gatewayFor(v2.origin);
     for (const odd of ['', 'Expect: 100-continue\r\n']) {
       const { text } = await exchange(plain.port, `GET /api/v2/x HTTP/1.1\r\nHost: g\r\n${odd}\r\n`);
@@ -97,10 +100,10 @@ describe('the head of a request', () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await secureGateway(v2.origin);
     const client = session(gateway);
-    const large = await ask(client, { ':path': '/api/v2/x', 'x-large': 'v'.repeat(20_000) });
+    const large = await sendRequest(client, { ':path': '/api/v2/x', 'x-large': 'v'.repeat(20_000) });
     expect(large.headers).toMatchObject({ ':status': 431, 'x-gateway-error': 'headers-too-large' });
     const fields = Array.from({ length: 300 }, (_, at): [string, string] => [`x-${at}`, 'v']);
-    const many = await ask(client, { ':path': '/api/v2/x', ...Object.fromEntries(fields) });
+    const many = await sendRequest(client, { ':path': '/api/v2/x', ...Object.fromEntries(fields) });
     expect(many.headers[':status']).toBe(431);
     expect(v2.received).toEqual([]);
   });
@@ -108,7 +111,7 @@ describe('the head of a request', () => {
   test('a refused HEAD has no body', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await secureGateway(v2.origin);
-    const response = await ask(session(gateway), { ':path': '/other', ':method': 'HEAD' });
+    const response = await sendRequest(session(gateway), { ':path': '/other', ':method': 'HEAD' });
     expect(response).toMatchObject({ headers: { ':status': 404 }, body: '', code: 0 });
     const plain = await gatewayFor(v2.origin);
     for (const odd of ['', 'Expect: 100-continue\r\n']) {
@@ -118,7 +121,7 @@ describe('the head of a request', () => {
   });
 });
 
-describe('what a client does is no bug', () => {
+describe('the behaviour of a client is no bug', () => {
   test.each(CODES)(
     'a stream that is reset behind its body, before the response to it is written: %j',
     async (code) => {
@@ -290,6 +293,6 @@ describe('a client that does not read its response', () => {
     const stalled = client.request({ ':path': '/api/v2/x' });
     stalled.on('error', () => {});
     stalled.pause();
-    expect((await ask(client, { ':path': '/api/v2/x' })).body).toHaveLength(100_000);
+    expect((await sendRequest(client, { ':path': '/api/v2/x' })).body).toHaveLength(100_000);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DATA, END_STREAM, rawH2, requestHead } from '../../support/raw-h2.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
-import { ask, ca, secureGateway, session } from '../../support/secure-gateway.ts';
+import { sendRequest, ca, secureGateway, session } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
 
 const BODY = `{"data":{"name":"${'x'.repeat(20_000)}"}}`;
@@ -22,14 +22,14 @@ test('a body in frames of one byte keeps nobody waiting, and arrives whole', asy
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await secureGateway(v2.origin);
   const innocent = session(gateway);
-  expect((await ask(innocent, { ':path': '/api/v2/first' })).headers[':status']).toBe(200);
+  expect((await sendRequest(innocent, { ':path': '/api/v2/first' })).headers[':status']).toBe(200);
   const raw = await rawH2(gateway.port, ca.cert);
   raw.head(1, [...requestHead('/api/v1/clients', 'POST'), ['content-type', 'application/json']], true);
   raw.socket.write(tinyFrames(1, BODY));
   const isThere = (): boolean =>
     v2.received.some((text) => text.includes(`{"name":"${'x'.repeat(20_000)}"}`));
   for (let count = 0; count < 10; count += 1) {
-    expect((await ask(innocent, { ':path': '/api/v2/x' })).headers[':status']).toBe(200);
+    expect((await sendRequest(innocent, { ':path': '/api/v2/x' })).headers[':status']).toBe(200);
   }
   expect(isThere()).toBe(false);
   await until(isThere);

@@ -47,7 +47,7 @@ describe('a connection that lingers', () => {
       write: (_chunk, _coding, done) => done(),
       allowHalfOpen: true,
     });
-    // The other side reads what is written, and closes nothing.
+    // The other side reads everything, and closes nothing.
     socket.on('data', () => {});
     return socket;
   };

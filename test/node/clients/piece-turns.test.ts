@@ -7,7 +7,7 @@ import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 
-test('what is cut into tiny pieces takes turns, and what is gone is passed over', async () => {
+test('bodies in tiny pieces take turns, and ended ones are skipped', async () => {
   const turns = new PieceTurns();
   expect(turns.areTooSmall(200, 200)).toBe(false);
   expect(turns.areTooSmall(1000, 1_000_000)).toBe(false);
@@ -24,7 +24,7 @@ test('what is cut into tiny pieces takes turns, and what is gone is passed over'
   expect(order).toEqual(['first', 'second']);
 });
 
-// Attack: a body in chunks of one byte, each of which costs the gateway what a large one costs, takes a whole core.
+// Attack: a body in chunks of one byte, each of which costs the gateway as much as a large one, takes a whole core.
 test.each(['/api/v2/x', '/api/v1/x'])('one-byte chunks on %s leave time for everybody else', async (path) => {
   const v2 = createServer((incoming, outgoing) => {
     incoming.resume();

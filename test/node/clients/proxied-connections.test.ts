@@ -33,10 +33,10 @@ async function behind(trusted: string, secure = false): Promise<Behind> {
   return { v2, gateway };
 }
 
-/** What V2 was told of the client; nothing that the client said itself is in it. */
+/** The forwarding fields that V2 got; nothing that the client sent itself is in them. */
 const CLIENT = /\r\nx-forwarded-for: 203\.0\.113\.7\r\n/i;
 
-describe('behind a load balancer that speaks TCP, V2 is told of the client', () => {
+describe('behind a TCP load balancer, V2 gets the address of the client', () => {
   test.each([
     ['in one piece', HEADER + GET, 1000],
     ['byte by byte', HEADER + GET, 1],
@@ -79,7 +79,7 @@ describe('behind a load balancer that speaks TCP, V2 is told of the client', () 
 });
 
 // Attack: a client that is not the load balancer names an address of its choice.
-test('nobody else may say whose connection it is', async () => {
+test('no other peer may name the client of a connection', async () => {
   const { v2, gateway } = await behind('10.0.0.0/8');
   const client = rawClient(gateway.port);
   client.write(HEADER + GET);

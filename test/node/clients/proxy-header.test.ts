@@ -39,7 +39,7 @@ describe('a header is read', () => {
   });
 });
 
-describe('what is none', () => {
+describe('bytes that are no PROXY header', () => {
   test.each([
     ['no header', 'GET / HTTP/1.1\r\n'],
     ['a line without end', `PROXY TCP4 ${'1'.repeat(100)}`],

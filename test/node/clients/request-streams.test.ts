@@ -39,7 +39,7 @@ const LASTS: readonly string[] = [
   'rubbish\r\n\r\n',
 ];
 
-/** A V2 whose response is named by the target, and says the number of the request. */
+/** A V2 whose response is named by the target, and contains the number of the request. */
 function numberedV2(): Promise<RawServer> {
   return rawServer((socket, request) => {
     const [, kind, number] = /^\S+ \/api\/v2\/(\w+)\/(\d+)/.exec(request) ?? [];
@@ -62,7 +62,7 @@ function settled(text: string): string {
   return text.replaceAll(/\r\nDate: [^\r]+/g, '\r\nDate: then');
 }
 
-/** What an entry says of its request, whenever and wherever it came. */
+/** The parts of an entry that do not depend on time and connection. */
 type Said = Pick<
   Entry,
   'method' | 'path' | 'verdict' | 'status' | 'failure' | 'bytesIn' | 'bytesOut' | 'responseBytes' | 'edits'
@@ -82,7 +82,7 @@ function byTarget(left: Said, right: Said): number {
 
 interface Stream {
   readonly bytes: Buffer;
-  /** What its requests are answered with when each is alone, one behind the other. */
+  /** The responses to its requests when each is sent alone, one after the other. */
   readonly text: string;
   readonly entries: readonly Said[];
 }
@@ -127,7 +127,7 @@ async function hold(
   await until(() => gateway.lines.length >= from + entries.length);
   client.socket.destroy();
   expect(settled(client.text())).toBe(text);
-  // What the parser of Node refuses is told before the end of the response that it waits for.
+  // Node's parser reports a refused request before the end of the response that it waits for.
   const found = gateway.lines.slice(from).map(said);
   expect(found.toSorted(byTarget)).toEqual(entries.toSorted(byTarget));
   const sent = v2.received.map((all, index) => all.slice(heard[index] ?? 0)).join('');
@@ -142,7 +142,7 @@ const numbered = (requests: readonly string[]): string[] =>
 
 const usual = kinds.slice(0, 11);
 
-describe('a stream of requests gives what each gives alone, wherever it is cut', () => {
+describe('a stream of requests gives the same responses as each request alone, wherever it is cut', () => {
   test.each([
     ['usual ones', [usual[1], usual[6], usual[2], usual[7], usual[10], LASTS[0]]],
     ['an unusual one among them', [usual[5], kinds[11], usual[7], kinds[13], LASTS[1]]],

@@ -13,7 +13,7 @@ interface Lane {
   readonly client: Socket;
 }
 
-/** Every lane of HTTP/1.1: what begins with an expectation goes to Node's server. */
+/** Both readers of HTTP/1.1: a request with an expectation goes to Node's server. */
 const LANES = {
   'the gateway itself': (origin: string) => plain(origin, ''),
   "Node's server": (origin: string) => plain(origin, 'Expect: 100-continue\r\n'),
@@ -41,7 +41,7 @@ const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));
 
 describe.each(Object.entries(LANES))('%s', (_who, lane) => {
-  test('a client that asks for megabytes and reads nothing is reset, and its place is free', async () => {
+  test('a client that requests megabytes and reads nothing is reset, and its slot is free', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(40_000_000))));
     const { gateway, client } = await lane(v2.origin);
     await until(() => gateway.gateway.inFlight === 1);

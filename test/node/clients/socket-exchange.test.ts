@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Exchange } from '../../../src/gateway/exchange.ts';
 import { UnwritableHead } from '../../../src/gateway/unwritable-head.ts';
 import { gatewayFor } from '../../support/gateway.ts';
-import { heldConnection, Told } from '../../support/held-connection.ts';
+import { heldConnection, RecordingOwner } from '../../support/held-connection.ts';
 import { rawClient } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
@@ -13,13 +13,13 @@ const pause = (milliseconds: number): Promise<void> =>
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const JSON_FIELDS = 'Host: g\r\nContent-Type: application/json\r\n';
 
-/** The first byte of a stream decides who reads it: an empty line is for Node's server. */
+/** The first byte of a stream decides its reader: an empty line selects Node's server. */
 const WAYS = [
   ['the gateway itself', ''],
   ["Node's server", '\r\n'],
 ] as const;
 
-// Attack: requests whose responses nobody reads, each with a place among those in flight.
+// Attack: requests whose responses nobody reads, each with a slot among those in flight.
 describe('a client that stops reading at the end of a response', () => {
   test.each(WAYS)('is cut, and its place is free: %s', async (_who, front) => {
     const v2 = await rawServer((socket) => socket.write(ok()));
@@ -64,19 +64,19 @@ describe('a response to a client that reads slowly', () => {
     client.write(GET);
     await until(() => taken.length === 1);
     const [exchange] = taken;
-    const told = new Told();
-    exchange?.attach(told);
+    const owner = new RecordingOwner();
+    exchange?.attach(owner);
     exchange?.head(200, undefined, []);
     let parts = 0;
     while (exchange?.data(Buffer.alloc(65_536)) === true) parts += 1;
     expect(exchange?.data(Buffer.alloc(10))).toBe(false);
     expect(parts).toBeGreaterThan(0);
     client.resume();
-    await until(() => told.events.length > 0);
+    await until(() => owner.events.length > 0);
     exchange?.end([]);
-    await until(() => told.events.length > 1);
+    await until(() => owner.events.length > 1);
     await pause(10);
-    expect(told.events).toEqual(['drained', 'flushed']);
+    expect(owner.events).toEqual(['drained', 'flushed']);
   });
 
   test('is over once when the connection breaks', async () => {
@@ -84,19 +84,19 @@ describe('a response to a client that reads slowly', () => {
     client.pause();
     client.write(GET);
     await until(() => taken.length === 1);
-    const told = new Told();
-    taken[0]?.attach(told);
+    const owner = new RecordingOwner();
+    taken[0]?.attach(owner);
     taken[0]?.head(200, undefined, []);
     while (taken[0]?.data(Buffer.alloc(65_536)) === true);
     taken[0]?.reset();
     taken[0]?.data(Buffer.alloc(10));
     taken[0]?.end([]);
     await until(closed);
-    expect(told.events).toEqual(['gone']);
+    expect(owner.events).toEqual(['gone']);
   });
 });
 
-describe('what may not be written breaks the connection, and nothing of it stands there', () => {
+describe('a response that must not be written breaks the connection, and none of it is sent', () => {
   test.each([
     ['a value with a line end', (exchange: Exchange) => exchange.head(200, undefined, ['X', 'a\r\nY: b'])],
     ['a name with a colon', (exchange: Exchange) => exchange.head(200, undefined, ['X:', 'a'])],
@@ -116,14 +116,14 @@ describe('what may not be written breaks the connection, and nothing of it stand
     client.write(GET);
     await until(() => taken.length === 1);
     const [exchange] = taken;
-    exchange?.attach(new Told());
+    exchange?.attach(new RecordingOwner());
     expect(() => exchange && response(exchange)).toThrow(UnwritableHead);
     exchange?.reset();
     await until(() => client.destroyed);
     expect(text).toBe('');
   });
 
-  test('more than the length that was told', async () => {
+  test('more than the announced length', async () => {
     const { client, taken } = await heldConnection();
     let text = '';
     client.on('data', (chunk) => {
@@ -132,7 +132,7 @@ describe('what may not be written breaks the connection, and nothing of it stand
     client.on('error', () => {});
     client.write(GET);
     await until(() => taken.length === 1);
-    taken[0]?.attach(new Told());
+    taken[0]?.attach(new RecordingOwner());
     taken[0]?.head(200, undefined, ['Content-Length', '2']);
     taken[0]?.data(Buffer.from('abc'));
     taken[0]?.end([]);

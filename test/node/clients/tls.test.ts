@@ -6,7 +6,7 @@ import { certificate } from '../../support/certificates.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
-import { ask, ca, secureGateway, session } from '../../support/secure-gateway.ts';
+import { sendRequest, ca, secureGateway, session } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
 
 const leaf = certificate({ name: 'V2', hosts: ['localhost', '127.0.0.1'], issuer: ca });
@@ -37,7 +37,7 @@ describe('TLS to V2', () => {
     expect((await exchange(gateway.port, GET)).text).toMatch(/"secure"$/);
   });
 
-  test('a client certificate is shown when V2 asks for one', async () => {
+  test('a client certificate is sent when V2 requests one', async () => {
     const mine = certificate({ name: 'the gateway', issuer: ca });
     const v2 = await secureV2({
       cert: leaf.cert,
@@ -88,7 +88,7 @@ describe('HTTP/2 for clients', () => {
   test('the same migration as over HTTP/1.1, and pseudo-headers become method, target and host', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('"two"', 'Set-Cookie: a\r\nset-cookie: b\r\n')));
     const gateway = await secureGateway(v2.origin, { forwarded: 'x-forwarded' });
-    const response = await ask(
+    const response = await sendRequest(
       session(gateway),
       {
         ':method': 'POST',
@@ -125,16 +125,16 @@ describe('HTTP/2 for clients', () => {
       }
     });
     const client = session(await secureGateway(v2.origin));
-    const streamed = await ask(client, { ':path': '/api/v2/x' });
+    const streamed = await sendRequest(client, { ':path': '/api/v2/x' });
     expect(streamed).toMatchObject({
       body: 'a',
       trailers: { 'x-sum': '7' },
       interim: [{ ':status': 103, link: '</a>' }],
     });
-    const head = await ask(client, { ':path': '/api/v2/x', ':method': 'HEAD' });
+    const head = await sendRequest(client, { ':path': '/api/v2/x', ':method': 'HEAD' });
     expect(head.headers).toMatchObject({ ':status': 200, 'content-length': '9' });
-    expect((await ask(client, { ':path': '/api/v2/204' })).headers[':status']).toBe(204);
-    expect((await ask(client, { ':path': '/api/v2/304' })).headers).toMatchObject({
+    expect((await sendRequest(client, { ':path': '/api/v2/204' })).headers[':status']).toBe(204);
+    expect((await sendRequest(client, { ':path': '/api/v2/304' })).headers).toMatchObject({
       ':status': 304,
       etag: '"x"',
     });
@@ -151,7 +151,7 @@ describe('HTTP/2 for clients', () => {
   ])('%j: %i, and nothing reaches V2', async (headers, status) => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const client = session(await secureGateway(v2.origin));
-    const response = await ask(client, headers as Record<string, string>).catch(() => undefined);
+    const response = await sendRequest(client, headers as Record<string, string>).catch(() => undefined);
     // Node's own client refuses to send some of them at all.
     if (response?.headers[':status'] !== undefined) expect(response.headers[':status']).toBe(status);
     expect(v2.received).toEqual([]);
@@ -162,7 +162,7 @@ describe('HTTP/2 for clients', () => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc');
       setTimeout(() => socket.destroy(), 50);
     });
-    const response = await ask(session(await secureGateway(v2.origin)), { ':path': '/api/v2/x' });
+    const response = await sendRequest(session(await secureGateway(v2.origin)), { ':path': '/api/v2/x' });
     expect(response.code).not.toBe(0);
   });
 
@@ -182,7 +182,7 @@ describe('HTTP/2 for clients', () => {
     const v2 = await rawServer((socket, request) =>
       socket.write(ok(request.length > 3_000_000 ? 'y'.repeat(2_000_000) : 'short')),
     );
-    const response = await ask(
+    const response = await sendRequest(
       session(await secureGateway(v2.origin)),
       { ':path': '/api/v2/x', ':method': 'POST', 'content-length': '3000000' },
       body,
@@ -191,7 +191,7 @@ describe('HTTP/2 for clients', () => {
   });
 });
 
-test('over TLS, a client of HTTP/1.1 is served as over none, and its faults are answered', async () => {
+test('over TLS, an HTTP/1.1 client is served as over plain TCP, and gets responses to its faults', async () => {
   const v2 = await rawServer((socket) => socket.write(ok('"one"')));
   const gateway = await secureGateway(v2.origin);
   const status = await new Promise<number>((resolve, reject) => {
@@ -225,7 +225,7 @@ test.each([
   expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*"old"$/);
 });
 
-test('over TLS, a client that offers only what nobody knows is refused by the handshake', async () => {
+test('over TLS, a client that offers only unknown protocols is refused in the handshake', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await secureGateway(v2.origin);
   const client = tlsConnect({
@@ -242,12 +242,12 @@ test('renewed certificates hold for new connections, and those there are serve o
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await secureGateway(v2.origin);
   const old = session(gateway);
-  expect((await ask(old, { ':path': '/api/v2/x' })).headers[':status']).toBe(200);
+  expect((await sendRequest(old, { ':path': '/api/v2/x' })).headers[':status']).toBe(200);
   const renewed = certificate({ name: 'gateway renewed', hosts: ['localhost'], issuer: ca });
   gateway.server.renew({ cert: renewed.cert, key: renewed.key });
   const fresh = tlsConnect({ host: 'localhost', port: gateway.port, ca: ca.cert });
   await once(fresh, 'secureConnect');
   expect(fresh.getPeerCertificate().subject.CN).toBe('gateway renewed');
   fresh.destroy();
-  expect((await ask(old, { ':path': '/api/v2/x' })).headers[':status']).toBe(200);
+  expect((await sendRequest(old, { ':path': '/api/v2/x' })).headers[':status']).toBe(200);
 });

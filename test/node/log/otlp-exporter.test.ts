@@ -117,19 +117,19 @@ describe('traces', () => {
     expect(JSON.stringify(posted[0]?.resource)).toContain('orders');
   });
 
-  test('are lost, counted and told of once when the collector fails, and hold up nobody', async () => {
+  test('are lost, counted and reported once when the collector fails, and delay nobody', async () => {
     const { url } = await collector(500);
-    const told: string[] = [];
+    const troubles: string[] = [];
     for (const endpoint of [url, 'http://127.0.0.1:1']) {
       const traces = await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, '1', (trouble) =>
-        told.push(trouble),
+        troubles.push(trouble),
       );
       for (let n = 0; n < 2000; n += 1)
         traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
       await traces?.close(5000);
     }
-    await until(() => told.length === 2);
-    expect(told).toEqual([
+    await until(() => troubles.length === 2);
+    expect(troubles).toEqual([
       'the collector responded with 500; spans are dropped',
       'the collector cannot be reached; spans are dropped',
     ]);
@@ -137,7 +137,7 @@ describe('traces', () => {
 
   test('are posted again when a busy collector says so, compressed, with the attributes of the resource', async () => {
     const { url, posted } = await collector(429, 200);
-    const told: string[] = [];
+    const troubles: string[] = [];
     const traces = await openTraces(
       {
         OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -146,12 +146,12 @@ describe('traces', () => {
         OTEL_SERVICE_NAME: 'orders',
       },
       '1',
-      (trouble) => told.push(trouble),
+      (trouble) => troubles.push(trouble),
     );
     for (let n = 0; n < 512; n += 1)
       traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
     await until(() => posted.length === 1);
-    // Not before the second that the collector asked for; the exporter looks every two.
+    // Not before the second that the collector sent; the exporter checks every two.
     await until(() => posted.length === 2);
     await traces?.close(1000);
     expect(posted[1]?.spans).toHaveLength(posted[0]?.spans.length ?? 0);
@@ -162,18 +162,18 @@ describe('traces', () => {
         { key: 'deployment.environment.name', value: { stringValue: 'prod,1' } },
       ],
     });
-    expect(told).toEqual([]);
+    expect(troubles).toEqual([]);
   });
 
-  test('are off when the exporter is none, and a protocol that is not spoken is told', async () => {
+  test('are off when the exporter is none, and an unsupported protocol is reported', async () => {
     const url = 'http://127.0.0.1:1';
     expect(
       await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: 'none' }, '1', () => {}),
     ).toBeUndefined();
-    const told: string[] = [];
+    const troubles: string[] = [];
     const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
-    const traces = await openTraces(environment, '1', (trouble) => told.push(trouble));
+    const traces = await openTraces(environment, '1', (trouble) => troubles.push(trouble));
     await traces?.close(10);
-    expect(told).toEqual(['OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and http/json is sent']);
+    expect(troubles).toEqual(['OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and http/json is sent']);
   });
 });

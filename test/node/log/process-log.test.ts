@@ -63,7 +63,7 @@ test('text is a line with time, level and sentence, and the stack of an error be
 });
 
 // Attack: words of a client or of V2 that reach the log hold escape sequences and line feeds, to steer the terminal or forge a line.
-test('text cannot be steered or forged by what it quotes', () => {
+test('quoted text cannot steer the terminal or forge lines', () => {
   const lines: string[] = [];
   const write = openProcessLog(sinkOf(lines), { level: 'info', format: 'text' });
   write({ ...FAULT, message: 'a\u001b[2Jb\nc\u202Ed\u009b' });

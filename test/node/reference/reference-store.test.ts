@@ -61,7 +61,7 @@ test('four processes that start together on a new file all get it', async () => 
   store.close();
 });
 
-test('what was answered before a process was killed is there afterwards', async () => {
+test('writes that were acknowledged before a process was killed are there afterwards', async () => {
   const { signal, printed } = await elsewhere(`
     const { id } = store.create('client', { name: 'kept' });
     process.stdout.write(String(id), () => process.kill(process.pid, 'SIGKILL'));`);
@@ -111,7 +111,7 @@ test('a file that is no database is refused, and stays as it was', () => {
   expect(readFileSync(file, 'utf8')).toBe('dear diary');
 });
 
-test('the database and what SQLite keeps beside it are readable by their owner only', () => {
+test('the database and SQLite's files beside it are readable by their owner only', () => {
   const path = join(folder, 'private.db');
   const store = openReferenceStore(path);
   store.create('client', {});

@@ -19,7 +19,7 @@ import { until } from '../../support/until.ts';
 interface Replica {
   readonly control: RolloutControl;
   readonly file: RolloutFile;
-  readonly told: string[];
+  readonly notices: string[];
   readonly fault: string | undefined;
 }
 
@@ -30,8 +30,8 @@ function folder(): string {
 }
 
 function replica(path: string): Replica {
-  const told: string[] = [];
-  const file = new RolloutFile(path, ({ message }) => void told.push(message));
+  const notices: string[] = [];
+  const file = new RolloutFile(path, ({ message }) => void notices.push(message));
   const control = new RolloutControl({
     time: Date.now,
     onNotice: () => {},
@@ -39,10 +39,10 @@ function replica(path: string): Replica {
   });
   const fault = file.open(control)?.fault;
   onTestFinished(() => file.close());
-  return { control, file, told, fault };
+  return { control, file, notices, fault };
 }
 
-test('what was chosen is there after a restart', async () => {
+test('a chosen mode survives a restart', async () => {
   const path = join(folder(), 'rollout.json');
   const first = replica(path);
   expect(existsSync(path)).toBe(false);
@@ -73,11 +73,11 @@ test('replicas that share the file follow each other, and lose none of their cha
 
 test('a file that is damaged while the gateway runs is refused, and the state stays', async () => {
   const path = join(folder(), 'rollout.json');
-  const { control, told } = replica(path);
+  const { control, notices } = replica(path);
   control.command({ mode: { mode: 'observe' } });
   await until(() => existsSync(`${path}.last-good`));
   writeFileSync(path, '{"format":1,"revision":');
-  await until(() => told.some((line) => line.includes('damaged')));
+  await until(() => notices.some((line) => line.includes('damaged')));
   expect(control.state.default).toEqual({ mode: 'observe' });
   control.command({ mode: { mode: 'migrate' } });
   await until(() => readFileSync(path, 'utf8').includes('"migrate"'));
@@ -104,7 +104,7 @@ test.each([
   writeFileSync(path, text);
   const second = replica(path);
   expect(second.fault).toBeUndefined();
-  expect(second.told).toEqual([
+  expect(second.notices).toEqual([
     expect.stringMatching(/rollout\.json is damaged.*The last good state is used/),
   ]);
   expect(second.control.state).toEqual(first.control.state);
@@ -116,11 +116,11 @@ test('a damaged file without a good copy stops the start', () => {
   expect(replica(path).fault).toBe(`${path} is damaged; remove it to begin anew.`);
 });
 
-test('a folder that cannot be written is told, and the change holds in memory', async () => {
-  const { control, told } = replica(join(folder(), 'nowhere', 'rollout.json'));
+test('a folder that cannot be written is reported, and the change holds in memory', async () => {
+  const { control, notices } = replica(join(folder(), 'nowhere', 'rollout.json'));
   control.command({ mode: { mode: 'observe' } });
-  await until(() => told.length > 0);
-  expect(told[0]).toMatch(/cannot be kept .*ENOENT/);
+  await until(() => notices.length > 0);
+  expect(notices[0]).toMatch(/cannot be kept .*ENOENT/);
   expect(control.state.default).toEqual({ mode: 'observe' });
 });
 
@@ -151,7 +151,7 @@ const commandsOf = (path: string, name: string, count: number): string => `
   }
   await file.close();`;
 
-test('processes that race for the file, over what dead ones left, lose no change', async () => {
+test('processes that race for the file, beside the locks of dead ones, lose no change', async () => {
   const path = join(folder(), 'rollout.json');
   // A replica of before left the file of its lock.
   writeFileSync(`${path}.lock`, '');

@@ -68,11 +68,11 @@ describe('on the wire a body in parts', () => {
   test.each([
     ['longer than its length', 4],
     ['shorter than its length', 6],
-  ])('%s breaks the request, which is the fault of the client', async (what, length) => {
+  ])('%s breaks the request, which is the fault of the client', async (fault, length) => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const call = new Call(upstreamTo(v2.origin), { method: 'POST', body: inParts('he', 'llo'), length });
     await call.over;
-    expect(call.fault).toEqual({ kind: 'rejected', sent: true, cause: `body ${what}` });
+    expect(call.fault).toEqual({ kind: 'rejected', sent: true, cause: `body ${fault}` });
     expect((v2.received[0]?.split('\r\n\r\n')[1] ?? '').length).toBeLessThan(length);
   });
 });
@@ -147,7 +147,7 @@ test('a body that is echoed while it comes goes both ways at once', async () => 
   expect([call.outcome, call.body]).toEqual(['end', 'hello']);
 });
 
-test('a V2 that reads nothing is sent what fits in the buffers of the system, and no part is read beyond', async () => {
+test('a V2 that reads nothing is sent as much as the system buffers hold, and no more of the body is read', async () => {
   const origin = await socketServer((socket) => void socket.pause());
   const body = new EndlessBody();
   const upstream = upstreamTo(origin, { headersTimeout: 400 });

@@ -10,7 +10,7 @@ interface CountingV2 extends RawServer {
 
 /**
  * Starts one. A connection counts from when it is accepted until its end is read. Who closes one and opens another has both in the
- * system's queues at once, in this order, so the count is taken when what was there is read: two turns later.
+ * system's queues at once, in this order, so the count is taken when those have been read: two turns later.
  */
 async function countingV2(response: RawResponse): Promise<CountingV2> {
   const v2 = await rawServer(response);
@@ -38,7 +38,7 @@ function targetOf(request: string): string {
 }
 
 describe('bodies that come in parts and those that are whole have one budget of connections', () => {
-  test.each([1, 3])('of %i: V2 never sees more, and everything is answered', async (connections) => {
+  test.each([1, 3])('of %i: V2 never sees more, and every request gets a response', async (connections) => {
     const v2 = await countingV2((socket, request, number) => {
       setTimeout(() => socket.write(ok(targetOf(request))), number % 4);
     });
@@ -52,7 +52,7 @@ describe('bodies that come in parts and those that are whole have one budget of 
     expect(v2.most()).toBe(connections);
   });
 
-  test('whoever waits is served in order, whatever the body is', async () => {
+  test('waiting requests are served in order, whatever the body is', async () => {
     const v2 = await countingV2((socket, request) => socket.write(ok(targetOf(request))));
     const upstream = upstreamTo(v2.origin, { connections: 1 });
     const order: number[] = [];
@@ -86,7 +86,7 @@ describe('bodies that come in parts and those that are whole have one budget of 
     expect(v2.most()).toBe(1);
   });
 
-  test('what waits behind bodies in parts is late, too, though no other connection keeps time', async () => {
+  test('a request that waits behind streamed bodies times out too, though no other connection has a timer', async () => {
     const v2 = await countingV2(() => {});
     const upstream = upstreamTo(v2.origin, { connections: 1, headersTimeout: 150 });
     const calls = [new Call(upstream, streamed(0)), new Call(upstream), new Call(upstream, streamed(1))];
@@ -97,7 +97,7 @@ describe('bodies that come in parts and those that are whole have one budget of 
 });
 
 describe('a body in parts gives its place back, once', () => {
-  test('when it is given up while it waits, while it connects, while it is written, and while it is answered', async () => {
+  test('when it is aborted while it waits, while it connects, while it is written, and while its response arrives', async () => {
     const v2 = await countingV2((socket, request) => {
       if (targetOf(request) !== '/silent') socket.write(ok().slice(0, -1));
     });
@@ -130,9 +130,9 @@ describe('a body in parts gives its place back, once', () => {
     const silent = new Call(upstream, { ...streamed(2), target: '/silent' });
     await until(() => v2.received.some((text) => text.startsWith('POST /silent ') && text.endsWith('hello')));
     silent.abort();
-    const answered = new Call(upstream, streamed(3));
-    await until(() => answered.body !== '');
-    answered.abort();
+    const responding = new Call(upstream, streamed(3));
+    await until(() => responding.body !== '');
+    responding.abort();
     const last = new Call(upstream, streamed(4));
     await until(() => last.body !== '');
     for (const call of [connecting, waiting, written, silent]) expect(call.events).toEqual([]);

@@ -42,18 +42,18 @@ test('a Unix socket that nobody listens on is waited for, as any V2', async () =
 test.each([
   ['whole', null],
   ['in parts', inParts('x')],
-])('V2 is told the host of the setting, whatever its address, for a body that is %s', async (_how, body) => {
+])('V2 gets the host of the setting, whatever its address, for a body that is %s', async (_how, body) => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const upstream = upstreamTo(v2.origin, { host: 'captur3d.io:8443' });
   await new Call(upstream, { method: 'POST', body }).over;
   expect(v2.received[0]?.match(/\r\nhost: [^\r]*/gi)).toEqual(['\r\nhost: captur3d.io:8443']);
 });
 
-test('the certificate of V2 is checked for the name of the setting, which V2 is asked for', async () => {
+test('the certificate of V2 is checked against the name of the setting, which is sent as SNI', async () => {
   const leaf = certificate({ name: 'V2', hosts: ['captur3d.io'] });
-  const asked: unknown[] = [];
+  const serverNames: unknown[] = [];
   const server = createSecureServer({ cert: leaf.cert, key: leaf.key }, (socket) => {
-    asked.push(socket.servername);
+    serverNames.push(socket.servername);
     socket.on('error', () => {});
     socket.on('data', () => socket.write(ok()));
     onTestFinished(() => void socket.destroy());
@@ -67,7 +67,7 @@ test('the certificate of V2 is checked for the name of the setting, which V2 is 
   const unnamed = new Call(upstreamTo(origin, { tls: { ca: leaf.cert } }));
   await Promise.all([named.over, unnamed.over]);
   expect(named.outcome).toBe('end');
-  expect(asked).toContain('captur3d.io');
+  expect(serverNames).toContain('captur3d.io');
   // A person has to mend it, so that nobody waits.
   expect(unnamed.fault).toMatchObject({
     kind: 'unreachable',

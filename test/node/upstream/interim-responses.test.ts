@@ -16,7 +16,7 @@ test.each([
     'POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n',
     '0\r\n\r\n',
   ],
-])('a 100 that nobody asked V2 for goes before the response: %s', async (_what, request, rest = '') => {
+])('an unexpected 100 of V2 is forwarded before the response: %s', async (_what, request, rest = '') => {
   const v2 = await rawServer((socket) => {
     socket.write('HTTP/1.1 100 Continue\r\n\r\n');
     setTimeout(() => socket.write(`HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${ok('"done"')}`), 5);

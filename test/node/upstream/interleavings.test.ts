@@ -11,12 +11,12 @@ interface Step {
   readonly wait: number;
   readonly play: Play;
   readonly size: number | undefined;
-  /** How the body is framed when it comes in parts, and what becomes of it; undefined when it is there. */
+  /** How a streamed body is framed, and how it ends; undefined when it is there at once. */
   readonly parts: 'length' | 'chunks' | 'breaks' | 'stalls' | undefined;
-  /** What is done to the call from within its event of this number. */
+  /** The action on the call from within its event of this number. */
   readonly at: number;
   readonly within: 'nothing' | 'abort' | 'pause' | 'send';
-  /** What is done after it was sent, outside of its events. */
+  /** The action after it was sent, outside of its events. */
   readonly after: 'nothing' | 'abort' | 'pause' | 'V2 closes all';
 }
 
@@ -33,7 +33,7 @@ const step = (plays: readonly Play[]): fc.Arbitrary<Step> =>
 
 const plays: readonly Play[] = [...SOUND_PLAYS, ...BROKEN_PLAYS, 'stays silent'];
 
-/** What of a request is its body. */
+/** The body of a request. */
 function bodyOf(size: number | undefined, parts?: Step['parts']): Partial<UpstreamRequest> {
   if (size === undefined) return { method: 'GET' };
   if (parts === undefined) return { method: 'POST', body: Buffer.alloc(size, 'x') };
@@ -48,7 +48,7 @@ function bodyOf(size: number | undefined, parts?: Step['parts']): Partial<Upstre
 
 async function* halves(half: string, end: string | Error | undefined): AsyncGenerator<Buffer, void> {
   yield* inParts(half);
-  // As long as any of the times, and not for ever: nothing but a part wakes who reads it.
+  // As long as any of the timeouts, and not for ever: only a part wakes its reader.
   if (end === undefined) await pause(400);
   if (end instanceof Error) throw end;
   yield* inParts(end ?? half);
@@ -67,7 +67,7 @@ function turn(): Promise<void> {
 }
 
 test(
-  'each request is told one end unless it is given up, whatever happens, and no place is lost',
+  'each request ends exactly once unless it is aborted, whatever happens, and no slot is lost',
   { timeout: 120_000 },
   async () => {
     await fc.assert(
@@ -80,9 +80,9 @@ test(
           const v2 = await playingV2();
           const upstream = upstreamTo(v2.origin, { connections, headersTimeout: 300, bodyTimeout: 300 });
           const calls: Call[] = [];
-          /** Those whose body breaks. */
+          /** Requests whose body breaks. */
           const breaking = new Set<Call>();
-          /** How many events had been told when the call was given up. */
+          /** Number of events before the call was aborted. */
           const given = new Map<Call, number>();
           const send = (
             play: Play,
@@ -118,12 +118,14 @@ test(
           await until(() => calls.every((call) => call.outcome !== '' || given.has(call)));
           for (let count = 0; count < 10; count += 1) await turn();
           for (const [id, call] of calls.entries()) {
-            const told = given.get(call);
-            const outcome = told === undefined ? call.outcome : call.events.slice(told).join();
-            const what = `${id}: ${outcome} ${call.fault?.cause}`;
+            const eventsBefore = given.get(call);
+            const outcome =
+              eventsBefore === undefined ? call.outcome : call.events.slice(eventsBefore).join();
+            const summary = `${id}: ${outcome} ${call.fault?.cause}`;
             const faults = `closed|timeout|invalid|unreachable${breaking.has(call) ? '|rejected' : ''}`;
-            if (told === undefined) expect(what).toMatch(new RegExp(`^\\d+: (?:end|fail (?:${faults})) `));
-            else expect(what).toBe(`${id}:  undefined`);
+            if (eventsBefore === undefined)
+              expect(summary).toMatch(new RegExp(`^\\d+: (?:end|fail (?:${faults})) `));
+            else expect(summary).toBe(`${id}:  undefined`);
             expect(call.outcome === 'end' ? call.body : '').toBe(call.outcome === 'end' ? String(id) : '');
             expect(v2.came.get(String(id)) ?? 0).toBeLessThan(2);
           }

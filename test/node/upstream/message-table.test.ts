@@ -105,7 +105,7 @@ describe.each(['whole', 'in parts'] as const)('a request with its body %s', (pat
   });
 });
 
-/** The rows of a section, each message whole: the section says what stands around a row. */
+/** The rows of a section as whole messages: the section says how to complete a row. */
 function rowsOf(section: string): readonly Row[] {
   const template = /^Message: `(.*)`$/m.exec(section)?.[1] ?? '';
   return [...section.matchAll(/^\| `(.+?)` +\| (.+?) +\| (.+?) +\| .+ \|$/gm)].map(

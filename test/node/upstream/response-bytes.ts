@@ -292,7 +292,7 @@ function rarely<T>(usual: T, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return mostly(fc.constant(usual), odd);
 }
 
-/** Where the gateway refuses what Node's parser takes: each of these has been read in two ways by somebody. */
+/** Messages that the gateway refuses and Node's parser accepts: two readers have read each of these differently. */
 const STRICTER: readonly (readonly [rule: string, text: RegExp])[] = [
   ['the response begins with a status line of HTTP/1.0 or 1.1', /^(?!HTTP\/1\.[01] [1-5]\d\d[ \r])/],
   [

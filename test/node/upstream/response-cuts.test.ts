@@ -6,7 +6,7 @@ const INTERIM = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
 const CHUNKS =
   'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a="b"\r\nabc\r\n02\r\nde\r\n0\r\nX-Sum: 7\r\n\r\n';
 
-const responses: readonly (readonly [what: string, bytes: string, events: string, body: string])[] = [
+const responses: readonly (readonly [title: string, bytes: string, events: string, body: string])[] = [
   ['a length', ok('abcde'), '200 data end', 'abcde'],
   ['chunks', CHUNKS, '200 data end', 'abcde'],
   ['an interim response and a length', INTERIM + ok('abcde'), '103 200 data end', 'abcde'],
@@ -14,7 +14,7 @@ const responses: readonly (readonly [what: string, bytes: string, events: string
   ['no body', 'HTTP/1.1 204 No Content\r\nX: 1\r\n\r\n', '204 end', ''],
 ];
 
-/** What was told, with the parts of a body as one. */
+/** The recorded events, with the parts of a body joined. */
 function eventsOf({ events }: Call): string {
   return events.filter((event, index) => event !== 'data' || events[index - 1] !== 'data').join(' ');
 }
@@ -40,7 +40,7 @@ test.each(responses)(
 );
 
 test.each(responses)(
-  '%s: written in two parts at each byte, it is told as one',
+  '%s: split in two at each byte, it gives the same events',
   async (_what, bytes, events, body) => {
     let cut = 0;
     const v2 = await rawServer((socket) => {

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ResponseReader } from '../../../src/node/upstream/response-reader.ts';
 import { responses, whyStricter, type WrittenResponse } from './response-bytes.ts';
 
-/** What a reader makes of a response until it is whole, or refused, or the connection closes. */
+/** The events that a reader reports for a response until it is whole or refused, or the connection closes. */
 interface Reading {
   readonly interims: readonly string[];
   readonly head: string;
@@ -31,7 +31,7 @@ test(
           expect(mine).toEqual(other);
           return;
         }
-        // A body that breaks off has told nothing that Node would not have told.
+        // A truncated body has reported nothing that Node would not have reported.
         const [shorter, longer] = [mine.body, other.body].sort((one, two) => one.length - two.length);
         expect(longer?.startsWith(shorter ?? '')).toBe(true);
         expect(other.isWhole ? whyStricter(response.text) : '').toBeDefined();
@@ -65,7 +65,7 @@ function readByGateway(response: WrittenResponse): Reading {
   reader.expect(response.method);
   const isOver = pieces(response).some((piece) => {
     const fault = reader.read(piece);
-    // What was read from is written over, as the buffer of a socket is.
+    // The input is overwritten, as the buffer of a socket is.
     piece.fill(0x21);
     return fault !== undefined || whole !== undefined;
   });

@@ -29,7 +29,7 @@ function secureV2(response: string, isClosed: boolean): Promise<number> {
   );
 }
 
-/** Somebody in between, who closes a connection a while after the last bytes of V2, whose TLS is not closed then. */
+/** An intermediary that closes a connection a while after the last bytes of V2, without a TLS close_notify. */
 function cuttingRelay(port: number): Promise<number> {
   return portOf(
     createServer((client) => {

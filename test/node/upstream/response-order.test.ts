@@ -35,19 +35,19 @@ function send(v2: ReturnType<typeof upstreamTo>, { play, method, size }: Step, i
   return new Call(v2, { method, target: `/${encodeURIComponent(play)}/${id}`, body });
 }
 
-/** What is wrong with the outcome of a call. */
+/** The faults in the outcome of a call. */
 function faultsOf({ play }: Step, id: string, { outcome, body, fault }: Call, v2: PlayingV2): string[] {
   const faults: string[] = [];
-  const what = `${id} (${play}): ${outcome}`;
+  const summary = `${id} (${play}): ${outcome}`;
   const isBroken = BROKEN_PLAYS.some((broken) => broken === play);
-  if ((v2.came.get(id) ?? 0) > 1) faults.push(`${what}, came twice`);
-  if (outcome === 'end' && (isBroken || body !== id)) faults.push(`${what}, with ${body}`);
-  if (!id.startsWith(body)) faults.push(`${what}, told ${body}`);
+  if ((v2.came.get(id) ?? 0) > 1) faults.push(`${summary}, came twice`);
+  if (outcome === 'end' && (isBroken || body !== id)) faults.push(`${summary}, with ${body}`);
+  if (!id.startsWith(body)) faults.push(`${summary}, told ${body}`);
   // A connection that V2 closes at this very moment is the one reason for which a response may be missing.
-  if (outcome !== 'end' && v2.answered.has(id) && play !== 'responses early')
-    faults.push(`${what}, though answered`);
-  if (outcome !== 'end' && !isBroken && fault?.kind !== 'closed') faults.push(`${what}, ${fault?.cause}`);
-  if (!['end', 'fail closed', 'fail invalid'].includes(outcome)) faults.push(what);
+  if (outcome !== 'end' && v2.served.has(id) && play !== 'responses early')
+    faults.push(`${summary}, though answered`);
+  if (outcome !== 'end' && !isBroken && fault?.kind !== 'closed') faults.push(`${summary}, ${fault?.cause}`);
+  if (!['end', 'fail closed', 'fail invalid'].includes(outcome)) faults.push(summary);
   return faults;
 }
 

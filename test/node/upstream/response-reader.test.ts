@@ -4,8 +4,8 @@ import { ResponseReader } from '../../../src/node/upstream/response-reader.ts';
 
 const LIMITS = { headerBytes: 1000, headerCount: 10 };
 
-/** What is told of `text`, which comes in pieces that end at `cuts`: one line an event, data joined. */
-function told(text: string, cuts: readonly number[] = [], method = 'GET'): string {
+/** The events for `text`, which arrives in pieces that end at `cuts`: one line an event, data joined. */
+function eventsOf(text: string, cuts: readonly number[] = [], method = 'GET'): string {
   const lines: string[] = [];
   let body = '';
   const reader = new ResponseReader(LIMITS, {
@@ -23,7 +23,7 @@ function told(text: string, cuts: readonly number[] = [], method = 'GET'): strin
     const piece = Buffer.from(bytes.subarray(at, Math.max(at, Math.min(cut, bytes.length))));
     at = Math.max(at, Math.min(cut, bytes.length));
     const fault = reader.read(piece);
-    // What was read from is written over, as the buffer of a socket is.
+    // The input is overwritten, as the buffer of a socket is.
     piece.fill(0x21);
     if (fault !== undefined) return [...lines, body, fault].join('\n');
   }
@@ -59,16 +59,16 @@ const RESPONSES: readonly (readonly [text: string, lines: string])[] = [
 
 describe('responses', () => {
   test.each(RESPONSES)('%j', (text, lines) => {
-    expect(told(text)).toBe(lines);
+    expect(eventsOf(text)).toBe(lines);
   });
 
-  test('however the bytes are cut, the same is told', () => {
+  test('however the bytes are cut, the events are the same', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...RESPONSES),
         fc.array(fc.nat(120), { maxLength: 12 }),
         ([text, lines], cuts) => {
-          expect(told(text, cuts)).toBe(lines);
+          expect(eventsOf(text, cuts)).toBe(lines);
         },
       ),
       { numRuns: 2000 },
@@ -76,11 +76,11 @@ describe('responses', () => {
   });
 
   test('a response to HEAD has no body, whatever it says', () => {
-    expect(told('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n', [], 'HEAD')).toContain('end  Infinity');
+    expect(eventsOf('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n', [], 'HEAD')).toContain('end  Infinity');
   });
 });
 
-test('what stands behind a response is not the response to a request that is sent when it ends', () => {
+test('bytes after a response are not the response to a request that is sent when it ends', () => {
   const statuses: number[] = [];
   const keptFor: number[] = [];
   const reader: ResponseReader = new ResponseReader(LIMITS, {
@@ -110,20 +110,20 @@ test.each([
   [`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(5000)}`, 'chunk'],
   [`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ${'y'.repeat(1000)}`, 'head too large'],
 ])('%j is refused before it ends: %s', (text, fault) => {
-  expect(told(text).split('\n').at(-1)).toBe(fault);
+  expect(eventsOf(text).split('\n').at(-1)).toBe(fault);
   const everyByte = Array.from({ length: text.length }, (_, at) => at);
-  expect(told(text, everyByte).split('\n').at(-1)).toBe(fault);
+  expect(eventsOf(text, everyByte).split('\n').at(-1)).toBe(fault);
 });
 
-test('interim responses are told up to the size of a head, together', () => {
+test('interim responses are forwarded up to the size of one head, in total', () => {
   const interim = 'HTTP/1.1 102 Processing\r\n\r\n';
   const most = Math.floor(LIMITS.headerBytes / interim.length);
   const response = 'HTTP/1.1 204 No\r\n\r\n';
-  expect(told(interim.repeat(most) + response)).toMatch(/end {2}Infinity\n$/);
-  expect(told(interim.repeat(most + 1) + response)).toMatch(/head too large$/);
+  expect(eventsOf(interim.repeat(most) + response)).toMatch(/end {2}Infinity\n$/);
+  expect(eventsOf(interim.repeat(most + 1) + response)).toMatch(/head too large$/);
 });
 
-// Each of these is read in two ways by two readers: what comes behind would be the response to somebody else's request.
+// Each of these is read in two ways by two readers: the bytes after it would be the response to another client's request.
 test.each([
   ['HTTP/2 200 OK\r\n\r\n', 'not HTTP'],
   ['HTTP/1.1 99 x\r\n\r\n', 'not HTTP'],
@@ -155,11 +155,11 @@ test.each([
   [`HTTP/1.1 200 OK\r\n${'x: 1\r\n'.repeat(11)}\r\n`, 'too many header fields'],
   ['HTTP/1.1 101 Switching Protocols\r\n\r\n', 'upgrade'],
 ])('%j is refused: %s', (text, fault) => {
-  expect(told(text).split('\n').at(-1)).toBe(fault);
+  expect(eventsOf(text).split('\n').at(-1)).toBe(fault);
 });
 
 // A service that writes its response byte by byte makes a write to the client of each otherwise.
-test('chunks that come in one read are told as one part', () => {
+test('chunks that arrive in one read are delivered as one part', () => {
   const parts: string[] = [];
   const reader = new ResponseReader(LIMITS, {
     information: () => {},

@@ -41,7 +41,7 @@ export async function* inParts(...parts: readonly string[]): AsyncGenerator<Buff
   }
 }
 
-/** One request, and everything that is told of it, in order. */
+/** One request and all of its events, in order. */
 export class Call implements UpstreamReceiver {
   /** Such as `103`, `200`, `data`, `end` and `fail closed`. */
   readonly events: string[] = [];

@@ -21,18 +21,18 @@ function stall(milliseconds: number): void {
   for (let now = 0; now < end;) now = performance.now();
 }
 
-describe('what V2 writes without being asked is nobody’s response', () => {
-  test.each(['in one write', 'right behind', 'when nobody asks'])('a second response %s', async (when) => {
+describe('bytes that V2 sends without a request are nobody’s response', () => {
+  test.each(['in one write', 'right behind', 'without a request'])('a second response %s', async (when) => {
     const v2 = await rawServer((socket, request) => {
       const own = ok(`"${request.split(' ')[1]}"`);
       if (when === 'in one write') socket.write(own + poison);
       else socket.write(own);
       if (when === 'right behind') setImmediate(() => socket.write(poison));
-      if (when === 'when nobody asks') setTimeout(() => socket.write(poison), 5);
+      if (when === 'without a request') setTimeout(() => socket.write(poison), 5);
     });
     const upstream = upstreamTo(v2.origin, { connections: 1 });
     const targets = ['/a', '/b', '/c'];
-    if (when === 'when nobody asks') {
+    if (when === 'without a request') {
       for (const target of targets) {
         const call = new Call(upstream, { target });
         await call.over;
@@ -73,7 +73,7 @@ describe('a connection is kept', () => {
     ['GET', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n'],
     ['GET', 'HTTP/1.1 204 No Content\r\n\r\n'],
     ['POST', 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 0\r\n\r\n'],
-  ])('behind %s, answered %j', async (method, bytes) => {
+  ])('behind %s, response %j', async (method, bytes) => {
     const v2 = await rawServer((socket) => socket.write(bytes));
     const upstream = upstreamTo(v2.origin);
     for (let count = 0; count < 3; count += 1) {
@@ -96,7 +96,7 @@ describe('a connection is kept', () => {
     expect(v2.sockets).toHaveLength(2);
   });
 
-  test('but not when V2 answered before it had the request', async () => {
+  test('but not when V2 responded before it had the request', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () => {
@@ -151,7 +151,7 @@ describe('a connection is kept', () => {
 });
 
 describe('connections are counted', () => {
-  test('never more than allowed, and whoever waits is served in order', async () => {
+  test('never more than allowed, and waiting requests are served in order', async () => {
     let open = 0;
     let most = 0;
     const v2 = await rawServer((socket, request, number) => {
@@ -190,7 +190,7 @@ describe('connections are counted', () => {
     expect(v2.sockets).toHaveLength(1);
   });
 
-  test('a request that waits and is given up by another that waited too long is told nothing', async () => {
+  test('a waiting request that is aborted when another times out gets no events', async () => {
     const v2 = await rawServer(() => {});
     const upstream = upstreamTo(v2.origin, { connections: 1, headersTimeout: 100 });
     const calls: Call[] = [];
@@ -236,7 +236,7 @@ describe('connections are counted', () => {
   });
 });
 
-describe('from within what is told', () => {
+describe('from within a callback', () => {
   test.each(['103', '200', 'data'])('giving up at %s ends it there', async (at) => {
     const response = `HTTP/1.1 103 Hints\r\n\r\n${ok('abc')}`;
     const v2 = await rawServer((socket) => socket.write(response));
@@ -267,7 +267,7 @@ describe('from within what is told', () => {
     expect(v2.sockets).toHaveLength(1);
   });
 
-  test('a response that is held back before it comes is told when it may', async () => {
+  test('a response that is paused before it arrives is delivered once resumed', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('abc')));
     const upstream = upstreamTo(v2.origin);
     const call = new Call(upstream);

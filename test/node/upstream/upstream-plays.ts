@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** What V2 does with a request; its name stands in the target, as in `/dies/17`. */
+/** The behaviour of V2 for a request; its name is in the target, as in `/dies/17`. */
 export type Play = keyof typeof plays;
 
-/** A V2 that does with each request what its target says. */
+/** A V2 that treats each request as its target says. */
 export interface PlayingV2 {
   readonly origin: string;
   /** How often each request came, by its id. */
   readonly came: ReadonlyMap<string, number>;
   /** Requests that V2 gave a whole response. */
-  readonly answered: ReadonlySet<string>;
+  readonly served: ReadonlySet<string>;
   /** Connections that are open. */
   readonly open: ReadonlySet<Socket>;
 }
@@ -76,7 +76,7 @@ const plays = {
 /** Starts one; requests are framed by `Content-Length`, by chunks without a zero in them, or by nothing. */
 export async function playingV2(): Promise<PlayingV2> {
   const came = new Map<string, number>();
-  const answered = new Set<string>();
+  const served = new Set<string>();
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
@@ -98,7 +98,7 @@ export async function playingV2(): Promise<PlayingV2> {
           // A side that is closed responses no more.
           if (socket.writable) {
             plays[name](socket, id);
-            if (!BROKEN_PLAYS.some((broken) => broken === name)) answered.add(id);
+            if (!BROKEN_PLAYS.some((broken) => broken === name)) served.add(id);
           }
         }
         if (!isWhole) return;
@@ -115,10 +115,10 @@ export async function playingV2(): Promise<PlayingV2> {
   });
   const bound = server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
-  return { origin: `http://127.0.0.1:${port}`, came, answered, open };
+  return { origin: `http://127.0.0.1:${port}`, came, served, open };
 }
 
-/** Where the request ends whose body begins at `start`; undefined while it is not whole. */
+/** The end of the request whose body begins at `start`; undefined while it is not whole. */
 function requestEnd(text: string, start: number): number | undefined {
   const head = text.slice(0, start);
   if (/\r\ntransfer-encoding: chunked\r\n/i.test(head)) {

@@ -19,7 +19,7 @@ function slowLink() {
   return { link, lines, take };
 }
 
-test('lines wait for a first process that is slow, up to a limit; what is beyond it is counted', async () => {
+test('lines wait for a slow first process, up to a limit; lines beyond it are counted', async () => {
   const { link, lines, take } = slowLink();
   const line = `${'x'.repeat(1023)}\n`;
   for (let count = 0; count < 12_000; count += 1) link.write(line);

@@ -7,11 +7,11 @@ import requests
 session = requests.Session()
 for line in open(sys.argv[1], encoding="utf-8").read().splitlines():
     method, address, body = line.split("\t", 2)
-    answer = session.request(
+    response = session.request(
         method,
         address,
         data=body.encode(),
         headers={"Authorization": "Bearer python", "Content-Type": "application/json"},
         timeout=20,
     )
-    print(answer.status_code, answer.text)
+    print(response.status_code, response.text)

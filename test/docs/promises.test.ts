@@ -1,0 +1,21 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+const ROW = /^\| .* \| (.*) \|$/gm;
+const NAMED = /`([\w/.-]+\.ts)`(?:: ([^;`]*))?/g;
+const page = readFileSync('test/PROMISES.md', 'utf8');
+
+const promises = [...page.matchAll(ROW)].flatMap(([, tests = '']) =>
+  [...tests.matchAll(NAMED)].flatMap(([, file = '', words = '']) =>
+    words.split(', ').map((part) => [file, part.trim()] as const),
+  ),
+);
+
+test('every promise names a test that exists, in words of its title', () => {
+  expect(promises.length).toBeGreaterThan(90);
+  const broken = promises.filter(([file, words]) => {
+    const path = file.startsWith('bench/') ? file : `test/${file}`;
+    return !existsSync(path) || !readFileSync(path, 'utf8').includes(words);
+  });
+  expect(broken).toEqual([]);
+});

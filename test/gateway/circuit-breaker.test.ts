@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { CircuitBreaker } from '../../src/gateway/circuit-breaker.ts';
+
+describe('the circuit breaker', () => {
+  function breaker(failures = 2): {
+    readonly circuit: CircuitBreaker;
+    readonly pass: (milliseconds: number) => void;
+  } {
+    let now = 0;
+    const circuit = new CircuitBreaker({ failures, openMs: 1000, now: () => now });
+    return {
+      circuit,
+      pass: (milliseconds) => {
+        now += milliseconds;
+      },
+    };
+  }
+
+  test('opens after failures in a row, lets one probe through at once, and closes at its success', () => {
+    const { circuit } = breaker();
+    circuit.failed();
+    circuit.succeeded();
+    circuit.failed();
+    expect(circuit.admit()).toBe(true);
+    circuit.failed();
+    expect(circuit.state).toBe('open');
+    expect([circuit.admit(), circuit.admit()]).toEqual([true, false]);
+    expect(circuit.retryAfter()).toBe(1);
+    circuit.succeeded();
+    expect([circuit.admit(), circuit.admit()]).toEqual([true, true]);
+  });
+
+  test('probes after 100 ms when the first probe fails, then after twice the time up to the maximum', () => {
+    const { circuit, pass } = breaker();
+    circuit.failed();
+    circuit.failed();
+    const gaps = [0, 100, 200, 400, 800, 1000, 1000].map((gap) => {
+      pass(Math.max(0, gap - 1));
+      const early = gap > 0 && circuit.admit();
+      pass(1);
+      const admitted = circuit.admit();
+      circuit.failed();
+      return !early && admitted;
+    });
+    expect(gaps).toEqual(gaps.map(() => true));
+  });
+
+  test('probes again when a probe never ends, and at once when the upstream has connected again', () => {
+    const { circuit, pass } = breaker();
+    circuit.failed(undefined, 7);
+    circuit.failed(undefined, 7);
+    expect([circuit.admit(7), circuit.admit(7), circuit.admit(8), circuit.admit(8)]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    pass(1000);
+    expect(circuit.admit(8)).toBe(true);
+  });
+
+  test('requests in flight when the first of them failed count once: a restart is one event', () => {
+    const { circuit, pass } = breaker();
+    pass(50);
+    for (let count = 0; count < 100; count += 1) circuit.failed(40);
+    expect(circuit.admit()).toBe(true);
+    circuit.failed(51);
+    expect(circuit.state).toBe('open');
+  });
+
+  test('a failure of a request sent before the probe does not end the probe', () => {
+    const { circuit, pass } = breaker();
+    circuit.failed();
+    circuit.failed();
+    pass(10);
+    circuit.admit();
+    circuit.failed(5);
+    expect(circuit.state).toBe('probing');
+  });
+
+  test('never opens when it is off', () => {
+    const { circuit } = breaker(0);
+    for (let count = 0; count < 100; count += 1) circuit.failed();
+    expect(circuit.admit()).toBe(true);
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import type { UpstreamFault, UpstreamRequest } from '../../src/gateway/upstream.ts';
+import { isCounted, mayResend, resendDelay } from '../../src/gateway/upstream-failure.ts';
+
+describe('the retry table', () => {
+  const request = (method: string, body: UpstreamRequest['body'] = null): UpstreamRequest => ({
+    method,
+    target: '/',
+    headers: [],
+    body,
+    length: undefined,
+  });
+  const unsent: UpstreamFault = { kind: 'unreachable', sent: false, cause: 'x' };
+  const closed: UpstreamFault = { kind: 'closed', sent: true, cause: 'x' };
+  const bytes = new Uint8Array(2);
+
+  test('unsent: not by the gateway, because the upstream has already retried to connect until its timeout', () => {
+    for (const method of ['GET', 'PUT', 'POST'])
+      expect(mayResend(request(method, bytes), unsent, 1)).toBe(false);
+  });
+
+  test.each([
+    ['GET', true],
+    ['PUT', true],
+    ['DELETE', true],
+    ['POST', false],
+    ['PATCH', false],
+    ['REPORT', false],
+  ])('%s, closed before a response: %s', (method, again) => {
+    expect(mayResend(request(method, bytes), closed, 1)).toBe(again);
+    expect(mayResend(request(method, bytes), closed, 2)).toBe(false);
+  });
+
+  test('a streamed body cannot be resent, and a request is not resent after a timeout or an invalid response', () => {
+    const streamed = request('PUT', {
+      [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('gone')) }),
+    });
+    expect(mayResend(streamed, closed, 1)).toBe(false);
+    for (const kind of ['timeout', 'invalid'] as const)
+      expect(mayResend(request('GET'), { ...closed, kind }, 1)).toBe(false);
+  });
+
+  test('a close during a large body is not a sign of V2's health: the refusal is lost in the reset', () => {
+    expect(isCounted(closed, null)).toBe(true);
+    expect(isCounted(closed, new Uint8Array(16_384))).toBe(true);
+    expect(isCounted(closed, new Uint8Array(16_385))).toBe(false);
+    expect(isCounted({ ...closed, kind: 'timeout' }, new Uint8Array(16_385))).toBe(true);
+  });
+
+  test('retry delays are spread, and grow', () => {
+    expect([resendDelay(1, 0), resendDelay(1, 0.999), resendDelay(2, 0), resendDelay(2, 0.999)]).toEqual([
+      13, 37, 25, 75,
+    ]);
+  });
+});
