@@ -10,10 +10,12 @@ import { refuseStart, stderrLog } from './process-log.ts';
 import { startServing } from './serving.ts';
 import { addSettings, flagsOf } from './setting-options.ts';
 
-/** Settings that the demo has no use for: it always serves the embedded V2. */
+/** Settings that do not apply to the demo, which always serves the embedded V2. */
 const UNUSED: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
 
-/** Adds the command `demo`: one V1 request for each operation with its result and reasons, and then it keeps serving. */
+/**
+ * Adds the command `demo`: sends one V1 request for each operation, prints each result with its reasons, and then keeps serving.
+ */
 export function demo(program: Command): void {
   const settings = allSettings.filter(({ name }) => !UNUSED.has(name));
   const command = program

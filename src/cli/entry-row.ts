@@ -12,10 +12,10 @@ const VERDICTS: Readonly<Record<string, Style>> = {
   passed: 'dim',
 };
 
-/** The head over rows of entries. */
+/** The header row above entries. */
 export const ENTRY_HEAD = `${'time'.padEnd(12)}  ${'client'.padEnd(6)}  ${'verdict'.padEnd(9)}  status  ${'ms'.padStart(8)}  request`;
 
-/** An entry in one line, for people on a terminal. */
+/** Formats an entry as one line for a terminal. */
 export function entryRow(entry: Entry, colour: boolean): string {
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;

@@ -3,20 +3,20 @@ import { open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-/** A piece of a log. */
+/** A chunk of a log. */
 export interface LogPiece {
-  /** Whole lines. They hold until the next piece is asked for: the memory is used again. */
+  /** Whole lines. Valid only until the next chunk is requested, because the buffer is reused. */
   readonly bytes: Buffer;
-  /** Bytes of the file, packed or not, read so far. */
+  /** Bytes of the file read so far, before decompression. */
   readonly read: number;
 }
 
-/** Bytes read at once. Two pieces are in memory at a time, however large the file is. */
+/** Bytes per read. Two chunks are in memory at a time, however large the file is. */
 const PIECE = 1024 * 1024;
-/** Bytes of a line beyond which it is cut: no entry is so long. */
+/** Maximum line length in bytes; longer lines are cut, because no entry is that long. */
 const LONGEST = 16 * 1024 * 1024;
 
-/** Reads a log file piece by piece; one that begins like gzip is unpacked. `-` is stdin. */
+/** Reads a log file chunk by chunk and decompresses gzip, which it detects by its first bytes. `-` is stdin. */
 export async function* readLogFile(path: string): AsyncGenerator<LogPiece> {
   if (path === '-') {
     yield* ofStream(process.stdin, () => 0);
@@ -32,13 +32,13 @@ export async function* readLogFile(path: string): AsyncGenerator<LogPiece> {
   yield* ofPlainFile(path);
 }
 
-/** Bytes of files, for progress; what has no size counts as nothing. */
+/** Total size of files in bytes, for progress; an input without a size counts as 0. */
 export async function sizeOfFiles(paths: readonly string[]): Promise<number> {
   const sizes = await Promise.all(paths.map(async (path) => (path === '-' ? 0 : (await stat(path)).size)));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** The rest of a line stays in the buffer and the next bytes are read behind it: nothing is joined. */
+/** An incomplete line stays in the buffer and the next bytes are read behind it, so nothing is concatenated. */
 async function* ofPlainFile(path: string): AsyncGenerator<LogPiece> {
   const handle = await open(path, 'r');
   try {

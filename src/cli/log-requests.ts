@@ -3,10 +3,10 @@ import { requestLike } from '../report/entry-request.ts';
 import { parseEntry } from './client-entries.ts';
 import type { NamedRequest } from './request-files.ts';
 
-/** Different requests that are drawn from one log. */
+/** Maximum distinct requests taken from one log. */
 const REQUESTS = 1000;
 
-/** Draws a request like each kind of V1 request in a log: kinds differ in operation and names. Values are `…`. */
+/** Reconstructs one request for each kind of V1 request in a log: kinds differ in operation and names. Values are `…`. */
 export async function readLogRequests(path: string): Promise<readonly NamedRequest[]> {
   const kinds = new Map<
     string,

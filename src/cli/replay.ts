@@ -27,7 +27,7 @@ interface CheckOptions {
   readonly update?: true;
 }
 
-/** Adds the command `replay`: recorded requests become a fixture, and a change of rules is held against it. */
+/** Adds the command `replay`: records requests in a fixture, and checks a changed rule book against it. */
 export function replay(program: Command): void {
   const rules = process.env['GATEWAY_RULES'] ?? 'config/rules.yaml';
   const command = program.command('replay').summary('compare a changed rule book with recorded requests');

@@ -15,10 +15,10 @@ const COLOURS: Readonly<Record<ClientClass, Style>> = {
   gone: 'dim',
 };
 
-/** Clients and days shown on a terminal; the other formats have all. */
+/** Maximum clients and days shown on a terminal; the other formats have all. */
 const SHOWN = 40;
 
-/** A report for a terminal; `colour` is for those that can. */
+/** Formats a report for a terminal; `colour` enables colour codes. */
 export function reportTerminal(report: Report, colour: boolean): string {
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
@@ -69,7 +69,7 @@ export function reportTerminal(report: Report, colour: boolean): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-/** The attribute census for a terminal. */
+/** Formats the attribute census for a terminal. */
 export function censusTerminal(census: Census, colour: boolean): string {
   if (census.rows.length === 0) return 'No entry has attribute names.\n';
   const paint = (style: Style, text: string): string =>

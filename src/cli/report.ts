@@ -24,7 +24,9 @@ interface ReportOptions {
   readonly rules: string;
 }
 
-/** Adds the command `report`: who still needs V1, from any amount of logs. Exit code 1 when a file cannot be read. */
+/**
+ * Adds the command `report`: lists the clients that still need V1, from logs of any size. Exit code 1 when a file cannot be read.
+ */
 export function report(program: Command): void {
   program
     .command('report')
@@ -137,7 +139,7 @@ function hasColour(): boolean {
   return stdout.isTTY && stdout.hasColors();
 }
 
-/** Waits until the reader has it: what is printed can be large, and the process ends after it. */
+/** Waits until the output is flushed: it can be large, and the process ends after it. */
 function write(text: string): Promise<void> {
   return new Promise((resolve) => {
     stdout.write(text, () => resolve());

@@ -1,7 +1,7 @@
 import { terminalLines } from '../report/untrusted-text.ts';
 import type { CountView, ModeView, RolloutView } from '../rollout/rollout-view.ts';
 
-/** Where a migration stands, for a terminal. */
+/** Formats the state of a rollout for a terminal. */
 export function rolloutText(view: RolloutView): string {
   const lines = [
     `V1 origin   ${view.v1Origin ?? 'none: V1 requests can only be migrated'}`,

@@ -16,7 +16,7 @@ interface TailOptions {
   readonly format: 'text' | 'json';
 }
 
-/** Adds the command `tail`: the rewrite log for people. */
+/** Adds the command `tail`: prints the rewrite log in a readable form. */
 export function tail(program: Command): void {
   program
     .command('tail')
@@ -47,7 +47,7 @@ async function show(file: string | undefined, options: TailOptions): Promise<str
   if (file === undefined && options.admin === undefined && process.stdin.isTTY)
     return 'Name a log file, or use --admin.';
   const leave = new AbortController();
-  // The reader of a pipe that has seen enough, such as head, is no fault.
+  // A pipe reader that stops early, such as head, is not a failure.
   stdout.on('error', () => leave.abort());
   const colour = stdout.isTTY && stdout.hasColors();
   if (options.format === 'text') stdout.write(`${ENTRY_HEAD}\n`);

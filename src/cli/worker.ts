@@ -9,12 +9,13 @@ import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
 import { startServing } from './serving.ts';
 
-// One of the processes that share the port (`workers`). Signals are the first process's business: a terminal sends them to all.
+// One of the processes that share the port (`workers`). Only the first process handles signals: a terminal sends them to every
+// process.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => {});
 
-/** Milliseconds between two reports of figures. */
+/** Milliseconds between two reports of statistics to the first process. */
 const REPORT_INTERVAL_MS = 1000;
-/** Milliseconds for what is left of the log. */
+/** Maximum time to flush the log at exit, in milliseconds. */
 const FLUSH_TIMEOUT_MS = 400;
 
 process.once('message', (message) => {
@@ -69,7 +70,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     if (message.kind === 'reload') void life.reload('changed');
     if (message.kind === 'stop') void stop();
   });
-  // Without the first process nobody would ever end this one.
+  // If the first process is gone, nothing else would ever stop this one.
   process.on('disconnect', () => void stop());
   setInterval(() => report(), REPORT_INTERVAL_MS).unref();
   report();

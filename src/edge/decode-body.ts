@@ -1,7 +1,7 @@
 import type { DecodedBody } from '../migrate/decoded-body.ts';
 import type { Coding } from '../http/content-coding.ts';
 
-/** Decodes a body, up to `limit` bytes; one that would grow beyond them is given up on the way (a bomb). */
+/** Decodes a body, up to `limit` bytes; decoding stops as soon as the output exceeds it (a decompression bomb). */
 export function decodeBody(
   coding: Coding,
   body: Uint8Array,
@@ -16,7 +16,7 @@ async function decode(
   body: Uint8Array,
   limit: number,
 ): Promise<DecodedBody> {
-  // Workers have no Brotli.
+  // Workers do not support Brotli.
   if (format === undefined) return 'undecodable';
   const { readable, writable } = new DecompressionStream(format);
   const writer = writable.getWriter();
@@ -44,7 +44,7 @@ async function decode(
   return whole;
 }
 
-/** A fault of the writing side ends the reading. */
+/** An error on the writing side ends the reading. */
 function both<Value>(reading: Promise<Value>, written: Promise<void>): Promise<Value> {
   const failed = new Promise<never>((_resolve, reject) => {
     written.catch(reject);
@@ -57,12 +57,12 @@ function formatOf(coding: Coding, body: Uint8Array): CompressionFormat | undefin
     case 'gzip':
       return 'gzip';
     case 'deflate':
-      // Some clients send raw deflate under the name of zlib's format, which always starts with method 8.
+      // Some clients send raw deflate labelled as zlib, whose format always starts with method 8.
       return ((body[0] ?? 0) & 0x0f) === 8 ? 'deflate' : 'deflate-raw';
     case 'br':
       return undefined;
   }
 }
 
-/** What is given up may fail as it likes. */
+/** Ignores failures of a cancelled stream. */
 function ignore(): void {}

@@ -1,8 +1,8 @@
 import { ByteCollector } from '../http/byte-collector.ts';
 
-/** The body of a request: collected whole, or handed on with back-pressure. It can be read once. */
+/** The body of a request: buffered whole, or streamed with backpressure. It can be read once. */
 export class PartBody implements AsyncIterable<Uint8Array> {
-  /** Bytes taken in so far. */
+  /** Bytes read so far. */
   bytes = 0;
   private readonly stream: ReadableStream<Uint8Array>;
   private readonly length: number | undefined;
@@ -11,7 +11,7 @@ export class PartBody implements AsyncIterable<Uint8Array> {
   private reader: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private done = false;
 
-  /** `length` is what the client announced; `broken` is told when a body that is handed on ends too early. */
+  /** `length` is the Content-Length; `broken` is called when a streamed body ends too early. */
   constructor(
     stream: ReadableStream<Uint8Array>,
     length: number | undefined,
@@ -25,8 +25,8 @@ export class PartBody implements AsyncIterable<Uint8Array> {
   }
 
   /**
-   * The platform's own stream, when its length is known: handed on as it is, its bytes never come to JavaScript. (96 MiB
-   * chunk by chunk left 128 MB of garbage in workerd.)
+   * The platform's own stream, when its length is known: forwarded as it is, its bytes never enter JavaScript. (96 MiB chunk by
+   * chunk left 128 MB of garbage in workerd.)
    */
   whole(): ReadableStream<Uint8Array> | undefined {
     if (this.length === undefined || this.reader !== undefined) return undefined;
@@ -35,7 +35,7 @@ export class PartBody implements AsyncIterable<Uint8Array> {
     return this.stream;
   }
 
-  /** Takes the body in; undefined when `mayTake` stopped it. Rejects when it breaks. */
+  /** Buffers the body; undefined when `mayTake` stopped it. Rejects when the body breaks off. */
   async collect(mayTake: (bytes: number) => boolean): Promise<Uint8Array | undefined> {
     const body = new ByteCollector(this.length);
     for (;;) {
@@ -62,7 +62,7 @@ export class PartBody implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Gives up what has not been read. */
+  /** Discards the unread rest. */
   cancel(): void {
     if (this.done) return;
     this.done = true;
@@ -94,5 +94,5 @@ export class PartBody implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** A body that is not wanted any more may break as it likes. */
+/** Ignores failures of a cancelled body. */
 function ignore(): void {}

@@ -8,7 +8,7 @@ import { jsonResponse, pause } from './json-response.ts';
 import { stateOf } from './stat-routes.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 
-/** Entries on one page of the API, at most. */
+/** Maximum entries on one page of the API. */
 const PAGE = 500;
 
 /** Adds `/entries`, `/entries/stream` and `/entries/:seq`. */
@@ -57,7 +57,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   });
 }
 
-/** A reader of the run before gets everything of this one. */
+/** A reader of the previous run receives every entry of this one. */
 function resumeAt(eventId: string | undefined, { run }: InspectorParts): number | undefined {
   if (eventId === undefined || eventId === '') return undefined;
   const dash = eventId.lastIndexOf('-');

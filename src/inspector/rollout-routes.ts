@@ -3,19 +3,19 @@ import type { RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
 import { bodyFailure, failureBody } from './failure-body.ts';
 import { readBody } from './read-body.ts';
 
-/** Who shows where a migration stands, and changes it. */
+/** Shows and changes the state of the rollout. */
 export interface RolloutAdmin {
   view(): RolloutView;
-  /** Carries a command out; a fault is a sentence, and nothing was changed. */
+  /** Executes a command; returns a sentence when it fails, and then nothing has changed. */
   command(request: RolloutRequest): { readonly fault: string } | undefined;
 }
 
-/** Bytes of a command. */
+/** Maximum bytes of a command. */
 const COMMAND_BYTES = 4096;
 
 /**
- * Adds `GET /rollout`, which gives a `RolloutView`, and `POST /rollout`, which takes a `RolloutRequest` and gives the view
- * as it is then. The media type is asked for, because a form of another site cannot send it.
+ * Adds `GET /rollout`, which returns a `RolloutView`, and `POST /rollout`, which takes a `RolloutRequest` and returns the updated
+ * view. The media type is required, because another site's form cannot send it.
  */
 export function rolloutRoutes(app: Hono, desk: RolloutAdmin): void {
   app.get('/rollout', (c) => c.json(desk.view()));

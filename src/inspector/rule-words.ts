@@ -33,7 +33,7 @@ export function responseRuleWords(rule: ResponseRule): string {
   }
 }
 
-/** One sentence or two for people: what an edit did, and why. */
+/** One or two sentences for display: the effect of an edit, and its reason. */
 export function editReason(edit: EditRecord, change: Change | undefined): string {
   const done = doneBy(edit);
   return change === undefined ? done : `${done} ${change.summary}`;
@@ -64,7 +64,7 @@ function doneBy({ rule, from, path, note }: EditRecord): string {
   }
 }
 
-/** The last name of a pointer, for people. */
+/** The last name of a pointer, for display. */
 export function nameOf(pointer: string | undefined): string {
   const last = pointer?.slice(pointer.lastIndexOf('/') + 1) ?? '';
   return last === '' ? 'the body' : tokenName(last);

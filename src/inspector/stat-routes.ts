@@ -55,7 +55,7 @@ const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
 const CSV_TYPE = 'text/csv; charset=utf-8';
 const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
 
-/** What the page's header shows. */
+/** The content of the page's header. */
 export function stateOf({ view, run, startedAt, time, stats, origin }: InspectorParts): State {
   const { version, ruleBook, inFlight, droppedLogLines } = stats();
   const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
@@ -75,10 +75,10 @@ export function stateOf({ view, run, startedAt, time, stats, origin }: Inspector
   };
 }
 
-/** Entries that are looked through between two turns of the event loop. */
+/** Entries processed per turn of the event loop. */
 const STEP_ENTRIES = 1000;
 
-/** The guide of one client, from the entries that are still in the ring. */
+/** The guide of one client, from the entries still in the ring. */
 async function guideOf(client: string, { view, rules, names }: InspectorParts): Promise<string | undefined> {
   const guide = new Guide(client.toLowerCase());
   for (let seq = view.ring.oldest; seq > 0 && seq <= view.ring.latest; seq += 1) {

@@ -1,12 +1,12 @@
 import { Refusal, type Fault } from './envelope.ts';
 
-/** Which stretch of a collection is asked for; pages count from 1. */
+/** The requested range of a collection; pages count from 1. */
 export interface Page {
   readonly page: number;
   readonly perPage: number;
 }
 
-/** Entries on a page when the request does not say, and at the most. */
+/** Default and maximum entries per page. */
 export const PER_PAGE_DEFAULT = 25;
 export const PER_PAGE_MOST = 100;
 

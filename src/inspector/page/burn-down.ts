@@ -5,7 +5,7 @@ import { el, part } from './element.ts';
 import { count, counted } from './format.ts';
 import { linearTicks } from './scale.ts';
 
-/** Clients on V1 by day: those whose bodies had to be edited, and those that only use the old address. */
+/** Clients on V1 by day: those whose bodies needed edits, and those that only use the old address. */
 export function BurnDown({ days }: { readonly days: readonly ReportDay[] }): VNode {
   const ticks = linearTicks(Math.max(...days.map(({ clients }) => clients), 1), 4);
   const most = ticks.at(-1) ?? 1;
@@ -22,7 +22,7 @@ export function BurnDown({ days }: { readonly days: readonly ReportDay[] }): VNo
   });
 }
 
-/** A chart of two days would be two walls. */
+/** The bars of a chart of two days would be too wide. */
 const FEWEST = 14;
 
 function bar(day: ReportDay, index: number, plot: Plot, slots: number, most: number): VNode {

@@ -8,7 +8,7 @@ import { TableHead } from './table-head.ts';
 
 const FIRST = 30;
 
-/** Every attribute name that clients send, with V2's reactions; names that it never accepted are proposed for stripping. */
+/** Every attribute name that clients send, with V2's reactions; names that V2 never accepted are proposed for stripping. */
 export function CensusCard({
   census,
   say,
@@ -88,7 +88,7 @@ function censusRow(row: CensusRow): VNode {
   );
 }
 
-/** V2 never accepted it, and no rule takes care of it. */
+/** True when V2 never accepted it, and no rule covers it. */
 function isRejected({ accepted, unprocessable, change }: CensusRow): boolean {
   return accepted === 0 && unprocessable > 0 && change === undefined;
 }

@@ -11,7 +11,7 @@ export interface CopyButtonProps {
   readonly shortcut?: string;
 }
 
-/** A button that puts a text on the clipboard and says so. */
+/** A button that copies a text to the clipboard and announces it. */
 export function CopyButton({ text, label, done, say, shortcut }: CopyButtonProps): VNode {
   return el(
     'button',
@@ -26,7 +26,7 @@ export function CopyButton({ text, label, done, say, shortcut }: CopyButtonProps
   );
 }
 
-/** Copies a text; true when it is done. Off localhost and without TLS browsers have no clipboard, only the old command. */
+/** Copies a text; true on success. Without TLS, except on localhost, browsers have no clipboard API, only the old command. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -9,15 +9,15 @@ import { classes, el, part } from './element.ts';
 export interface FilterBarProps {
   readonly filter: string;
   readonly known: KnownValues;
-  /** Called with a filter that can be read, a moment after the last key. */
+  /** Called with a valid filter, a moment after the last key. */
   readonly onFilter: (filter: string) => void;
 }
 
-/** How long nobody types before the filter takes effect, in milliseconds. */
+/** Pause in typing before the filter takes effect, in milliseconds. */
 const SETTLE = 250;
 const SHOWN = 12;
 
-/** The filter, a combobox: it proposes fields and values, and reports terms that it cannot read. */
+/** The filter, a combobox: it completes fields and values, and reports invalid terms. */
 export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(filter);
@@ -31,7 +31,7 @@ export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
     if (document.activeElement !== input.current) setText(filter);
   }, [filter]);
   const options = isOpen ? completeFilter(text, cursor, known).slice(0, SHOWN) : [];
-  // A word that may become the name of a field is not searched for yet.
+  // A word that may become the name of a field does not start a search yet.
   const isUndecided = options.some(({ insert, start, end }) => insert.endsWith(':') && end > start);
   useEffect(() => {
     if (fault !== undefined || text === filter || isUndecided) return undefined;

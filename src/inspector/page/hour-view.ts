@@ -14,7 +14,7 @@ const REFRESH = 5000;
 
 const FIGURES = [...VERDICT_NAMES, 'failed', 'p50 ms', 'p90 ms', 'p99 ms', 'V2 p50 ms', 'V2 p99 ms'];
 
-/** The last hour: traffic by verdict, and how long it took. */
+/** The last hour: traffic by verdict, and durations. */
 export function HourView({ go }: { readonly go: Go }): VNode {
   const { response, failure } = useAsked<HistoryView>('history', REFRESH);
   if (response === undefined) return part(Loading, { failure, what: 'the last hour' });
@@ -50,7 +50,7 @@ export function HourView({ go }: { readonly go: Go }): VNode {
   );
 }
 
-/** A figure for each verdict; each leads to its exchanges. */
+/** A count for each verdict, linked to its exchanges. */
 function tiles(minutes: readonly HistoryMinute[], go: Go): VNode {
   const all = minutes.reduce((sum, minute) => sum + allOf(minute), 0);
   const failed = minutes.reduce((sum, minute) => sum + minute.failed, 0);
@@ -94,7 +94,7 @@ function share(part: number): string {
   return `${(part * 100).toFixed(1)} %`;
 }
 
-/** The figures of the charts, for those who read rather than look. */
+/** The data of the charts as a table. */
 function figures(minutes: readonly HistoryMinute[]): VNode {
   const busy = minutes.filter((minute) => allOf(minute) > 0).reverse();
   return el(

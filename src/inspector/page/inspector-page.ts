@@ -128,7 +128,7 @@ export function InspectorPage(): VNode {
   );
 }
 
-/** One sentence at a time is said, politely, and stands at the foot of the page for a moment. */
+/** Announces one sentence at a time, politely, and shows it at the foot of the page for a moment. */
 function useSaid(): readonly [string, (sentence: string) => void] {
   const [said, setSaid] = useState('');
   useEffect(() => {

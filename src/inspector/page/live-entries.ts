@@ -4,7 +4,7 @@ import { type LiveView, NOTHING_YET } from './live-view.ts';
 import { openEntryStream } from './entry-stream.ts';
 import { Sampler } from './sampler.ts';
 
-/** How often requests are drawn, in milliseconds. */
+/** Interval between redraws, in milliseconds. */
 const DRAW_EVERY = 250;
 const PAGE = 200;
 const ROWS_LIVE = 600;
@@ -13,8 +13,8 @@ const RETRY_AFTER = 3000;
 const PENDING_MOST = 20_000;
 
 /**
- * Follows the gateway's entries: recent ones first, then as they happen. Arrivals wait unread until they are drawn, so that
- * those that the sample leaves out cost next to nothing. Longer than other files: every part of it changes the one view.
+ * Follows the gateway's entries: recent ones first, then live ones. Incoming events are not parsed until they are drawn, so that
+ * those outside the sample cost next to nothing. Longer than other files: every part of it changes the one view.
  */
 export class LiveEntries {
   private readonly changed: (view: LiveView) => void;
@@ -53,7 +53,7 @@ export class LiveEntries {
     }
   }
 
-  /** Ends all traffic with the gateway. */
+  /** Stops all requests to the gateway. */
   stop(): void {
     this.leave.abort();
     this.stream?.close();
@@ -63,19 +63,19 @@ export class LiveEntries {
     this.missed = 0;
   }
 
-  /** Lets go of the stream: browsers open six connections to a host, and each tab that nobody looks at would keep one. */
+  /** Closes the stream: browsers open six connections to a host, and each hidden tab would occupy one. */
   sleep(): void {
     this.stop();
     this.set({ connection: 'connecting' });
   }
 
-  /** Goes on after `sleep`; a list that stands still keeps its rows. */
+  /** Resumes after `sleep`; a paused list keeps its rows. */
   wake(): void {
     if (!this.view.held) void this.follow(this.filter);
     if (this.view.held) this.open(this.view.state?.latest ?? 0);
   }
 
-  /** Lets the list stand still; where it was a sample, the entries between are fetched. */
+  /** Pauses the list; if it was a sample, fetches the entries between its rows. */
   hold(): void {
     if (this.view.held) return;
     this.set({ held: true, waiting: this.pending.length });
@@ -84,12 +84,12 @@ export class LiveEntries {
     if (!this.isComplete && newest !== undefined) void this.load(newest.seq + 1, []);
   }
 
-  /** Goes on live, from now. */
+  /** Resumes live, from now. */
   release(): void {
     if (this.view.held) void this.follow(this.filter);
   }
 
-  /** Fetches older entries to the end of a list that stands still. */
+  /** Appends older entries to a paused list. */
   loadOlder(): void {
     const { rows, held, hasOlder } = this.view;
     const oldest = rows.at(-1);
@@ -104,7 +104,7 @@ export class LiveEntries {
       this.isComplete = true;
       if (this.view.held) this.set({ rows: [...kept, ...page.entries], hasOlder: page.next !== undefined });
     } catch {
-      // The rows that are there stay; the stream says whether the gateway is lost.
+      // The existing rows stay; the stream reports whether the gateway is unreachable.
     } finally {
       this.isLoading = false;
     }
@@ -160,7 +160,7 @@ export class LiveEntries {
 
   private fail(failure: AdminFailure): void {
     this.set({ connection: 'lost', failure });
-    // Wrong filters and missing tokens do not get better by asking again.
+    // A retry cannot fix a wrong filter or a missing token.
     if (failure.status === 0 || failure.status >= 500) this.again();
   }
 

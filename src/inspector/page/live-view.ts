@@ -5,11 +5,11 @@ import type { AdminFailure } from './admin-client.ts';
 export interface LiveView {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
-  /** One of this many arriving entries is drawn. */
+  /** One in this many incoming entries is drawn. */
   readonly stride: number;
-  /** True while the list stands still. */
+  /** True while the list is paused. */
   readonly held: boolean;
-  /** Entries that arrived since then. */
+  /** Entries that arrived since the pause. */
   readonly waiting: number;
   readonly connection: 'connecting' | 'live' | 'lost';
   readonly state: State | undefined;

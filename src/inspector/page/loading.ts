@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import type { AdminFailure } from './admin-client.ts';
 import { el } from './element.ts';
 
-/** Stands in for a view that is loading, or could not be loaded. */
+/** Placeholder for a view that is loading, or could not be loaded. */
 export function Loading({
   failure,
   what,

@@ -23,7 +23,7 @@ export interface PageHeaderProps {
   readonly onHelp: () => void;
 }
 
-/** Where the operator is, whether the gateway responds, and whether bodies are captured. */
+/** The current view, whether the gateway responds, and whether bodies are captured. */
 export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode {
   const { state, connection } = view;
   return el(
@@ -102,7 +102,7 @@ function navigation(place: PageState, go: Go): VNode {
   );
 }
 
-/** Whether values are kept: the one thing that nobody may overlook. */
+/** Whether values are captured: the one fact that nobody may overlook. */
 function captureChip({ mode, entries, bytes: held, maxEntries, maxBytes, masks }: CaptureState): VNode {
   if (mode === 'off') {
     return el(

@@ -21,7 +21,7 @@ const REFRESH = 10_000;
 
 const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'gone'] as const;
 
-/** The clients that still need V1, and the work left before it can be switched off. */
+/** The clients that still need V1, and the work that remains before it can be switched off. */
 export function RetirementView({ go, say, hueOf }: RetirementViewProps): VNode {
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   if (report === undefined) return part(Loading, { failure, what: 'the clients on V1' });

@@ -9,7 +9,7 @@ export function linearTicks(most: number, wanted: number): readonly number[] {
   return ticks;
 }
 
-/** Powers of ten that hold `least` and `most` between them; where there are few, 2 and 5 of each as well. */
+/** Powers of ten that span `least` to `most`; for a narrow range also 2 and 5 times each. */
 export function logTicks(least: number, most: number): readonly number[] {
   const first = Math.floor(Math.log10(Math.max(least, 0.1)));
   const last = Math.max(first + 1, Math.ceil(Math.log10(Math.max(most, 0.1))));
@@ -20,7 +20,7 @@ export function logTicks(least: number, most: number): readonly number[] {
   );
 }
 
-/** Where `value` is between the first and the last of `ticks` on a logarithmic scale, from 0 to 1. */
+/** The position of `value` between the first and the last of `ticks` on a logarithmic scale, from 0 to 1. */
 export function logShare(value: number, ticks: readonly number[]): number {
   const low = Math.log10(ticks[0] ?? 1);
   const high = Math.log10(ticks.at(-1) ?? 10);

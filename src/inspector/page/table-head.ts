@@ -1,14 +1,14 @@
 import type { VNode } from 'preact';
 import { classes, el } from './element.ts';
 
-/** Properties of the head of a table. */
+/** Properties of a table header. */
 export interface TableHeadProps {
   readonly columns: readonly string[];
-  /** Those of them that hold numbers, which stand to the right. */
+  /** Columns that hold numbers, which are right-aligned. */
   readonly numbers: readonly string[];
 }
 
-/** The head of a table. */
+/** The header of a table. */
 export function TableHead({ columns, numbers }: TableHeadProps): VNode {
   return el(
     'thead',

@@ -27,7 +27,7 @@ export interface TrafficViewProps {
   readonly say: (sentence: string) => void;
 }
 
-/** The live list of exchanges, and beside it the one that is open. */
+/** The live list of exchanges, and the open one beside it. */
 export function TrafficView(props: TrafficViewProps): VNode {
   const { place, go, live, view, rules, active, onActive, hueOf, say } = props;
   const { filter, entry: open } = place;
@@ -83,7 +83,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
   );
 }
 
-/** How the list moves, and the button that stops or starts it. */
+/** The state of the list, and the button that pauses or resumes it. */
 function flow({ held, waiting, stride, state }: LiveView, live: LiveEntries): VNode {
   const sample = stride > 1 && !held ? `showing 1 of ${stride}` : '';
   return el(
@@ -125,7 +125,7 @@ function emptyWords({ connection, failure }: LiveView, filter: string): string {
   return 'No exchanges yet. Send a request to the gateway, and it appears here.';
 }
 
-/** Values to complete filters with: from the rule book, and from the rows at hand. */
+/** Completions for filters: from the rule book, and from the current rows. */
 function knownValues(rules: RulesView | undefined, rows: readonly NumberedEntry[]): KnownValues {
   const several = (values: readonly (string | undefined)[]): readonly string[] => [
     ...new Set(values.flatMap((value) => value ?? [])),
