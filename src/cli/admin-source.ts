@@ -16,7 +16,7 @@ export async function readAdminRequests(
     const text = await body.text();
     if (statusCode !== 200)
       return {
-        fault: `The admin listener responded with ${statusCode}; set GATEWAY_ADMIN_TOKEN if it wants one.`,
+        fault: `The admin listener responded with ${statusCode}; set GATEWAY_ADMIN_TOKEN if it requires one.`,
       };
     const page: EntriesPage = JSON.parse(text);
     for (const { seq } of page.entries) {

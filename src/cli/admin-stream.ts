@@ -4,7 +4,7 @@ import { parseEntry } from './client-entries.ts';
 import type { AdminClient } from './admin-client.ts';
 
 /** Milliseconds before a lost stream is requested again. */
-const RETRY = 1000;
+const RETRY_DELAY_MS = 1000;
 
 /**
  * Follows the entries of a running gateway; resumes after a lost connection where it stopped. Throws when the listener refuses.
@@ -25,7 +25,7 @@ export async function* streamEntries(
     if (response !== undefined && response.statusCode !== 200) {
       await response.body.dump();
       throw new Error(
-        `the admin listener responded with ${response.statusCode}; set GATEWAY_ADMIN_TOKEN if it wants one`,
+        `the admin listener responded with ${response.statusCode}; set GATEWAY_ADMIN_TOKEN if it requires one`,
       );
     }
     isFirst = false;
@@ -35,7 +35,7 @@ export async function* streamEntries(
       const entry = event.name === 'entry' ? parseEntry(event.data) : undefined;
       if (entry !== undefined) yield entry;
     }
-    await wait(RETRY, undefined, { signal }).catch(() => {});
+    await wait(RETRY_DELAY_MS, undefined, { signal }).catch(() => {});
   }
 }
 

@@ -31,7 +31,7 @@ interface Draft {
 /** Reads a curl command as browsers and API tools copy it. `readFile` resolves `-d @file`. */
 export function readCurl(command: string, readFile: (path: string) => string): ExplainRequest | RequestFault {
   const words = shellWords(command);
-  if (words === undefined) return { fault: 'The curl command has a quote that is not closed.' };
+  if (words === undefined) return { fault: 'The curl command has an unclosed quote.' };
   const [program, ...rest] = words;
   const args = program !== undefined && /(?:^|\/)curl(?:\.exe)?$/.test(program) ? rest : words;
   const draft: Draft = { headers: [], isJson: false };
@@ -41,9 +41,9 @@ export function readCurl(command: string, readFile: (path: string) => string): E
       draft.target = args[at] ?? '';
       continue;
     }
-    const takes = takesValue(option);
-    const value = takes ? (attached ?? args[(at += 1)]) : undefined;
-    if (takes && value === undefined) return { fault: `${option} of the curl command has no value.` };
+    const hasValue = takesValue(option);
+    const value = hasValue ? (attached ?? args[(at += 1)]) : undefined;
+    if (hasValue && value === undefined) return { fault: `${option} of the curl command has no value.` };
     const fault = value === undefined ? undefined : take(draft, option, value, readFile);
     if (fault !== undefined) return fault;
   }

@@ -11,13 +11,13 @@ import { startServing } from './serving.ts';
 import { addSettings, flagsOf } from './setting-options.ts';
 
 /** Settings that do not apply to the demo, which always serves the embedded V2. */
-const UNUSED: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
+const EXCLUDED_SETTINGS: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
 
 /**
  * Adds the command `demo`: sends one V1 request for each operation, prints each result with its reasons, and then keeps serving.
  */
 export function demo(program: Command): void {
-  const settings = allSettings.filter(({ name }) => !UNUSED.has(name));
+  const settings = allSettings.filter(({ name }) => !EXCLUDED_SETTINGS.has(name));
   const command = program
     .command('demo')
     .summary('send one V1 request for each operation and show the edits')

@@ -26,7 +26,7 @@ export function entryRow(entry: Entry, colour: boolean): string {
     pad(paint(VERDICTS[verdict] ?? 'dim', terminalText(verdict)), 9, false),
     pad(paint(statusStyle(status), status === 0 ? 'gone' : String(status)), 6, true),
     pad(totalMs.toFixed(1), 8, true),
-    `${terminalText(requestOf(entry))}${paint('dim', terminalText(aside(entry)))}`,
+    `${terminalText(requestOf(entry))}${paint('dim', terminalText(detailsOf(entry)))}`,
   ].join('  ');
 }
 
@@ -34,7 +34,7 @@ function requestOf({ operation, method, path }: Entry): string {
   return operation === undefined ? `${method} ${path}` : `${operation}  ${method} ${path}`;
 }
 
-function aside({ edits, note, failure, pointer }: Entry): string {
+function detailsOf({ edits, note, failure, pointer }: Entry): string {
   const counts = new Map<string, number>();
   for (const edit of edits) {
     const name = edit.note === undefined ? edit.change : `${edit.change} (${edit.note})`;

@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** Milliseconds between two checks of a growing file. */
-const LOOK = 200;
+const POLL_INTERVAL_MS = 200;
 
 /**
  * Yields the lines of a file as they are appended, from its end or its beginning; a truncated or replaced file is read from its
@@ -31,7 +31,7 @@ export async function* followFile(
       yield* lines;
       continue;
     }
-    await wait(LOOK, undefined, { signal }).catch(() => {});
+    await wait(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {});
   }
 }
 

@@ -5,13 +5,13 @@ export interface DiffLine {
 }
 
 /** Maximum lines of a text to compare: the table of lengths grows with the product of both. */
-const LINES = 2000;
+const MAX_LINES = 2000;
 
 /** Compares two texts line by line (longest common subsequence), ignoring a comma at the end of a line. */
 export function lineDiff(before: string, after: string): readonly DiffLine[] {
   const old = before.split('\n');
   const now = after.split('\n');
-  if (old.length > LINES || now.length > LINES) {
+  if (old.length > MAX_LINES || now.length > MAX_LINES) {
     return [
       ...old.map((text) => ({ sign: '-' as const, text })),
       ...now.map((text) => ({ sign: '+' as const, text })),

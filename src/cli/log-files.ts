@@ -12,9 +12,9 @@ export interface LogPiece {
 }
 
 /** Bytes per read. Two chunks are in memory at a time, however large the file is. */
-const PIECE = 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 /** Maximum line length in bytes; longer lines are cut, because no entry is that long. */
-const LONGEST = 16 * 1024 * 1024;
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /** Reads a log file chunk by chunk and decompresses gzip, which it detects by its first bytes. `-` is stdin. */
 export async function* readLogFile(path: string): AsyncGenerator<LogPiece> {
@@ -23,10 +23,10 @@ export async function* readLogFile(path: string): AsyncGenerator<LogPiece> {
     return;
   }
   if (await isGzip(path)) {
-    const file = createReadStream(path, { highWaterMark: PIECE });
-    const unpacked = createGunzip({ chunkSize: PIECE });
-    file.on('error', (error) => unpacked.destroy(error)).pipe(unpacked);
-    yield* ofStream(unpacked, () => file.bytesRead);
+    const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+    const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+    file.on('error', (error) => gunzip.destroy(error)).pipe(gunzip);
+    yield* ofStream(gunzip, () => file.bytesRead);
     return;
   }
   yield* ofPlainFile(path);
@@ -42,28 +42,28 @@ export async function sizeOfFiles(paths: readonly string[]): Promise<number> {
 async function* ofPlainFile(path: string): AsyncGenerator<LogPiece> {
   const handle = await open(path, 'r');
   try {
-    let buffer = Buffer.allocUnsafe(PIECE);
-    let kept = 0;
+    let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    let carried = 0;
     let read = 0;
     for (;;) {
-      const { bytesRead } = await handle.read(buffer, kept, buffer.length - kept, null);
+      const { bytesRead } = await handle.read(buffer, carried, buffer.length - carried, null);
       read += bytesRead;
-      const end = kept + bytesRead;
+      const end = carried + bytesRead;
       if (bytesRead === 0) {
         if (end > 0) yield { bytes: buffer.subarray(0, end), read };
         return;
       }
       const line = buffer.subarray(0, end).lastIndexOf(0x0a) + 1;
       if (line > 0) yield { bytes: buffer.subarray(0, line), read };
-      kept = end - line;
+      carried = end - line;
       buffer.copyWithin(0, line, end);
-      if (kept < buffer.length) continue;
-      if (kept >= LONGEST) {
-        kept = 0;
+      if (carried < buffer.length) continue;
+      if (carried >= MAX_LINE_BYTES) {
+        carried = 0;
         continue;
       }
       const larger = Buffer.allocUnsafe(buffer.length * 2);
-      buffer.copy(larger, 0, 0, kept);
+      buffer.copy(larger, 0, 0, carried);
       buffer = larger;
     }
   } finally {
@@ -78,7 +78,7 @@ async function* ofStream(stream: Readable, read: () => number): AsyncGenerator<L
     const bytes = rest.length === 0 ? next : Buffer.concat([rest, next]);
     const line = bytes.lastIndexOf(0x0a) + 1;
     if (line > 0) yield { bytes: bytes.subarray(0, line), read: read() };
-    rest = bytes.length - line > LONGEST ? Buffer.alloc(0) : Buffer.from(bytes.subarray(line));
+    rest = bytes.length - line > MAX_LINE_BYTES ? Buffer.alloc(0) : Buffer.from(bytes.subarray(line));
   }
   if (rest.length > 0) yield { bytes: rest, read: read() };
 }

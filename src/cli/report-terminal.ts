@@ -16,7 +16,7 @@ const COLOURS: Readonly<Record<ClientClass, Style>> = {
 };
 
 /** Maximum clients and days shown on a terminal; the other formats have all. */
-const SHOWN = 40;
+const MAX_ROWS = 40;
 
 /** Formats a report for a terminal; `colour` enables colour codes. */
 export function reportTerminal(report: Report, colour: boolean): string {
@@ -32,7 +32,7 @@ export function reportTerminal(report: Report, colour: boolean): string {
     printColumns(
       ['client', 'class', 'V1', 'refused', 'last seen', 'changes'],
       report.clients
-        .slice(0, SHOWN)
+        .slice(0, MAX_ROWS)
         .map((client) => [
           terminalText(
             client.name === undefined ? client.client : `${client.name} ${client.client.slice(0, 6)}`,
@@ -51,7 +51,7 @@ export function reportTerminal(report: Report, colour: boolean): string {
     printColumns(
       ['day', 'V1', 'V2', 'clients', ''],
       report.days
-        .slice(-SHOWN)
+        .slice(-MAX_ROWS)
         .map((day) => [
           terminalText(day.day),
           count(day.v1),
@@ -97,6 +97,6 @@ export function censusTerminal(census: Census, colour: boolean): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-function more(all: number, what: string): string {
-  return all > SHOWN ? `… and ${count(all - SHOWN)} more ${what}; --format json has all.` : '';
+function more(all: number, noun: string): string {
+  return all > MAX_ROWS ? `… and ${count(all - MAX_ROWS)} more ${noun}; --format json has all.` : '';
 }

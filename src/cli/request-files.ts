@@ -16,7 +16,7 @@ type Json = Readonly<Record<string, unknown>>;
 export function readHar(text: string): readonly NamedRequest[] | RequestFault {
   const log = child(parse(text), 'log');
   const entries = log?.['entries'];
-  if (!Array.isArray(entries)) return { fault: 'This is no HAR file: it has no log.entries.' };
+  if (!Array.isArray(entries)) return { fault: 'This is not a HAR file: it has no log.entries.' };
   return entries.flatMap((entry: unknown) => {
     const request = child(entry, 'request');
     const [method, url] = [request?.['method'], request?.['url']];
@@ -37,7 +37,7 @@ export function readHar(text: string): readonly NamedRequest[] | RequestFault {
 export function readPostman(text: string): readonly NamedRequest[] | RequestFault {
   const collection = parse(text);
   if (!isJson(collection) || !Array.isArray(collection['item']))
-    return { fault: 'This is no Postman collection: it has no item.' };
+    return { fault: 'This is not a Postman collection: it has no item.' };
   const variables = new Map(pairsOf(collection['variable'], 'key'));
   return collection['item'].flatMap((item: unknown) => postmanItem(item, '', variables));
 }

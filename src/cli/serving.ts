@@ -47,10 +47,10 @@ export async function startServing(
   worker?: WorkerLink,
 ): Promise<Serving | { readonly faults: readonly string[] }> {
   const limited = new LimitedLines(log.write);
-  const surprised = (error: unknown): void => tellBug(limited, error);
-  const sound = await preflight(flags, environment);
-  if ('faults' in sound) return sound;
-  const { settings, rulesPath: path, ruleBook: first } = sound;
+  const surprised = (error: unknown): void => reportBug(limited, error);
+  const checked = await preflight(flags, environment);
+  if ('faults' in checked) return checked;
+  const { settings, rulesPath: path, ruleBook: first } = checked;
   const rollout = openRollout(settings, first.rules.ruleBook, log.write);
   if ('fault' in rollout) return { faults: [rollout.fault] };
   const sink = worker ?? openSink(settings, log.write);
@@ -108,8 +108,8 @@ export async function startServing(
       rollout: rollout.control,
       clientSecret,
       sink,
-      upstreamTls: sound.upstreamTls,
-      clientTls: sound.clientTls,
+      upstreamTls: checked.upstreamTls,
+      clientTls: checked.clientTls,
       observer: worker ?? operators.observer,
       admin: operators.admin,
       front,
@@ -149,13 +149,13 @@ function once<Result>(work: () => Result): () => Result {
 }
 
 /** Reloads the TLS certificates presented to clients; invalid ones are refused, and the current ones stay in use. */
-function renewTls(running: RunningGateway, settings: Settings, log: WriteProcessLine): void {
+function reloadTls(running: RunningGateway, settings: Settings, log: WriteProcessLine): void {
   const outcome = clientFiles(settings);
   if ('fault' in outcome)
     log({
       level: 'error',
       event: 'certificate-refused',
-      message: `certificate refused: ${outcome.fault} The old one stays.`,
+      message: `certificate refused: ${outcome.fault} The current one stays in use.`,
     });
   else if (outcome.tls !== undefined) running.server.renew(outcome.tls);
 }
@@ -187,7 +187,7 @@ function reopenLog(sink: LogSink, log: WriteProcessLine): void {
 }
 
 /** Reports an unexpected error. Repetitions are only counted, so that an attacker cannot fill the log. */
-function tellBug(limited: LimitedLines, error: unknown): void {
+function reportBug(limited: LimitedLines, error: unknown): void {
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   limited.add(`bug ${message}`, {
     level: 'error',
@@ -257,13 +257,13 @@ function lifeOf({
       if (why === 'SIGHUP') reopenLog(sink, log.write);
       const { changed, faults } = await ruleBooks.reload();
       const { hash } = ruleBooks.current.ruleBook;
-      const tell = (level: ProcessLevel, event: ProcessEvent, message: string): void =>
+      const logReload = (level: ProcessLevel, event: ProcessEvent, message: string): void =>
         log.write({ level, event, message, fields: { ruleBook: hash } });
-      for (const fault of faults) tell('error', 'rule-book-refused', `rule book refused: ${fault}`);
-      if (faults.length > 0) tell('error', 'rule-book-refused', `rule book ${hash} stays in force.`);
+      for (const fault of faults) logReload('error', 'rule-book-refused', `rule book refused: ${fault}`);
+      if (faults.length > 0) logReload('error', 'rule-book-refused', `rule book ${hash} stays in force.`);
       else if (changed || why === 'SIGHUP')
-        tell('info', 'rule-book-in-force', `rule book ${hash} is in force.`);
-      renewTls(running, settings, log.write);
+        logReload('info', 'rule-book-in-force', `rule book ${hash} is in force.`);
+      reloadTls(running, settings, log.write);
       if (faults.length === 0) running.server.reload?.();
     },
     stop: async () => {

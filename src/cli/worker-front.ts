@@ -25,14 +25,14 @@ export interface WorkerFrontParts {
 
 /** Returns the number of processes that the settings configure. */
 export function workersOf(settings: Settings): number {
-  const wanted = settings.get(table.workers);
-  return wanted === 'auto' ? availableParallelism() : wanted;
+  const workers = settings.get(table.workers);
+  return workers === 'auto' ? availableParallelism() : workers;
 }
 
 /** Returns a sentence when the settings of workers conflict with others. */
 export function workersFault(settings: Settings): string | undefined {
   if (workersOf(settings) === 1 || settings.get(table.v1Upstream) === undefined) return undefined;
-  return 'GATEWAY_WORKERS above 1 cannot go with GATEWAY_V1_UPSTREAM: what a rollout learns is kept by one process. Run replicas, or leave one of them out.';
+  return 'GATEWAY_WORKERS above 1 cannot be combined with GATEWAY_V1_UPSTREAM: rollout state belongs to a single process. Run replicas, or unset one of them.';
 }
 
 /** Creates the worker processes that clients connect to; undefined where one process is enough. */

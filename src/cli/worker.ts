@@ -27,31 +27,31 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   const rate = new CaptureRate(readSetting(table.structureRate, sources), () => performance.now());
   const level = readSetting(table.capture, sources);
   const link = new WorkerLink({
-    send: say,
+    send,
     isSampled: isTraced(process.env) ? readSampler(process.env) : undefined,
     bodyLimit: readSetting(table.captureBodyLimit, sources),
     wanted: () => (level === 'bodies' ? 'bodies' : rate.next()),
   });
-  const write: WriteProcessLine = (line) => say({ kind: 'told', line });
+  const write: WriteProcessLine = (line) => send({ kind: 'told', line });
   const log = { write, flush: () => Promise.resolve() };
   const started = await startServing(flags, process.env, log, link);
   if ('faults' in started) {
-    say({ kind: 'faults', faults: started.faults }, () => process.exit(2));
+    send({ kind: 'faults', faults: started.faults }, () => process.exit(2));
     return;
   }
   const { running, settings, life } = started;
   process.on('uncaughtException', life.surprised);
-  const figuresOfProcess = watchProcess();
+  const processStats = watchProcess();
   const report = (done?: () => void): void => {
     const { inFlight, budget, v2 } = running.gateway;
     const figures = {
       inFlight,
       bufferedBytes: budget.held,
       breaker: v2.breaker.state,
-      process: figuresOfProcess(),
+      process: processStats(),
       dropped: link.dropped,
     };
-    say({ kind: 'figures', figures }, done);
+    send({ kind: 'figures', figures }, done);
   };
   let stopping = false;
   const stop = async (): Promise<void> => {
@@ -74,10 +74,10 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   process.on('disconnect', () => void stop());
   setInterval(() => report(), REPORT_INTERVAL_MS).unref();
   report();
-  say({ kind: 'listening', origin: running.origin });
+  send({ kind: 'listening', origin: running.origin });
 }
 
-function say(message: FromWorker, done: () => void = () => {}): void {
+function send(message: FromWorker, done: () => void = () => {}): void {
   if (process.connected) process.send?.(message, done);
   else done();
 }

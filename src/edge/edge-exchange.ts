@@ -33,7 +33,7 @@ export class EdgeExchange implements Exchange {
   private readonly response = new EdgeResponse();
   private readonly body: PartBody | undefined;
   private owner: ExchangeOwner | undefined = undefined;
-  private over = false;
+  private settled = false;
 
   constructor(request: Request, options: EdgeExchangeOptions) {
     const facts = platformFacts(request);
@@ -70,12 +70,12 @@ export class EdgeExchange implements Exchange {
 
   attach(owner: ExchangeOwner): void {
     this.owner = owner;
-    this.request.signal.addEventListener('abort', () => this.leave());
+    this.request.signal.addEventListener('abort', () => this.disconnect());
     this.response.attach({
       isHead: this.method === 'HEAD',
       drained: () => owner.drained(),
       flushed: () => this.flushed(),
-      gone: () => this.leave(),
+      disconnected: () => this.disconnect(),
     });
   }
 
@@ -118,7 +118,7 @@ export class EdgeExchange implements Exchange {
   reset(): void {
     this.response.breakOff();
     this.body?.cancel();
-    this.leave();
+    this.disconnect();
   }
 
   private fault(error: unknown): void {
@@ -128,15 +128,15 @@ export class EdgeExchange implements Exchange {
   }
 
   private flushed(): void {
-    if (this.over) return;
-    this.over = true;
+    if (this.settled) return;
+    this.settled = true;
     this.owner?.flushed();
     this.finish();
   }
 
-  private leave(): void {
-    if (this.over) return;
-    this.over = true;
+  private disconnect(): void {
+    if (this.settled) return;
+    this.settled = true;
     this.owner?.disconnected();
     this.finish();
   }

@@ -11,7 +11,7 @@ export interface EdgeResponseOwner {
   drained(): void;
   flushed(): void;
   /** Called when the client has disconnected. */
-  gone(): void;
+  disconnected(): void;
 }
 
 interface Head {
@@ -38,7 +38,7 @@ export class EdgeResponse {
   private chunks: Uint8Array[] = [];
   private writer: WritableStreamDefaultWriter<Uint8Array> | undefined = undefined;
   private waiting = 0;
-  private held = false;
+  private backpressured = false;
   private ended = false;
 
   constructor() {
@@ -64,8 +64,8 @@ export class EdgeResponse {
       return true;
     }
     this.write(this.writer, chunk);
-    this.held ||= this.waiting > HIGH_WATER_BYTES;
-    return !this.held;
+    this.backpressured ||= this.waiting > HIGH_WATER_BYTES;
+    return !this.backpressured;
   }
 
   end(): void {
@@ -75,7 +75,7 @@ export class EdgeResponse {
     if (writer !== undefined) {
       writer.close().then(
         () => this.owner?.flushed(),
-        () => this.owner?.gone(),
+        () => this.owner?.disconnected(),
       );
       return;
     }
@@ -97,7 +97,7 @@ export class EdgeResponse {
     const { readable, writable } = this.pipe(this.started.headers);
     const writer = writable.getWriter();
     this.writer = writer;
-    writer.closed.catch(() => this.owner?.gone());
+    writer.closed.catch(() => this.owner?.disconnected());
     this.resolve(this.responseOf(this.started, readable));
     for (const chunk of this.chunks.splice(0)) this.write(writer, chunk);
   }
@@ -112,16 +112,16 @@ export class EdgeResponse {
     writer.write(chunk).then(
       () => {
         this.waiting -= chunk.length;
-        if (!this.held || this.waiting > HIGH_WATER_BYTES / 2) return;
-        this.held = false;
+        if (!this.backpressured || this.waiting > HIGH_WATER_BYTES / 2) return;
+        this.backpressured = false;
         this.owner?.drained();
       },
-      () => this.owner?.gone(),
+      () => this.owner?.disconnected(),
     );
   }
 
   private responseOf({ status, reason, headers }: Head, body: BodyInit | null): Response {
-    const isBare = this.owner?.isHead === true || BODILESS_STATUSES.has(status);
+    const hasNoBody = this.owner?.isHead === true || BODILESS_STATUSES.has(status);
     const init: ManualResponseInit = {
       status,
       ...(reason === '' ? {} : { statusText: reason }),
@@ -129,7 +129,7 @@ export class EdgeResponse {
       // The bytes are already encoded as Content-Encoding says.
       encodeBody: 'manual',
     };
-    return new Response(isBare ? null : body, init);
+    return new Response(hasNoBody ? null : body, init);
   }
 }
 

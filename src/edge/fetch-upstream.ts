@@ -35,8 +35,8 @@ class FetchCall implements UpstreamCall {
   private readonly options: FetchUpstreamOptions;
   private readonly aborter = new AbortController();
   private paused: PromiseWithResolvers<void> | undefined = undefined;
-  private late: string | undefined = undefined;
-  private over = false;
+  private timedOutPhase: string | undefined = undefined;
+  private settled = false;
 
   constructor(receiver: UpstreamReceiver, options: FetchUpstreamOptions) {
     this.receiver = receiver;
@@ -53,7 +53,7 @@ class FetchCall implements UpstreamCall {
   }
 
   abort(): void {
-    this.over = true;
+    this.settled = true;
     this.aborter.abort();
     this.resume();
   }
@@ -67,41 +67,47 @@ class FetchCall implements UpstreamCall {
       signal: this.aborter.signal,
       encodeResponseBody: 'manual',
     };
-    const response = await this.inTime(
+    const response = await this.withTimeout(
       fetch(this.options.origin + request.target, init),
       this.options.headersTimeout,
       'first byte',
     );
-    if (this.over) return;
+    if (this.settled) return;
     this.receiver.head(response.status, response.statusText, responseHeaders(response.headers));
     if (response.body !== null) await this.read(response.body.getReader());
-    if (this.over) return;
-    this.over = true;
+    if (this.settled) return;
+    this.settled = true;
     this.receiver.end([]);
   }
 
   /** Reports a failure, unless the exchange has already ended. */
   settle(error: unknown): void {
-    if (this.over) return;
-    this.over = true;
+    if (this.settled) return;
+    this.settled = true;
     this.receiver.fail(
-      this.late === undefined ? faultOf(error) : { kind: 'timeout', sent: true, cause: this.late },
+      this.timedOutPhase === undefined
+        ? faultOf(error)
+        : { kind: 'timeout', sent: true, cause: this.timedOutPhase },
     );
   }
 
   private async read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
     for (;;) {
-      const { value } = await this.inTime(reader.read(), this.options.bodyTimeout, 'next byte');
-      if (value === undefined || this.over) return;
+      const { value } = await this.withTimeout(reader.read(), this.options.bodyTimeout, 'next byte');
+      if (value === undefined || this.settled) return;
       this.receiver.data(value);
       await this.paused?.promise;
     }
   }
 
-  private async inTime<Value>(work: Promise<Value>, milliseconds: number, what: string): Promise<Value> {
+  private async withTimeout<Value>(
+    work: Promise<Value>,
+    milliseconds: number,
+    phase: string,
+  ): Promise<Value> {
     if (milliseconds === 0) return work;
     const timer = setTimeout(() => {
-      this.late = what;
+      this.timedOutPhase = phase;
       this.aborter.abort();
     }, milliseconds);
     try {

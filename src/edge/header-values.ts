@@ -9,9 +9,9 @@ export function requestHeaders(headers: Headers, acceptEncoding: string | undefi
   const list: string[] = [];
   const onPlatform = headers.has('cf-ray');
   for (const [name, value] of headers) {
-    if (onPlatform && isPlatforms(name)) continue;
-    const told = name === 'accept-encoding' && acceptEncoding !== undefined ? acceptEncoding : value;
-    for (const line of linesOf(name, told)) list.push(name, asBytes(line));
+    if (onPlatform && isPlatformField(name)) continue;
+    const original = name === 'accept-encoding' && acceptEncoding !== undefined ? acceptEncoding : value;
+    for (const line of linesOf(name, original)) list.push(name, asBytes(line));
   }
   return list;
 }
@@ -37,12 +37,12 @@ export function toHeaders(list: HeaderList): Headers {
  * True for the fields with which Cloudflare describes the client; V2 receives only the fields that the setting `forwarded`
  * selects.
  */
-function isPlatforms(name: string): boolean {
+function isPlatformField(name: string): boolean {
   return name.startsWith('cf-') || name === 'true-client-ip';
 }
 
 /** The boundary between two joined lines, found by the start of the second: a scheme, a media type, a length, a date. */
-const JOINTS: ReadonlyMap<string, RegExp> = new Map([
+const LINE_BOUNDARIES: ReadonlyMap<string, RegExp> = new Map([
   ['authorization', /, (?=[A-Za-z][\w-]* )/],
   ['content-type', /, (?=[\w.+-]+\/[\w.+-]+)/],
   ['content-length', /, /],
@@ -51,8 +51,8 @@ const JOINTS: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 function linesOf(name: string, value: string): readonly string[] {
-  const joint = JOINTS.get(name);
-  return joint === undefined ? [value] : value.split(joint);
+  const boundary = LINE_BOUNDARIES.get(name);
+  return boundary === undefined ? [value] : value.split(boundary);
 }
 
 const ASCII = /^[\t\x20-\x7e]*$/;

@@ -7,21 +7,21 @@ export class PartBody implements AsyncIterable<Uint8Array> {
   private readonly stream: ReadableStream<Uint8Array>;
   private readonly length: number | undefined;
   private readonly timeout: number;
-  private readonly broken: (error: unknown) => void;
+  private readonly onBroken: (error: unknown) => void;
   private reader: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private done = false;
 
-  /** `length` is the Content-Length; `broken` is called when a streamed body ends too early. */
+  /** `length` is the Content-Length; `onBroken` is called when a streamed body ends too early. */
   constructor(
     stream: ReadableStream<Uint8Array>,
     length: number | undefined,
     timeout: number,
-    broken: (error: unknown) => void,
+    onBroken: (error: unknown) => void,
   ) {
     this.stream = stream;
     this.length = length;
     this.timeout = timeout;
-    this.broken = broken;
+    this.onBroken = onBroken;
   }
 
   /**
@@ -35,13 +35,13 @@ export class PartBody implements AsyncIterable<Uint8Array> {
     return this.stream;
   }
 
-  /** Buffers the body; undefined when `mayTake` stopped it. Rejects when the body breaks off. */
-  async collect(mayTake: (bytes: number) => boolean): Promise<Uint8Array | undefined> {
+  /** Buffers the body; undefined when `acceptBytes` stopped it. Rejects when the body breaks off. */
+  async collect(acceptBytes: (bytes: number) => boolean): Promise<Uint8Array | undefined> {
     const body = new ByteCollector(this.length);
     for (;;) {
       const chunk = await this.next();
       if (chunk === undefined) return body.take();
-      if (!mayTake(body.add(chunk))) {
+      if (!acceptBytes(body.add(chunk))) {
         this.cancel();
         return undefined;
       }
@@ -54,7 +54,7 @@ export class PartBody implements AsyncIterable<Uint8Array> {
       try {
         chunk = await this.next();
       } catch (error) {
-        this.broken(error);
+        this.onBroken(error);
         throw error;
       }
       if (chunk === undefined) return;
@@ -73,7 +73,7 @@ export class PartBody implements AsyncIterable<Uint8Array> {
   private async next(): Promise<Uint8Array | undefined> {
     if (this.done) return undefined;
     this.reader ??= this.stream.getReader();
-    const { value } = await this.inTime(this.reader.read());
+    const { value } = await this.withTimeout(this.reader.read());
     if (value === undefined) {
       this.done = true;
       return undefined;
@@ -82,12 +82,12 @@ export class PartBody implements AsyncIterable<Uint8Array> {
     return value;
   }
 
-  private async inTime<Value>(reading: Promise<Value>): Promise<Value> {
+  private async withTimeout<Value>(reading: Promise<Value>): Promise<Value> {
     if (this.timeout === 0) return reading;
-    const { promise: late, reject } = Promise.withResolvers<never>();
+    const { promise: timeout, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Error('client-timeout')), this.timeout);
     try {
-      return await Promise.race([reading, late]);
+      return await Promise.race([reading, timeout]);
     } finally {
       clearTimeout(timer);
     }

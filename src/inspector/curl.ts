@@ -1,7 +1,7 @@
 import type { RequestView } from './api.ts';
 
 /** Fields that curl sets itself, or that are specific to the original request. */
-const LEFT_OUT: ReadonlySet<string> = new Set([
+const OMITTED_FIELDS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
   'content-length',
@@ -15,7 +15,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
 ]);
 
 /** Maximum characters of a body within a command: shells and terminals limit the length of a line. */
-const MOST_BODY_CHARACTERS = 16 * 1024;
+const MAX_BODY_CHARACTERS = 16 * 1024;
 
 /**
  * Prints a request as a curl command for a POSIX shell. `origin` is scheme, host and port. The key is `$API_KEY`, other masked
@@ -29,7 +29,7 @@ export function curlCommand(request: RequestView, origin: string): string {
   const parts = [`curl${globbing} -X ${quote(method)} ${quote(origin + target.replaceAll('…', ''))}`];
   for (const { name, value, masked } of headers) {
     const lower = name.toLowerCase();
-    if (LEFT_OUT.has(lower)) continue;
+    if (OMITTED_FIELDS.has(lower)) continue;
     if (lower === 'authorization') {
       parts.push('-H "Authorization: Bearer $API_KEY"');
       continue;
@@ -37,7 +37,7 @@ export function curlCommand(request: RequestView, origin: string): string {
     if (!masked && lower !== 'content-encoding') parts.push(`-H ${quote(`${name}: ${value}`)}`);
   }
   // Not --data-binary: a body that starts with @ would make the operator's curl send a local file.
-  if (body.text !== undefined && (body.isFolded === true || body.text.length > MOST_BODY_CHARACTERS))
+  if (body.text !== undefined && (body.isFolded === true || body.text.length > MAX_BODY_CHARACTERS))
     parts.push('--data-binary @body.json');
   else if (body.text !== undefined)
     parts.push(`--data-raw ${quote(body.state === 'structure' ? placeholders(body.text) : body.text)}`);

@@ -29,7 +29,7 @@ export function makeDiff(
   return {
     before: before.text,
     after: after.text,
-    marks: withMadeObjects(marks, outcome.records, patch, after),
+    marks: withCreatedObjects(marks, outcome.records, patch, after),
   };
 }
 
@@ -76,15 +76,15 @@ function bracketsOf({ key, value }: Place): TextSpan[] {
 }
 
 /** An object that a rule created has no record of its own; its brackets belong to the first member that moved into it. */
-function withMadeObjects(
+function withCreatedObjects(
   marks: readonly DiffMark[],
   records: readonly EditRecord[],
   patch: readonly PatchOperation[],
   after: JsonLayout,
 ): DiffMark[] {
-  const made = patch.filter((operation) => operation.op === 'add');
+  const created = patch.filter((operation) => operation.op === 'add');
   const all = [...marks];
-  for (const { path } of made) {
+  for (const { path } of created) {
     const first = records.findIndex(
       (record) => record.path?.startsWith(`${path}/`) === true && record.rule === 'nest',
     );

@@ -27,8 +27,8 @@ export interface DetailParts {
 export async function entryDetail(parts: DetailParts, pause: () => Promise<void>): Promise<EntryDetail> {
   const { run, seq, entry, kept, rules } = parts;
   const numbered: NumberedEntry = { seq, ...entry };
-  if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_KEPT };
-  const outcome = rewriteAgain(parts, kept);
+  if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_CAPTURED_NOTE };
+  const outcome = repeatRewrite(parts, kept);
   const bodies = new BodyViews();
   for (const bytes of bytesOf(kept, outcome)) {
     if (bytes.length < LARGE_BYTES) continue;
@@ -49,7 +49,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
     run,
     entry: numbered,
     kept: kept.v1Request.body.state === 'values' ? 'bodies' : 'structure',
-    ...(entry.route === 'migrate' && rules === undefined ? { note: OLD_RULES } : {}),
+    ...(entry.route === 'migrate' && rules === undefined ? { note: UNKNOWN_RULES_NOTE } : {}),
     v1Request,
     ...(v2Request === undefined ? {} : { v2Request }),
     ...responseViews(kept, bodies),
@@ -66,12 +66,13 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
 /** Size in bytes above which a body takes more than a millisecond to lay out. */
 const LARGE_BYTES = 16 * 1024;
 
-const NOT_KEPT =
-  'Nothing was kept of this exchange but its entry: so many came at once that only a share had its structure kept, or it made room for newer ones.';
-const OLD_RULES = 'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.';
+const NOT_CAPTURED_NOTE =
+  'Only the log entry of this exchange was kept: it was not among the sample whose structure is captured at a high rate, or newer exchanges replaced it.';
+const UNKNOWN_RULES_NOTE =
+  'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.';
 
 /** The plan has the same effect on a masked body as on the real one, because no rule reads values. */
-function rewriteAgain({ entry, rules }: DetailParts, kept: KeptExchange): Rewrite | undefined {
+function repeatRewrite({ entry, rules }: DetailParts, kept: KeptExchange): Rewrite | undefined {
   const { bytes } = kept.v1Request.body;
   if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
   if (entry.note === 'media-type' || entry.note === 'unsupported: forward') return undefined;

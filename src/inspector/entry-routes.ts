@@ -9,7 +9,7 @@ import { stateOf } from './stat-routes.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 
 /** Maximum entries on one page of the API. */
-const PAGE = 500;
+const MAX_PAGE_ENTRIES = 500;
 
 /** Adds `/entries`, `/entries/stream` and `/entries/:seq`. */
 export function entryRoutes(app: Hono, parts: InspectorParts): void {
@@ -17,7 +17,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/entries', (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '');
     if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
-    const limit = Math.min(PAGE, wholeNumber(c.req.query('limit')) ?? 100);
+    const limit = Math.min(MAX_PAGE_ENTRIES, wholeNumber(c.req.query('limit')) ?? 100);
     const before = wholeNumber(c.req.query('before')) ?? ring.latest + 1;
     const found = ring.before(before, Math.max(1, limit), filter.accepts);
     const last = found.at(-1);

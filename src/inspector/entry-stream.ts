@@ -16,11 +16,11 @@ export interface StreamParts {
 }
 
 /** Milliseconds between two checks of the ring: the entries of one interval are sent together. */
-const LOOK = 100;
+const POLL_INTERVAL_MS = 100;
 /** Checks between two states; when nothing has changed, a comment keeps the connection alive. */
-const STATE_LOOKS = 20;
+const POLLS_PER_STATE = 20;
 /** Maximum entries read per check: a reader gets up to 10,000 a second. */
-const BUNDLE = 1000;
+const MAX_ENTRIES_PER_POLL = 1000;
 
 const encoder = new TextEncoder();
 
@@ -35,9 +35,9 @@ export function entryStream(parts: StreamParts): Response {
       start: (controller) => {
         const reader = new StreamReader(parts);
         controller.enqueue(encoder.encode(`retry: 1000\n\n${reader.state()}`));
-        stop = parts.every(LOOK, () => {
+        stop = parts.every(POLL_INTERVAL_MS, () => {
           if ((controller.desiredSize ?? 0) <= 0) return;
-          const events = reader.look();
+          const events = reader.poll();
           if (events !== '') controller.enqueue(encoder.encode(events));
         });
       },
@@ -54,8 +54,8 @@ export function entryStream(parts: StreamParts): Response {
 class StreamReader {
   private readonly parts: StreamParts;
   private position: number;
-  private looks = 0;
-  private tellState = '';
+  private polls = 0;
+  private lastState = '';
 
   constructor(parts: StreamParts) {
     this.parts = parts;
@@ -63,7 +63,7 @@ class StreamReader {
   }
 
   /** Returns the events since the last call; empty when there are none. */
-  look(): string {
+  poll(): string {
     const { ring, filter, run } = this.parts;
     let events = '';
     const missed = ring.oldest - 1 - this.position;
@@ -72,23 +72,23 @@ class StreamReader {
       events += `event: gap\ndata: ${JSON.stringify(gap)}\n\n`;
       this.position = ring.oldest - 1;
     }
-    const end = Math.min(ring.latest, this.position + BUNDLE);
+    const end = Math.min(ring.latest, this.position + MAX_ENTRIES_PER_POLL);
     for (let seq = this.position + 1; seq <= end; seq += 1) {
       const entry = ring.at(seq);
       if (entry === undefined || !filter.accepts(entry)) continue;
       events += `event: entry\nid: ${run}-${seq}\ndata: ${JSON.stringify({ seq, ...entry })}\n\n`;
     }
     this.position = end;
-    this.looks += 1;
-    return this.looks % STATE_LOOKS === 0 ? events + this.state() : events;
+    this.polls += 1;
+    return this.polls % POLLS_PER_STATE === 0 ? events + this.state() : events;
   }
 
   /** Returns the state as an event, or a comment when it is unchanged. */
   state(): string {
     const state = this.parts.state();
     const text = JSON.stringify({ ...state, now: '' });
-    if (text === this.tellState) return ': keep-alive\n\n';
-    this.tellState = text;
+    if (text === this.lastState) return ': keep-alive\n\n';
+    this.lastState = text;
     return `event: state\ndata: ${JSON.stringify(state)}\n\n`;
   }
 }

@@ -15,7 +15,8 @@ export function failureBody(status: keyof typeof TITLES, code: string, detail: s
 /** Responds that a body was not read, and closes the connection, because the rest of the body may still arrive. */
 export function bodyFailure(fault: BodyFault, limit: number): Response {
   const status = fault === 'too-large' ? 413 : 408;
-  const detail = fault === 'too-large' ? `Send at most ${limit} bytes.` : 'The body took too long to come.';
+  const detail =
+    fault === 'too-large' ? `Send at most ${limit} bytes.` : 'The body was not received in time.';
   return Response.json(failureBody(status, fault, detail), { status, headers: { Connection: 'close' } });
 }
 

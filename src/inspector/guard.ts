@@ -56,7 +56,7 @@ export function sameSite({ hosts }: GuardOptions): MiddlewareHandler {
     const isCross =
       c.req.header('sec-fetch-site') === 'cross-site' && c.req.header('sec-fetch-mode') !== 'navigate';
     if (isCross || (origin !== undefined && URL.parse(origin)?.host !== host.toLowerCase())) {
-      return c.json(failureBody(403, 'cross-site', 'Pages of other sites may not ask this.'), 403);
+      return c.json(failureBody(403, 'cross-site', 'Pages of other sites may not send this request.'), 403);
     }
     return next();
   };
@@ -87,7 +87,7 @@ export function tokenGate({ token }: GuardOptions, tries: RateLimit): Middleware
     if (bearer !== undefined && (await isSame(bearer, token))) return next();
     if (bearer !== undefined) tries.take(address);
     c.header('WWW-Authenticate', 'Bearer');
-    return c.json(failureBody(401, 'token-needed', 'The admin listener wants its token.'), 401);
+    return c.json(failureBody(401, 'token-needed', 'The admin listener requires its token.'), 401);
   };
 }
 

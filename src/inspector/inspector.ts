@@ -9,18 +9,18 @@ import { ruleRoutes } from './rule-routes.ts';
 import { rolloutRoutes } from './rollout-routes.ts';
 
 /** Limit of wrong tokens from one address. */
-const WRONG_TOKENS: Rate = { burst: 10, perSecond: 1 };
+const WRONG_TOKEN_RATE: Rate = { burst: 10, perSecond: 1 };
 
 /** Limit of requests from one address: a page sends at most some ten a second. */
-const REQUESTS: Rate = { burst: 300, perSecond: 100 };
+const REQUEST_RATE: Rate = { burst: 300, perSecond: 100 };
 
 /** Creates the admin listener's routes for operators; the listener itself serves health. */
 export function createInspector(parts: InspectorParts): Hono {
   const app = new Hono();
   app.use(secureHeaders(), sameSite(parts));
-  const tries = new RateLimit(WRONG_TOKENS, parts.time);
+  const tries = new RateLimit(WRONG_TOKEN_RATE, parts.time);
   pageRoutes(app, parts.page);
-  app.use(requestRate(new RateLimit(REQUESTS, parts.time)));
+  app.use(requestRate(new RateLimit(REQUEST_RATE, parts.time)));
   loginRoute(app, parts, tries);
   app.use(tokenGate(parts, tries));
   entryRoutes(app, parts);

@@ -20,7 +20,7 @@ export function partsResponse(
   contentType: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const first = gathered(parts);
+  const first = nextChunk(parts);
   const all = { 'Content-Type': contentType, ...headers };
   if (first.isLast) return new Response(first.text, { headers: all });
   let next = first;
@@ -32,7 +32,7 @@ export function partsResponse(
         return;
       }
       await pause();
-      next = gathered(parts);
+      next = nextChunk(parts);
     },
   });
   return new Response(body, { headers: all });
@@ -45,7 +45,7 @@ export function pause(): Promise<void> {
   });
 }
 
-function gathered(parts: Iterator<string>): { readonly text: string; readonly isLast: boolean } {
+function nextChunk(parts: Iterator<string>): { readonly text: string; readonly isLast: boolean } {
   let text = '';
   while (text.length < PART_CHARACTERS) {
     const { value, done } = parts.next();

@@ -7,7 +7,7 @@ import { Ring } from '../rewrite-log/ring.ts';
 import { Tally } from '../report/tally.ts';
 
 /** Maximum clients that a running gateway counts separately; `report` counts more, from the log. */
-const MOST_CLIENTS = 5000;
+const MAX_CLIENTS = 5000;
 
 /** The parts of an operator view. */
 export interface OperatorViewOptions {
@@ -28,7 +28,7 @@ export class OperatorView implements Observer {
   readonly ring: Ring;
   readonly history = new History();
   readonly metrics = new Metrics();
-  readonly tally = new Tally(MOST_CLIENTS);
+  readonly tally = new Tally(MAX_CLIENTS);
   readonly capture: Capture;
   readonly bodyLimit: number;
   private readonly options: OperatorViewOptions;

@@ -5,7 +5,7 @@ export interface Rate {
 }
 
 /** Maximum addresses counted separately; the oldest is evicted. */
-const MOST_ADDRESSES = 1000;
+const MAX_ADDRESSES = 1000;
 
 interface Bucket {
   left: number;
@@ -48,7 +48,7 @@ export class RateLimit {
       return known;
     }
     const [oldest] = this.buckets.keys();
-    if (this.buckets.size >= MOST_ADDRESSES && oldest !== undefined) this.buckets.delete(oldest);
+    if (this.buckets.size >= MAX_ADDRESSES && oldest !== undefined) this.buckets.delete(oldest);
     const bucket = { left: burst, at: now };
     this.buckets.set(address, bucket);
     return bucket;

@@ -11,7 +11,7 @@ export async function readBody(request: Request, limit: number): Promise<{ text:
   if (reader === undefined) return { text: '' };
   const timeout = deadline();
   try {
-    return await Promise.race([readAll(reader, limit), timeout.over]);
+    return await Promise.race([readAll(reader, limit), timeout.expired]);
   } finally {
     timeout.clear();
     // The unread rest is discarded, and so is its outcome.
@@ -35,10 +35,10 @@ async function readAll(
   }
 }
 
-function deadline(): { readonly over: Promise<BodyFault>; readonly clear: () => void } {
+function deadline(): { readonly expired: Promise<BodyFault>; readonly clear: () => void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const over = new Promise<BodyFault>((resolve) => {
+  const expired = new Promise<BodyFault>((resolve) => {
     timer = setTimeout(() => resolve('too-slow'), BODY_TIMEOUT_MS);
   });
-  return { over, clear: () => clearTimeout(timer) };
+  return { expired, clear: () => clearTimeout(timer) };
 }

@@ -17,8 +17,8 @@ const COMMAND_BYTES = 4096;
  * Adds `GET /rollout`, which returns a `RolloutView`, and `POST /rollout`, which takes a `RolloutRequest` and returns the updated
  * view. The media type is required, because another site's form cannot send it.
  */
-export function rolloutRoutes(app: Hono, desk: RolloutAdmin): void {
-  app.get('/rollout', (c) => c.json(desk.view()));
+export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
+  app.get('/rollout', (c) => c.json(rollout.view()));
   app.post('/rollout', async (c) => {
     const isJson = /^application\/json(?:;|$)/i.test(c.req.header('content-type') ?? '');
     if (!isJson) return c.json(failureBody(400, 'bad-request', 'Send application/json.'), 400);
@@ -30,9 +30,9 @@ export function rolloutRoutes(app: Hono, desk: RolloutAdmin): void {
         'Send {"mode": "migrate", "observe", "shadow" or "canary", "share", "operation", "client"}.';
       return c.json(failureBody(400, 'bad-request', detail), 400);
     }
-    const outcome = desk.command(request);
+    const outcome = rollout.command(request);
     if (outcome !== undefined) return c.json(failureBody(422, 'not-changed', outcome.fault), 422);
-    return c.json(desk.view());
+    return c.json(rollout.view());
   });
 }
 

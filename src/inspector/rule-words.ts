@@ -49,14 +49,14 @@ function doneBy({ rule, from, path, note }: EditRecord): string {
   if (note === 'conflict' && path === undefined) {
     return `${name} is the V2 name of an attribute that is present under its V1 name; V1 ignored it, so it was dropped.`;
   }
-  const aside = note === 'conflict' ? ' V2’s name was there too; the V1 value won.' : '';
+  const conflictNote = note === 'conflict' ? ' V2’s name was there too; the V1 value won.' : '';
   switch (rule) {
     case 'unwrap':
       return `The wrapper ${name} was removed.`;
     case 'nest':
-      return `${name} moved into ${nameOf(parentOf(path))}.${aside}`;
+      return `${name} moved into ${nameOf(parentOf(path))}.${conflictNote}`;
     case 'rename':
-      return `${name} is now called ${nameOf(path)}.${aside}`;
+      return `${name} is now called ${nameOf(path)}.${conflictNote}`;
     case 'strip':
       return `${name} was removed.`;
     case 'only':

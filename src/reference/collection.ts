@@ -17,14 +17,14 @@ export function listPage({ store, dialect, resource }: Collection, query: URLSea
   const { page, perPage } = readPage(query);
   const { items, total } = store.list(resource.kind, (page - 1) * perPage, perPage);
   const meta = { page, per_page: perPage, total, total_pages: Math.ceil(total / perPage) };
-  return { status: 200, body: { data: items.map((kept) => present(resource, dialect, kept)), meta } };
+  return { status: 200, body: { data: items.map((stored) => present(resource, dialect, stored)), meta } };
 }
 
 /** 200 with the resource, or 404. */
 export function readOne({ store, dialect, resource }: Collection, id: string): Reply {
-  const kept = store.read(resource.kind, parseId(resource, id));
-  if (kept === undefined) throw missing(resource, id);
-  return { status: 200, body: responseBody(resource, dialect, kept) };
+  const stored = store.read(resource.kind, parseId(resource, id));
+  if (stored === undefined) throw missing(resource, id);
+  return { status: 200, body: responseBody(resource, dialect, stored) };
 }
 
 /** 204, or 404. */
@@ -51,9 +51,9 @@ export function updateOne(
   id: string,
   { attributes, deprecations }: Accepted,
 ): Reply {
-  const kept = store.update(resource.kind, parseId(resource, id), (before) => merge(before, attributes));
-  if (kept === undefined) throw missing(resource, id);
-  return { status: 200, body: responseBody(resource, dialect, kept, deprecations) };
+  const stored = store.update(resource.kind, parseId(resource, id), (before) => merge(before, attributes));
+  if (stored === undefined) throw missing(resource, id);
+  return { status: 200, body: responseBody(resource, dialect, stored, deprecations) };
 }
 
 function parseId(resource: Resource, text: string): number {
@@ -90,9 +90,9 @@ function present({ kind }: Resource, dialect: Dialect, { id, attributes }: Store
 function responseBody(
   resource: Resource,
   dialect: Dialect,
-  kept: StoredResource,
+  stored: StoredResource,
   deprecations: readonly Deprecation[] = [],
 ): unknown {
-  const data = present(resource, dialect, kept);
+  const data = present(resource, dialect, stored);
   return deprecations.length === 0 ? { data } : { data, deprecations };
 }

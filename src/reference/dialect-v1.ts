@@ -41,8 +41,8 @@ function toV2(kind: ResourceKind, given: Attributes): Attributes {
   return highlight === undefined ? rest : { ...rest, highlight_type: highlight };
 }
 
-function toV1(kind: ResourceKind, kept: Attributes): Attributes {
-  const { highlight_type: transition, ...rest } = onProperty(kind, kept, flattenAddress);
+function toV1(kind: ResourceKind, stored: Attributes): Attributes {
+  const { highlight_type: transition, ...rest } = onProperty(kind, stored, flattenAddress);
   return transition === undefined ? rest : { ...rest, transition_type: transition };
 }
 

@@ -27,9 +27,9 @@ export function createRateLimit(perMinute: number, now: () => number): RateLimit
  */
 function forget(windows: Map<string, { readonly end: number }>, time: number): void {
   for (const [key, window] of windows) {
-    if (window.end > time && windows.size < MOST_KEYS) return;
+    if (window.end > time && windows.size < MAX_KEYS) return;
     windows.delete(key);
   }
 }
 
-const MOST_KEYS = 10_000;
+const MAX_KEYS = 10_000;

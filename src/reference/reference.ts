@@ -75,7 +75,7 @@ function addVersion(app: Hono, dialect: Dialect, wait: RateLimit, parts: Referen
   }
   for (const [path, allow] of allowed(prefix, routes)) {
     app.all(path, (c) => {
-      throw new Refusal(405, `${c.req.method} is not possible here: use ${allow}.`, { headers: { allow } });
+      throw new Refusal(405, `${c.req.method} is not allowed here: use ${allow}.`, { headers: { allow } });
     });
   }
 }
@@ -97,10 +97,14 @@ function requireKey(c: Context): string {
 }
 
 function tooMany(seconds: number): Refusal {
-  return new Refusal(429, `This key has made its requests for this minute: wait ${seconds} seconds.`, {
-    headers: { 'retry-after': String(seconds) },
-    meta: { reset: seconds },
-  });
+  return new Refusal(
+    429,
+    `This key has reached its request limit for this minute: wait ${seconds} seconds.`,
+    {
+      headers: { 'retry-after': String(seconds) },
+      meta: { reset: seconds },
+    },
+  );
 }
 
 async function accept(c: Context, dialect: Dialect, route: Route, parts: ReferenceParts): Promise<Accepted> {

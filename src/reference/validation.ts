@@ -15,15 +15,15 @@ export function acceptAttributes(
   const outcome = schema.safeParse(parameters, { reportInput: true });
   if (outcome.success) return outcome.data;
   const faults = outcome.error.issues.flatMap((issue) => issueFaults(schema, issue, at));
-  throw new Refusal(422, faults.slice(0, MOST_FAULTS));
+  throw new Refusal(422, faults.slice(0, MAX_FAULTS));
 }
 
 /** A hostile body can hold a million unknown names; only the first few are reported. */
-const MOST_FAULTS = 20;
+const MAX_FAULTS = 20;
 
 function issueFaults(schema: z.ZodObject, issue: z.core.$ZodIssue, at: readonly string[]): Fault[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.slice(0, MOST_FAULTS).map((key) => ({
+    return issue.keys.slice(0, MAX_FAULTS).map((key) => ({
       detail: unknownDetail(schema, issue.path, key),
       source: { pointer: pointer([...at, ...issue.path, key]) },
     }));

@@ -41,13 +41,13 @@ export function useAsked<Response>(path: string | undefined, everyMs?: number): 
   const [asked, setAsked] = useState<Asked<Response> & { readonly path: string | undefined }>(NOTHING);
   useEffect(() => {
     if (path === undefined) return undefined;
-    const leave = new AbortController();
+    const aborter = new AbortController();
     const refresh = async (): Promise<void> => {
       try {
-        const response = await getJson<Response>(path, leave.signal);
+        const response = await getJson<Response>(path, aborter.signal);
         setAsked({ path, response, failure: undefined });
       } catch (error) {
-        if (leave.signal.aborted) return;
+        if (aborter.signal.aborted) return;
         setAsked((before) => ({
           path,
           response: before.path === path ? before.response : undefined,
@@ -59,7 +59,7 @@ export function useAsked<Response>(path: string | undefined, everyMs?: number): 
     const timer =
       everyMs === undefined ? undefined : setInterval(() => document.hidden || void refresh(), everyMs);
     return () => {
-      leave.abort();
+      aborter.abort();
       clearInterval(timer);
     };
   }, [path, everyMs]);

@@ -20,7 +20,7 @@ export function CopyButton({ text, label, done, say, shortcut }: CopyButtonProps
       class: 'button',
       'aria-keyshortcuts': shortcut,
       onClick: () =>
-        void copyText(text).then((isCopied) => say(isCopied ? done : 'The browser did not allow to copy.')),
+        void copyText(text).then((isCopied) => say(isCopied ? done : 'The browser did not allow copying.')),
     },
     label,
   );

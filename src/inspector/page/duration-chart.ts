@@ -82,7 +82,7 @@ function tickLabel(tick: number): string {
 }
 
 function summaryOf(known: readonly Quantiles[], of: 'total' | 'upstream'): string {
-  const whose = of === 'total' ? 'Durations that clients waited' : 'Durations of V2';
+  const whose = of === 'total' ? 'Response times for clients' : 'Response times of V2';
   const last = known.at(-1);
   if (last === undefined) return `${whose}: no requests in the last hour.`;
   const words = QUANTILES.map((quantile) => `${quantile} ${milliseconds(last[quantile])} ms`);

@@ -48,7 +48,7 @@ export function EditList(props: EditListProps): VNode {
 
 function title({ edits, marks }: EditListProps): string {
   if (marks.some(({ index }) => index < 0)) return 'Refused';
-  return edits.length === 0 ? 'No edits: the body went on as it came' : counted(edits.length, 'edit');
+  return edits.length === 0 ? 'No edits: the body was forwarded unchanged' : counted(edits.length, 'edit');
 }
 
 function editItem(edit: EditRecord, index: number, props: EditListProps): VNode {

@@ -123,11 +123,11 @@ function missingWords({ verdict, failure }: NumberedEntry, note: string | undefi
   if (verdict === 'refused')
     return `Nothing was sent to V2: the gateway refused it (${failure ?? 'no code'}).`;
   if (verdict === 'passed') return 'V2 requests pass unchanged and unread; there is nothing to compare.';
-  return note ?? 'The body of this exchange was not kept, so there is nothing to compare.';
+  return note ?? 'The body of this exchange was not captured, so there is nothing to compare.';
 }
 
 function failureWords(status: number, message: string): string {
   return status === 404
-    ? 'This exchange has left the memory of the gateway; the log still has its entry.'
+    ? 'The gateway no longer holds this exchange in memory; the log still has its entry.'
     : message;
 }

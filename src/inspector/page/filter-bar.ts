@@ -15,7 +15,7 @@ export interface FilterBarProps {
 
 /** Pause in typing before the filter takes effect, in milliseconds. */
 const SETTLE = 250;
-const SHOWN = 12;
+const MAX_OPTIONS = 12;
 
 /** The filter, a combobox: it completes fields and values, and reports invalid terms. */
 export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
@@ -30,7 +30,7 @@ export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
   useEffect(() => {
     if (document.activeElement !== input.current) setText(filter);
   }, [filter]);
-  const options = isOpen ? completeFilter(text, cursor, known).slice(0, SHOWN) : [];
+  const options = isOpen ? completeFilter(text, cursor, known).slice(0, MAX_OPTIONS) : [];
   // A word that may become the name of a field does not start a search yet.
   const isUndecided = options.some(({ insert, start, end }) => insert.endsWith(':') && end > start);
   useEffect(() => {

@@ -27,7 +27,7 @@ export function HourView({ go }: { readonly go: Go }): VNode {
     el(
       'section',
       { class: 'card' },
-      el('h3', null, 'Exchanges a minute, by verdict'),
+      el('h3', null, 'Exchanges per minute, by verdict'),
       part(VerdictChart, { minutes }),
     ),
     el(
@@ -36,13 +36,13 @@ export function HourView({ go }: { readonly go: Go }): VNode {
       el(
         'section',
         { class: 'card' },
-        el('h3', null, 'Time that clients waited', el('small', null, 'logarithmic')),
+        el('h3', null, 'Response time for clients', el('small', null, 'logarithmic')),
         part(DurationChart, { minutes, of: 'total' }),
       ),
       el(
         'section',
         { class: 'card' },
-        el('h3', null, 'Time that V2 took', el('small', null, 'to the head of its response')),
+        el('h3', null, 'Response time of V2', el('small', null, 'to its response headers')),
         part(DurationChart, { minutes, of: 'upstream' }),
       ),
     ),
@@ -100,10 +100,10 @@ function figures(minutes: readonly HistoryMinute[]): VNode {
   return el(
     'details',
     { class: 'figures' },
-    el('summary', null, 'The same as a table'),
+    el('summary', null, 'Data as a table'),
     el(
       'div',
-      { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Figures of the last hour' },
+      { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Data of the last hour' },
       el(
         'table',
         null,

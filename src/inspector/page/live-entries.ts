@@ -21,7 +21,7 @@ export class LiveEntries {
   private view = NOTHING_YET;
   private filter = '';
   private stream: { close(): void } | undefined;
-  private leave = new AbortController();
+  private aborter = new AbortController();
   private sampler = new Sampler();
   private pending: string[] = [];
   private missed = 0;
@@ -38,24 +38,24 @@ export class LiveEntries {
   /** Shows entries that `filter` accepts, live; rows of the previous filter stay until the first ones arrive. */
   async follow(filter: string): Promise<void> {
     this.stop();
-    const leave = new AbortController();
-    this.leave = leave;
+    const aborter = new AbortController();
+    this.aborter = aborter;
     this.filter = filter;
     this.sampler = new Sampler();
     this.set({ held: false, waiting: 0, stride: 1 });
     try {
-      const page = await getJson<EntriesPage>(this.address(), leave.signal);
+      const page = await getJson<EntriesPage>(this.address(), aborter.signal);
       this.isComplete = true;
       this.set({ rows: page.entries, hasOlder: page.next !== undefined, failure: undefined });
       this.open(page.latest);
     } catch (error) {
-      if (!leave.signal.aborted) this.fail(asFailure(error));
+      if (!aborter.signal.aborted) this.fail(asFailure(error));
     }
   }
 
   /** Stops all requests to the gateway. */
   stop(): void {
-    this.leave.abort();
+    this.aborter.abort();
     this.stream?.close();
     clearInterval(this.timer);
     clearTimeout(this.retry);
@@ -100,7 +100,7 @@ export class LiveEntries {
     if (this.isLoading) return;
     this.isLoading = true;
     try {
-      const page = await getJson<EntriesPage>(this.address(before), this.leave.signal);
+      const page = await getJson<EntriesPage>(this.address(before), this.aborter.signal);
       this.isComplete = true;
       if (this.view.held) this.set({ rows: [...kept, ...page.entries], hasOlder: page.next !== undefined });
     } catch {
@@ -111,7 +111,7 @@ export class LiveEntries {
   }
 
   private open(after: number): void {
-    if (this.leave.signal.aborted) this.leave = new AbortController();
+    if (this.aborter.signal.aborted) this.aborter = new AbortController();
     this.stream = openEntryStream(`entries/stream?${this.query({ after: String(after) })}`, {
       open: () => this.set({ connection: 'live', failure: undefined }),
       entry: (data) => this.arrive(data),

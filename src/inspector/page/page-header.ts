@@ -107,7 +107,7 @@ function captureChip({ mode, entries, bytes: held, maxEntries, maxBytes, masks }
   if (mode === 'off') {
     return el(
       'span',
-      { class: 'chip capture off', title: 'Only keys and structure of bodies are kept, no values.' },
+      { class: 'chip capture off', title: 'Only keys and structure of bodies are captured, no values.' },
       el('i', { 'aria-hidden': true }),
       'Capture off',
     );

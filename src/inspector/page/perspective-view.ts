@@ -79,5 +79,5 @@ function whyMissing({ entry, kept, note }: EntryDetail, perspective: Perspective
   if (note !== undefined) return note;
   return kept === 'nothing'
     ? 'Only the log entry of this exchange was kept.'
-    : 'The gateway did not see this side.';
+    : 'The gateway has no record of this side.';
 }

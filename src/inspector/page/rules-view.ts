@@ -47,7 +47,7 @@ export function RulesView({ asked, go, hueOf }: RulesViewProps): VNode {
     el(
       'details',
       { class: 'figures' },
-      el('summary', null, 'The file as it was read'),
+      el('summary', null, 'Source of the file'),
       el('pre', { class: 'file', tabIndex: 0 }, rules.text),
     ),
   );
