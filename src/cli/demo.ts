@@ -22,7 +22,7 @@ export function demo(program: Command): void {
     .command('demo')
     .summary('send one V1 request for each operation and show the edits')
     .description(
-      'Starts the gateway with the embedded V2, sends one V1 request for each of the seven operations, prints request, result and reasons, and keeps serving. The rewrite log goes to --log-file, or nowhere.',
+      'Starts the gateway with the embedded V2, sends one V1 request for each of the seven operations, prints request, result and reasons, and keeps serving. The rewrite log is written to --log-file if given, and otherwise discarded.',
     );
   addSettings(command, settings).action(async (options: Record<string, string | undefined>) => {
     const flags = { 'log-file': devNull, ...definedOnly(flagsOf(settings, options)) };

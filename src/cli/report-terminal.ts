@@ -22,7 +22,7 @@ const MAX_ROWS = 40;
 export function reportTerminal(report: Report, colour: boolean): string {
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
-  if (report.since === undefined) return 'There is no entry.\n';
+  if (report.since === undefined) return 'The log has no entries.\n';
   const busiest = Math.max(1, ...report.days.map((day) => day.v1));
   const sections = [
     `${paint('bold', 'Who still needs V1')}  ${terminalText(report.since.slice(0, 10))} to ${terminalText((report.until ?? '').slice(0, 10))}, ${count(report.v1)} requests through V1, ${count(report.v2)} through V2`,
@@ -61,10 +61,10 @@ export function reportTerminal(report: Report, colour: boolean): string {
         ]),
       [1, 2, 3],
     ),
-    report.unreadable === 0 ? '' : `${count(report.unreadable)} lines were no entries.`,
+    report.unreadable === 0 ? '' : `${count(report.unreadable)} lines were not entries.`,
     report.omittedClients === 0
       ? ''
-      : `${count(report.omittedClients)} requests are of clients beyond the bound.`,
+      : `${count(report.omittedClients)} requests came from clients beyond the limit.`,
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
@@ -75,7 +75,7 @@ export function censusTerminal(census: Census, colour: boolean): string {
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
   const sections = [
-    `${paint('bold', 'Attributes that V1 clients send')}  ${count(census.sampled)} of ${count(census.exchanges)} requests were looked at`,
+    `${paint('bold', 'Attributes that V1 clients send')}  ${count(census.sampled)} of ${count(census.exchanges)} requests were sampled`,
     printColumns(
       ['operation', 'attribute', 'requests', 'accepted', '422', 'change'],
       census.rows.map((row) => [

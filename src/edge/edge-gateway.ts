@@ -137,5 +137,5 @@ function randomHex(bytes: number): string {
 }
 
 function noFile(): string {
-  throw new Error('there are no files at the edge');
+  throw new Error('files are not available at the edge');
 }

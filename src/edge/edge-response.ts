@@ -88,7 +88,7 @@ export class EdgeResponse {
   breakOff(): void {
     this.ended = true;
     if (this.writer === undefined) this.resolve(new Response(null, { status: 500 }));
-    else this.writer.abort(new Error('the response of the service broke off')).catch(ignore);
+    else this.writer.abort(new Error('the upstream response was aborted')).catch(ignore);
   }
 
   /** The turn that sent the headers is over: the rest is streamed. */

@@ -11,10 +11,10 @@ const FIRST = 30;
 /** Every attribute name that clients send, with V2's reactions; names that V2 never accepted are proposed for stripping. */
 export function CensusCard({
   census,
-  say,
+  announce,
 }: {
   readonly census: Census;
-  readonly say: (sentence: string) => void;
+  readonly announce: (sentence: string) => void;
 }): VNode {
   const [isWhole, setIsWhole] = useState(false);
   const { rows, proposal, sampled, exchanges, omitted } = census;
@@ -35,7 +35,7 @@ export function CensusCard({
           { class: 'lead' },
           'No rule to propose. A proposal needs three requests with the name that V2 rejected with 422, none that it accepted, and other requests of the operation that it accepted.',
         )
-      : proposalCard(proposal, say),
+      : proposalCard(proposal, announce),
     rows.length > 0 &&
       el(
         'div',
@@ -60,7 +60,7 @@ export function CensusCard({
   );
 }
 
-function proposalCard(proposal: string, say: (sentence: string) => void): VNode {
+function proposalCard(proposal: string, announce: (sentence: string) => void): VNode {
   return el(
     'div',
     { class: 'proposal' },
@@ -70,7 +70,12 @@ function proposalCard(proposal: string, say: (sentence: string) => void): VNode 
       'V2 never accepted these names, and no rule handles them. Paste this into the rule book:',
     ),
     el('pre', { class: 'file', tabIndex: 0 }, proposal),
-    part(CopyButton, { text: proposal, label: 'Copy the YAML', done: 'Copied: the proposed rules.', say }),
+    part(CopyButton, {
+      text: proposal,
+      label: 'Copy the YAML',
+      done: 'Copied: the proposed rules.',
+      announce,
+    }),
   );
 }
 

@@ -7,12 +7,12 @@ export interface CopyButtonProps {
   readonly label: string;
   /** Message after copying. */
   readonly done: string;
-  readonly say: (sentence: string) => void;
+  readonly announce: (sentence: string) => void;
   readonly shortcut?: string;
 }
 
 /** A button that copies a text to the clipboard and announces it. */
-export function CopyButton({ text, label, done, say, shortcut }: CopyButtonProps): VNode {
+export function CopyButton({ text, label, done, announce, shortcut }: CopyButtonProps): VNode {
   return el(
     'button',
     {
@@ -20,7 +20,9 @@ export function CopyButton({ text, label, done, say, shortcut }: CopyButtonProps
       class: 'button',
       'aria-keyshortcuts': shortcut,
       onClick: () =>
-        void copyText(text).then((isCopied) => say(isCopied ? done : 'The browser did not allow copying.')),
+        void copyText(text).then((isCopied) =>
+          announce(isCopied ? done : 'The browser did not allow copying.'),
+        ),
     },
     label,
   );

@@ -18,7 +18,7 @@ export interface EntryDetailProps {
   readonly seq: number;
   readonly perspective: Perspective;
   readonly go: Go;
-  readonly say: (sentence: string) => void;
+  readonly announce: (sentence: string) => void;
   readonly hueOf: HueOf;
   readonly summaryOf: (change: string) => string | undefined;
 }
@@ -58,7 +58,7 @@ function title(entry: NumberedEntry): VNode {
 }
 
 function shown(detail: Detail, props: EntryDetailProps): VNode {
-  const { perspective, go, say } = props;
+  const { perspective, go, announce } = props;
   const { curl } = detail;
   return el(
     'div',
@@ -72,7 +72,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
           text: curl.v1,
           label: 'Copy curl for V1',
           done: 'Copied: the V1 request as curl.',
-          say,
+          announce,
           shortcut: 'c',
         }),
         curl.v2 !== undefined &&
@@ -80,7 +80,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
             text: curl.v2,
             label: 'Copy curl for V2',
             done: 'Copied: the V2 request as curl.',
-            say,
+            announce,
             shortcut: 'Shift+C',
           }),
         el('small', null, 'with $API_KEY in the place of the key'),

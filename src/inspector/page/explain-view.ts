@@ -13,7 +13,7 @@ export interface ExplainViewProps {
   readonly rules: RulesView | undefined;
   readonly hueOf: HueOf;
   readonly summaryOf: (change: string) => string | undefined;
-  readonly say: (sentence: string) => void;
+  readonly announce: (sentence: string) => void;
 }
 
 const EXAMPLE = `{
@@ -87,7 +87,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
   );
 }
 
-function explained(explanation: Explanation, { hueOf, summaryOf, say }: ExplainViewProps): VNode {
+function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainViewProps): VNode {
   const { verdict, v1Request, v2Request, diff, edits, refusal, note, curl } = explanation;
   return el(
     'section',
@@ -111,14 +111,14 @@ function explained(explanation: Explanation, { hueOf, summaryOf, say }: ExplainV
         text: curl.v1,
         label: 'Copy curl for V1',
         done: 'Copied: the V1 request as curl.',
-        say,
+        announce,
       }),
       curl.v2 !== undefined &&
         part(CopyButton, {
           text: curl.v2,
           label: 'Copy curl for V2',
           done: 'Copied: the V2 request as curl.',
-          say,
+          announce,
         }),
     ),
     el('h4', null, 'Rules'),

@@ -14,7 +14,7 @@ export interface FilterBarProps {
 }
 
 /** Pause in typing before the filter takes effect, in milliseconds. */
-const SETTLE = 250;
+const SETTLE_MS = 250;
 const MAX_OPTIONS = 12;
 
 /** The filter, a combobox: it completes fields and values, and reports invalid terms. */
@@ -35,7 +35,7 @@ export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
   const isUndecided = options.some(({ insert, start, end }) => insert.endsWith(':') && end > start);
   useEffect(() => {
     if (fault !== undefined || text === filter || isUndecided) return undefined;
-    const timer = setTimeout(() => onFilter(text), SETTLE);
+    const timer = setTimeout(() => onFilter(text), SETTLE_MS);
     return () => clearTimeout(timer);
   }, [text, isUndecided]);
   const follow = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void => {

@@ -7,8 +7,8 @@ import { Sampler } from './sampler.ts';
 /** Interval between redraws, in milliseconds. */
 const DRAW_EVERY = 250;
 const PAGE = 200;
-const ROWS_LIVE = 600;
-const ROWS_HELD = 10_000;
+const MAX_LIVE_ROWS = 600;
+const MAX_PAUSED_ROWS = 10_000;
 const RETRY_AFTER = 3000;
 const PENDING_MOST = 20_000;
 
@@ -42,7 +42,7 @@ export class LiveEntries {
     this.aborter = aborter;
     this.filter = filter;
     this.sampler = new Sampler();
-    this.set({ held: false, waiting: 0, stride: 1 });
+    this.set({ paused: false, waiting: 0, stride: 1 });
     try {
       const page = await getJson<EntriesPage>(this.address(), aborter.signal);
       this.isComplete = true;
@@ -71,38 +71,40 @@ export class LiveEntries {
 
   /** Resumes after `sleep`; a paused list keeps its rows. */
   wake(): void {
-    if (!this.view.held) void this.follow(this.filter);
-    if (this.view.held) this.open(this.view.state?.latest ?? 0);
+    if (!this.view.paused) void this.follow(this.filter);
+    if (this.view.paused) this.open(this.view.state?.latest ?? 0);
   }
 
   /** Pauses the list; if it was a sample, fetches the entries between its rows. */
-  hold(): void {
-    if (this.view.held) return;
-    this.set({ held: true, waiting: this.pending.length });
+  pause(): void {
+    if (this.view.paused) return;
+    this.set({ paused: true, waiting: this.pending.length });
     this.pending = [];
     const [newest] = this.view.rows;
     if (!this.isComplete && newest !== undefined) void this.load(newest.seq + 1, []);
   }
 
   /** Resumes live, from now. */
-  release(): void {
-    if (this.view.held) void this.follow(this.filter);
+  resume(): void {
+    if (this.view.paused) void this.follow(this.filter);
   }
 
   /** Appends older entries to a paused list. */
   loadOlder(): void {
-    const { rows, held, hasOlder } = this.view;
+    const { rows, paused, hasOlder } = this.view;
     const oldest = rows.at(-1);
-    if (held && hasOlder && oldest !== undefined && rows.length < ROWS_HELD) void this.load(oldest.seq, rows);
+    if (paused && hasOlder && oldest !== undefined && rows.length < MAX_PAUSED_ROWS)
+      void this.load(oldest.seq, rows);
   }
 
-  private async load(before: number, kept: readonly NumberedEntry[]): Promise<void> {
+  private async load(before: number, loaded: readonly NumberedEntry[]): Promise<void> {
     if (this.isLoading) return;
     this.isLoading = true;
     try {
       const page = await getJson<EntriesPage>(this.address(before), this.aborter.signal);
       this.isComplete = true;
-      if (this.view.held) this.set({ rows: [...kept, ...page.entries], hasOlder: page.next !== undefined });
+      if (this.view.paused)
+        this.set({ rows: [...loaded, ...page.entries], hasOlder: page.next !== undefined });
     } catch {
       // The existing rows stay; the stream reports whether the gateway is unreachable.
     } finally {
@@ -130,11 +132,11 @@ export class LiveEntries {
   private learn(state: State): void {
     const isRestarted = this.view.state !== undefined && this.view.state.run !== state.run;
     this.set({ state });
-    if (isRestarted && !this.view.held) void this.follow(this.filter);
+    if (isRestarted && !this.view.paused) void this.follow(this.filter);
   }
 
   private arrive(data: string): void {
-    if (this.view.held) {
+    if (this.view.paused) {
       this.set({ waiting: this.view.waiting + 1 }, 'later');
       return;
     }
@@ -144,7 +146,7 @@ export class LiveEntries {
 
   private draw(): void {
     if (this.isStale) this.set({});
-    if (this.view.held) return;
+    if (this.view.paused) return;
     const drawn = this.sampler.take(this.pending, performance.now(), this.missed);
     const { stride } = this.sampler;
     const isSame = drawn.length === 0 && stride === this.view.stride;
@@ -154,8 +156,8 @@ export class LiveEntries {
     if (stride > 1) this.isComplete = false;
     const entries = drawn.map((data): NumberedEntry => JSON.parse(data)).reverse();
     const rows = [...entries, ...this.view.rows];
-    const hasOlder = this.view.hasOlder || rows.length > ROWS_LIVE;
-    this.set({ rows: rows.slice(0, ROWS_LIVE), stride, hasOlder });
+    const hasOlder = this.view.hasOlder || rows.length > MAX_LIVE_ROWS;
+    this.set({ rows: rows.slice(0, MAX_LIVE_ROWS), stride, hasOlder });
   }
 
   private fail(failure: AdminFailure): void {

@@ -8,7 +8,7 @@ export interface LiveView {
   /** One in this many incoming entries is drawn. */
   readonly stride: number;
   /** True while the list is paused. */
-  readonly held: boolean;
+  readonly paused: boolean;
   /** Entries that arrived since the pause. */
   readonly waiting: number;
   readonly connection: 'connecting' | 'live' | 'lost';
@@ -22,7 +22,7 @@ export interface LiveView {
 export const NOTHING_YET: LiveView = {
   rows: [],
   stride: 1,
-  held: false,
+  paused: false,
   waiting: 0,
   connection: 'connecting',
   state: undefined,

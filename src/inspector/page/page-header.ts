@@ -58,7 +58,7 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
         'span',
         { class: classes('chip', 'connection', connection) },
         el('i', { 'aria-hidden': true }),
-        view.held && connection === 'live' ? 'Paused' : CONNECTIONS[connection],
+        view.paused && connection === 'live' ? 'Paused' : CONNECTIONS[connection],
       ),
       el(
         'button',
@@ -103,7 +103,7 @@ function navigation(place: PageState, go: Go): VNode {
 }
 
 /** Whether values are captured: the one fact that nobody may overlook. */
-function captureChip({ mode, entries, bytes: held, maxEntries, maxBytes, masks }: CaptureState): VNode {
+function captureChip({ mode, entries, bytes: usedBytes, maxEntries, maxBytes, masks }: CaptureState): VNode {
   if (mode === 'off') {
     return el(
       'span',
@@ -112,7 +112,7 @@ function captureChip({ mode, entries, bytes: held, maxEntries, maxBytes, masks }
       'Capture off',
     );
   }
-  const room = `${count(entries)} of ${count(maxEntries)} exchanges, ${bytes(held)} of ${bytes(maxBytes)}`;
+  const room = `${count(entries)} of ${count(maxEntries)} exchanges, ${bytes(usedBytes)} of ${bytes(maxBytes)}`;
   return el(
     'span',
     {
@@ -121,6 +121,6 @@ function captureChip({ mode, entries, bytes: held, maxEntries, maxBytes, masks }
     },
     el('i', { 'aria-hidden': true }),
     'Capturing bodies',
-    el('small', null, `${bytes(held)} of ${bytes(maxBytes)}`),
+    el('small', null, `${bytes(usedBytes)} of ${bytes(maxBytes)}`),
   );
 }

@@ -213,8 +213,8 @@ function endCard({ deprecation, sunset, brownouts }: Rollout): VNode | false {
       'ul',
       { class: 'plain' },
       deprecation !== undefined &&
-        el('li', null, `Deprecated since ${deprecation.slice(0, 10)}, as V1 responses say.`),
-      sunset !== undefined && el('li', null, `It ends on ${sunset.slice(0, 10)}, as V1 responses say.`),
+        el('li', null, `Deprecated since ${deprecation.slice(0, 10)}, as V1 responses announce.`),
+      sunset !== undefined && el('li', null, `It ends on ${sunset.slice(0, 10)}, as V1 responses announce.`),
       brownouts.map(({ id, state, share, status, from, until }) =>
         el(
           'li',

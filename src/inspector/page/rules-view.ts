@@ -113,7 +113,7 @@ function assumptions(sentences: readonly string[]): VNode | false {
   );
 }
 
-function policies({ policies: held }: Rules): VNode {
+function policies({ policies: values }: Rules): VNode {
   return el(
     'section',
     { class: 'card' },
@@ -121,7 +121,7 @@ function policies({ policies: held }: Rules): VNode {
     el(
       'dl',
       { class: 'facts' },
-      Object.entries(held).map(([name, value]) =>
+      Object.entries(values).map(([name, value]) =>
         el('div', { key: name, class: 'fact' }, el('dt', null, name), el('dd', null, value)),
       ),
     ),
