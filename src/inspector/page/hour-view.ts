@@ -17,7 +17,7 @@ const FIGURES = [...VERDICT_NAMES, 'failed', 'p50 ms', 'p90 ms', 'p99 ms', 'V2 p
 /** The last hour: traffic by verdict, and durations. */
 export function HourView({ go }: { readonly go: Go }): VNode {
   const { response, failure } = useAsked<HistoryView>('history', REFRESH);
-  if (response === undefined) return part(Loading, { failure, what: 'the last hour' });
+  if (response === undefined) return part(Loading, { failure, subject: 'the last hour' });
   const { minutes } = response;
   return el(
     'div',

@@ -24,7 +24,7 @@ const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'gone'] as const;
 /** The clients that still need V1, and the work that remains before it can be switched off. */
 export function RetirementView({ go, announce, hueOf }: RetirementViewProps): VNode {
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
-  if (report === undefined) return part(Loading, { failure, what: 'the clients on V1' });
+  if (report === undefined) return part(Loading, { failure, subject: 'the clients on V1' });
   return el(
     'div',
     { class: 'view retirement' },

@@ -17,7 +17,7 @@ const REFRESH = 2000;
 /** The modes of V1 traffic, the state of the canary, the results of shadowing, and the notices to V1 clients. */
 export function RolloutView({ go }: { readonly go: Go }): VNode {
   const { response, failure } = useAsked<Rollout>('rollout', REFRESH);
-  if (response === undefined) return part(Loading, { failure, what: 'the rollout' });
+  if (response === undefined) return part(Loading, { failure, subject: 'the rollout' });
   return el(
     'div',
     { class: 'view rollout' },

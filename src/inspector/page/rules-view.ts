@@ -18,7 +18,7 @@ export interface RulesViewProps {
 /** The rule book in force: its changes, operations and assumptions, with their hits in this run. */
 export function RulesView({ asked, go, hueOf }: RulesViewProps): VNode {
   const { response: rules, failure } = asked;
-  if (rules === undefined) return part(Loading, { failure, what: 'the rule book' });
+  if (rules === undefined) return part(Loading, { failure, subject: 'the rule book' });
   return el(
     'div',
     { class: 'view rules' },
