@@ -1,21 +1,21 @@
 import type { Dispatcher } from 'undici/index.js';
 
-/** Where an admin listener is, and what opens it. */
+/** The address of an admin listener and its credentials. */
 export interface AdminAddress {
   /** Such as `http://127.0.0.1:8081`. */
   readonly url: string;
   readonly token: string | undefined;
 }
 
-/** Milliseconds to connect, and from the request to the head of its response. */
+/** Maximum time to connect, and from the request to the response headers, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 5000;
 const HEADERS_TIMEOUT_MS = 30_000;
-/** Milliseconds between two parts of a response: a stream of entries says something every 2 s. */
+/** Maximum time between two chunks of a response, in milliseconds: a stream of entries sends something every 2 s. */
 const BODY_TIMEOUT_MS = 10_000;
 
 /**
- * Asks an admin listener, on undici: its connection is kept between requests, and connecting, the head and each part of a response
- * have a time of their own, so that a gateway that went away without a word is noticed.
+ * Client of an admin listener, on undici. Its connection is kept alive between requests. Connecting, the response headers and
+ * each chunk of the body have separate timeouts, so that a gateway that vanished without closing is noticed.
  */
 export class AdminClient {
   readonly url: string;
@@ -27,13 +27,16 @@ export class AdminClient {
     this.token = token;
   }
 
-  /** Asks, or with a `body` of JSON tells; rejects when the listener cannot be reached. The body of the response must be read. */
+  /**
+   * Sends a GET, or a POST with a JSON `body`; rejects when the listener cannot be reached. The caller must read the response
+   * body.
+   */
   async ask(
     path: string,
     headers: Readonly<Record<string, string>> = {},
     body?: string,
   ): Promise<Dispatcher.ResponseData> {
-    // A tenth of a second to load, which the other commands need not pay.
+    // Loading takes 100 ms, which the other commands need not spend.
     const { Agent, request } = await import('undici/index.js');
     this.agent ??= new Agent({
       connections: 1,

@@ -3,7 +3,7 @@ import type { AdminClient } from './admin-client.ts';
 import type { RequestFault } from './curl-request.ts';
 import type { NamedRequest } from './request-files.ts';
 
-/** Takes the V1 requests that a running gateway has kept: whole while capture is on, otherwise their structure. */
+/** Reads the V1 requests that a running gateway has captured: complete while capture is on, otherwise their structure. */
 export async function readAdminRequests(
   client: AdminClient,
 ): Promise<readonly NamedRequest[] | RequestFault> {
@@ -16,7 +16,7 @@ export async function readAdminRequests(
     const text = await body.text();
     if (statusCode !== 200)
       return {
-        fault: `The admin listener responded with ${statusCode}; set GATEWAY_ADMIN_TOKEN if it wants one.`,
+        fault: `The admin listener responded with ${statusCode}; set GATEWAY_ADMIN_TOKEN if it requires one.`,
       };
     const page: EntriesPage = JSON.parse(text);
     for (const { seq } of page.entries) {

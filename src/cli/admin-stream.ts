@@ -3,10 +3,12 @@ import type { Entry } from '../rewrite-log/entry.ts';
 import { parseEntry } from './client-entries.ts';
 import type { AdminClient } from './admin-client.ts';
 
-/** Milliseconds until a lost stream is asked for again. */
-const RETRY = 1000;
+/** Milliseconds before a lost stream is requested again. */
+const RETRY_DELAY_MS = 1000;
 
-/** Follows the entries of a running gateway; a lost connection is resumed where it was. Throws when the listener refuses. */
+/**
+ * Follows the entries of a running gateway; resumes after a lost connection where it stopped. Throws when the listener refuses.
+ */
 export async function* streamEntries(
   client: AdminClient,
   filter: string,
@@ -23,7 +25,7 @@ export async function* streamEntries(
     if (response !== undefined && response.statusCode !== 200) {
       await response.body.dump();
       throw new Error(
-        `the admin listener responded with ${response.statusCode}; set GATEWAY_ADMIN_TOKEN if it wants one`,
+        `the admin listener responded with ${response.statusCode}; set GATEWAY_ADMIN_TOKEN if it requires one`,
       );
     }
     isFirst = false;
@@ -33,7 +35,7 @@ export async function* streamEntries(
       const entry = event.name === 'entry' ? parseEntry(event.data) : undefined;
       if (entry !== undefined) yield entry;
     }
-    await wait(RETRY, undefined, { signal }).catch(() => {});
+    await wait(RETRY_DELAY_MS, undefined, { signal }).catch(() => {});
   }
 }
 
@@ -47,7 +49,7 @@ interface ServerEvent {
   readonly data: string;
 }
 
-/** Ends when the stream does, however it does: it is asked for again. */
+/** Yields events until the stream ends or fails; the caller reconnects either way. */
 async function* eventsOf(body: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<ServerEvent> {
   if (body === undefined) return;
   let text = '';
@@ -60,7 +62,7 @@ async function* eventsOf(body: AsyncIterable<Uint8Array> | undefined): AsyncGene
       for (const event of events) yield readEvent(event);
     }
   } catch {
-    // Reset, or silent for too long.
+    // Connection reset, or timed out.
   }
 }
 

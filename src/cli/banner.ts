@@ -6,17 +6,17 @@ import type { RuleBooks } from '../node/rule-books.ts';
 import type { RunningGateway } from '../node/start-gateway.ts';
 import { packageVersion } from './package-version.ts';
 
-/** The facts of a start. */
+/** The facts of a start that the banner shows. */
 export interface BannerParts {
   readonly running: RunningGateway;
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
   readonly rulesPath: string;
-  /** The origin of the embedded V2, when there is one. */
+  /** The origin of the embedded V2, when it runs. */
   readonly embedded: string | undefined;
 }
 
-/** The line of the process log with addresses and rule book; its text is the banner for people. */
+/** The process log line with addresses and rule book; its text is the human-readable banner. */
 export function startedLine(parts: BannerParts): ProcessLine {
   const { running, settings, ruleBooks, embedded } = parts;
   const upstream = settings.get(table.upstream);
@@ -36,7 +36,7 @@ export function startedLine(parts: BannerParts): ProcessLine {
   };
 }
 
-/** The banner for people: addresses, rule book, and a request to paste. */
+/** The human-readable banner: addresses, rule book, and a request to paste. */
 function banner({ running, settings, ruleBooks, rulesPath, embedded }: BannerParts): string {
   const book = ruleBooks.current.ruleBook;
   const upstream = settings.get(table.upstream);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript without imports: an old Node must be able to read this file to say that it is too old.
+// Plain JavaScript without imports: an old Node must be able to parse this file to report that it is too old.
 const [major = 0] = process.versions.node.split('.').map(Number);
 if (major < 24) {
   process.stderr.write(
@@ -8,7 +8,7 @@ if (major < 24) {
   process.exit(2);
 }
 
-// In a checkout the sources run; beside this file in the published package is what they were built to.
+// A checkout runs the sources; the published package has the build output beside this file.
 const { existsSync } = await import('node:fs');
 const source = new URL('main.ts', import.meta.url);
 await import(existsSync(source) ? source.href : new URL('main.js', import.meta.url).href);

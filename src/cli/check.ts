@@ -4,7 +4,7 @@ import type { Change, RuleBook } from '../rules/rule-book.ts';
 import { preflight, type Preflight } from './preflight.ts';
 import { addSettings, flagsOf, servedSettings } from './setting-options.ts';
 
-/** Adds the command `check`: all faults of settings and rule book at once, or their content. Exit code 2 on a fault. */
+/** Adds the command `check`: prints all faults of settings and rule book at once, or their content. Exit code 2 on a fault. */
 export function check(program: Command): void {
   const command = program
     .command('check')

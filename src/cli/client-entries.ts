@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { readEntry } from '../rewrite-log/read-entry.ts';
 
-/** Finds the entries of one client in whole lines of a log, parsing no other line. */
+/** Finds the entries of one client in whole lines of a log, without parsing any other line. */
 export function entriesOfClient(bytes: Buffer, client: string, take: (entry: Entry) => void): void {
   const sign = `"client":"${client}`;
   let at = bytes.indexOf(sign);
@@ -16,7 +16,7 @@ export function entriesOfClient(bytes: Buffer, client: string, take: (entry: Ent
   }
 }
 
-/** Reads an entry from a line of the log; undefined when it is none. What stands before its first brace is skipped. */
+/** Parses an entry from a line of the log; undefined when the line holds none. Text before the first brace is skipped. */
 export function parseEntry(line: string): Entry | undefined {
   const brace = line.indexOf('{');
   if (brace === -1) return undefined;

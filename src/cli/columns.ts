@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Lines up rows under a head; columns in `right` hold numbers. Colours do not count as width. */
+/** Aligns rows under a header row; columns in `right` hold numbers. Colour codes do not count as width. */
 export function printColumns(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -17,7 +17,7 @@ export function printColumns(
     .join('\n');
 }
 
-/** Fills a cell up to `size` characters. */
+/** Pads a cell to `size` characters. */
 export function pad(cell: string, size: number, right: boolean): string {
   const fill = ' '.repeat(Math.max(0, size - width(cell)));
   return right ? fill + cell : cell + fill;

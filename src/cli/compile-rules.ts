@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { environmentName, settings } from '../settings/settings.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 
-// What Wrangler runs before every bundle: the rule book is checked here, so that the worker needs neither YAML nor zod.
+// Wrangler runs this before every bundle: the rule book is validated here, so that the worker needs neither YAML nor zod.
 const folder = new URL('../../dist/edge/', import.meta.url);
 const path = process.env[environmentName(settings.rules)] || settings.rules.value;
 const outcome = await loadRuleBook(path);

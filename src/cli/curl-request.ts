@@ -2,12 +2,12 @@ import type { ExplainRequest } from '../inspector/api.ts';
 import { requestTarget } from './request-target.ts';
 import { shellWords } from './shell-words.ts';
 
-/** A request that could not be read: a sentence. */
+/** Explains in a sentence why a request could not be read. */
 export interface RequestFault {
   readonly fault: string;
 }
 
-/** Options of curl that take a value and change nothing that matters here. */
+/** Options of curl that take a value and do not affect the request. */
 const WITH_VALUE: ReadonlySet<string> = new Set(
   (
     '-o --output -A --user-agent -b --cookie -c --cookie-jar -e --referer -x --proxy -m --max-time -w --write-out -E --cert --key ' +
@@ -28,10 +28,10 @@ interface Draft {
   isJson: boolean;
 }
 
-/** Reads a curl command, as browsers and API tools copy it. `readFile` serves `-d @file`. */
+/** Reads a curl command as browsers and API tools copy it. `readFile` resolves `-d @file`. */
 export function readCurl(command: string, readFile: (path: string) => string): ExplainRequest | RequestFault {
   const words = shellWords(command);
-  if (words === undefined) return { fault: 'The curl command has a quote that is not closed.' };
+  if (words === undefined) return { fault: 'The curl command has an unclosed quote.' };
   const [program, ...rest] = words;
   const args = program !== undefined && /(?:^|\/)curl(?:\.exe)?$/.test(program) ? rest : words;
   const draft: Draft = { headers: [], isJson: false };
@@ -41,9 +41,9 @@ export function readCurl(command: string, readFile: (path: string) => string): E
       draft.target = args[at] ?? '';
       continue;
     }
-    const takes = takesValue(option);
-    const value = takes ? (attached ?? args[(at += 1)]) : undefined;
-    if (takes && value === undefined) return { fault: `${option} of the curl command has no value.` };
+    const hasValue = takesValue(option);
+    const value = hasValue ? (attached ?? args[(at += 1)]) : undefined;
+    if (hasValue && value === undefined) return { fault: `${option} of the curl command has no value.` };
     const fault = value === undefined ? undefined : take(draft, option, value, readFile);
     if (fault !== undefined) return fault;
   }
@@ -61,7 +61,7 @@ function splitOption(word: string): {
       ? { option: word, attached: undefined }
       : { option: word.slice(0, equals), attached: word.slice(equals + 1) };
   }
-  // Short options may be joined, as in -sXPOST: the first that takes a value takes the rest.
+  // Short options may be joined, as in -sXPOST: the first one that takes a value consumes the rest.
   for (let at = 1; at < word.length; at += 1) {
     const option = `-${word[at] ?? ''}`;
     if (takesValue(option))
@@ -138,7 +138,7 @@ function finish({ method, target, headers, body, isJson }: Draft): ExplainReques
   if (target === undefined) return { fault: 'The curl command has no address.' };
   const has = (name: string): boolean => headers.some(([field]) => field.toLowerCase() === name);
   if (isJson && !has('content-type')) headers.push(['Content-Type', 'application/json']);
-  // What curl sends when nobody says otherwise; the gateway leaves such a body alone, and the explanation says so.
+  // curl's default media type. The gateway leaves such a body untouched, and the explanation says so.
   if (body !== undefined && !has('content-type'))
     headers.push(['Content-Type', 'application/x-www-form-urlencoded']);
   return {

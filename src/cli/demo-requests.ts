@@ -1,4 +1,4 @@
-/** One V1 request of the demo; `{property}` in the path is the property that the floor plan order made. */
+/** One V1 request of the demo; `{property}` in the path stands for the property that the floor plan order created. */
 export interface DemoRequest {
   readonly operation: string;
   readonly method: 'POST' | 'PATCH';

@@ -10,17 +10,19 @@ import { refuseStart, stderrLog } from './process-log.ts';
 import { startServing } from './serving.ts';
 import { addSettings, flagsOf } from './setting-options.ts';
 
-/** Settings that the demo has no use for: it always serves the embedded V2. */
-const UNUSED: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
+/** Settings that do not apply to the demo, which always serves the embedded V2. */
+const EXCLUDED_SETTINGS: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
 
-/** Adds the command `demo`: one V1 request for each operation with its result and reasons, and then it keeps serving. */
+/**
+ * Adds the command `demo`: sends one V1 request for each operation, prints each result with its reasons, and then keeps serving.
+ */
 export function demo(program: Command): void {
-  const settings = allSettings.filter(({ name }) => !UNUSED.has(name));
+  const settings = allSettings.filter(({ name }) => !EXCLUDED_SETTINGS.has(name));
   const command = program
     .command('demo')
     .summary('send one V1 request for each operation and show the edits')
     .description(
-      'Starts the gateway with the embedded V2, sends one V1 request for each of the seven operations, prints request, result and reasons, and keeps serving. The rewrite log goes to --log-file, or nowhere.',
+      'Starts the gateway with the embedded V2, sends one V1 request for each of the seven operations, prints request, result and reasons, and keeps serving. The rewrite log is written to --log-file if given, and otherwise discarded.',
     );
   addSettings(command, settings).action(async (options: Record<string, string | undefined>) => {
     const flags = { 'log-file': devNull, ...definedOnly(flagsOf(settings, options)) };

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { startReference } from '../node/reference/reference-server.ts';
 
-// `npm run edge`: the worker in workerd, as Wrangler serves it, before the embedded V2. More flags go on to Wrangler.
+// `npm run edge`: runs the worker in workerd, as Wrangler serves it, in front of the embedded V2. Further flags are passed to
+// Wrangler.
 const root = new URL('../../', import.meta.url);
 const reference = await startReference({
   db: undefined,
@@ -30,7 +31,7 @@ const wrangler = spawn(
   ],
   { cwd: fileURLToPath(root), stdio: 'inherit', env: { ...process.env, WRANGLER_SEND_METRICS: 'false' } },
 );
-// A terminal tells both; whoever only knows this process ends both through it.
+// A terminal signals both processes; a supervisor that only knows this process stops both through it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => wrangler.kill(signal));
 wrangler.on('exit', (code) => {
   void reference.close().then(() => process.exit(code ?? 0));

@@ -12,10 +12,10 @@ const VERDICTS: Readonly<Record<string, Style>> = {
   passed: 'dim',
 };
 
-/** The head over rows of entries. */
+/** The header row above entries. */
 export const ENTRY_HEAD = `${'time'.padEnd(12)}  ${'client'.padEnd(6)}  ${'verdict'.padEnd(9)}  status  ${'ms'.padStart(8)}  request`;
 
-/** An entry in one line, for people on a terminal. */
+/** Formats an entry as one line for a terminal. */
 export function entryRow(entry: Entry, colour: boolean): string {
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
@@ -26,7 +26,7 @@ export function entryRow(entry: Entry, colour: boolean): string {
     pad(paint(VERDICTS[verdict] ?? 'dim', terminalText(verdict)), 9, false),
     pad(paint(statusStyle(status), status === 0 ? 'gone' : String(status)), 6, true),
     pad(totalMs.toFixed(1), 8, true),
-    `${terminalText(requestOf(entry))}${paint('dim', terminalText(aside(entry)))}`,
+    `${terminalText(requestOf(entry))}${paint('dim', terminalText(detailsOf(entry)))}`,
   ].join('  ');
 }
 
@@ -34,7 +34,7 @@ function requestOf({ operation, method, path }: Entry): string {
   return operation === undefined ? `${method} ${path}` : `${operation}  ${method} ${path}`;
 }
 
-function aside({ edits, note, failure, pointer }: Entry): string {
+function detailsOf({ edits, note, failure, pointer }: Entry): string {
   const counts = new Map<string, number>();
   for (const edit of edits) {
     const name = edit.note === undefined ? edit.change : `${edit.change} (${edit.note})`;

@@ -13,7 +13,7 @@ const VERDICTS: Readonly<Record<Explanation['verdict'], Style>> = {
   passed: 'dim',
 };
 
-/** An explanation for people; `colour` is for terminals that can. */
+/** Formats an explanation for a terminal; `colour` enables colour codes. */
 export function explainText(name: string, explanation: Explanation, colour: boolean): string {
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;

@@ -24,7 +24,10 @@ interface ExplainOptions {
   readonly rules: string;
 }
 
-/** Adds the command `explain`. Exit codes: 0, 1 when a request is refused (or edited, if so asked), 2 when nothing can be explained. */
+/**
+ * Adds the command `explain`. Exit codes: 0; 1 when a request is refused (or edited, with the option that asks for it); 2 when
+ * nothing can be explained.
+ */
 export function explain(program: Command): void {
   program
     .command('explain')

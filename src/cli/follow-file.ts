@@ -1,10 +1,13 @@
 import { open, stat } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Milliseconds between two looks at a file that grows. */
-const LOOK = 200;
+/** Milliseconds between two checks of a growing file. */
+const POLL_INTERVAL_MS = 200;
 
-/** Gives the lines of a file from its end, or from its beginning, as they are added; one that was cut or replaced is begun anew. */
+/**
+ * Yields the lines of a file as they are appended, from its end or its beginning; a truncated or replaced file is read from its
+ * start.
+ */
 export async function* followFile(
   path: string,
   fromStart: boolean,
@@ -28,7 +31,7 @@ export async function* followFile(
       yield* lines;
       continue;
     }
-    await wait(LOOK, undefined, { signal }).catch(() => {});
+    await wait(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {});
   }
 }
 

@@ -3,9 +3,9 @@ import * as nodeModule from 'node:module';
 import type { PageFile } from '../inspector/api.ts';
 import { pageFiles } from '../inspector/page-files.ts';
 
-/** Reads the inspector page from the sources as installed: about 40 small files, some 60 ms. Throws when one is missing. */
+/** Reads the inspector page from the installed sources: about 40 small files in some 60 ms. Throws when one is missing. */
 export function loadInspectorPage(): ReadonlyMap<string, PageFile> {
-  // In what is built they lie apart, or a compiler would take them for the types of the modules beside them.
+  // The build output keeps them in a separate folder, or a compiler would take them for the types of the modules beside them.
   const built = new URL('../page/', import.meta.url);
   const sources = existsSync(built) ? built : new URL('../', import.meta.url);
   return pageFiles({
@@ -15,12 +15,12 @@ export function loadInspectorPage(): ReadonlyMap<string, PageFile> {
   });
 }
 
-/** Bun has nothing that takes types off; what is built for shipping has none. */
+/** Bun has no function to strip types; the build output contains none. */
 function stripTypes(source: string): string {
   return 'stripTypeScriptTypes' in nodeModule ? nodeModule.stripTypeScriptTypes(source) : source;
 }
 
-/** Node 24 warns on stderr that stripping types may still change; whoever starts the gateway can do nothing about it. */
+/** Node 24 warns on stderr that stripping types may still change, and an operator can do nothing about it. */
 function withoutWarning<Result>(work: () => Result): Result {
   const emitWarning = process.emitWarning.bind(process);
   process.emitWarning = (): void => {};

@@ -1,27 +1,29 @@
 import { unwatchFile, watchFile } from 'node:fs';
 
-/** What signals and a changed file lead to. */
+/** Reactions to signals and to changed files. */
 export interface LifeCycle {
-  /** Finishes what is in flight; called once. */
+  /** Drains the exchanges in flight; called once. */
   readonly stop: () => Promise<void>;
-  /** Reads rule book and certificates again; SIGHUP opens the log file anew, too. */
+  /** Reloads rule book and certificates; SIGHUP also reopens the log file. */
   readonly reload: (why: 'SIGHUP' | 'changed') => Promise<void>;
-  /** Writes what is left of the log; called last. */
+  /** Flushes the log; called last. */
   readonly flush: () => Promise<void>;
-  /** Takes an error that nothing caught: it is told and counted, and the process goes on serving. */
+  /** Handles an uncaught error: it is logged and counted, and the process goes on serving. */
   readonly surprised: (error: unknown) => void;
-  /** Files whose change reloads. */
+  /** Files that trigger a reload when they change. */
   readonly watched: readonly string[];
-  /** Milliseconds from the signal to the exit, at the most. */
+  /** Maximum time from the signal to the exit, in milliseconds. */
   readonly drain: number;
 }
 
-/** Milliseconds between two looks at a watched file. Looking finds what a watch misses: a ConfigMap swaps links. */
+/**
+ * Milliseconds between two checks of a watched file. Polling finds changes that a watch misses: a ConfigMap swaps symbolic links.
+ */
 const POLL_MS = 1000;
 
-/** Lives until SIGTERM or SIGINT, and resolves to the exit code; a second signal exits at once. */
+/** Runs until SIGTERM or SIGINT, and resolves to the exit code; a second signal exits at once. */
 export function liveUntilSignal(life: LifeCycle): Promise<number> {
-  // By default SIGUSR1 opens a debugger on a port: anybody on the machine could run code in the gateway.
+  // By default SIGUSR1 opens a debugger on a port: any user of the machine could run code in the gateway.
   process.on('SIGUSR1', () => {});
   process.on('uncaughtException', life.surprised);
   process.on('SIGHUP', () => void life.reload('SIGHUP'));
@@ -37,7 +39,7 @@ export function liveUntilSignal(life: LifeCycle): Promise<number> {
       if (stopping) process.exit(1);
       stopping = true;
       for (const file of life.watched) unwatchFile(file);
-      // A write to a terminal that is held, or to a dead disk, holds even the exit: nothing but this ends it in time.
+      // A write to a paused terminal or a dead disk blocks even the exit: nothing else ends the process in time.
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), life.drain).unref();
       life
         .stop()

@@ -1,17 +1,17 @@
-/** A line of a diff: in both texts, only in the old or only in the new one. */
+/** A line of a diff: in both texts, or only in the old or the new one. */
 export interface DiffLine {
   readonly sign: ' ' | '-' | '+';
   readonly text: string;
 }
 
-/** Lines of one text beyond which nothing is compared: the table of lengths grows with the product. */
-const LINES = 2000;
+/** Maximum lines of a text to compare: the table of lengths grows with the product of both. */
+const MAX_LINES = 2000;
 
-/** Compares two texts line by line (longest common subsequence); a comma at the end of a line is no difference. */
+/** Compares two texts line by line (longest common subsequence), ignoring a comma at the end of a line. */
 export function lineDiff(before: string, after: string): readonly DiffLine[] {
   const old = before.split('\n');
   const now = after.split('\n');
-  if (old.length > LINES || now.length > LINES) {
+  if (old.length > MAX_LINES || now.length > MAX_LINES) {
     return [
       ...old.map((text) => ({ sign: '-' as const, text })),
       ...now.map((text) => ({ sign: '+' as const, text })),

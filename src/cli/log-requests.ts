@@ -3,10 +3,10 @@ import { requestLike } from '../report/entry-request.ts';
 import { parseEntry } from './client-entries.ts';
 import type { NamedRequest } from './request-files.ts';
 
-/** Different requests that are drawn from one log. */
-const REQUESTS = 1000;
+/** Maximum distinct requests taken from one log. */
+const MAX_REQUESTS = 1000;
 
-/** Draws a request like each kind of V1 request in a log: kinds differ in operation and names. Values are `…`. */
+/** Reconstructs one request for each kind of V1 request in a log: kinds differ in operation and names. Values are `…`. */
 export async function readLogRequests(path: string): Promise<readonly NamedRequest[]> {
   const kinds = new Map<
     string,
@@ -21,7 +21,7 @@ export async function readLogRequests(path: string): Promise<readonly NamedReque
       const key = `${label} ${request.body ?? ''}`;
       const known = kinds.get(key);
       if (known !== undefined) known.count += 1;
-      else if (kinds.size < REQUESTS) kinds.set(key, { request, count: 1, label });
+      else if (kinds.size < MAX_REQUESTS) kinds.set(key, { request, count: 1, label });
     }
   }
   return [...kinds.values()].map(({ request, count, label }) => ({

@@ -5,7 +5,7 @@ import { decodeBody } from '../node/decode-body.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { settings } from '../settings/settings.ts';
 
-/** Explains requests as a gateway with these rules and the default limits would; nothing listens. */
+/** Explains requests as a gateway with these rules and the default limits would, without opening a listener. */
 export function offlineExplainer(
   rules: CompiledRuleBook,
 ): (request: ExplainRequest) => Promise<Explanation | ExplainFault> {

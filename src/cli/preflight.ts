@@ -9,7 +9,7 @@ import type { LoadedRuleBook } from '../node/rule-books.ts';
 import { readTlsFiles, type TlsTexts } from '../node/tls-files.ts';
 import { workersFault } from './worker-front.ts';
 
-/** Settings, rule book and certificates that have been found sound. */
+/** Validated settings, rule book and certificates. */
 export interface Preflight {
   readonly settings: Settings;
   readonly rulesPath: string;
@@ -20,7 +20,7 @@ export interface Preflight {
   readonly clientTls: TlsTexts | undefined;
 }
 
-/** Reads everything that is needed to start, or finds all that is wrong with it at once; starts nothing. */
+/** Reads and validates everything that a start needs, and reports all faults at once; starts nothing. */
 export async function preflight(
   flags: Readonly<Record<string, string | undefined>>,
   environment: Readonly<Record<string, string | undefined>>,
@@ -46,7 +46,7 @@ export async function preflight(
   return { settings, rulesPath, ruleBook, upstreamTls: upstreamTls.tls, clientTls: clientTls.tls };
 }
 
-/** Reads the files of the certificates for clients. */
+/** Reads the TLS certificate files for the client-facing listener. */
 export function clientFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
   return readTlsFiles({
     cert: { setting: 'tls-cert', path: settings.get(table.tlsCert) },
@@ -62,7 +62,7 @@ function upstreamFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
   });
 }
 
-/** What stands in the way of appending to the log file, without making it. */
+/** Returns the fault that prevents appending to the log file, without creating the file. */
 function logFileFault(settings: Settings): string | undefined {
   const path = settings.get(table.logFile);
   if (path === undefined) return undefined;

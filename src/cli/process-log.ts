@@ -4,17 +4,17 @@ import { settings as table } from '../settings/settings.ts';
 import { openLogSink } from '../node/log/log-sink.ts';
 import { openProcessLog, type WriteProcessLine } from '../node/log/process-log.ts';
 
-/** The process log of a command that serves. */
+/** The process log of a serving command. */
 export interface ProcessLog {
   readonly write: WriteProcessLine;
-  /** Waits until everything is written, or so many milliseconds. */
+  /** Waits until everything is written, or until the given number of milliseconds has passed. */
   readonly flush: (milliseconds: number) => Promise<void>;
 }
 
-/** Bytes of lines that wait for a slow reader of stderr. */
+/** Maximum bytes of lines that are queued for a slow reader of stderr. */
 const QUEUE_BYTES = 256 * 1024;
 
-/** Opens the process log on stderr, before the settings are known to be sound: those with a fault count as their defaults. */
+/** Opens the process log on stderr, before the settings are validated: invalid settings count as their defaults. */
 export function stderrLog(sources: Pick<SettingSources, 'flags' | 'environment'>): ProcessLog {
   const sink = openLogSink(2, { limit: QUEUE_BYTES, onNotice: () => {} });
   const format = readSetting(table.logFormat, sources);
@@ -23,7 +23,7 @@ export function stderrLog(sources: Pick<SettingSources, 'flags' | 'environment'>
     format: format === 'auto' ? (process.stderr.isTTY ? 'text' : 'json') : format,
     colour: process.stderr.isTTY && process.stderr.hasColors(),
   });
-  // Node would print its warnings as plain lines among the JSON.
+  // Node would otherwise print its warnings as plain text among the JSON lines.
   process.removeAllListeners('warning');
   process.on('warning', ({ name, message }) =>
     write({ level: 'warn', event: 'runtime-warning', message: `${name}: ${message}`, fields: { name } }),
@@ -31,10 +31,10 @@ export function stderrLog(sources: Pick<SettingSources, 'flags' | 'environment'>
   return { write, flush: (milliseconds) => sink.flush(milliseconds) };
 }
 
-/** Milliseconds for the last lines of a start that was refused. */
+/** Maximum time to write the last lines of a refused start, in milliseconds. */
 const FLUSH_TIMEOUT_MS = 1000;
 
-/** Says why the start is refused, one line a fault, and leaves the exit code at 2. */
+/** Logs why the start is refused, one line per fault, and sets the exit code to 2. */
 export async function refuseStart(log: ProcessLog, faults: readonly string[]): Promise<void> {
   process.exitCode = 2;
   for (const message of faults.flatMap((fault) => fault.split('\n')))

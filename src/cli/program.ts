@@ -10,7 +10,7 @@ import { rollout } from './rollout.ts';
 import { serve } from './serve.ts';
 import { tail } from './tail.ts';
 
-/** Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 could not start. */
+/** Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 start refused. */
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command('capture-gateway')
     .description(

@@ -1,11 +1,11 @@
-/** Where a bar is drawn: a terminal's stderr. */
+/** The output for a progress bar: a terminal's stderr. */
 export interface BarOutput {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-/** Shows how far a long work is, on a terminal only; elsewhere it says nothing. */
+/** Shows the progress of a long task, on a terminal only; prints nothing elsewhere. */
 export class ProgressBar {
   private readonly output: BarOutput;
   private readonly total: number;
@@ -13,7 +13,7 @@ export class ProgressBar {
   private readonly began: number;
   private drawn = Number.NEGATIVE_INFINITY;
 
-  /** `total` is in bytes; 0 when nobody knows. `now` is a clock in milliseconds. */
+  /** `total` is in bytes; 0 when unknown. `now` is a clock in milliseconds. */
   constructor(output: BarOutput, total: number, now: () => number) {
     this.output = output;
     this.total = total;
@@ -21,7 +21,7 @@ export class ProgressBar {
     this.began = now();
   }
 
-  /** Draws the bar at `done` bytes, ten times a second at the most. */
+  /** Draws the bar at `done` bytes, at most ten times a second. */
   show(done: number): void {
     const now = this.now();
     if (this.output.isTTY !== true || now - this.drawn < 100) return;
@@ -40,7 +40,7 @@ export class ProgressBar {
     this.output.write(`\r\u001B[K${bar} ${String(Math.round(share * 100)).padStart(3)} %  ${speed}${left}`);
   }
 
-  /** Takes the bar away. */
+  /** Clears the bar. */
   clear(): void {
     if (this.output.isTTY === true) this.output.write('\r\u001B[K');
   }

@@ -28,11 +28,11 @@ function option(flag: string, setting: Setting<unknown>): Option {
     .default(setting.initial);
 }
 
-/** Runs the service until a signal; returns the exit code. */
+/** Runs the service until it receives a signal; returns the exit code. */
 async function run(texts: Readonly<Record<string, string | undefined>>): Promise<number> {
   const faults: string[] = [];
   const read = <Value>(flag: string, setting: Setting<Value>): Value => {
-    // An empty variable is how compose files and shells say "not set".
+    // Compose files and shells write an empty variable for "not set".
     const text = texts[flag] || setting.initial;
     const outcome = text === undefined ? { value: setting.value } : setting.kind.read(text);
     if ('value' in outcome) return outcome.value;

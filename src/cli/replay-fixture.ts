@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { isExplainRequest } from '../inspector/explain-request.ts';
 import type { Recording } from './replay-outcome.ts';
 
-/** Prints recordings, one JSON line each. */
+/** Prints recordings as JSON Lines. */
 export function printFixture(recordings: readonly Recording[]): string {
   return recordings.map((recording) => `${JSON.stringify(recording)}\n`).join('');
 }
 
-/** Reads a fixture; a text is its fault. */
+/** Reads a fixture; returns a sentence when it is invalid. */
 export function readFixture(path: string): readonly Recording[] | string {
   try {
     const lines = readFileSync(path, 'utf8').split('\n');

@@ -16,13 +16,13 @@ export interface Outcome {
 /** One line of a fixture. */
 export interface Recording {
   readonly name: string;
-  /** How many exchanges were like it. */
+  /** Number of similar exchanges. */
   readonly count: number;
   readonly request: ExplainRequest;
   readonly outcome: Outcome;
 }
 
-/** Takes the parts of an explanation that a fixture keeps. */
+/** Extracts the parts of an explanation that a fixture stores. */
 export function outcomeOf({ verdict, operation, refusal, v2Request, v2Body }: Explanation): Outcome {
   const version = v2Request?.headers.find(({ name }) => name.toLowerCase() === 'x-api-version')?.value;
   return {
@@ -37,7 +37,10 @@ export function outcomeOf({ verdict, operation, refusal, v2Request, v2Body }: Ex
   };
 }
 
-/** Says where two outcomes differ: pointers into the V2 body, elements as `*`, or words such as `verdict: rewritten, now refused`. */
+/**
+ * Returns the differences between two outcomes: pointers into the V2 body, elements as `*`, or words such as `verdict: rewritten,
+ * now refused`.
+ */
 export function differences(before: Outcome, now: Outcome): readonly string[] {
   if (before.verdict === 'refused' || now.verdict === 'refused') {
     const [was, is] = [wordsOf(before), wordsOf(now)];
@@ -68,7 +71,7 @@ function bodyDifferences(before: string, now: string): string[] {
     : [...changed].map((pointer) => generalPointer(pointer));
 }
 
-/** The texts of all values by pointer; containers say only what they are. */
+/** The texts of all scalar values by pointer; a container has only its kind. */
 function scalars(body: string): ReadonlyMap<string, string> | undefined {
   const layout = layOutJson(new TextEncoder().encode(body), NO_LIMITS);
   if (layout === undefined) return undefined;
@@ -86,7 +89,7 @@ function scalars(body: string): ReadonlyMap<string, string> | undefined {
   );
 }
 
-/** The highest pointer above that the other body has nothing at: a whole new object is one difference. */
+/** The topmost ancestor pointer that is absent from the other body: a whole new object is one difference. */
 function topmost(pointer: string, other: ReadonlyMap<string, string>): string {
   let top = pointer;
   while (top !== '') {

@@ -27,31 +27,31 @@ interface CheckOptions {
   readonly update?: true;
 }
 
-/** Adds the command `replay`: recorded requests become a fixture, and a change of rules is held against it. */
+/** Adds the command `replay`: records requests in a fixture, and checks a changed rule book against it. */
 export function replay(program: Command): void {
   const rules = process.env['GATEWAY_RULES'] ?? 'config/rules.yaml';
   const command = program.command('replay').summary('compare a changed rule book with recorded requests');
   command
     .command('record')
-    .description('Records requests with their present outcome in a fixture, one JSON line each.')
+    .description('Records requests with their current outcome in a fixture, one JSON line each.')
     .requiredOption('--out <file>', 'fixture to write')
     .option('--har <file>', 'record the requests of a HAR file')
     .option('--postman <file>', 'record the requests of a Postman collection')
     .option('--log <file>', 'record requests reconstructed from a rewrite log, without values')
     .option(
       '--admin <url>',
-      'record the requests kept by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN',
+      'record the requests captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN',
     )
     .option('--rules <file>', 'rule book', rules)
     .action(async (options: RecordOptions) => fail(await record(options)));
   command
     .command('check')
     .description(
-      'Lists the requests of a fixture whose outcome has changed under the present rule book. Exit code 1 if there are any.',
+      'Lists the requests of a fixture whose outcome changes under the current rule book. Exit code 1 if there are any.',
     )
     .argument('<fixture>', 'fixture that `replay record` wrote')
     .option('--rules <file>', 'rule book', rules)
-    .option('--update', 'write the present outcomes to the fixture')
+    .option('--update', 'write the current outcomes to the fixture')
     .action(async (fixture: string, options: CheckOptions) => fail(await check(fixture, options)));
 }
 

@@ -15,14 +15,14 @@ const COLOURS: Readonly<Record<ClientClass, Style>> = {
   gone: 'dim',
 };
 
-/** Clients and days shown on a terminal; the other formats have all. */
-const SHOWN = 40;
+/** Maximum clients and days shown on a terminal; the other formats have all. */
+const MAX_ROWS = 40;
 
-/** A report for a terminal; `colour` is for those that can. */
+/** Formats a report for a terminal; `colour` enables colour codes. */
 export function reportTerminal(report: Report, colour: boolean): string {
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
-  if (report.since === undefined) return 'There is no entry.\n';
+  if (report.since === undefined) return 'The log has no entries.\n';
   const busiest = Math.max(1, ...report.days.map((day) => day.v1));
   const sections = [
     `${paint('bold', 'Who still needs V1')}  ${terminalText(report.since.slice(0, 10))} to ${terminalText((report.until ?? '').slice(0, 10))}, ${count(report.v1)} requests through V1, ${count(report.v2)} through V2`,
@@ -32,7 +32,7 @@ export function reportTerminal(report: Report, colour: boolean): string {
     printColumns(
       ['client', 'class', 'V1', 'refused', 'last seen', 'changes'],
       report.clients
-        .slice(0, SHOWN)
+        .slice(0, MAX_ROWS)
         .map((client) => [
           terminalText(
             client.name === undefined ? client.client : `${client.name} ${client.client.slice(0, 6)}`,
@@ -51,7 +51,7 @@ export function reportTerminal(report: Report, colour: boolean): string {
     printColumns(
       ['day', 'V1', 'V2', 'clients', ''],
       report.days
-        .slice(-SHOWN)
+        .slice(-MAX_ROWS)
         .map((day) => [
           terminalText(day.day),
           count(day.v1),
@@ -61,21 +61,21 @@ export function reportTerminal(report: Report, colour: boolean): string {
         ]),
       [1, 2, 3],
     ),
-    report.unreadable === 0 ? '' : `${count(report.unreadable)} lines were no entries.`,
+    report.unreadable === 0 ? '' : `${count(report.unreadable)} lines were not entries.`,
     report.omittedClients === 0
       ? ''
-      : `${count(report.omittedClients)} requests are of clients beyond the bound.`,
+      : `${count(report.omittedClients)} requests came from clients beyond the limit.`,
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-/** The attribute census for a terminal. */
+/** Formats the attribute census for a terminal. */
 export function censusTerminal(census: Census, colour: boolean): string {
   if (census.rows.length === 0) return 'No entry has attribute names.\n';
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
   const sections = [
-    `${paint('bold', 'Attributes that V1 clients send')}  ${count(census.sampled)} of ${count(census.exchanges)} requests were looked at`,
+    `${paint('bold', 'Attributes that V1 clients send')}  ${count(census.sampled)} of ${count(census.exchanges)} requests were sampled`,
     printColumns(
       ['operation', 'attribute', 'requests', 'accepted', '422', 'change'],
       census.rows.map((row) => [
@@ -97,6 +97,6 @@ export function censusTerminal(census: Census, colour: boolean): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-function more(all: number, what: string): string {
-  return all > SHOWN ? `… and ${count(all - SHOWN)} more ${what}; --format json has all.` : '';
+function more(all: number, noun: string): string {
+  return all > MAX_ROWS ? `… and ${count(all - MAX_ROWS)} more ${noun}; --format json has all.` : '';
 }

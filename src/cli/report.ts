@@ -24,7 +24,9 @@ interface ReportOptions {
   readonly rules: string;
 }
 
-/** Adds the command `report`: who still needs V1, from any amount of logs. Exit code 1 when a file cannot be read. */
+/**
+ * Adds the command `report`: lists the clients that still need V1, from logs of any size. Exit code 1 when a file cannot be read.
+ */
 export function report(program: Command): void {
   program
     .command('report')
@@ -59,7 +61,7 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
   const names = options.names === undefined ? new Map<string, string>() : readClientNames(options.names);
   if ('fault' in names) return names.fault;
   if (options.guide === true) return printGuide(files, options, names);
-  if (options.client !== undefined) return '--client wants --guide.';
+  if (options.client !== undefined) return '--client requires --guide.';
   const tally = new Tally();
   const lines = new LineTally(tally);
   try {
@@ -96,7 +98,7 @@ async function printGuide(
   names: ReadonlyMap<string, string>,
 ): Promise<string | undefined> {
   if (client === undefined || !/^[0-9a-f]{1,16}$/i.test(client))
-    return '--guide wants --client with the first hex digits of one.';
+    return '--guide requires --client with the first hex digits of a client hash.';
   const book = await loadRuleBook(rules);
   if ('faults' in book) return book.faults.join('\n');
   const guide = new Guide(client.toLowerCase());
@@ -121,9 +123,9 @@ async function readAll(files: readonly string[], take: (bytes: Buffer) => void):
   try {
     for (const file of files) {
       let read = 0;
-      for await (const piece of readLogFile(file)) {
-        take(piece.bytes);
-        read = piece.read;
+      for await (const chunk of readLogFile(file)) {
+        take(chunk.bytes);
+        read = chunk.read;
         bar.show(before + read);
       }
       before += read;
@@ -137,7 +139,7 @@ function hasColour(): boolean {
   return stdout.isTTY && stdout.hasColors();
 }
 
-/** Waits until the reader has it: what is printed can be large, and the process ends after it. */
+/** Waits until the output is flushed: it can be large, and the process ends after it. */
 function write(text: string): Promise<void> {
   return new Promise((resolve) => {
     stdout.write(text, () => resolve());

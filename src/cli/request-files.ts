@@ -2,11 +2,11 @@ import type { ExplainRequest } from '../inspector/api.ts';
 import type { RequestFault } from './curl-request.ts';
 import { requestTarget } from './request-target.ts';
 
-/** A request from a file, with a name for people. */
+/** A request from a file, with a display name. */
 export interface NamedRequest {
   readonly name: string;
   readonly request: ExplainRequest;
-  /** How many were like it; one unless told. */
+  /** Number of similar requests; 1 by default. */
   readonly count?: number;
 }
 
@@ -16,7 +16,7 @@ type Json = Readonly<Record<string, unknown>>;
 export function readHar(text: string): readonly NamedRequest[] | RequestFault {
   const log = child(parse(text), 'log');
   const entries = log?.['entries'];
-  if (!Array.isArray(entries)) return { fault: 'This is no HAR file: it has no log.entries.' };
+  if (!Array.isArray(entries)) return { fault: 'This is not a HAR file: it has no log.entries.' };
   return entries.flatMap((entry: unknown) => {
     const request = child(entry, 'request');
     const [method, url] = [request?.['method'], request?.['url']];
@@ -33,11 +33,11 @@ export function readHar(text: string): readonly NamedRequest[] | RequestFault {
   });
 }
 
-/** Reads the requests of a Postman collection (2.x), folders and all; variables of the collection are filled in. */
+/** Reads the requests of a Postman collection (2.x), including those in folders, and fills in the collection's variables. */
 export function readPostman(text: string): readonly NamedRequest[] | RequestFault {
   const collection = parse(text);
   if (!isJson(collection) || !Array.isArray(collection['item']))
-    return { fault: 'This is no Postman collection: it has no item.' };
+    return { fault: 'This is not a Postman collection: it has no item.' };
   const variables = new Map(pairsOf(collection['variable'], 'key'));
   return collection['item'].flatMap((item: unknown) => postmanItem(item, '', variables));
 }
@@ -81,12 +81,12 @@ function postmanItem(item: unknown, folder: string, variables: ReadonlyMap<strin
   ];
 }
 
-/** Postman sends the type of the language that is chosen in its editor. */
+/** Postman derives Content-Type from the language selected in its editor. */
 function isJsonMode(body: Json | undefined): boolean {
   return child(child(body, 'options'), 'raw')?.['language'] === 'json';
 }
 
-/** A variable that nobody has set stands for the host, mostly. */
+/** An unset variable usually stands for the host. */
 function target(url: string): string {
   return requestTarget(url.replace(/^\{\{[^{}]+\}\}/, ''));
 }

@@ -1,6 +1,6 @@
 /**
- * Returns the request target of an address as people write it: scheme, host and fragment belong to the client and are left out.
- * What has no scheme is a target already.
+ * Returns the request target of an address as people write it, without scheme, host and fragment, which the client handles. A
+ * text without a scheme is already a target.
  */
 export function requestTarget(address: string): string {
   const full = /^https?:\/\/[^/?#]*([^#]*)/i.exec(address);

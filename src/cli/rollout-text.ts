@@ -1,7 +1,7 @@
 import { terminalLines } from '../report/untrusted-text.ts';
 import type { CountView, ModeView, RolloutView } from '../rollout/rollout-view.ts';
 
-/** Where a migration stands, for a terminal. */
+/** Formats the state of a rollout for a terminal. */
 export function rolloutText(view: RolloutView): string {
   const lines = [
     `V1 origin   ${view.v1Origin ?? 'none: V1 requests can only be migrated'}`,
@@ -18,7 +18,7 @@ export function rolloutText(view: RolloutView): string {
     ),
     ...view.rollbacks.map(
       ({ at, operation, share, migrated, v1, resolved }) =>
-        `roll-back   ${at} ${operation ?? 'default'} at ${share} %: migrated ${countText(migrated)}, V1 ${countText(v1)}; ${resolved === undefined ? 'stands until you choose a mode' : `resolved ${resolved}`}`,
+        `roll-back   ${at} ${operation ?? 'default'} at ${share} %: migrated ${countText(migrated)}, V1 ${countText(v1)}; ${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}`,
     ),
     ...view.shadows.flatMap(({ operation, same, different, unknown, fields }) => [
       `shadow      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,
@@ -31,15 +31,13 @@ export function rolloutText(view: RolloutView): string {
     ...(view.sunset === undefined ? [] : [`sunset      ${view.sunset}`]),
     ...(view.isSticky
       ? []
-      : [
-          'careful     client hashes are new at each start: set GATEWAY_CLIENT_SECRET, or shares move clients about',
-        ]),
+      : ['careful     client hashes change at each start: set GATEWAY_CLIENT_SECRET to keep shares stable']),
   ];
   return terminalLines(`${lines.join('\n')}\n`);
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {
-  default: 'nobody chose',
+  default: 'built-in default',
   'rule-book': 'the rule book',
   operator: 'chosen here',
   'roll-back': 'rolled back',

@@ -2,7 +2,7 @@ import type { LogSink } from '../node/log/log-sink.ts';
 import { parseEntry } from './client-entries.ts';
 import { ENTRY_HEAD, entryRow } from './entry-row.ts';
 
-/** Puts rows for people in front of a sink that is a terminal: the rewrite log as `tail` shows it. */
+/** Formats the rewrite log as rows, as `tail` shows it, before a sink that is a terminal. */
 export function rowSink(terminal: LogSink, colour: boolean): LogSink {
   let isBegun = false;
   return {

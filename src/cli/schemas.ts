@@ -5,7 +5,7 @@ import { ruleBookSource } from '../rules/rule-book-source.ts';
 import { logFieldsTable } from './log-fields-text.ts';
 import { settingsExample, settingsTable } from './settings-texts.ts';
 
-/** The generated JSON Schemas, by file below the project's root. */
+/** The generated JSON Schemas, by path below the project's root. */
 export const schemas: readonly (readonly [file: string, schema: z.ZodType])[] = [
   ['config/rules.schema.json', ruleBookSource],
   ['config/entry.schema.json', entrySchema],
@@ -16,10 +16,10 @@ export function printSchema(schema: z.ZodType): string {
   return `${JSON.stringify(z.toJSONSchema(schema, { target: 'draft-7', io: 'input' }), undefined, 2)}\n`;
 }
 
-/** The page whose tables are generated. */
+/** The page with the generated tables. */
 export const TABLES_PAGE = 'docs/operating.md';
 
-/** Returns every generated text by file; `page` is the present text of `TABLES_PAGE`. */
+/** Returns every generated text by path; `page` is the current text of `TABLES_PAGE`. */
 export function generatedTexts(page: string): readonly (readonly [file: string, text: string])[] {
   const withSettings = replaceTable(page, 'settings', settingsTable());
   return [

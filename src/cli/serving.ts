@@ -25,7 +25,7 @@ import type { ProcessLog } from './process-log.ts';
 import { rowSink } from './row-sink.ts';
 import { workerFront } from './worker-front.ts';
 
-/** A gateway that serves, with the embedded V2 where there is no other. */
+/** A serving gateway, with the embedded V2 when no other is configured. */
 export interface Serving {
   readonly running: RunningGateway;
   readonly settings: Settings;
@@ -33,10 +33,13 @@ export interface Serving {
   readonly life: LifeCycle;
 }
 
-/** Bytes of lines of the rewrite log that wait for a slow reader. */
+/** Maximum bytes of rewrite log lines that are queued for a slow reader. */
 const LOG_QUEUE_BYTES = 8 * 1024 * 1024;
 
-/** Starts everything that the settings name, or finds every fault; nothing is left running then. `worker` is one process of many. */
+/**
+ * Starts everything that the settings configure. On failure, returns every fault and leaves nothing running. `worker` is set in
+ * one of several worker processes.
+ */
 export async function startServing(
   flags: Readonly<Record<string, string | undefined>>,
   environment: Readonly<Record<string, string | undefined>>,
@@ -44,10 +47,10 @@ export async function startServing(
   worker?: WorkerLink,
 ): Promise<Serving | { readonly faults: readonly string[] }> {
   const limited = new LimitedLines(log.write);
-  const surprised = (error: unknown): void => tellBug(limited, error);
-  const sound = await preflight(flags, environment);
-  if ('faults' in sound) return sound;
-  const { settings, rulesPath: path, ruleBook: first } = sound;
+  const surprised = (error: unknown): void => reportBug(limited, error);
+  const checked = await preflight(flags, environment);
+  if ('faults' in checked) return checked;
+  const { settings, rulesPath: path, ruleBook: first } = checked;
   const rollout = openRollout(settings, first.rules.ruleBook, log.write);
   if ('fault' in rollout) return { faults: [rollout.fault] };
   const sink = worker ?? openSink(settings, log.write);
@@ -105,8 +108,8 @@ export async function startServing(
       rollout: rollout.control,
       clientSecret,
       sink,
-      upstreamTls: sound.upstreamTls,
-      clientTls: sound.clientTls,
+      upstreamTls: checked.upstreamTls,
+      clientTls: checked.clientTls,
       observer: worker ?? operators.observer,
       admin: operators.admin,
       front,
@@ -139,20 +142,20 @@ export async function startServing(
   }
 }
 
-/** Does the work when its result is first asked for. */
+/** Computes the result on the first call and caches it. */
 function once<Result>(work: () => Result): () => Result {
   let done: { readonly result: Result } | undefined;
   return () => (done ??= { result: work() }).result;
 }
 
-/** Reads the certificates for clients again; bad ones are refused, and the old ones stay. */
-function renewTls(running: RunningGateway, settings: Settings, log: WriteProcessLine): void {
+/** Reloads the TLS certificates presented to clients; invalid ones are refused, and the current ones stay in use. */
+function reloadTls(running: RunningGateway, settings: Settings, log: WriteProcessLine): void {
   const outcome = clientFiles(settings);
   if ('fault' in outcome)
     log({
       level: 'error',
       event: 'certificate-refused',
-      message: `certificate refused: ${outcome.fault} The old one stays.`,
+      message: `certificate refused: ${outcome.fault} The current one stays in use.`,
     });
   else if (outcome.tls !== undefined) running.server.renew(outcome.tls);
 }
@@ -171,7 +174,7 @@ function openSink(settings: Settings, log: WriteProcessLine): LogSink | { readon
   }
 }
 
-/** Opens the log file anew, for it may have been renamed. */
+/** Reopens the log file, because it may have been renamed. */
 function reopenLog(sink: LogSink, log: WriteProcessLine): void {
   try {
     if (sink.reopen())
@@ -183,8 +186,8 @@ function reopenLog(sink: LogSink, log: WriteProcessLine): void {
   }
 }
 
-/** Tells of an error that no failure describes; repetitions are counted, for an attacker must not fill the log. */
-function tellBug(limited: LimitedLines, error: unknown): void {
+/** Reports an unexpected error. Repetitions are only counted, so that an attacker cannot fill the log. */
+function reportBug(limited: LimitedLines, error: unknown): void {
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   limited.add(`bug ${message}`, {
     level: 'error',
@@ -229,7 +232,7 @@ interface Parts {
   readonly front: WorkerPool | undefined;
 }
 
-/** Milliseconds kept back from the drain time for writing the log's rest. */
+/** Milliseconds of the drain time that are reserved for flushing the log. */
 const FLUSH_TIMEOUT_MS = 400;
 
 function lifeOf({
@@ -250,17 +253,17 @@ function lifeOf({
     drain: settings.get(table.drain),
     surprised,
     reload: async (why) => {
-      // First, for who rotates the log may be about to compress the old file.
+      // First, because the log rotator may be about to compress the old file.
       if (why === 'SIGHUP') reopenLog(sink, log.write);
       const { changed, faults } = await ruleBooks.reload();
       const { hash } = ruleBooks.current.ruleBook;
-      const tell = (level: ProcessLevel, event: ProcessEvent, message: string): void =>
+      const logReload = (level: ProcessLevel, event: ProcessEvent, message: string): void =>
         log.write({ level, event, message, fields: { ruleBook: hash } });
-      for (const fault of faults) tell('error', 'rule-book-refused', `rule book refused: ${fault}`);
-      if (faults.length > 0) tell('error', 'rule-book-refused', `rule book ${hash} stays in force.`);
+      for (const fault of faults) logReload('error', 'rule-book-refused', `rule book refused: ${fault}`);
+      if (faults.length > 0) logReload('error', 'rule-book-refused', `rule book ${hash} stays in force.`);
       else if (changed || why === 'SIGHUP')
-        tell('info', 'rule-book-in-force', `rule book ${hash} is in force.`);
-      renewTls(running, settings, log.write);
+        logReload('info', 'rule-book-in-force', `rule book ${hash} is in force.`);
+      reloadTls(running, settings, log.write);
       if (faults.length === 0) running.server.reload?.();
     },
     stop: async () => {

@@ -1,19 +1,19 @@
 import { type Command, Option } from 'commander';
 import { allSettings, environmentName, type Setting } from '../settings/settings.ts';
 
-/** Settings of the command `reference` alone. */
+/** Settings that only the command `reference` has. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['reference-listen', 'reference-dialect']);
 
-/** The settings of a gateway that serves: the same for the command that runs it and the one that checks them. */
+/** The settings of a serving gateway: the command that runs it and the command that checks them share this list. */
 export const servedSettings = allSettings.filter(({ name }) => !ELSEWHERE.has(name));
 
-/** Adds a flag for each setting. Neither environment nor default is commander's business: `readSettings` knows both. */
+/** Adds a flag for each setting. Commander handles neither environment variables nor defaults: `readSettings` applies both. */
 export function addSettings(command: Command, settings: readonly Setting<unknown>[]): Command {
   for (const setting of settings) command.addOption(new Option(flagOf(setting), describe(setting)));
   return command;
 }
 
-/** Values given on the command line, by setting name. */
+/** Values from the command line, by setting name. */
 export function flagsOf(
   settings: readonly Setting<unknown>[],
   options: Readonly<Record<string, string | undefined>>,

@@ -3,7 +3,7 @@ import { allSettings, environmentName, type Setting } from '../settings/settings
 /** Returns the settings as a Markdown table. */
 export function settingsTable(): string {
   const rows = allSettings.map((setting) => {
-    // A size such as 64MiB names its unit already.
+    // A size such as 64MiB already names its unit.
     const hasUnit = setting.kind.unit !== '' && /^\d+$/.test(setting.initial ?? '');
     const unit = hasUnit ? ` ${setting.kind.unit}` : '';
     const initial =

@@ -1,4 +1,7 @@
-/** Cuts a command into words as a POSIX shell does, with bash's `$'…'`; variables are left as they are. Undefined when a quote is open. */
+/**
+ * Splits a command into words as a POSIX shell does, with bash's `$'…'`; variables are not expanded. Undefined when a quote is
+ * not closed.
+ */
 export function shellWords(command: string): readonly string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;
@@ -17,7 +20,7 @@ export function shellWords(command: string): readonly string[] | undefined {
     }
     const part = readPart(command, at);
     if (part === undefined) return undefined;
-    // A backslash before the end of a line joins two lines, and is no word.
+    // A backslash before a line break joins two lines and does not start a word.
     if (part.text !== '' || part.isQuoted) word = (word ?? '') + part.text;
     at = part.end;
   }

@@ -16,7 +16,7 @@ interface TailOptions {
   readonly format: 'text' | 'json';
 }
 
-/** Adds the command `tail`: the rewrite log for people. */
+/** Adds the command `tail`: prints the rewrite log in a readable form. */
 export function tail(program: Command): void {
   program
     .command('tail')
@@ -46,14 +46,14 @@ async function show(file: string | undefined, options: TailOptions): Promise<str
   if (isFilterFault(filter)) return filter.message;
   if (file === undefined && options.admin === undefined && process.stdin.isTTY)
     return 'Name a log file, or use --admin.';
-  const leave = new AbortController();
-  // The reader of a pipe that has seen enough, such as head, is no fault.
-  stdout.on('error', () => leave.abort());
+  const aborter = new AbortController();
+  // A pipe reader that stops early, such as head, is not a failure.
+  stdout.on('error', () => aborter.abort());
   const colour = stdout.isTTY && stdout.hasColors();
   if (options.format === 'text') stdout.write(`${ENTRY_HEAD}\n`);
   try {
-    for await (const entry of entriesOf(file, options, leave.signal)) {
-      if (leave.signal.aborted) break;
+    for await (const entry of entriesOf(file, options, aborter.signal)) {
+      if (aborter.signal.aborted) break;
       if (!filter.accepts(entry)) continue;
       stdout.write(`${options.format === 'json' ? JSON.stringify(entry) : entryRow(entry, colour)}\n`);
     }

@@ -10,10 +10,10 @@ import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { WorkerPool } from '../node/workers/worker-pool.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 
-/** What the first process of many has for its workers. */
+/** The parts that the first process provides to its workers. */
 export interface WorkerFrontParts {
   readonly settings: Settings;
-  /** What was given on the command line. */
+  /** Values from the command line. */
   readonly flags: Readonly<Record<string, string | undefined>>;
   /** Scheme, host, port and path of V2. */
   readonly upstream: string;
@@ -23,19 +23,19 @@ export interface WorkerFrontParts {
   readonly log: WriteProcessLine;
 }
 
-/** How many processes the settings want. */
+/** Returns the number of processes that the settings configure. */
 export function workersOf(settings: Settings): number {
-  const wanted = settings.get(table.workers);
-  return wanted === 'auto' ? availableParallelism() : wanted;
+  const workers = settings.get(table.workers);
+  return workers === 'auto' ? availableParallelism() : workers;
 }
 
-/** What the settings of workers forbid: a sentence. */
+/** Returns a sentence when the settings of workers conflict with others. */
 export function workersFault(settings: Settings): string | undefined {
   if (workersOf(settings) === 1 || settings.get(table.v1Upstream) === undefined) return undefined;
-  return 'GATEWAY_WORKERS above 1 cannot go with GATEWAY_V1_UPSTREAM: what a rollout learns is kept by one process. Run replicas, or leave one of them out.';
+  return 'GATEWAY_WORKERS above 1 cannot be combined with GATEWAY_V1_UPSTREAM: rollout state belongs to a single process. Run replicas, or unset one of them.';
 }
 
-/** Makes the processes that clients connect to; undefined where one is enough. */
+/** Creates the worker processes that clients connect to; undefined where one process is enough. */
 export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
   const { settings, flags, sink, observer, log } = parts;
   const count = workersOf(settings);
@@ -51,11 +51,11 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
       ...given,
       upstream: parts.upstream,
       'client-secret': parts.clientSecret,
-      // The limit of a container is for all of them together.
+      // A container's limit applies to all processes together.
       'buffer-bytes': String(
         settings.get(table.bufferBytes) ?? memoryShares(memoryLimit(), count).bufferBytes,
       ),
-      // They are done before the first process loses patience with them.
+      // Workers finish before the first process stops waiting for them.
       drain: String(Math.floor(settings.get(table.drain) * 0.9)),
       capture: settings.get(table.capture),
       'structure-rate': String(Math.ceil(settings.get(table.structureRate) / count)),
@@ -67,7 +67,7 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
   });
 }
 
-/** The worker's main, as source or as it is built. */
+/** Path of the worker's entry module, in the sources or in the build output. */
 function workerPath(): string {
   return fileURLToPath(
     new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url),

@@ -9,12 +9,13 @@ import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
 import { startServing } from './serving.ts';
 
-// One of the processes that share the port (`workers`). Signals are the first process's business: a terminal sends them to all.
+// One of the processes that share the port (`workers`). Only the first process handles signals: a terminal sends them to every
+// process.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => {});
 
-/** Milliseconds between two reports of figures. */
+/** Milliseconds between two reports of statistics to the first process. */
 const REPORT_INTERVAL_MS = 1000;
-/** Milliseconds for what is left of the log. */
+/** Maximum time to flush the log at exit, in milliseconds. */
 const FLUSH_TIMEOUT_MS = 400;
 
 process.once('message', (message) => {
@@ -26,31 +27,31 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   const rate = new CaptureRate(readSetting(table.structureRate, sources), () => performance.now());
   const level = readSetting(table.capture, sources);
   const link = new WorkerLink({
-    send: say,
+    send,
     isSampled: isTraced(process.env) ? readSampler(process.env) : undefined,
     bodyLimit: readSetting(table.captureBodyLimit, sources),
     wanted: () => (level === 'bodies' ? 'bodies' : rate.next()),
   });
-  const write: WriteProcessLine = (line) => say({ kind: 'told', line });
+  const write: WriteProcessLine = (line) => send({ kind: 'told', line });
   const log = { write, flush: () => Promise.resolve() };
   const started = await startServing(flags, process.env, log, link);
   if ('faults' in started) {
-    say({ kind: 'faults', faults: started.faults }, () => process.exit(2));
+    send({ kind: 'faults', faults: started.faults }, () => process.exit(2));
     return;
   }
   const { running, settings, life } = started;
   process.on('uncaughtException', life.surprised);
-  const figuresOfProcess = watchProcess();
+  const processStats = watchProcess();
   const report = (done?: () => void): void => {
     const { inFlight, budget, v2 } = running.gateway;
     const figures = {
       inFlight,
       bufferedBytes: budget.held,
       breaker: v2.breaker.state,
-      process: figuresOfProcess(),
+      process: processStats(),
       dropped: link.dropped,
     };
-    say({ kind: 'figures', figures }, done);
+    send({ kind: 'figures', figures }, done);
   };
   let stopping = false;
   const stop = async (): Promise<void> => {
@@ -69,14 +70,14 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     if (message.kind === 'reload') void life.reload('changed');
     if (message.kind === 'stop') void stop();
   });
-  // Without the first process nobody would ever end this one.
+  // If the first process is gone, nothing else would ever stop this one.
   process.on('disconnect', () => void stop());
   setInterval(() => report(), REPORT_INTERVAL_MS).unref();
   report();
-  say({ kind: 'listening', origin: running.origin });
+  send({ kind: 'listening', origin: running.origin });
 }
 
-function say(message: FromWorker, done: () => void = () => {}): void {
+function send(message: FromWorker, done: () => void = () => {}): void {
   if (process.connected) process.send?.(message, done);
   else done();
 }

@@ -1,11 +1,11 @@
 import { rememberedHash } from '../rewrite-log/client-hash.ts';
 
-/** Names clients as on Node: the first 16 hex digits of HMAC-SHA-256(key, secret). */
+/** Identifies clients as on Node: the first 16 hex digits of HMAC-SHA-256(key, secret). */
 export function createClientHash(secret: string): (authorization: string) => Promise<string> {
   const bytes = new TextEncoder();
   let imported: Promise<CryptoKey> | undefined;
   return rememberedHash(async (apiKey) => {
-    // Not before the first request: the platform forbids it while a worker starts.
+    // Imported on the first request: the platform forbids it while a worker starts.
     imported ??= crypto.subtle.importKey(
       'raw',
       bytes.encode(secret),

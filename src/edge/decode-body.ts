@@ -2,7 +2,7 @@ import { concatBytes } from '../http/byte-collector.ts';
 import { type Coding, isZlib } from '../http/content-coding.ts';
 import type { DecodedBody } from '../migrate/decoded-body.ts';
 
-/** Decodes a body, up to `limit` bytes; one that would grow beyond them is given up on the way (a bomb). */
+/** Decodes a body, up to `limit` bytes; decoding stops as soon as the output exceeds it (a decompression bomb). */
 export function decodeBody(
   coding: Coding,
   body: Uint8Array,
@@ -17,7 +17,7 @@ async function decode(
   body: Uint8Array,
   limit: number,
 ): Promise<DecodedBody> {
-  // Workers have no Brotli.
+  // Workers do not support Brotli.
   if (format === undefined) return 'undecodable';
   const { readable, writable } = new DecompressionStream(format);
   const writer = writable.getWriter();
@@ -39,7 +39,7 @@ async function decode(
   return concatBytes(chunks);
 }
 
-/** A fault of the writing side ends the reading. */
+/** An error on the writing side ends the reading. */
 function both<Value>(reading: Promise<Value>, written: Promise<void>): Promise<Value> {
   const failed = new Promise<never>((_resolve, reject) => {
     written.catch(reject);
@@ -58,5 +58,5 @@ function formatOf(coding: Coding, body: Uint8Array): CompressionFormat | undefin
   }
 }
 
-/** What is given up may fail as it likes. */
+/** Ignores failures of a cancelled stream. */
 function ignore(): void {}

@@ -1,12 +1,12 @@
 import type { Entry } from '../rewrite-log/entry.ts';
 
-/** What a deployment gives the worker: settings as variables and secrets, and where entries go beside the log. */
+/** The bindings of a deployment: settings as variables and secrets, and destinations for entries beside the log. */
 export interface EdgeBindings {
-  /** Takes every entry, when bound. */
+  /** Receives every entry, when bound. */
   readonly REWRITE_LOG_QUEUE?: {
     send(entry: Entry, options: { readonly contentType: 'json' }): Promise<unknown>;
   };
-  /** Takes a data point for every entry, when bound. */
+  /** Receives a data point for every entry, when bound. */
   readonly REWRITE_LOG_ANALYTICS?: { writeDataPoint(point: DataPoint): void };
 }
 
@@ -17,7 +17,7 @@ export interface DataPoint {
   readonly doubles: readonly number[];
 }
 
-/** The variables and secrets among the bindings: what the environment is elsewhere. */
+/** The variables and secrets among the bindings: the worker's equivalent of environment variables. */
 export function environmentOf(bindings: object): Record<string, string> {
   const texts = Object.entries(bindings).filter(
     (pair): pair is [string, string] => typeof pair[1] === 'string',
@@ -25,7 +25,7 @@ export function environmentOf(bindings: object): Record<string, string> {
   return Object.fromEntries(texts);
 }
 
-/** An entry as a data point: sampled by client, with the columns that the retirement queries ask for. */
+/** Converts an entry to a data point: sampled by client, with the columns that the retirement queries use. */
 export function dataPoint(entry: Entry): DataPoint {
   const changes = [...new Set(entry.edits.map(({ change }) => change))].join(',');
   return {

@@ -4,20 +4,20 @@ import { EdgeResponse } from './edge-response.ts';
 import { requestHeaders } from './header-values.ts';
 import { PartBody } from './part-body.ts';
 
-/** What every exchange of a worker shares. */
+/** Options shared by every exchange of a worker. */
 export interface EdgeExchangeOptions {
-  /** Milliseconds between two parts of the request's body; 0 is no limit. */
+  /** Milliseconds between two chunks of the request body; 0 is no limit. */
   readonly bodyTimeout: number;
 }
 
-/** What the platform tells of a client; workerd alone tells nothing. */
+/** The platform's facts about a client; workerd alone provides none. */
 interface PlatformFacts {
   readonly httpProtocol?: string;
-  /** What the client sent, before the platform put its own in the place. */
+  /** The client's own value, before the platform replaced it. */
   readonly clientAcceptEncoding?: string;
 }
 
-/** An exchange on a platform that hands in a `Request` and wants a `Response`. */
+/** An exchange on a platform that provides a `Request` and expects a `Response`. */
 export class EdgeExchange implements Exchange {
   readonly method: string;
   readonly target: string;
@@ -26,14 +26,14 @@ export class EdgeExchange implements Exchange {
   readonly remote: string;
   readonly secure: boolean;
   readonly hasBody: boolean;
-  /** Settled when the exchange is over for the gateway, whatever became of it. */
+  /** Resolves when the exchange is over for the gateway, with any outcome. */
   readonly finished: Promise<void>;
   private readonly finish: () => void;
   private readonly request: Request;
   private readonly response = new EdgeResponse();
   private readonly body: PartBody | undefined;
   private owner: ExchangeOwner | undefined = undefined;
-  private over = false;
+  private settled = false;
 
   constructor(request: Request, options: EdgeExchangeOptions) {
     const facts = platformFacts(request);
@@ -70,12 +70,12 @@ export class EdgeExchange implements Exchange {
 
   attach(owner: ExchangeOwner): void {
     this.owner = owner;
-    this.request.signal.addEventListener('abort', () => this.leave());
+    this.request.signal.addEventListener('abort', () => this.disconnect());
     this.response.attach({
       isHead: this.method === 'HEAD',
       drained: () => owner.drained(),
       flushed: () => this.flushed(),
-      gone: () => this.leave(),
+      disconnected: () => this.disconnect(),
     });
   }
 
@@ -96,7 +96,7 @@ export class EdgeExchange implements Exchange {
     this.owner?.onBody(this.body ?? null);
   }
 
-  /** A `Response` has no interim ones. */
+  /** Ignored: a `Response` cannot carry informational responses. */
   information(): void {}
 
   head(status: number, reason: string, headers: HeaderList): void {
@@ -112,13 +112,13 @@ export class EdgeExchange implements Exchange {
     this.body?.cancel();
   }
 
-  /** Connections are the platform's business. */
+  /** Ignored: the platform manages connections. */
   closeAfterResponse(): void {}
 
   reset(): void {
     this.response.breakOff();
     this.body?.cancel();
-    this.leave();
+    this.disconnect();
   }
 
   private fault(error: unknown): void {
@@ -128,21 +128,21 @@ export class EdgeExchange implements Exchange {
   }
 
   private flushed(): void {
-    if (this.over) return;
-    this.over = true;
+    if (this.settled) return;
+    this.settled = true;
     this.owner?.flushed();
     this.finish();
   }
 
-  private leave(): void {
-    if (this.over) return;
-    this.over = true;
+  private disconnect(): void {
+    if (this.settled) return;
+    this.settled = true;
     this.owner?.disconnected();
     this.finish();
   }
 }
 
-/** The target as it stands in the address of the request, which workerd does not normalise; `new URL()` would. */
+/** The raw target from the request's address, which workerd does not normalise; `new URL()` would. */
 function rawTarget(url: string): string {
   const path = url.indexOf('/', url.indexOf('://') + 3);
   return path === -1 ? '/' : url.slice(path);

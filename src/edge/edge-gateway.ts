@@ -18,22 +18,22 @@ import { edgeProcessLine } from './edge-process-line.ts';
 import { createFetchUpstream } from './fetch-upstream.ts';
 import { structureObserver } from './structure-observer.ts';
 
-/** What a gateway on a platform is made of. */
+/** The parts of a gateway on a platform. */
 export interface EdgeGatewayParts {
   readonly bindings: EdgeBindings;
   readonly ruleBook: RuleBook;
-  /** Prints a line of the log, or a word to the operator. */
+  /** Prints a line of the log, or a message for the operator. */
   readonly print: (line: string) => void;
-  /** Keeps the worker alive until this is done, though the response is out. */
+  /** Keeps the worker alive until this is done, even after the response is sent. */
   readonly later: (work: Promise<unknown>) => void;
 }
 
-/** A gateway of an isolate, or all that is wrong with its settings. */
+/** The gateway of an isolate, or all faults of its settings. */
 export type EdgeGateway =
   | { readonly gateway: Gateway; readonly bodyTimeout: number }
   | { readonly faults: readonly string[] };
 
-/** Makes the gateway of an isolate: what it counts, and its circuit, are the isolate's own. */
+/** Creates the gateway of an isolate, which has its own counters and circuit breaker. */
 export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
   const environment = environmentOf(parts.bindings);
   const outcome = readSettings({ flags: {}, environment, readFile: noFile });
@@ -90,14 +90,14 @@ function gatewayOf(
         return name;
       },
       decode: decodeBody,
-      // No Brotli: `DecompressionStream` of Workers has none.
+      // No Brotli: the `DecompressionStream` of Workers does not support it.
       codings: ['gzip', 'deflate'],
       after: (milliseconds, run) => {
         setTimeout(run, milliseconds);
       },
       random: () => Math.random(),
       onNotice: (notice) => {
-        // The entry of an exchange names the fault; here a line for each would be one more a request.
+        // The exchange's entry already names the fault; a process log line would double the output per request.
         if (notice.event === 'upstream-fault') return;
         const { level, event, message, fields } = noticeLine(notice);
         print(edgeProcessLine(level, event, message, fields));
@@ -120,13 +120,13 @@ function upstreamOf(settings: Settings, origin: OriginSetting): Upstream {
   });
 }
 
-/** Bytes for bodies under way: an isolate has 128 MB for everything. */
+/** Bytes for buffered bodies: an isolate has 128 MB for everything. */
 const ISOLATE_BYTES = 48 * 1024 * 1024;
 
 function ship(entry: Entry, bindings: EdgeBindings, later: EdgeGatewayParts['later']): void {
   bindings.REWRITE_LOG_ANALYTICS?.writeDataPoint(dataPoint(entry));
   const sent = bindings.REWRITE_LOG_QUEUE?.send(entry, { contentType: 'json' });
-  // A queue that refuses costs the copy, never the response.
+  // A failing queue loses the copy of the entry, never the response.
   if (sent !== undefined) later(sent.catch(() => undefined));
 }
 
@@ -137,5 +137,5 @@ function randomHex(bytes: number): string {
 }
 
 function noFile(): string {
-  throw new Error('there are no files at the edge');
+  throw new Error('files are not available at the edge');
 }

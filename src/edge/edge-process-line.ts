@@ -1,4 +1,4 @@
-/** A line of the process log, as Node writes it: the console of a platform has both logs in one, and every line of it parses. */
+/** Formats a process log line as Node does: a platform's console mixes both logs, and every line of it must parse. */
 export function edgeProcessLine(
   level: 'info' | 'warn' | 'error',
   event: string,

@@ -3,15 +3,15 @@ import type { HeaderList } from '../http/header-list.ts';
 import { fixedLength } from './platform.ts';
 import { toHeaders } from './header-values.ts';
 
-/** Who is told of a response on its way. */
+/** Receives the events of a response in progress. */
 export interface EdgeResponseOwner {
-  /** A body of a response to HEAD is not sent, though its length is told. */
+  /** True for HEAD: the body is not sent, but its length is declared. */
   readonly isHead: boolean;
-  /** More may be written. */
+  /** Called when more may be written. */
   drained(): void;
   flushed(): void;
-  /** Nobody reads any more. */
-  gone(): void;
+  /** Called when the client has disconnected. */
+  disconnected(): void;
 }
 
 interface Head {
@@ -20,13 +20,16 @@ interface Head {
   readonly headers: HeaderList;
 }
 
-/** Bytes that wait for a slow client until whoever writes is held back. */
+/** Bytes queued for a slow client before backpressure applies. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
-/** Statuses whose responses have no body; `Response` takes none for them. */
+/** Statuses whose responses have no body; the `Response` constructor rejects one. */
 const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** A response that is written in parts, and given as a `Response`: whole where it ends within the turn, or as a stream. */
+/**
+ * A response that is written in chunks and returned as a `Response`: buffered when it ends within the same turn of the event
+ * loop, otherwise as a stream.
+ */
 export class EdgeResponse {
   readonly response: Promise<Response>;
   private readonly resolve: (response: Response) => void;
@@ -35,7 +38,7 @@ export class EdgeResponse {
   private chunks: Uint8Array[] = [];
   private writer: WritableStreamDefaultWriter<Uint8Array> | undefined = undefined;
   private waiting = 0;
-  private held = false;
+  private backpressured = false;
   private ended = false;
 
   constructor() {
@@ -61,8 +64,8 @@ export class EdgeResponse {
       return true;
     }
     this.write(this.writer, chunk);
-    this.held ||= this.waiting > HIGH_WATER_BYTES;
-    return !this.held;
+    this.backpressured ||= this.waiting > HIGH_WATER_BYTES;
+    return !this.backpressured;
   }
 
   end(): void {
@@ -72,7 +75,7 @@ export class EdgeResponse {
     if (writer !== undefined) {
       writer.close().then(
         () => this.owner?.flushed(),
-        () => this.owner?.gone(),
+        () => this.owner?.disconnected(),
       );
       return;
     }
@@ -81,20 +84,20 @@ export class EdgeResponse {
     queueMicrotask(() => this.owner?.flushed());
   }
 
-  /** Breaks the connection in the body; before there is a head, all that can be said is a bare 500. */
+  /** Aborts the connection during the body; before the headers are sent, the client gets a bare 500. */
   breakOff(): void {
     this.ended = true;
     if (this.writer === undefined) this.resolve(new Response(null, { status: 500 }));
-    else this.writer.abort(new Error('the response of the service broke off')).catch(ignore);
+    else this.writer.abort(new Error('the upstream response was aborted')).catch(ignore);
   }
 
-  /** The turn of the head is over: the rest takes its time. */
+  /** The turn that sent the headers is over: the rest is streamed. */
   private stream(): void {
     if (this.ended || this.started === undefined) return;
     const { readable, writable } = this.pipe(this.started.headers);
     const writer = writable.getWriter();
     this.writer = writer;
-    writer.closed.catch(() => this.owner?.gone());
+    writer.closed.catch(() => this.owner?.disconnected());
     this.resolve(this.responseOf(this.started, readable));
     for (const chunk of this.chunks.splice(0)) this.write(writer, chunk);
   }
@@ -109,24 +112,24 @@ export class EdgeResponse {
     writer.write(chunk).then(
       () => {
         this.waiting -= chunk.length;
-        if (!this.held || this.waiting > HIGH_WATER_BYTES / 2) return;
-        this.held = false;
+        if (!this.backpressured || this.waiting > HIGH_WATER_BYTES / 2) return;
+        this.backpressured = false;
         this.owner?.drained();
       },
-      () => this.owner?.gone(),
+      () => this.owner?.disconnected(),
     );
   }
 
   private responseOf({ status, reason, headers }: Head, body: BodyInit | null): Response {
-    const isBare = this.owner?.isHead === true || BODILESS_STATUSES.has(status);
+    const hasNoBody = this.owner?.isHead === true || BODILESS_STATUSES.has(status);
     const init: ManualResponseInit = {
       status,
       ...(reason === '' ? {} : { statusText: reason }),
       headers: toHeaders(headers),
-      // The bytes are what Content-Encoding says already.
+      // The bytes are already encoded as Content-Encoding says.
       encodeBody: 'manual',
     };
-    return new Response(isBare ? null : body, init);
+    return new Response(hasNoBody ? null : body, init);
   }
 }
 
@@ -134,5 +137,5 @@ interface ManualResponseInit extends ResponseInit {
   readonly encodeBody: 'manual';
 }
 
-/** Whoever was reading has heard of it. */
+/** Ignores write failures: the reader has already been notified. */
 function ignore(): void {}

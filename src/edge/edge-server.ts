@@ -5,7 +5,7 @@ import { EdgeExchange } from './edge-exchange.ts';
 import { edgeProcessLine } from './edge-process-line.ts';
 import { createEdgeGateway, type EdgeGateway, type EdgeGatewayParts } from './edge-gateway.ts';
 
-/** Responses requests of a platform with the gateway of an isolate. */
+/** Serves a platform's requests with the gateway of an isolate. */
 export class EdgeServer {
   private readonly parts: EdgeGatewayParts;
   private readonly edge: EdgeGateway;
@@ -21,7 +21,7 @@ export class EdgeServer {
     const { edge, app, parts } = this;
     if ('faults' in edge || app === undefined) return this.unconfigured();
     const exchange = new EdgeExchange(request, { bodyTimeout: edge.bodyTimeout });
-    // A client that goes away ends the worker, and with it the entry, unless something is still to be done.
+    // A client that disconnects ends the worker, and the entry would be lost, unless some work is still pending.
     parts.later(exchange.finished);
     const received = edge.gateway.receive(exchange);
     try {
@@ -32,7 +32,7 @@ export class EdgeServer {
     return exchange.handled;
   }
 
-  /** A worker cannot refuse to start for its settings; it refuses every request, and says why to the operator. */
+  /** A worker cannot refuse to start over its settings; instead it refuses every request and logs the reason for the operator. */
   private unconfigured(): Response {
     const faults = 'faults' in this.edge ? this.edge.faults : [];
     for (const fault of faults) this.parts.print(edgeProcessLine('error', 'start-refused', fault));

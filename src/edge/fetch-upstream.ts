@@ -9,17 +9,17 @@ import { responseHeaders, toHeaders } from './header-values.ts';
 import { PartBody } from './part-body.ts';
 import { fixedLength } from './platform.ts';
 
-/** How V2 is reached. Times are milliseconds; 0 is no limit. */
+/** Address and timeouts of V2. Times are in milliseconds; 0 is no limit. */
 export interface FetchUpstreamOptions {
   /** Scheme, host and port: the only host that is ever contacted. */
   readonly origin: string;
-  /** Until the head of the response. */
+  /** Maximum time to receive response headers. */
   readonly headersTimeout: number;
-  /** Between two parts of the response. */
+  /** Maximum time between two chunks of the response body. */
   readonly bodyTimeout: number;
 }
 
-/** Makes the upstream of an origin on `fetch`: no redirect is followed, and nothing is decoded. */
+/** Creates an upstream for an origin on `fetch`: it follows no redirect and decodes nothing. */
 export function createFetchUpstream(options: FetchUpstreamOptions): Upstream {
   return {
     send(request, receiver) {
@@ -35,8 +35,8 @@ class FetchCall implements UpstreamCall {
   private readonly options: FetchUpstreamOptions;
   private readonly aborter = new AbortController();
   private paused: PromiseWithResolvers<void> | undefined = undefined;
-  private late: string | undefined = undefined;
-  private over = false;
+  private timedOutPhase: string | undefined = undefined;
+  private settled = false;
 
   constructor(receiver: UpstreamReceiver, options: FetchUpstreamOptions) {
     this.receiver = receiver;
@@ -53,7 +53,7 @@ class FetchCall implements UpstreamCall {
   }
 
   abort(): void {
-    this.over = true;
+    this.settled = true;
     this.aborter.abort();
     this.resume();
   }
@@ -67,41 +67,47 @@ class FetchCall implements UpstreamCall {
       signal: this.aborter.signal,
       encodeResponseBody: 'manual',
     };
-    const response = await this.inTime(
+    const response = await this.withTimeout(
       fetch(this.options.origin + request.target, init),
       this.options.headersTimeout,
       'first byte',
     );
-    if (this.over) return;
+    if (this.settled) return;
     this.receiver.head(response.status, response.statusText, responseHeaders(response.headers));
     if (response.body !== null) await this.read(response.body.getReader());
-    if (this.over) return;
-    this.over = true;
+    if (this.settled) return;
+    this.settled = true;
     this.receiver.end([]);
   }
 
-  /** Tells of a failure, unless the end was told. */
+  /** Reports a failure, unless the exchange has already ended. */
   settle(error: unknown): void {
-    if (this.over) return;
-    this.over = true;
+    if (this.settled) return;
+    this.settled = true;
     this.receiver.fail(
-      this.late === undefined ? faultOf(error) : { kind: 'timeout', sent: true, cause: this.late },
+      this.timedOutPhase === undefined
+        ? faultOf(error)
+        : { kind: 'timeout', sent: true, cause: this.timedOutPhase },
     );
   }
 
   private async read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
     for (;;) {
-      const { value } = await this.inTime(reader.read(), this.options.bodyTimeout, 'next byte');
-      if (value === undefined || this.over) return;
+      const { value } = await this.withTimeout(reader.read(), this.options.bodyTimeout, 'next byte');
+      if (value === undefined || this.settled) return;
       this.receiver.data(value);
       await this.paused?.promise;
     }
   }
 
-  private async inTime<Value>(work: Promise<Value>, milliseconds: number, what: string): Promise<Value> {
+  private async withTimeout<Value>(
+    work: Promise<Value>,
+    milliseconds: number,
+    phase: string,
+  ): Promise<Value> {
     if (milliseconds === 0) return work;
     const timer = setTimeout(() => {
-      this.late = what;
+      this.timedOutPhase = phase;
       this.aborter.abort();
     }, milliseconds);
     try {
@@ -118,7 +124,7 @@ interface ManualRequestInit extends RequestInit {
 
 function bodyOf({ body, length }: UpstreamRequest): BodyInit | null {
   if (body === null) return null;
-  // Copied into a buffer of its own, for `fetch` does not take views of shared ones.
+  // Copied into a buffer of its own, because `fetch` does not accept views of shared buffers.
   if (body instanceof Uint8Array) return new Uint8Array(body);
   const whole = body instanceof PartBody ? body.whole() : undefined;
   if (whole !== undefined) return whole;
@@ -141,8 +147,8 @@ function streamOf(parts: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> 
 }
 
 /**
- * Workers say "Network connection lost." for a refused connection and for one that went away in the middle, both marked
- * retryable: a request may always have reached V2, so that none but idempotent ones is ever sent again.
+ * Workers report "Network connection lost." both for a refused connection and for one that broke midway, and mark both as
+ * retryable: the request may always have reached V2, so only idempotent ones are ever sent again.
  */
 function faultOf(error: unknown): UpstreamFault {
   const cause = error instanceof Error ? error.message.slice(0, 80) : 'unknown';

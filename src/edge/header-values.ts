@@ -1,22 +1,22 @@
 import type { HeaderList } from '../http/header-list.ts';
 
 /**
- * The header section of a `Request` as a raw list. The platform lower-cases names, sorts them and joins lines of one name;
- * fields that must not be there twice are taken apart again, so that a second `Authorization` is refused here as
- * anywhere. What the platform itself adds about the client stays out.
+ * The header section of a `Request` as a raw list. The platform lower-cases names, sorts them and joins lines of one name; fields
+ * that must not be repeated are split again, so that a second `Authorization` is refused here as everywhere. Fields that the
+ * platform itself adds about the client are left out.
  */
 export function requestHeaders(headers: Headers, acceptEncoding: string | undefined): HeaderList {
   const list: string[] = [];
   const onPlatform = headers.has('cf-ray');
   for (const [name, value] of headers) {
-    if (onPlatform && isPlatforms(name)) continue;
-    const told = name === 'accept-encoding' && acceptEncoding !== undefined ? acceptEncoding : value;
-    for (const line of linesOf(name, told)) list.push(name, asBytes(line));
+    if (onPlatform && isPlatformField(name)) continue;
+    const original = name === 'accept-encoding' && acceptEncoding !== undefined ? acceptEncoding : value;
+    for (const line of linesOf(name, original)) list.push(name, asBytes(line));
   }
   return list;
 }
 
-/** The header section of a response as a raw list; each `Set-Cookie` stays a line of its own. */
+/** The header section of a response as a raw list; each `Set-Cookie` stays a separate line. */
 export function responseHeaders(headers: Headers): string[] {
   const list: string[] = [];
   for (const [name, value] of headers) {
@@ -26,20 +26,23 @@ export function responseHeaders(headers: Headers): string[] {
   return list;
 }
 
-/** A raw list as `Headers`, repeated fields as lines of their own. */
+/** Converts a raw list to `Headers`, with repeated fields as separate lines. */
 export function toHeaders(list: HeaderList): Headers {
   const headers = new Headers();
   for (let at = 0; at < list.length; at += 2) headers.append(list[at] ?? '', asText(list[at + 1] ?? ''));
   return headers;
 }
 
-/** What Cloudflare tells a worker of the client; V2 is told what the setting `forwarded` says, and no more. */
-function isPlatforms(name: string): boolean {
+/**
+ * True for the fields with which Cloudflare describes the client; V2 receives only the fields that the setting `forwarded`
+ * selects.
+ */
+function isPlatformField(name: string): boolean {
   return name.startsWith('cf-') || name === 'true-client-ip';
 }
 
-/** The start of each of two joined lines: a scheme, a media type, a length, a date. */
-const JOINTS: ReadonlyMap<string, RegExp> = new Map([
+/** The boundary between two joined lines, found by the start of the second: a scheme, a media type, a length, a date. */
+const LINE_BOUNDARIES: ReadonlyMap<string, RegExp> = new Map([
   ['authorization', /, (?=[A-Za-z][\w-]* )/],
   ['content-type', /, (?=[\w.+-]+\/[\w.+-]+)/],
   ['content-length', /, /],
@@ -48,17 +51,17 @@ const JOINTS: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 function linesOf(name: string, value: string): readonly string[] {
-  const joint = JOINTS.get(name);
-  return joint === undefined ? [value] : value.split(joint);
+  const boundary = LINE_BOUNDARIES.get(name);
+  return boundary === undefined ? [value] : value.split(boundary);
 }
 
 const ASCII = /^[\t\x20-\x7e]*$/;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The platform reads bytes of a value as UTF-8; the gateway wants one character a byte. */
+/** The platform decodes the bytes of a value as UTF-8; the gateway expects one character per byte. */
 function asBytes(text: string): string {
-  // Where bytes were no UTF-8 they are lost: U+FFFD is left in, and refused by whoever judges the head.
+  // Bytes that are not valid UTF-8 are lost: U+FFFD stays in the value, and header validation refuses it.
   if (ASCII.test(text) || text.includes('\ufffd')) return text;
   return String.fromCharCode(...encoder.encode(text));
 }

@@ -3,7 +3,7 @@ import { ruleBook } from '../../dist/edge/rule-book.js';
 import type { EdgeBindings } from './edge-bindings.ts';
 import { EdgeServer } from './edge-server.ts';
 
-/** An isolate has one set of bindings, and keeps what was made of it from request to request. */
+/** An isolate has one set of bindings, and reuses the server built from it across requests. */
 const servers = new WeakMap<EdgeBindings, EdgeServer>();
 
 export default {

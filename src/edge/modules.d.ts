@@ -1,4 +1,4 @@
-/** Modules that are there when the worker is bundled, or run. */
+/** Modules that exist only when the worker is bundled or runs. */
 declare module 'cloudflare:workers' {
   /** Keeps the worker alive until the work of the current request is done. */
   export function waitUntil(work: Promise<unknown>): void;

@@ -1,32 +1,32 @@
 import { ByteCollector } from '../http/byte-collector.ts';
 
-/** The body of a request: collected whole, or handed on with back-pressure. It can be read once. */
+/** The body of a request: buffered whole, or streamed with backpressure. It can be read once. */
 export class PartBody implements AsyncIterable<Uint8Array> {
-  /** Bytes taken in so far. */
+  /** Bytes read so far. */
   bytes = 0;
   private readonly stream: ReadableStream<Uint8Array>;
   private readonly length: number | undefined;
   private readonly timeout: number;
-  private readonly broken: (error: unknown) => void;
+  private readonly onBroken: (error: unknown) => void;
   private reader: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private done = false;
 
-  /** `length` is what the client announced; `broken` is told when a body that is handed on ends too early. */
+  /** `length` is the Content-Length; `onBroken` is called when a streamed body ends too early. */
   constructor(
     stream: ReadableStream<Uint8Array>,
     length: number | undefined,
     timeout: number,
-    broken: (error: unknown) => void,
+    onBroken: (error: unknown) => void,
   ) {
     this.stream = stream;
     this.length = length;
     this.timeout = timeout;
-    this.broken = broken;
+    this.onBroken = onBroken;
   }
 
   /**
-   * The platform's own stream, when its length is known: handed on as it is, its bytes never come to JavaScript. (96 MiB
-   * chunk by chunk left 128 MB of garbage in workerd.)
+   * The platform's own stream, when its length is known: forwarded as it is, its bytes never enter JavaScript. (96 MiB chunk by
+   * chunk left 128 MB of garbage in workerd.)
    */
   whole(): ReadableStream<Uint8Array> | undefined {
     if (this.length === undefined || this.reader !== undefined) return undefined;
@@ -35,13 +35,13 @@ export class PartBody implements AsyncIterable<Uint8Array> {
     return this.stream;
   }
 
-  /** Takes the body in; undefined when `mayTake` stopped it. Rejects when it breaks. */
-  async collect(mayTake: (bytes: number) => boolean): Promise<Uint8Array | undefined> {
+  /** Buffers the body; undefined when `acceptBytes` stopped it. Rejects when the body breaks off. */
+  async collect(acceptBytes: (bytes: number) => boolean): Promise<Uint8Array | undefined> {
     const body = new ByteCollector(this.length);
     for (;;) {
       const chunk = await this.next();
       if (chunk === undefined) return body.take();
-      if (!mayTake(body.add(chunk))) {
+      if (!acceptBytes(body.add(chunk))) {
         this.cancel();
         return undefined;
       }
@@ -54,7 +54,7 @@ export class PartBody implements AsyncIterable<Uint8Array> {
       try {
         chunk = await this.next();
       } catch (error) {
-        this.broken(error);
+        this.onBroken(error);
         throw error;
       }
       if (chunk === undefined) return;
@@ -62,7 +62,7 @@ export class PartBody implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Gives up what has not been read. */
+  /** Discards the unread rest. */
   cancel(): void {
     if (this.done) return;
     this.done = true;
@@ -73,7 +73,7 @@ export class PartBody implements AsyncIterable<Uint8Array> {
   private async next(): Promise<Uint8Array | undefined> {
     if (this.done) return undefined;
     this.reader ??= this.stream.getReader();
-    const { value } = await this.inTime(this.reader.read());
+    const { value } = await this.withTimeout(this.reader.read());
     if (value === undefined) {
       this.done = true;
       return undefined;
@@ -82,17 +82,17 @@ export class PartBody implements AsyncIterable<Uint8Array> {
     return value;
   }
 
-  private async inTime<Value>(reading: Promise<Value>): Promise<Value> {
+  private async withTimeout<Value>(reading: Promise<Value>): Promise<Value> {
     if (this.timeout === 0) return reading;
-    const { promise: late, reject } = Promise.withResolvers<never>();
+    const { promise: timeout, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Error('client-timeout')), this.timeout);
     try {
-      return await Promise.race([reading, late]);
+      return await Promise.race([reading, timeout]);
     } finally {
       clearTimeout(timer);
     }
   }
 }
 
-/** A body that is not wanted any more may break as it likes. */
+/** Ignores failures of a cancelled body. */
 function ignore(): void {}

@@ -1,12 +1,12 @@
-/** What Workers have beside the web's own interfaces, as far as it is used here. */
+/** The interfaces used here that Workers add to the web standards. */
 interface Platform {
-  /** An identity stream whose bytes are announced: without it workerd sends chunks. */
+  /** An identity stream with a declared length: without it workerd sends a chunked body. */
   readonly FixedLengthStream?: new (bytes: number) => TransformStream<Uint8Array, Uint8Array>;
 }
 
 const platform: typeof globalThis & Platform = globalThis;
 
-/** A pipe for so many bytes. */
+/** Creates an identity stream for exactly `length` bytes. */
 export function fixedLength(bytes: number): TransformStream<Uint8Array, Uint8Array> {
   const { FixedLengthStream } = platform;
   return FixedLengthStream === undefined ? new TransformStream() : new FixedLengthStream(bytes);

@@ -1,7 +1,7 @@
 /**
- * The wire of the admin listener: what its routes take and give, as JSON. The page, `tail` and other tools read this file.
+ * The JSON interface of the admin listener: input and output of its routes. The page, `tail` and other tools use this file.
  *
- * | route | takes | gives |
+ * | route | input | output |
  * |---|---|---|
  * | `GET /entries` | `filter`, `before` (a seq), `limit` (1–500, 100) | `EntriesPage`, newest first |
  * | `GET /entries/:seq` | | `EntryDetail`, large bodies folded; 404 when it has left the ring |
@@ -14,7 +14,7 @@
  * | `GET /metrics` | | Prometheus text |
  *
  * Failures are `{"errors":[{"status","title","detail","code"}]}`. With a token every route but `/livez` and `/readyz`
- * wants `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.
+ * requires `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.
  */
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/rewrite.ts';
 import type { Entry, Verdict } from '../rewrite-log/entry.ts';
@@ -29,29 +29,29 @@ export type { Entry } from '../rewrite-log/entry.ts';
 export type { ClientReport } from '../report/client-report.ts';
 export type { Report, ReportDay } from '../report/report.ts';
 
-/** An entry with its place in this run of the gateway: 1, 2, 3, … */
+/** An entry with its sequence number in this run of the gateway: 1, 2, 3, … */
 export interface NumberedEntry extends Entry {
   readonly seq: number;
 }
 
 /** A page of recent entries, newest first. */
 export interface EntriesPage {
-  /** Names this run of the gateway; `seq` starts again with another one. */
+  /** Identifies this run of the gateway; `seq` restarts in the next one. */
   readonly run: string;
   readonly entries: readonly NumberedEntry[];
   /** The `before` of the next page; absent on the last. */
   readonly next?: number;
-  /** The range that the ring still holds; both 0 when empty. */
+  /** The range that the ring still holds; both are 0 when it is empty. */
   readonly oldest: number;
   readonly latest: number;
 }
 
-/** Data of a `gap` event: entries that left the ring before this slow reader came to them. */
+/** Data of a `gap` event: the entries that left the ring before this slow reader reached them. */
 export interface StreamGap {
   readonly missed: number;
 }
 
-/** What the page's header shows; a `state` event comes at the start of a stream and every two seconds. */
+/** The content of the page's header; a `state` event is sent at the start of a stream and every two seconds. */
 export interface State {
   readonly run: string;
   /** RFC 3339. */
@@ -59,24 +59,24 @@ export interface State {
   readonly now: string;
   readonly version: string;
   readonly ruleBook: string;
-  /** Where V2 is: scheme, host and port. */
+  /** The address of V2: scheme, host and port. */
   readonly origin: string;
   readonly capture: CaptureState;
   readonly latest: number;
   /** Exchanges of the last whole second. */
   readonly perSecond: number;
-  /** How many exchanges a second have their structure kept, at most. */
+  /** Maximum exchanges per second whose structure is captured. */
   readonly structurePerSecond: number;
   readonly inFlight: number;
   readonly droppedLogLines: number;
 }
 
-/** What is kept of bodies, and how much of the room is taken. */
+/** The capture level, and its use of memory. */
 export interface CaptureState {
   readonly mode: 'off' | 'bodies';
   /** Pointers whose values are masked in captured bodies; `*` stands for any member or element. */
   readonly masks: readonly string[];
-  /** Exchanges held with headers and structure or bodies, and their bytes. */
+  /** Captured exchanges, with headers and structure or bodies, and their total bytes. */
   readonly entries: number;
   readonly bytes: number;
   readonly maxEntries: number;
@@ -89,15 +89,15 @@ export interface EntryDetail {
   readonly entry: NumberedEntry;
   /** `structure`: every value in every body is replaced by its type, `"‹string›"`, `"‹number›"`, `"‹boolean›"`; `null` stays. */
   readonly kept: 'bodies' | 'structure' | 'nothing';
-  /** Why nothing was kept, or something is missing: a sentence. */
+  /** A sentence that explains why the capture is missing or incomplete. */
   readonly note?: string;
   readonly v1Request?: RequestView;
   readonly v2Request?: RequestView;
   readonly v2Response?: ResponseView;
   readonly clientResponse?: ResponseView;
-  /** Absent for V2 traffic and where no V1 body was kept. */
+  /** Absent for V2 traffic and when no V1 body was captured. */
   readonly diff?: Diff;
-  /** Commands for a POSIX shell; the key is `$API_KEY`. Absent where nothing was kept. */
+  /** Commands for a POSIX shell; the key is `$API_KEY`. Absent when nothing was captured. */
   readonly curl?: { readonly v1: string; readonly v2?: string };
 }
 
@@ -117,42 +117,42 @@ export interface ResponseView {
   readonly body: BodyView;
 }
 
-/** A header line. Credentials, cookies and, without capture, every value that is not known to be harmless are masked as `…`. */
+/** A header field. Credentials, cookies and, without capture, every value that is not known to be harmless are masked as `…`. */
 export interface HeaderView {
   readonly name: string;
   readonly value: string;
   readonly masked: boolean;
-  /** Against the perspective before it; absent when it crossed unchanged. */
+  /** The difference from the previous perspective; absent when it is unchanged. */
   readonly change?: 'added' | 'changed' | 'removed';
 }
 
-/** A body for people. `text` is JSON printed with two spaces a level; number and string spellings are those of the bytes. */
+/** A body for display. `text` is JSON with two spaces per level; number and string spellings are those of the bytes. */
 export interface BodyView {
-  /** `values`: as captured; `structure`: values replaced by types; `withheld`: there was one, see `note`; `none`: there was none. */
+  /** `values`: as captured; `structure`: values replaced by types; `withheld`: a body existed, see `note`; `none`: no body. */
   readonly state: 'values' | 'structure' | 'withheld' | 'none';
   readonly text?: string;
   readonly bytes: number;
   readonly note?: string;
-  /** True when `text` has not all of it: `…` stands where nesting, values or characters are left out. */
+  /** True when `text` is incomplete: `…` stands for omitted nesting, values or characters. */
   readonly isFolded?: true;
 }
 
-/** Half-open range of UTF-16 code units in the text it belongs to. */
+/** Half-open range of UTF-16 code units in its text. */
 export interface TextSpan {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * One edit joined on both sides. `before` has what it took or looked at in the V1 text, `after` what it made in the V2 text;
- * either may be empty, and a wrapper has two spans: what opens it and what closes it.
+ * One edit on both sides. `before` has the spans that it removed or inspected in the V1 text, `after` those that it produced in
+ * the V2 text; either may be empty, and a wrapper has two spans: its opening and its closing.
  */
 export interface DiffMark {
-  /** Index in `edits` of the entry or explanation; -1 for the place of a refusal. */
+  /** Index in `edits` of the entry or explanation; -1 for the location of a refusal. */
   readonly index: number;
   readonly change: string;
   readonly rule: RequestRuleName | 'refusal';
-  /** One sentence for people: what happened here and why. */
+  /** One sentence for display: the edit and its reason. */
   readonly reason: string;
   readonly note?: string;
   readonly before: readonly TextSpan[];
@@ -166,12 +166,12 @@ export interface Diff {
   readonly marks: readonly DiffMark[];
 }
 
-/** The last 60 minutes, oldest first, the running one last. */
+/** The last 60 minutes, oldest first, ending with the current one. */
 export interface HistoryView {
   readonly minutes: readonly HistoryMinute[];
 }
 
-/** The rule book in force, with what it did since the start of this run. */
+/** The rule book in force, with its effects since the start of this run. */
 export interface RulesView {
   readonly hash: string;
   readonly version: string;
@@ -180,26 +180,26 @@ export interface RulesView {
   readonly policies: Policies;
   readonly operations: readonly OperationView[];
   readonly changes: readonly ChangeView[];
-  /** Sentences: what neither the specification nor the documentation shows. */
+  /** The assumptions, one sentence each: behaviour that neither the specification nor the documentation shows. */
   readonly assumptions: readonly string[];
-  /** The file as it was read, for people. */
+  /** The source text of the file, for display. */
   readonly text: string;
 }
 
-/** A count with its last time. */
+/** A count with the time of the last hit. */
 export interface Hits {
   readonly hits: number;
   /** RFC 3339; absent before the first. */
   readonly lastHit?: string;
 }
 
-/** An operation with its use through V1; `(other)` stands for V1 requests that no operation names. */
+/** An operation with its use through V1; `(other)` stands for V1 requests that match no operation. */
 export interface OperationView extends Hits {
   readonly id: string;
   readonly method: string;
   readonly template: string;
   readonly assumed: boolean;
-  /** Ids of the changes that concern it. */
+  /** Ids of the changes that affect it. */
   readonly changes: readonly string[];
 }
 
@@ -220,32 +220,32 @@ export interface RuleView extends Hits {
   readonly text: string;
 }
 
-/** A request to explain: by operation id, or by method and target (with or without `/api/v1`, a full address works too). */
+/** A request to explain: by operation id, or by method and target (with or without `/api/v1`; a full URL works too). */
 export interface ExplainRequest {
   readonly operation?: string;
   readonly method?: string;
   readonly target?: string;
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: string;
-  /** The body, where it is no text; instead of `body`. */
+  /** A body that is not text, in Base64; replaces `body`. */
   readonly bodyBase64?: string;
 }
 
-/** What the gateway would do with a request, by the same compiled plan as live; nobody is called. */
+/** The gateway's handling of a request, by the same compiled plan as live traffic; nothing is sent. */
 export interface Explanation {
   readonly ruleBook: string;
-  /** Absent when no operation names the request. */
+  /** Absent when the request matches no operation. */
   readonly operation?: string;
   readonly verdict: Verdict;
   readonly edits: readonly EditRecord[];
   readonly patch: readonly PatchOperation[];
   readonly refusal?: Refusal;
-  /** Why it was left untouched, as in the log. */
+  /** The reason that it was left untouched, as in the log. */
   readonly note?: string;
   readonly v1Request: RequestView;
-  /** What V2 would get; absent when refused. */
+  /** The request that V2 would receive; absent when refused. */
   readonly v2Request?: RequestView;
-  /** The exact body V2 would get, not printed anew. */
+  /** The exact body that V2 would receive, not reformatted. */
   readonly v2Body?: string;
   readonly diff?: Diff;
   readonly policies: readonly PolicyView[];
@@ -253,14 +253,14 @@ export interface Explanation {
   readonly curl: { readonly v1: string; readonly v2?: string };
 }
 
-/** A policy that holds for this request, and whether it decided anything. */
+/** A policy that applies to this request, and whether it decided anything. */
 export interface PolicyView {
   readonly policy: keyof Policies;
   readonly value: string;
   readonly used: boolean;
 }
 
-/** What one rule of the book did with this request. `why` is a sentence, for the rules that did nothing above all. */
+/** The effect of one rule of the book on this request. `why` is a sentence, most useful for rules without effect. */
 export interface RuleOutcome {
   readonly change: string;
   readonly rule: RequestRuleName;
@@ -269,7 +269,7 @@ export interface RuleOutcome {
   readonly why: string;
 }
 
-/** A file of the page, as `createInspector` is given it by the one who can read files. */
+/** A file of the page, as the runtime that can read files passes it to `createInspector`. */
 export interface PageFile {
   readonly mediaType: string;
   readonly body: string | Uint8Array<ArrayBuffer>;

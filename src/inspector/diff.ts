@@ -7,8 +7,8 @@ import { editReason } from './rule-words.ts';
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Puts a V1 body and what became of it side by side. Both texts are laid out alike, and each edit record becomes a mark
- * with its places on both sides; what is folded has none. `layOut` may remember layouts that others need too.
+ * Compares a V1 body with its V2 result. Both texts are laid out alike, and each edit record becomes a mark with its spans on
+ * both sides; folded parts have none. `layOut` may cache layouts that other callers need too.
  */
 export function makeDiff(
   body: Uint8Array,
@@ -29,7 +29,7 @@ export function makeDiff(
   return {
     before: before.text,
     after: after.text,
-    marks: withMadeObjects(marks, outcome.records, patch, after),
+    marks: withCreatedObjects(marks, outcome.records, patch, after),
   };
 }
 
@@ -37,7 +37,7 @@ interface Sides {
   readonly before: JsonLayout;
   readonly after: JsonLayout;
   readonly changes: ReadonlyMap<string, Change>;
-  /** How many records have named a pointer so far: a repeated member has a place for each. */
+  /** Number of records so far for each pointer: a repeated member has a place for each. */
   readonly seen: Map<string, number>;
 }
 
@@ -67,7 +67,7 @@ function spansOf({ rule }: EditRecord, place: Place): TextSpan[] {
   return [{ start: place.key.start, end: place.value.end }];
 }
 
-/** What opens a container, with its key, and what closes it. */
+/** The opening of a container, with its key, and its closing. */
 function bracketsOf({ key, value }: Place): TextSpan[] {
   return [
     { start: key.start, end: value.start + 1 },
@@ -75,16 +75,16 @@ function bracketsOf({ key, value }: Place): TextSpan[] {
   ];
 }
 
-/** An object that a rule made has no record of its own; its brackets belong to the first that moved into it. */
-function withMadeObjects(
+/** An object that a rule created has no record of its own; its brackets belong to the first member that moved into it. */
+function withCreatedObjects(
   marks: readonly DiffMark[],
   records: readonly EditRecord[],
   patch: readonly PatchOperation[],
   after: JsonLayout,
 ): DiffMark[] {
-  const made = patch.filter((operation) => operation.op === 'add');
+  const created = patch.filter((operation) => operation.op === 'add');
   const all = [...marks];
-  for (const { path } of made) {
+  for (const { path } of created) {
     const first = records.findIndex(
       (record) => record.path?.startsWith(`${path}/`) === true && record.rule === 'nest',
     );

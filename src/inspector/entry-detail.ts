@@ -8,27 +8,27 @@ import { compareHeaders } from './header-views.ts';
 import { type JsonLayout, layOutJson, layOutText } from './json-layout.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 
-/** What the detail of an entry is made of. */
+/** The parts for the detail of an entry. */
 export interface DetailParts {
   readonly run: string;
   readonly seq: number;
   readonly entry: Entry;
   readonly kept: KeptExchange | undefined;
-  /** The rule book of the entry, unless it is no longer known. */
+  /** The rule book of the entry; undefined when it is no longer known. */
   readonly rules: CompiledRuleBook | undefined;
-  /** Where V2 is. */
+  /** The origin of V2. */
   readonly origin: string;
 }
 
 /**
- * Shows one exchange from its four perspectives, with what was changed in it and why. Each body is laid out once, within the
- * bounds of `SHOWN_LIMITS`; `pause` is awaited before each large one, so that clients have their turn.
+ * Shows one exchange from its four perspectives, with its edits and their reasons. Each body is laid out once, within
+ * `SHOWN_LIMITS`; `pause` is awaited before each large one, so that client traffic is not delayed.
  */
 export async function entryDetail(parts: DetailParts, pause: () => Promise<void>): Promise<EntryDetail> {
   const { run, seq, entry, kept, rules } = parts;
   const numbered: NumberedEntry = { seq, ...entry };
-  if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_KEPT };
-  const outcome = rewriteAgain(parts, kept);
+  if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_CAPTURED_NOTE };
+  const outcome = repeatRewrite(parts, kept);
   const bodies = new BodyViews();
   for (const bytes of bytesOf(kept, outcome)) {
     if (bytes.length < LARGE_BYTES) continue;
@@ -49,7 +49,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
     run,
     entry: numbered,
     kept: kept.v1Request.body.state === 'values' ? 'bodies' : 'structure',
-    ...(entry.route === 'migrate' && rules === undefined ? { note: OLD_RULES } : {}),
+    ...(entry.route === 'migrate' && rules === undefined ? { note: UNKNOWN_RULES_NOTE } : {}),
     v1Request,
     ...(v2Request === undefined ? {} : { v2Request }),
     ...responseViews(kept, bodies),
@@ -63,15 +63,16 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
   };
 }
 
-/** Bytes of a body that takes more than a millisecond to lay out. */
+/** Size in bytes above which a body takes more than a millisecond to lay out. */
 const LARGE_BYTES = 16 * 1024;
 
-const NOT_KEPT =
-  'Nothing was kept of this exchange but its entry: so many came at once that only a share had its structure kept, or it made room for newer ones.';
-const OLD_RULES = 'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.';
+const NOT_CAPTURED_NOTE =
+  'Only the log entry of this exchange was kept: it was not among the sample whose structure is captured at a high rate, or newer exchanges replaced it.';
+const UNKNOWN_RULES_NOTE =
+  'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.';
 
-/** The same plan does the same to a masked body as it did to the real one, for no rule looks at values. */
-function rewriteAgain({ entry, rules }: DetailParts, kept: KeptExchange): Rewrite | undefined {
+/** The plan has the same effect on a masked body as on the real one, because no rule reads values. */
+function repeatRewrite({ entry, rules }: DetailParts, kept: KeptExchange): Rewrite | undefined {
   const { bytes } = kept.v1Request.body;
   if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
   if (entry.note === 'media-type' || entry.note === 'unsupported: forward') return undefined;
@@ -79,7 +80,7 @@ function rewriteAgain({ entry, rules }: DetailParts, kept: KeptExchange): Rewrit
   return rules.requestPlan(operation).rewrite(bytes);
 }
 
-/** The bodies of an exchange that are shown. */
+/** The displayed bodies of an exchange. */
 function bytesOf(kept: KeptExchange, outcome: Rewrite | undefined): Uint8Array[] {
   const sent = outcome !== undefined && 'body' in outcome ? outcome.body : undefined;
   const { v1Request, v2Response, clientResponse } = kept;
@@ -88,7 +89,7 @@ function bytesOf(kept: KeptExchange, outcome: Rewrite | undefined): Uint8Array[]
   );
 }
 
-/** Lays each body out once, however often it is shown. */
+/** Lays out each body once, however often it is displayed. */
 class BodyViews {
   private readonly layouts = new Map<Uint8Array, JsonLayout | undefined>();
 
@@ -109,7 +110,7 @@ class BodyViews {
     };
   }
 
-  /** The body that V2 got: what the plan makes of the one that was kept. */
+  /** The body that V2 received, computed by the plan from the captured one. */
   sent(kept: KeptBody, outcome: Rewrite | undefined, entry: Entry): BodyView {
     if (outcome === undefined) return this.view(kept, entry.bytesOut);
     if (outcome.verdict === 'refused') return { state: 'none', bytes: 0 };
@@ -148,7 +149,7 @@ function requestView(
   return { method, target, headers, body };
 }
 
-/** The gateway as the client addressed it. */
+/** The gateway's origin as the client addressed it. */
 function gatewayOrigin({ headers }: KeptHead): string {
   const host = headers.find(({ name }) => name.toLowerCase() === 'host' || name === ':authority')?.value;
   return `http://${host ?? '127.0.0.1:8080'}`;

@@ -8,8 +8,8 @@ import { jsonResponse, pause } from './json-response.ts';
 import { stateOf } from './stat-routes.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 
-/** Entries on one page of the API, at most. */
-const PAGE = 500;
+/** Maximum entries on one page of the API. */
+const MAX_PAGE_ENTRIES = 500;
 
 /** Adds `/entries`, `/entries/stream` and `/entries/:seq`. */
 export function entryRoutes(app: Hono, parts: InspectorParts): void {
@@ -17,7 +17,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/entries', (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '');
     if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
-    const limit = Math.min(PAGE, wholeNumber(c.req.query('limit')) ?? 100);
+    const limit = Math.min(MAX_PAGE_ENTRIES, wholeNumber(c.req.query('limit')) ?? 100);
     const before = wholeNumber(c.req.query('before')) ?? ring.latest + 1;
     const found = ring.before(before, Math.max(1, limit), filter.accepts);
     const last = found.at(-1);
@@ -57,7 +57,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   });
 }
 
-/** A reader of the run before gets everything of this one. */
+/** A reader of the previous run receives every entry of this one. */
 function resumeAt(eventId: string | undefined, { run }: InspectorParts): number | undefined {
   if (eventId === undefined || eventId === '') return undefined;
   const dash = eventId.lastIndexOf('-');

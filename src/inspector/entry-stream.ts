@@ -2,31 +2,31 @@ import type { Filter } from '../rewrite-log/filter.ts';
 import type { Ring } from '../rewrite-log/ring.ts';
 import type { State, StreamGap } from './api.ts';
 
-/** What a stream of entries is made of. */
+/** The parts of a stream of entries. */
 export interface StreamParts {
   readonly ring: Ring;
-  /** Names this run in event ids, so that a reader of the run before starts anew. */
+  /** Identifies this run in event ids, so that a reader of the previous run starts over. */
   readonly run: string;
   readonly filter: Filter;
-  /** The number of the last entry that the reader has. */
+  /** The `seq` of the last entry that the reader has received. */
   readonly after: number;
   readonly state: () => State;
-  /** Runs something every so many milliseconds until the returned function is called. */
+  /** Calls `run` at a fixed interval until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
 }
 
-/** Milliseconds between two looks at the ring: entries are sent in bundles, however many there are. */
-const LOOK = 100;
-/** Looks between two states; where nothing has changed, a comment keeps the connection alive. */
-const STATE_LOOKS = 20;
-/** Entries looked through at one look: a reader gets up to 10,000 a second. */
-const BUNDLE = 1000;
+/** Milliseconds between two checks of the ring: the entries of one interval are sent together. */
+const POLL_INTERVAL_MS = 100;
+/** Checks between two states; when nothing has changed, a comment keeps the connection alive. */
+const POLLS_PER_STATE = 20;
+/** Maximum entries read per check: a reader gets up to 10,000 a second. */
+const MAX_ENTRIES_PER_POLL = 1000;
 
 const encoder = new TextEncoder();
 
 /**
- * Streams entries as server-sent events. The ring is the only buffer: a slow reader is not waited for, and hears of what it
- * missed in a `gap`.
+ * Streams entries as server-sent events. The ring is the only buffer: the stream does not wait for a slow reader, and reports
+ * missed entries in a `gap`.
  */
 export function entryStream(parts: StreamParts): Response {
   let stop: (() => void) | undefined;
@@ -35,9 +35,9 @@ export function entryStream(parts: StreamParts): Response {
       start: (controller) => {
         const reader = new StreamReader(parts);
         controller.enqueue(encoder.encode(`retry: 1000\n\n${reader.state()}`));
-        stop = parts.every(LOOK, () => {
+        stop = parts.every(POLL_INTERVAL_MS, () => {
           if ((controller.desiredSize ?? 0) <= 0) return;
-          const events = reader.look();
+          const events = reader.poll();
           if (events !== '') controller.enqueue(encoder.encode(events));
         });
       },
@@ -50,20 +50,20 @@ export function entryStream(parts: StreamParts): Response {
   });
 }
 
-/** Reads on from where it was. */
+/** Reads the ring incrementally. */
 class StreamReader {
   private readonly parts: StreamParts;
   private position: number;
-  private looks = 0;
-  private tellState = '';
+  private polls = 0;
+  private lastState = '';
 
   constructor(parts: StreamParts) {
     this.parts = parts;
     this.position = parts.after;
   }
 
-  /** The events since the last look; empty when there is nothing to say. */
-  look(): string {
+  /** Returns the events since the last call; empty when there are none. */
+  poll(): string {
     const { ring, filter, run } = this.parts;
     let events = '';
     const missed = ring.oldest - 1 - this.position;
@@ -72,23 +72,23 @@ class StreamReader {
       events += `event: gap\ndata: ${JSON.stringify(gap)}\n\n`;
       this.position = ring.oldest - 1;
     }
-    const end = Math.min(ring.latest, this.position + BUNDLE);
+    const end = Math.min(ring.latest, this.position + MAX_ENTRIES_PER_POLL);
     for (let seq = this.position + 1; seq <= end; seq += 1) {
       const entry = ring.at(seq);
       if (entry === undefined || !filter.accepts(entry)) continue;
       events += `event: entry\nid: ${run}-${seq}\ndata: ${JSON.stringify({ seq, ...entry })}\n\n`;
     }
     this.position = end;
-    this.looks += 1;
-    return this.looks % STATE_LOOKS === 0 ? events + this.state() : events;
+    this.polls += 1;
+    return this.polls % POLLS_PER_STATE === 0 ? events + this.state() : events;
   }
 
-  /** The state as an event, or a comment when it is as it was. */
+  /** Returns the state as an event, or a comment when it is unchanged. */
   state(): string {
     const state = this.parts.state();
     const text = JSON.stringify({ ...state, now: '' });
-    if (text === this.tellState) return ': keep-alive\n\n';
-    this.tellState = text;
+    if (text === this.lastState) return ': keep-alive\n\n';
+    this.lastState = text;
     return `event: state\ndata: ${JSON.stringify(state)}\n\n`;
   }
 }

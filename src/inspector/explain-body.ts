@@ -8,19 +8,19 @@ import type { Refusal } from '../rewrite/rewrite.ts';
 import type { BodyOutcome } from './explain-rules.ts';
 import type { RequestToExplain } from './request-to-explain.ts';
 
-/** The parts of a gateway that decide what becomes of a body. */
+/** The parts of a gateway that decide the handling of a body. */
 export interface BodyExplainer {
   readonly rules: CompiledRuleBook;
   readonly decode: DecodeBody;
 }
 
-/** The outcome for a body, with the bytes that the rules read: decoded, where it has a content coding. */
+/** The outcome for a body, with the bytes that the rules read: decoded, if it has a content coding. */
 export interface ExplainedBody {
   readonly outcome: BodyOutcome;
   readonly read: Uint8Array;
 }
 
-/** Carries the decision out on the body of a request to explain. */
+/** Applies the decision to the body of a request to explain. */
 export async function explainBody(
   received: RequestToExplain,
   decision: Decision,

@@ -1,6 +1,6 @@
 import type { ExplainRequest } from './api.ts';
 
-/** True for what has the shape of a request to explain. */
+/** True for a value with the shape of a request to explain. */
 export function isExplainRequest(value: unknown): value is ExplainRequest {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const {

@@ -6,12 +6,12 @@ import type { PolicyView, RuleOutcome } from './api.ts';
 import { layOutJson } from './json-layout.ts';
 import { nameOf, requestRuleWords } from './rule-words.ts';
 
-/** What became of a body, or why nobody looked at it. */
+/** The outcome for a body, or the reason that it was not read. */
 export type BodyOutcome =
   | Rewrite
   | { readonly verdict: 'unread'; readonly why: string; readonly note?: string };
 
-/** Says of each request rule of the book what it did, and of the others why they did nothing. */
+/** Reports the effect of each request rule of the book, or the reason that it had none. */
 export function ruleOutcomes(
   ruleBook: RuleBook,
   operation: Operation | undefined,
@@ -36,7 +36,7 @@ export function ruleOutcomes(
   );
 }
 
-/** The policies in force for a request, and which of them decided something. */
+/** The policies that apply to a request, and which of them decided something. */
 export function policyViews(
   ruleBook: RuleBook,
   outcome: BodyOutcome,
@@ -88,7 +88,7 @@ function concerns(rule: RequestRule, { from, note }: EditRecord): boolean {
   }
 }
 
-/** The names of the objects of a body as the rules left it, by pointer with `*` for elements; undefined when there is none. */
+/** The member names of each object of the rewritten body, by pointer with `*` for elements; undefined without a body. */
 type Names = ReadonlyMap<string, ReadonlySet<string>>;
 
 function namesIn(outcome: BodyOutcome): Names | undefined {

@@ -15,7 +15,7 @@ import { layOutJson } from './json-layout.ts';
 import { type ExplainFault, type RequestToExplain, requestToExplain } from './request-to-explain.ts';
 import type { HeadLimits } from '../http/request-head.ts';
 
-/** The gateway that explains: its rule book, its limits, and how it decodes. */
+/** The gateway that explains: its rule book, limits and content decoding. */
 export interface ExplainParts extends BodyExplainer {
   readonly limits: HeadLimits & DecisionLimits;
   /** Scheme, host and port of the gateway and of V2, for commands. */
@@ -23,7 +23,9 @@ export interface ExplainParts extends BodyExplainer {
   readonly origin: string;
 }
 
-/** Says what the gateway would do with a request, by the decision and the plan that live requests go through; nobody is called. */
+/**
+ * Explains how the gateway would handle a request, by the decision and the plan that live requests go through; nothing is sent.
+ */
 export async function explain(
   request: ExplainRequest,
   parts: ExplainParts,
@@ -108,7 +110,7 @@ function bodyView(body: Uint8Array): BodyView {
   return { state: 'values', text: layOutJson(body)?.text ?? textOf(body), bytes: body.length };
 }
 
-/** A command sends the bytes themselves, not the printed ones. */
+/** A command sends the original bytes, not the formatted ones. */
 function rawBody(view: RequestView, body: Uint8Array): RequestView {
   return body.length === 0 ? view : { ...view, body: { ...view.body, text: textOf(body) } };
 }

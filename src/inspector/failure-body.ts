@@ -1,25 +1,26 @@
 import type { BodyFault } from './read-body.ts';
 
-/** What the admin listener responds when it cannot do what was asked: the service's own envelope. */
+/** The failure body of the admin listener: the `errors` envelope of the service. */
 export interface FailureBody {
   readonly errors: readonly [
     { readonly status: string; readonly title: string; readonly detail: string; readonly code: string },
   ];
 }
 
-/** Makes a failure's body; `detail` is a sentence with the way out. */
+/** Creates a failure body; `detail` is a sentence with the remedy. */
 export function failureBody(status: keyof typeof TITLES, code: string, detail: string): FailureBody {
   return { errors: [{ status: String(status), title: TITLES[status], detail, code }] };
 }
 
-/** Responds that a body was not read; the connection ends with it, since the rest of the body may still come. */
+/** Responds that a body was not read, and closes the connection, because the rest of the body may still arrive. */
 export function bodyFailure(fault: BodyFault, limit: number): Response {
   const status = fault === 'too-large' ? 413 : 408;
-  const detail = fault === 'too-large' ? `Send at most ${limit} bytes.` : 'The body took too long to come.';
+  const detail =
+    fault === 'too-large' ? `Send at most ${limit} bytes.` : 'The body was not received in time.';
   return Response.json(failureBody(status, fault, detail), { status, headers: { Connection: 'close' } });
 }
 
-/** Responds that so much is asked at the moment that this has to wait a second. */
+/** Responds 429: too many requests at the moment, retry after a second. */
 export function tooManyRequests(): Response {
   const detail = 'Try again in a second.';
   return Response.json(failureBody(429, 'too-many-requests', detail), {

@@ -2,15 +2,15 @@ import type { MiddlewareHandler } from 'hono';
 import { failureBody, tooManyRequests } from './failure-body.ts';
 import { addressOf, type RateLimit } from './rate-limit.ts';
 
-/** Who may come in. */
+/** Access control of the admin listener. */
 export interface GuardOptions {
-  /** Undefined where the listener is on loopback and needs none. */
+  /** Undefined when the listener is on loopback and needs none. */
   readonly token: string | undefined;
-  /** Host names, beside addresses and `localhost`, that the admin listener is reached by. */
+  /** Host names under which the admin listener is reachable, besides IP addresses and `localhost`. */
   readonly hosts: readonly string[];
 }
 
-/** Only what the page is made of may be loaded or asked, and only from here; nobody may frame it. */
+/** The page may load and request only its own parts from this origin; no site may frame it. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -32,7 +32,7 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 } as const;
 
-/** Puts the page's policy on every response. */
+/** Sets the page's security headers on every response. */
 export function secureHeaders(): MiddlewareHandler {
   return async (c, next) => {
     await next();
@@ -41,8 +41,8 @@ export function secureHeaders(): MiddlewareHandler {
 }
 
 /**
- * Refuses requests that another site's page makes: through a name that was made to point here (DNS rebinding; an address or
- * `localhost` cannot be), or across sites.
+ * Refuses requests made by another site's page: cross-site requests, and those through a name that was made to resolve here (DNS
+ * rebinding, which cannot forge an address or `localhost`).
  */
 export function sameSite({ hosts }: GuardOptions): MiddlewareHandler {
   const allowed = new Set(hosts.map((host) => host.toLowerCase()));
@@ -56,7 +56,7 @@ export function sameSite({ hosts }: GuardOptions): MiddlewareHandler {
     const isCross =
       c.req.header('sec-fetch-site') === 'cross-site' && c.req.header('sec-fetch-mode') !== 'navigate';
     if (isCross || (origin !== undefined && URL.parse(origin)?.host !== host.toLowerCase())) {
-      return c.json(failureBody(403, 'cross-site', 'Pages of other sites may not ask this.'), 403);
+      return c.json(failureBody(403, 'cross-site', 'Pages of other sites may not send this request.'), 403);
     }
     return next();
   };
@@ -67,31 +67,31 @@ function isOwnHost(host: string, allowed: ReadonlySet<string>): boolean {
   return /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]|localhost)$/.test(name) || allowed.has(name);
 }
 
-/** Refuses requests beyond a rate, by address: whoever asks without end holds nobody else up. */
+/** Limits the request rate per address: a client that floods the listener blocks no other. */
 export function requestRate(requests: RateLimit): MiddlewareHandler {
   return async (c, next) => (requests.take(addressOf(c.env)) ? next() : tooManyRequests());
 }
 
 const COOKIE = 'inspector';
 
-/** Lets in who shows the token, as a bearer or in the cookie that `loginCookie` made. `tries` counts wrong ones. */
+/** Requires the token, as a bearer or in the cookie from `loginCookie`. `tries` counts wrong tokens. */
 export function tokenGate({ token }: GuardOptions, tries: RateLimit): MiddlewareHandler {
   return async (c, next) => {
     if (token === undefined) return next();
     const bearer = /^bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
     const cookie = cookieValue(c.req.header('cookie'));
-    // A cookie is too long to be guessed, so whoever guesses tokens does not lock out those who are in.
+    // A cookie is too long to guess and is not counted, so an attacker who guesses tokens cannot lock out logged-in operators.
     if (cookie !== undefined && (await isSame(cookie, await sessionOf(token)))) return next();
     const address = addressOf(c.env);
     if (bearer !== undefined && tries.isSpent(address)) return tooManyRequests();
     if (bearer !== undefined && (await isSame(bearer, token))) return next();
     if (bearer !== undefined) tries.take(address);
     c.header('WWW-Authenticate', 'Bearer');
-    return c.json(failureBody(401, 'token-needed', 'The admin listener wants its token.'), 401);
+    return c.json(failureBody(401, 'token-needed', 'The admin listener requires its token.'), 401);
   };
 }
 
-/** The cookie of someone who has shown `given`; undefined when it is not the token. The cookie does not hold the token. */
+/** Returns the session cookie for the token `given`; undefined when it is wrong. The cookie does not contain the token. */
 export async function loginCookie(
   given: string,
   token: string,
@@ -101,7 +101,7 @@ export async function loginCookie(
   return `${COOKIE}=${await sessionOf(token)}; Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
 }
 
-/** Compares in constant time: digests of equal length, every byte of them. */
+/** Compares in constant time: every byte of two digests of equal length. */
 async function isSame(given: string, expected: string): Promise<boolean> {
   const [one, other] = await Promise.all([digest(given), digest(expected)]);
   let difference = 0;

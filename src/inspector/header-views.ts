@@ -1,7 +1,7 @@
 import type { ShownHeader } from '../rewrite-log/mask-headers.ts';
 import type { HeaderView } from './api.ts';
 
-/** Marks, in each of two lists, what the other does not have or has with another value. */
+/** Marks, in each of two lists, the fields that the other lacks or has with another value. */
 export function compareHeaders(
   before: readonly ShownHeader[],
   after: readonly ShownHeader[] | undefined,

@@ -8,19 +8,19 @@ import { type Rate, RateLimit } from './rate-limit.ts';
 import { ruleRoutes } from './rule-routes.ts';
 import { rolloutRoutes } from './rollout-routes.ts';
 
-/** Wrong tokens from one address. */
-const WRONG_TOKENS: Rate = { burst: 10, perSecond: 1 };
+/** Limit of wrong tokens from one address. */
+const WRONG_TOKEN_RATE: Rate = { burst: 10, perSecond: 1 };
 
-/** Requests from one address: a page asks some ten a second at the most. */
-const REQUESTS: Rate = { burst: 300, perSecond: 100 };
+/** Limit of requests from one address: a page sends at most some ten a second. */
+const REQUEST_RATE: Rate = { burst: 300, perSecond: 100 };
 
-/** Makes the routes of the admin listener that operators use; health is the listener's own. */
+/** Creates the admin listener's routes for operators; the listener itself serves health. */
 export function createInspector(parts: InspectorParts): Hono {
   const app = new Hono();
   app.use(secureHeaders(), sameSite(parts));
-  const tries = new RateLimit(WRONG_TOKENS, parts.time);
+  const tries = new RateLimit(WRONG_TOKEN_RATE, parts.time);
   pageRoutes(app, parts.page);
-  app.use(requestRate(new RateLimit(REQUESTS, parts.time)));
+  app.use(requestRate(new RateLimit(REQUEST_RATE, parts.time)));
   loginRoute(app, parts, tries);
   app.use(tokenGate(parts, tries));
   entryRoutes(app, parts);

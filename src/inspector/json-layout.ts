@@ -2,36 +2,36 @@ import { pointerToken } from '../json/json-pointer.ts';
 import { JsonWalker, type WalkedNode } from '../json/json-walk.ts';
 import type { TextSpan } from './api.ts';
 
-/** Where a value stands in a laid out text. `key` is empty for what is no member. */
+/** The place of a value in a laid out text. `key` is empty for a value that is not a member. */
 export interface Place {
   readonly key: TextSpan;
   readonly value: TextSpan;
 }
 
-/** A JSON text printed for people, and where everything in it stands. */
+/** A formatted JSON text, and the places of its values. */
 export interface JsonLayout {
   readonly text: string;
-  /** By RFC 6901 pointer; more than one where a name is repeated. What is folded has no place. */
+  /** By RFC 6901 pointer; more than one for a repeated name. Folded values have no place. */
   readonly places: ReadonlyMap<string, readonly Place[]>;
-  /** True when something was left out: a sign `…` stands there, with how many bytes it takes the place of. */
+  /** True when parts are omitted: each is replaced by `…` and the number of its bytes. */
   readonly isFolded: boolean;
 }
 
-/** How much of a text is printed. */
+/** Limits of the formatted text. */
 export interface LayoutLimits {
-  /** Levels of nesting; containers below them are folded. */
+  /** Levels of nesting; deeper containers are folded. */
   readonly levels: number;
-  /** Values and characters; what follows is left out. */
+  /** Maximum values and characters; the rest is omitted. */
   readonly values: number;
   readonly characters: number;
-  /** Characters of a pointer that has a place. */
+  /** Maximum characters of a pointer that has a place. */
   readonly pointer: number;
 }
 
-/** What people look at: a text nested 500 deep would be printed as hundreds of times its size, most of it white space. */
+/** Limits for display: a text nested 500 deep would grow to hundreds of times its size, most of it white space. */
 export const SHOWN_LIMITS: LayoutLimits = { levels: 32, values: 2000, characters: 256 * 1024, pointer: 1024 };
 
-/** Everything, for commands that compare whole bodies. */
+/** No limits, for commands that compare whole bodies. */
 export const NO_LIMITS: LayoutLimits = {
   levels: Number.POSITIVE_INFINITY,
   values: Number.POSITIVE_INFINITY,
@@ -42,7 +42,7 @@ export const NO_LIMITS: LayoutLimits = {
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Prints a JSON text with two spaces a level and one member a line. Only white space changes: numbers, escapes, order and
+ * Formats a JSON text with two spaces per level and one member per line. Only white space changes: numbers, escapes, order and
  * repeated names are those of the bytes. Undefined when it is not JSON.
  */
 export function layOutJson(bytes: Uint8Array, limits: LayoutLimits = SHOWN_LIMITS): JsonLayout | undefined {
@@ -55,7 +55,7 @@ export function layOutJson(bytes: Uint8Array, limits: LayoutLimits = SHOWN_LIMIT
 }
 
 interface Opened {
-  /** Undefined when it is too long to be looked for. */
+  /** Undefined when the pointer exceeds the limit. */
   readonly pointer: string | undefined;
   readonly key: TextSpan;
   readonly start: number;
@@ -76,7 +76,7 @@ class LayoutPrinter implements JsonLayout {
     this.limits = limits;
   }
 
-  /** Prints a value, or what opens it; false when nothing in it is printed. */
+  /** Prints a value, or the opening of a container; false when its content is not printed. */
   enter(node: WalkedNode): boolean {
     const { kind, keyStart, keyEnd, start, end, path, first } = node;
     if (this.isFull) return false;
@@ -104,7 +104,7 @@ class LayoutPrinter implements JsonLayout {
     return false;
   }
 
-  /** Prints what closes a container. */
+  /** Prints the closing of a container. */
   leave({ kind, path }: WalkedNode): void {
     const container = this.opened.pop();
     if (container === undefined) return;
@@ -149,10 +149,10 @@ class LayoutPrinter implements JsonLayout {
   }
 }
 
-/** Bytes that are shown of a text that does not fit. */
+/** Bytes shown of a scalar that does not fit. */
 const CUT_SCALAR_BYTES = 1024;
 
-/** The beginning of a text that is not JSON, as people are shown it. */
+/** The beginning of a text that is not JSON, for display. */
 export function layOutText(bytes: Uint8Array): string {
   if (bytes.length <= SHOWN_LIMITS.characters) return decoder.decode(bytes);
   return `${decoder.decode(bytes.subarray(0, CUT_SCALAR_BYTES))}… ${bytes.length} bytes …`;

@@ -1,26 +1,26 @@
-/** Characters that are made and sent between two turns of the event loop. */
+/** Characters serialised and sent per turn of the event loop. */
 const PART_CHARACTERS = 64 * 1024;
 
-/** Levels of a value whose members and elements are printed one by one; what is below is printed whole. */
+/** Levels of a value whose members and elements are serialised one by one; deeper values are serialised whole. */
 const OPENED_LEVELS = 3;
 
 const encoder = new TextEncoder();
 
 /**
- * Responds with a value as JSON, made and sent part by part, so that clients have their turn however large it is; it is read
- * while it is sent. A reader that does not keep up is waited for.
+ * Responds with a value as JSON, serialised and sent in chunks so that a large one does not block client traffic; the value is
+ * read while it is sent. Waits for a slow reader.
  */
 export function jsonResponse(value: object): Response {
   return partsResponse(jsonParts(value), 'application/json');
 }
 
-/** Responds with a text that is made and sent part by part. */
+/** Responds with a text that is generated and sent in chunks. */
 export function partsResponse(
   parts: Iterator<string>,
   contentType: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const first = gathered(parts);
+  const first = nextChunk(parts);
   const all = { 'Content-Type': contentType, ...headers };
   if (first.isLast) return new Response(first.text, { headers: all });
   let next = first;
@@ -32,20 +32,20 @@ export function partsResponse(
         return;
       }
       await pause();
-      next = gathered(parts);
+      next = nextChunk(parts);
     },
   });
   return new Response(body, { headers: all });
 }
 
-/** Lets everything else that is due run first. */
+/** Yields to everything else that is due. */
 export function pause(): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, 0);
   });
 }
 
-function gathered(parts: Iterator<string>): { readonly text: string; readonly isLast: boolean } {
+function nextChunk(parts: Iterator<string>): { readonly text: string; readonly isLast: boolean } {
   let text = '';
   while (text.length < PART_CHARACTERS) {
     const { value, done } = parts.next();
@@ -55,7 +55,7 @@ function gathered(parts: Iterator<string>): { readonly text: string; readonly is
   return { text, isLast: false };
 }
 
-/** The JSON text of a value, in parts. */
+/** The JSON text of a value, in chunks. */
 export function* jsonParts(value: unknown, level = 0): Generator<string, void, undefined> {
   if (level === OPENED_LEVELS || typeof value !== 'object' || value === null) {
     yield JSON.stringify(value) ?? 'null';

@@ -6,26 +6,29 @@ import type { CapturedExchange, Observer, CaptureLevel } from '../rewrite-log/ob
 import { Ring } from '../rewrite-log/ring.ts';
 import { Tally } from '../report/tally.ts';
 
-/** Clients that a running gateway counts apart; `report` counts more, from the log. */
-const MOST_CLIENTS = 5000;
+/** Maximum clients that a running gateway counts separately; `report` counts more, from the log. */
+const MAX_CLIENTS = 5000;
 
-/** What an operator view is made with. */
+/** The parts of an operator view. */
 export interface OperatorViewOptions {
-  /** Entries in the ring. */
+  /** Capacity of the ring, in entries. */
   readonly entries: number;
   readonly capture: CaptureOptions;
-  /** Milliseconds since 1970. */
+  /** The clock, in milliseconds since 1970. */
   readonly time: () => number;
-  /** Told of each entry with its number, such as an exporter of traces. */
+  /** Called with each entry and its number, such as an exporter of traces. */
   readonly also?: ((entry: Entry, seq: number) => void) | undefined;
 }
 
-/** Keeps what operators see: one call an exchange feeds the ring, the history, the metrics, the report and the capture. */
+/**
+ * The data behind the operator's views: one call per exchange feeds the ring, the history, the metrics, the report and the
+ * capture.
+ */
 export class OperatorView implements Observer {
   readonly ring: Ring;
   readonly history = new History();
   readonly metrics = new Metrics();
-  readonly tally = new Tally(MOST_CLIENTS);
+  readonly tally = new Tally(MAX_CLIENTS);
   readonly capture: Capture;
   readonly bodyLimit: number;
   private readonly options: OperatorViewOptions;

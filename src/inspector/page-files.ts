@@ -1,15 +1,15 @@
 import type { PageFile } from './api.ts';
 
-/** What the page is made from, given by someone who can read files. Paths begin at `src/`. */
+/** The sources of the page, from a runtime that can read files. Paths begin at `src/`. */
 export interface PageSources {
   read(path: string): string;
-  /** Takes the types off a TypeScript module, leaving lines where they are. */
+  /** Strips the types from a TypeScript module, leaving lines in place. */
   stripTypes(source: string): string;
-  /** A library module as it is shipped, by the name that it is imported by. */
+  /** A library module as published, by its import specifier. */
   readLibrary(name: string): string;
 }
 
-/** The libraries that the page may import, and where they are served. */
+/** The libraries that the page may import, and their paths. */
 const LIBRARIES: Readonly<Record<string, string>> = {
   preact: 'page/preact.js',
   'preact/hooks': 'page/preact-hooks.js',
@@ -27,9 +27,9 @@ const PLAIN = [
 ] as const;
 
 /**
- * Puts the page together: files by the path that they are served at, from `/`. Modules lie as they do under `src/`, so that
- * their own relative imports find each other; which ones there are follows from what `main.ts` imports.
- * Throws when a module imports a library that the page does not serve.
+ * Assembles the page: files by URL path, from `/`. Modules are laid out as under `src/`, so that their own relative imports
+ * resolve; the set of modules follows from the imports of `main.ts`. Throws when a module imports a library that the page does
+ * not serve.
  */
 export function pageFiles(sources: PageSources): ReadonlyMap<string, PageFile> {
   const files = new Map<string, PageFile>();
@@ -58,7 +58,7 @@ function script(body: string): PageFile {
   return { mediaType: 'text/javascript; charset=utf-8', body };
 }
 
-/** Gives bare specifiers an address: an import map would have to be inline, which the page's policy forbids. */
+/** Rewrites bare specifiers to paths: an import map would have to be inline, which the page's policy forbids. */
 function pointAtLibraries(source: string, path: string): string {
   const up = '../'.repeat(path.split('/').length - 1);
   return source.replaceAll(IMPORT, (statement, specifier: string) => {
@@ -74,7 +74,7 @@ function resolve(from: string, specifier: string): string {
   return new URL(specifier, `file:///${from}`).pathname.slice(1);
 }
 
-/** The document names its modules up front: otherwise the browser finds them level by level, one journey each. */
+/** The document preloads its modules: otherwise the browser discovers them level by level, one round trip each. */
 function page(sources: PageSources, modules: readonly string[]): string {
   const preloads = modules.map((path) => `<link rel="modulepreload" href="${path}">`).join('\n    ');
   return sources.read('inspector/page/page.html').replace('<!-- modules -->', preloads);

@@ -5,10 +5,10 @@ import { type GuardOptions, loginCookie } from './guard.ts';
 import { addressOf, type RateLimit } from './rate-limit.ts';
 import { readBody } from './read-body.ts';
 
-/** Bytes of a body with a token. */
+/** Maximum bytes of a login body. */
 const LOGIN_BYTES = 4096;
 
-/** Serves the page. It holds nothing of the gateway, so it needs no token; what it asks for does. */
+/** Serves the page. It contains no gateway data, so it needs no token; its requests do. */
 export function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>): void {
   app.on('GET', ['/', '/page/*'], async (c, next) => {
     const file = page().get(c.req.path);
@@ -17,7 +17,10 @@ export function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>)
   });
 }
 
-/** Takes the token once, as `{"token":"…"}`, and gives a cookie for it: an event stream cannot send a header. `tries` counts wrong ones. */
+/**
+ * Accepts the token as `{"token":"…"}` and sets a session cookie, because an event stream cannot send a header field. `tries`
+ * counts wrong tokens.
+ */
 export function loginRoute(app: Hono, { token }: GuardOptions, tries: RateLimit): void {
   app.post('/login', async (c) => {
     const address = addressOf(c.env);

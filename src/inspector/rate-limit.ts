@@ -1,36 +1,36 @@
-/** How often something may be done: so often at once, and so often a second from then on. */
+/** A rate limit: a burst, and a rate per second. */
 export interface Rate {
   readonly burst: number;
   readonly perSecond: number;
 }
 
-/** Addresses that are counted apart; the one that was seen first makes room. */
-const MOST_ADDRESSES = 1000;
+/** Maximum addresses counted separately; the oldest is evicted. */
+const MAX_ADDRESSES = 1000;
 
 interface Bucket {
   left: number;
-  /** Milliseconds of the clock when `left` was right. */
+  /** Time at which `left` was computed, in milliseconds. */
   at: number;
 }
 
-/** Counts what is done from each address, and says when it is too much. */
+/** Counts actions per address, and reports when a limit is exceeded. */
 export class RateLimit {
   private readonly rate: Rate;
   private readonly time: () => number;
   private readonly buckets = new Map<string, Bucket>();
 
-  /** `time` is milliseconds. */
+  /** `time` is a clock in milliseconds. */
   constructor(rate: Rate, time: () => number) {
     this.rate = rate;
     this.time = time;
   }
 
-  /** Whether nothing more may be done from `address` at the moment. */
+  /** True while `address` has used up its limit. */
   isSpent(address: string): boolean {
     return this.bucketOf(address).left < 1;
   }
 
-  /** Counts one more from `address`; false when it is one too many. */
+  /** Counts one more from `address`; false when it exceeds the limit. */
   take(address: string): boolean {
     const bucket = this.bucketOf(address);
     if (bucket.left < 1) return false;
@@ -48,14 +48,14 @@ export class RateLimit {
       return known;
     }
     const [oldest] = this.buckets.keys();
-    if (this.buckets.size >= MOST_ADDRESSES && oldest !== undefined) this.buckets.delete(oldest);
+    if (this.buckets.size >= MAX_ADDRESSES && oldest !== undefined) this.buckets.delete(oldest);
     const bucket = { left: burst, at: now };
     this.buckets.set(address, bucket);
     return bucket;
   }
 }
 
-/** The address that a request came from, as Node's server knows it; one for all where it is not known. */
+/** The remote address of a request, as Node's server reports it; a single shared value when it is unknown. */
 export function addressOf(environment: unknown): string {
   const incoming = memberOf(environment, 'incoming');
   const address = memberOf(memberOf(incoming, 'socket'), 'remoteAddress');

@@ -1,20 +1,20 @@
-/** Milliseconds for the whole body of a request to the admin listener. */
+/** Maximum time to receive the whole body of a request to the admin listener, in milliseconds. */
 const BODY_TIMEOUT_MS = 10_000;
 
-/** Why the body of a request was not read, with the status that says so. */
+/** The reason that a request body was not read, with the response status. */
 export type BodyFault = 'too-large' | 'too-slow';
 
-/** Reads the body of a request as text, up to `limit` bytes and within ten seconds; no more than that is ever held. */
+/** Reads the body of a request as text, up to `limit` bytes and within ten seconds; never buffers more than that. */
 export async function readBody(request: Request, limit: number): Promise<{ text: string } | BodyFault> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) return 'too-large';
   const reader = request.body?.getReader();
   if (reader === undefined) return { text: '' };
   const timeout = deadline();
   try {
-    return await Promise.race([readAll(reader, limit), timeout.over]);
+    return await Promise.race([readAll(reader, limit), timeout.expired]);
   } finally {
     timeout.clear();
-    // What is left is of no interest, nor is what becomes of it.
+    // The unread rest is discarded, and so is its outcome.
     reader.cancel().catch(() => {});
   }
 }
@@ -35,10 +35,10 @@ async function readAll(
   }
 }
 
-function deadline(): { readonly over: Promise<BodyFault>; readonly clear: () => void } {
+function deadline(): { readonly expired: Promise<BodyFault>; readonly clear: () => void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const over = new Promise<BodyFault>((resolve) => {
+  const expired = new Promise<BodyFault>((resolve) => {
     timer = setTimeout(() => resolve('too-slow'), BODY_TIMEOUT_MS);
   });
-  return { over, clear: () => clearTimeout(timer) };
+  return { expired, clear: () => clearTimeout(timer) };
 }

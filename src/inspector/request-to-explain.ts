@@ -5,21 +5,21 @@ import type { DecidedRequest } from '../migrate/decision.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { ExplainRequest } from './api.ts';
 
-/** A request that cannot be explained: a sentence. */
+/** Explains in a sentence why a request cannot be explained. */
 export interface ExplainFault {
   readonly fault: string;
 }
 
-/** A request as a client would send it, with its body whole. */
+/** A request as a client would send it, with its complete body. */
 export interface RequestToExplain extends DecidedRequest {
-  /** As given, before a `Host` was added. */
+  /** The given fields, before a `Host` is added. */
   readonly headers: HeaderList;
   readonly body: Uint8Array;
 }
 
 /**
- * Completes what somebody wrote down of a request: method and target come from the operation where only that is named, a body
- * without header fields is JSON, and a `Host` is taken for granted.
+ * Completes a partial description of a request: an operation supplies method and target, a body without header fields is JSON,
+ * and a missing `Host` is added.
  */
 export function requestToExplain(
   request: ExplainRequest,

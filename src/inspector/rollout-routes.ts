@@ -4,22 +4,22 @@ import { bodyFailure, failureBody } from './failure-body.ts';
 import { readBody } from './read-body.ts';
 import { parsedJson } from '../rewrite-log/parsed-json.ts';
 
-/** Who shows where a migration stands, and changes it. */
+/** Shows and changes the state of the rollout. */
 export interface RolloutAdmin {
   view(): RolloutView;
-  /** Carries a command out; a fault is a sentence, and nothing was changed. */
+  /** Executes a command; returns a sentence when it fails, and then nothing has changed. */
   command(request: RolloutRequest): { readonly fault: string } | undefined;
 }
 
-/** Bytes of a command. */
+/** Maximum bytes of a command. */
 const COMMAND_BYTES = 4096;
 
 /**
- * Adds `GET /rollout`, which gives a `RolloutView`, and `POST /rollout`, which takes a `RolloutRequest` and gives the view
- * as it is then. The media type is asked for, because a form of another site cannot send it.
+ * Adds `GET /rollout`, which returns a `RolloutView`, and `POST /rollout`, which takes a `RolloutRequest` and returns the updated
+ * view. The media type is required, because another site's form cannot send it.
  */
-export function rolloutRoutes(app: Hono, desk: RolloutAdmin): void {
-  app.get('/rollout', (c) => c.json(desk.view()));
+export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
+  app.get('/rollout', (c) => c.json(rollout.view()));
   app.post('/rollout', async (c) => {
     const isJson = /^application\/json(?:;|$)/i.test(c.req.header('content-type') ?? '');
     if (!isJson) return c.json(failureBody(400, 'bad-request', 'Send application/json.'), 400);
@@ -31,9 +31,9 @@ export function rolloutRoutes(app: Hono, desk: RolloutAdmin): void {
         'Send {"mode": "migrate", "observe", "shadow" or "canary", "share", "operation", "client"}.';
       return c.json(failureBody(400, 'bad-request', detail), 400);
     }
-    const outcome = desk.command(request);
+    const outcome = rollout.command(request);
     if (outcome !== undefined) return c.json(failureBody(422, 'not-changed', outcome.fault), 422);
-    return c.json(desk.view());
+    return c.json(rollout.view());
   });
 }
 

@@ -8,7 +8,7 @@ import { readBody } from './read-body.ts';
 import { rulesView } from './rules-view.ts';
 import { parsedJson } from '../rewrite-log/parsed-json.ts';
 
-/** Bytes of a request to explain: it is worked out between two requests of clients. The command `explain` takes any size. */
+/** Maximum bytes of a request to explain: it is processed between client requests. The command `explain` takes any size. */
 const EXPLAIN_BYTES = 512 * 1024;
 
 /** Adds `/rules` and `/explain`. */

@@ -33,7 +33,7 @@ export function responseRuleWords(rule: ResponseRule): string {
   }
 }
 
-/** One sentence or two for people: what an edit did, and why. */
+/** One or two sentences for display: the effect of an edit, and its reason. */
 export function editReason(edit: EditRecord, change: Change | undefined): string {
   const done = doneBy(edit);
   return change === undefined ? done : `${done} ${change.summary}`;
@@ -49,14 +49,14 @@ function doneBy({ rule, from, path, note }: EditRecord): string {
   if (note === 'conflict' && path === undefined) {
     return `${name} is the V2 name of an attribute that is present under its V1 name; V1 ignored it, so it was dropped.`;
   }
-  const aside = note === 'conflict' ? ' V2’s name was there too; the V1 value won.' : '';
+  const conflictNote = note === 'conflict' ? ' V2’s name was there too; the V1 value won.' : '';
   switch (rule) {
     case 'unwrap':
       return `The wrapper ${name} was removed.`;
     case 'nest':
-      return `${name} moved into ${nameOf(parentOf(path))}.${aside}`;
+      return `${name} moved into ${nameOf(parentOf(path))}.${conflictNote}`;
     case 'rename':
-      return `${name} is now called ${nameOf(path)}.${aside}`;
+      return `${name} is now called ${nameOf(path)}.${conflictNote}`;
     case 'strip':
       return `${name} was removed.`;
     case 'only':
@@ -64,7 +64,7 @@ function doneBy({ rule, from, path, note }: EditRecord): string {
   }
 }
 
-/** The last name of a pointer, for people. */
+/** The last name of a pointer, for display. */
 export function nameOf(pointer: string | undefined): string {
   const last = pointer?.slice(pointer.lastIndexOf('/') + 1) ?? '';
   return last === '' ? 'the body' : tokenName(last);

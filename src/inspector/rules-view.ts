@@ -5,17 +5,17 @@ import type { Change, RuleBook } from '../rules/rule-book.ts';
 import type { ChangeView, Hits, OperationView, RulesView } from './api.ts';
 import { requestRuleWords, responseRuleWords } from './rule-words.ts';
 
-/** What the view of a rule book is made of. */
+/** The parts of the view of a rule book. */
 export interface RulesViewParts {
   readonly ruleBook: RuleBook;
-  /** Milliseconds since 1970 when it came into force. */
+  /** Time at which it came into force, in milliseconds since 1970. */
   readonly since: number;
-  /** The file as it was read. */
+  /** The source text of the file. */
   readonly text: string;
   readonly tally: Tally;
 }
 
-/** Shows a rule book with what it did in this run. */
+/** Shows a rule book with its effects in this run. */
 export function rulesView({ ruleBook, since, text, tally }: RulesViewParts): RulesView {
   const index = new ChangeIndex(ruleBook.changes);
   const named = ruleBook.operations.map(({ id, method, template, assumed }): OperationView => {
@@ -42,7 +42,7 @@ export function rulesView({ ruleBook, since, text, tally }: RulesViewParts): Rul
   };
 }
 
-/** Sentences about what neither the specification nor the documentation shows. */
+/** Sentences about behaviour that neither the specification nor the documentation shows. */
 export function assumptionsOf({ operations, changes }: RuleBook): string[] {
   return [
     ...operations

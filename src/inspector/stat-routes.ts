@@ -34,7 +34,10 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     if (client !== undefined) {
       const text = await guideOf(client, parts);
       if (text === undefined)
-        return c.json(failureBody(404, 'no-client', 'No recent V1 request is of one such client.'), 404);
+        return c.json(
+          failureBody(404, 'no-client', 'No recent V1 request comes from a single matching client.'),
+          404,
+        );
       return c.body(text, 200, { 'Content-Type': MARKDOWN_TYPE });
     }
     const days = /^\d{1,4}$/.exec(c.req.query('gone-after') ?? '')?.[0];
@@ -55,7 +58,7 @@ const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
 const CSV_TYPE = 'text/csv; charset=utf-8';
 const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
 
-/** What the page's header shows. */
+/** The content of the page's header. */
 export function stateOf({ view, run, startedAt, time, stats, origin }: InspectorParts): State {
   const { version, ruleBook, inFlight, droppedLogLines } = stats();
   const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
@@ -75,16 +78,16 @@ export function stateOf({ view, run, startedAt, time, stats, origin }: Inspector
   };
 }
 
-/** Entries that are looked through between two turns of the event loop. */
-const STEP_ENTRIES = 1000;
+/** Entries processed per turn of the event loop. */
+const ENTRIES_PER_TURN = 1000;
 
-/** The guide of one client, from the entries that are still in the ring. */
+/** The guide of one client, from the entries still in the ring. */
 async function guideOf(client: string, { view, rules, names }: InspectorParts): Promise<string | undefined> {
   const guide = new Guide(client.toLowerCase());
   for (let seq = view.ring.oldest; seq > 0 && seq <= view.ring.latest; seq += 1) {
     const entry = view.ring.at(seq);
     if (entry !== undefined) guide.add(entry);
-    if (seq % STEP_ENTRIES === 0) await pause();
+    if (seq % ENTRIES_PER_TURN === 0) await pause();
   }
   const [only] = guide.clients;
   if (only === undefined || guide.clients.length > 1) return undefined;

@@ -2,8 +2,8 @@ import { ByteCollector } from '../http/byte-collector.ts';
 import { Refusal } from './envelope.ts';
 
 /**
- * Reads a request body as JSON: 415 for another media type, charset or content coding, 413 beyond `limit` bytes,
- * 400 for what is not JSON in UTF-8. Numbers become doubles, as in any plain service.
+ * Reads a request body as JSON: 415 for another media type, charset or content coding, 413 beyond `limit` bytes, 400 unless it is
+ * JSON in UTF-8. Numbers become doubles, as in any plain service.
  */
 export async function readJson(request: Request, limit: number): Promise<unknown> {
   requireJson(request.headers);
@@ -45,7 +45,7 @@ function isUtf8Json(contentType: string): boolean {
   });
 }
 
-/** Counts what arrives: a Content-Length may be absent or a lie, so it only ends hopeless uploads early. */
+/** Counts the bytes received: a Content-Length may be absent or false, so it only rejects oversized uploads early. */
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   const tooLarge = new Refusal(413, `The body is larger than ${limit} bytes: send less at once.`);
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge;

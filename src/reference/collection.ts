@@ -5,26 +5,26 @@ import { isObject } from './is-object.ts';
 import type { Resource } from './resources.ts';
 import type { Attributes, Store, StoredResource } from './store.ts';
 
-/** A collection in a store, as a dialect shows it. */
+/** A collection in a store, as a dialect presents it. */
 export interface Collection {
   readonly store: Store;
   readonly dialect: Dialect;
   readonly resource: Resource;
 }
 
-/** 200 with a page of the collection and, in `meta`, where in the whole of it that page is. */
+/** 200 with a page of the collection and, in `meta`, its position in the whole collection. */
 export function listPage({ store, dialect, resource }: Collection, query: URLSearchParams): Reply {
   const { page, perPage } = readPage(query);
   const { items, total } = store.list(resource.kind, (page - 1) * perPage, perPage);
   const meta = { page, per_page: perPage, total, total_pages: Math.ceil(total / perPage) };
-  return { status: 200, body: { data: items.map((kept) => present(resource, dialect, kept)), meta } };
+  return { status: 200, body: { data: items.map((stored) => present(resource, dialect, stored)), meta } };
 }
 
 /** 200 with the resource, or 404. */
 export function readOne({ store, dialect, resource }: Collection, id: string): Reply {
-  const kept = store.read(resource.kind, parseId(resource, id));
-  if (kept === undefined) throw missing(resource, id);
-  return { status: 200, body: responseBody(resource, dialect, kept) };
+  const stored = store.read(resource.kind, parseId(resource, id));
+  if (stored === undefined) throw missing(resource, id);
+  return { status: 200, body: responseBody(resource, dialect, stored) };
 }
 
 /** 204, or 404. */
@@ -33,7 +33,7 @@ export function removeOne({ store, resource }: Collection, id: string): Reply {
   return { status: 204 };
 }
 
-/** 201 with the resource and its Location; `property` without an id brings that property into being too. */
+/** 201 with the resource and its Location; a `property` without an id creates that property too. */
 export function createOne(
   { store, dialect, resource }: Collection,
   { attributes, deprecations }: Accepted,
@@ -45,15 +45,15 @@ export function createOne(
   return { status: 201, headers: { location }, body: responseBody(resource, dialect, created, deprecations) };
 }
 
-/** 200 with the resource as it is after the update, or 404. Objects, such as an address, are updated member by member. */
+/** 200 with the updated resource, or 404. Objects, such as an address, are merged member by member. */
 export function updateOne(
   { store, dialect, resource }: Collection,
   id: string,
   { attributes, deprecations }: Accepted,
 ): Reply {
-  const kept = store.update(resource.kind, parseId(resource, id), (before) => merge(before, attributes));
-  if (kept === undefined) throw missing(resource, id);
-  return { status: 200, body: responseBody(resource, dialect, kept, deprecations) };
+  const stored = store.update(resource.kind, parseId(resource, id), (before) => merge(before, attributes));
+  if (stored === undefined) throw missing(resource, id);
+  return { status: 200, body: responseBody(resource, dialect, stored, deprecations) };
 }
 
 function parseId(resource: Resource, text: string): number {
@@ -90,9 +90,9 @@ function present({ kind }: Resource, dialect: Dialect, { id, attributes }: Store
 function responseBody(
   resource: Resource,
   dialect: Dialect,
-  kept: StoredResource,
+  stored: StoredResource,
   deprecations: readonly Deprecation[] = [],
 ): unknown {
-  const data = present(resource, dialect, kept);
+  const data = present(resource, dialect, stored);
   return deprecations.length === 0 ? { data } : { data, deprecations };
 }

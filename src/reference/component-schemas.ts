@@ -3,8 +3,8 @@ import type { Resource } from './resources.ts';
 import type { Schemas } from './schemas.ts';
 
 /**
- * The `components.schemas` of the description: for each resource `Client`, as it is answered, and `ClientAttributes`,
- * as it is sent; and the envelopes `PageMeta` and `Errors`.
+ * The `components.schemas` of the description: for each resource `Client`, as responses contain it, and `ClientAttributes`, as
+ * requests send it; and the envelopes `PageMeta` and `Errors`.
  */
 export function componentSchemas(resources: readonly Resource[], schemas: Schemas): Record<string, unknown> {
   const registry = z.registry<{ id: string }>();

@@ -28,7 +28,7 @@ export function versionHeaders({ dated }: Dialect): Record<string, unknown> {
   return dated ? { 'x-api-version': reference('headers', 'version') } : {};
 }
 
-/** Whether a route works on one resource, and its path ends in an id. */
+/** True when a route serves one resource, and its path ends in an id. */
 export function onOne({ path }: Route): boolean {
   return path.includes('{id}');
 }

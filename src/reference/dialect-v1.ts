@@ -6,9 +6,9 @@ import type { Attributes, ResourceKind } from './store.ts';
 import { acceptAttributes } from './validation.ts';
 
 /**
- * V1: parameters inside `data`, the address on the property itself, `transition_type`; what it does not know it
- * ignores. `deprecated` names further attributes that it still takes, with any value, at the top level of any resource.
- * Where V1 put its deprecation messages is not known: they are answered as `deprecations` beside `data`.
+ * V1: parameters inside `data`, the address on the property itself, `transition_type`; unknown attributes are ignored.
+ * `deprecated` names further attributes that it still accepts, with any value, at the top level of any resource. Where V1 put its
+ * deprecation messages is not known: they are sent as `deprecations` beside `data`.
  */
 export function createV1(deprecated: readonly string[]): Dialect {
   const schemas = createSchemas('strip', {
@@ -41,12 +41,12 @@ function toV2(kind: ResourceKind, given: Attributes): Attributes {
   return highlight === undefined ? rest : { ...rest, highlight_type: highlight };
 }
 
-function toV1(kind: ResourceKind, kept: Attributes): Attributes {
-  const { highlight_type: transition, ...rest } = onProperty(kind, kept, flattenAddress);
+function toV1(kind: ResourceKind, stored: Attributes): Attributes {
+  const { highlight_type: transition, ...rest } = onProperty(kind, stored, flattenAddress);
   return transition === undefined ? rest : { ...rest, transition_type: transition };
 }
 
-/** Applies `change` where the attributes of a property are: the resource itself, or its `property`. */
+/** Applies `change` to the object that holds a property's attributes: the resource itself, or its `property`. */
 function onProperty(
   kind: ResourceKind,
   all: Attributes,

@@ -2,7 +2,7 @@ import type { Dialect } from './dialect.ts';
 import { createSchemas, SPELLING_OF_V2, type UnknownAttributes } from './schemas.ts';
 import { acceptAttributes } from './validation.ts';
 
-/** V2: flat bodies, stored as they come. */
+/** V2: flat bodies, stored unchanged. */
 export function createV2(unknown: UnknownAttributes): Dialect {
   const schemas = createSchemas(unknown, SPELLING_OF_V2);
   return {

@@ -1,36 +1,36 @@
 import type { Schemas } from './schemas.ts';
 import type { Attributes, ResourceKind } from './store.ts';
 
-/** The versions of the API that the service can speak. */
+/** The versions of the API that the service supports. */
 export type DialectName = 'v1' | 'v2';
 
-/** A deprecated attribute that a request used, as V1 responses it. */
+/** A deprecated attribute that a request used, as V1 reports it. */
 export interface Deprecation {
   /** Member names joined by dots. */
   readonly attribute: string;
   readonly message: string;
 }
 
-/** What a request asked to be stored, in V2's spelling whatever it was written in. */
+/** The attributes that a request stores, in V2's spelling regardless of the request's version. */
 export interface Accepted {
   readonly attributes: Attributes;
   /** Always empty in V2. */
   readonly deprecations: readonly Deprecation[];
 }
 
-/** How one version of the API reads and writes. Both work on the same stored resources, which are kept as V2 has them. */
+/** Reads and writes one version of the API. All versions share the same stored resources, which use V2's spelling. */
 export interface Dialect {
   readonly name: DialectName;
   /** Such as `/api/v2`. */
   readonly prefix: string;
-  /** The member that holds the parameters of a body; none when bodies are flat. */
+  /** The member that holds the parameters of a body; absent when bodies are flat. */
   readonly wrapper: string | undefined;
-  /** Whether `x-api-version` is read and echoed. */
+  /** True when `x-api-version` is read and echoed. */
   readonly dated: boolean;
-  /** What the parameters may be. */
+  /** The schemas of the parameters. */
   readonly schemas: Schemas;
-  /** Throws a 422 that points at what the version does not take. */
+  /** Throws a 422 with pointers to the attributes that the version does not accept. */
   accept(kind: ResourceKind, body: unknown): Accepted;
-  /** Attributes in the spelling of this version. */
+  /** Converts stored attributes to this version's spelling. */
   present(kind: ResourceKind, attributes: Attributes): Attributes;
 }

@@ -1,18 +1,18 @@
-/** A response before it becomes bytes; without `body` none is sent. */
+/** A response before serialisation; no `body` sends none. */
 export interface Reply {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One entry of the `errors` envelope without what its status already says. */
+/** One entry of the `errors` envelope, without the members that follow from its status. */
 export interface Fault {
   readonly detail: string;
   /** RFC 6901 pointer into the request body, or the name of a query parameter. */
   readonly source?: { readonly pointer: string } | { readonly parameter: string };
 }
 
-/** Thrown wherever a request cannot be served; the app responses it with the `errors` envelope. */
+/** Thrown when a request cannot be served; the app responds with the `errors` envelope. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -33,7 +33,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The response that a refusal becomes: `{"errors":[{"status","title","detail","source"}],"meta"}`. */
+/** Converts a refusal to its response: `{"errors":[{"status","title","detail","source"}],"meta"}`. */
 export function refusalResponse({ status, faults, headers, meta }: Refusal): Reply {
   const errors = faults.map((fault) => ({
     status: String(status),
@@ -43,14 +43,14 @@ export function refusalResponse({ status, faults, headers, meta }: Refusal): Rep
   return { status, headers, body: meta === undefined ? { errors } : { errors, meta } };
 }
 
-/** The web response of a response. */
+/** Converts to a web `Response`. */
 export function toResponse({ status, body, headers = {} }: Reply): Response {
   return body === undefined
     ? new Response(null, { status, headers })
     : Response.json(body, { status, headers });
 }
 
-/** The title of each status the service refuses with. */
+/** The title of each status that the service refuses with. */
 export const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',

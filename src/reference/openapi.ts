@@ -4,7 +4,7 @@ import type { Dialect } from './dialect.ts';
 import { RESOURCES } from './resources.ts';
 import type { Route } from './routes.ts';
 
-/** The OpenAPI 3.1 description of `routes`, with the schemas that the service itself checks bodies against. */
+/** The OpenAPI 3.1 description of `routes`, with the same schemas that the service validates bodies against. */
 export function describeApi(
   routes: readonly Route[],
   dialect: Dialect,

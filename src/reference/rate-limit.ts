@@ -1,9 +1,9 @@
-/** Counts one request of `key` and responses how many seconds it must wait: 0 when it may go on. */
+/** Counts one request of `key` and returns the seconds that it must wait: 0 when it may proceed. */
 export type RateLimit = (key: string) => number;
 
 /**
- * Allows `perMinute` requests a key in a window of one minute that its first request opens. Zero allows all.
- * `now` returns milliseconds.
+ * Allows `perMinute` requests per key in a window of one minute that the key's first request opens. Zero allows all. `now`
+ * returns milliseconds.
  */
 export function createRateLimit(perMinute: number, now: () => number): RateLimit {
   if (perMinute === 0) return () => 0;
@@ -21,12 +21,15 @@ export function createRateLimit(perMinute: number, now: () => number): RateLimit
   };
 }
 
-/** Windows stand in the order in which they end. Every key is accepted, so a flood of invented keys is cut off too. */
+/**
+ * Windows are ordered by their end. Every key is accepted, so the number of windows is limited too, against a flood of invented
+ * keys.
+ */
 function forget(windows: Map<string, { readonly end: number }>, time: number): void {
   for (const [key, window] of windows) {
-    if (window.end > time && windows.size < MOST_KEYS) return;
+    if (window.end > time && windows.size < MAX_KEYS) return;
     windows.delete(key);
   }
 }
 
-const MOST_KEYS = 10_000;
+const MAX_KEYS = 10_000;

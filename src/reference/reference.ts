@@ -12,31 +12,30 @@ import { createRoutes, type Route } from './routes.ts';
 import type { UnknownAttributes } from './schemas.ts';
 import { StoreBusy, type Store } from './store.ts';
 
-/** What the reference service is made of. */
+/** The parts and options of the reference service. */
 export interface ReferenceParts {
   readonly store: Store;
-  /** Milliseconds; for the rate limit. */
+  /** The clock of the rate limit, in milliseconds. */
   readonly now: () => number;
-  /** What V2 does with attributes it does not have; `refuse` by default. */
+  /** V2's reaction to unknown attributes; `refuse` by default. */
   readonly unknown?: UnknownAttributes;
-  /** Requests a minute for each key; 0, the default, is no limit. */
+  /** Requests per minute for each key; 0, the default, is no limit. */
   readonly rate?: number;
-  /** Which versions it speaks, on the same data; V2 only by default. */
+  /** Versions to serve, on the same data; V2 only by default. */
   readonly dialects?: readonly DialectName[];
-  /** Attributes that V1 still takes and V2 does not have; none by default. */
+  /** Attributes that V1 still accepts and V2 does not have; none by default. */
   readonly deprecated?: readonly string[];
   /** Dated releases of V2, oldest first. */
   readonly releases?: readonly string[];
-  /** Bytes of a request body; 10 MiB by default. */
+  /** Maximum bytes of a request body; 10 MiB by default. */
   readonly bodyLimit?: number;
-  /** Hears of errors that are bugs; their request is answered with a bare 500. */
+  /** Called with errors that are bugs; their request gets a bare 500. */
   readonly report?: (error: unknown) => void;
 }
 
 /**
- * The service of the specification, small and real: V2 under `/api/v2`, and V1 under `/api/v1` if it is wanted. Any
- * Bearer key that is not empty is accepted; all keys see the same data. Each version describes itself at `openapi.json`,
- * without a key.
+ * A small working implementation of the specification: V2 under `/api/v2`, and V1 under `/api/v1` if enabled. Any non-empty
+ * Bearer key is accepted; all keys see the same data. Each version describes itself at `openapi.json`, without a key.
  */
 export function createReference(parts: ReferenceParts): Hono {
   const { unknown = 'refuse', rate = 0, now, dialects = ['v2'], deprecated = [] } = parts;
@@ -76,12 +75,12 @@ function addVersion(app: Hono, dialect: Dialect, wait: RateLimit, parts: Referen
   }
   for (const [path, allow] of allowed(prefix, routes)) {
     app.all(path, (c) => {
-      throw new Refusal(405, `${c.req.method} is not possible here: use ${allow}.`, { headers: { allow } });
+      throw new Refusal(405, `${c.req.method} is not allowed here: use ${allow}.`, { headers: { allow } });
     });
   }
 }
 
-/** Old integrations write `/clients/` and `/clients.json`; both are `/clients`. */
+/** Old integrations write `/clients/` and `/clients.json`; both mean `/clients`. */
 function resourcePath(request: Request): string {
   const path = getPath(request);
   if (path.endsWith('/openapi.json') || path === '/') return path;
@@ -98,10 +97,14 @@ function requireKey(c: Context): string {
 }
 
 function tooMany(seconds: number): Refusal {
-  return new Refusal(429, `This key has made its requests for this minute: wait ${seconds} seconds.`, {
-    headers: { 'retry-after': String(seconds) },
-    meta: { reset: seconds },
-  });
+  return new Refusal(
+    429,
+    `This key has reached its request limit for this minute: wait ${seconds} seconds.`,
+    {
+      headers: { 'retry-after': String(seconds) },
+      meta: { reset: seconds },
+    },
+  );
 }
 
 async function accept(c: Context, dialect: Dialect, route: Route, parts: ReferenceParts): Promise<Accepted> {
@@ -116,7 +119,7 @@ function pattern(prefix: string, { path }: Route): string {
   return `${prefix}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
 }
 
-/** The `Allow` of each path (RFC 9110 §10.2.1). Hono responds HEAD wherever it responds GET. */
+/** The `Allow` of each path (RFC 9110 §10.2.1). Hono serves HEAD wherever it serves GET. */
 function allowed(prefix: string, routes: readonly Route[]): Map<string, string> {
   const methods = new Map<string, string>();
   for (const route of routes) {

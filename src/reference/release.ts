@@ -1,9 +1,9 @@
-/** The dated releases of V2 that the service knows, oldest first. */
+/** The dated releases of V2 that the service supports, oldest first. */
 export const RELEASES: readonly string[] = ['2025-01-01'];
 
 /**
- * The release that an `x-api-version` header selects: the newest one that is not younger than the date.
- * Absent, not a calendar day `YYYY-MM-DD`, or before the first release means the latest.
+ * The release that an `x-api-version` header selects: the newest one that is not later than the date. An absent header, a value
+ * that is not a calendar day `YYYY-MM-DD`, or a day before the first release selects the latest.
  */
 export function resolveRelease(header: string | null | undefined, known: readonly string[]): string {
   const latest = known.at(-1) ?? '';

@@ -6,12 +6,12 @@ interface NamedOperation {
   readonly summary: string;
 }
 
-/** A collection of the API: where it is, and which of the specification's operations write to it. */
+/** A collection of the API: its path, and the operations of the specification that write to it. */
 export interface Resource {
   readonly kind: ResourceKind;
-  /** Below `/api/v2`. */
+  /** The path below `/api/v2`. */
   readonly path: string;
-  /** The name of its schema in the description. */
+  /** The name of its schema in the OpenAPI description. */
   readonly schema: string;
   readonly singular: string;
   readonly plural: string;
@@ -19,7 +19,7 @@ export interface Resource {
   readonly update?: NamedOperation;
 }
 
-/** Every collection. A property has no create: it comes into being with the order, booking or tour that names it. */
+/** Every collection. A property has no create: the order, booking or tour that names it creates it. */
 export const RESOURCES: readonly Resource[] = [
   {
     kind: 'client',

@@ -4,27 +4,27 @@ import type { Accepted, Dialect } from './dialect.ts';
 import { RESOURCES, type Resource } from './resources.ts';
 import type { Store } from './store.ts';
 
-/** What a route responses when all is well; the description is made from it. */
+/** A route's response on success; the OpenAPI description is generated from it. */
 export type Outcome = 'empty' | 'created' | 'one' | 'page' | 'nothing';
 
-/** A request as a route sees it. */
+/** A request as a route receives it. */
 interface Call {
-  /** The `{id}` of the path; a text that cannot be an id names nothing. */
+  /** The `{id}` of the path; a text that cannot be an id matches no resource. */
   readonly id: string;
   readonly query: URLSearchParams;
-  /** Reads the body and checks it as the dialect has the route's resource. */
+  /** Reads the body and validates it against the dialect's schema of the route's resource. */
   readonly accepted: () => Promise<Accepted>;
 }
 
-/** A method on a path, described and done. */
+/** A method on a path, with its description and handler. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the prefix, with `{id}` where one stands. */
+  /** The path below the prefix, with `{id}` for one resource. */
   readonly path: string;
   readonly operation: string;
   readonly summary: string;
   readonly outcome: Outcome;
-  /** The collection it works on; none for the heartbeat. */
+  /** The collection it serves; absent for the heartbeat. */
   readonly resource?: Resource;
   readonly handle: (call: Call) => Reply | Promise<Reply>;
 }

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import type { ResourceKind } from './store.ts';
 
-/** What becomes of an attribute that V2 does not have: the specification allows both. */
+/** The reaction to an attribute that V2 does not have: the specification allows both. */
 export type UnknownAttributes = 'refuse' | 'strip';
 
-/** What the parameters of a request may be, by the kind of resource it creates or updates. */
+/** The schema of request parameters, by the kind of resource that they create or update. */
 export type Schemas = Readonly<Record<ResourceKind, z.ZodObject>>;
 
 /** The address attributes that V1 kept directly on a property. */
@@ -18,7 +18,7 @@ export const ADDRESS_ATTRIBUTES = [
   'longitude',
 ] as const;
 
-/** Where the versions of the API spell the same things differently. */
+/** The differences in spelling between the versions of the API. */
 export interface Spelling {
   readonly address: 'nested' | 'flat';
   readonly highlight: 'highlight_type' | 'transition_type';
@@ -26,12 +26,12 @@ export interface Spelling {
   readonly further: readonly string[];
 }
 
-/** As V2 has them. */
+/** V2's spelling. */
 export const SPELLING_OF_V2: Spelling = { address: 'nested', highlight: 'highlight_type', further: [] };
 
 /**
- * The schemas of parameters. Only a client's name is required; any other attribute may be absent or null.
- * Names beyond those of the specification and the public documentation are assumptions.
+ * The schemas of parameters. Only a client's name is required; any other attribute may be absent or null. Names beyond those of
+ * the specification and the public documentation are assumptions.
  */
 export function createSchemas(unknown: UnknownAttributes, spelling: Spelling): Schemas {
   const object = (shape: z.ZodRawShape): z.ZodObject =>

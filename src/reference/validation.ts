@@ -4,8 +4,8 @@ import { ADDRESS_ATTRIBUTES } from './schemas.ts';
 import type { Attributes } from './store.ts';
 
 /**
- * The attributes in `parameters` as `schema` lets them through; throws a 422 with a pointer to each that it does not.
- * `at` is where in the body the parameters are.
+ * Returns the attributes in `parameters` that `schema` accepts; throws a 422 with a pointer to each rejected one. `at` is the
+ * path of the parameters in the body.
  */
 export function acceptAttributes(
   schema: z.ZodObject,
@@ -15,15 +15,15 @@ export function acceptAttributes(
   const outcome = schema.safeParse(parameters, { reportInput: true });
   if (outcome.success) return outcome.data;
   const faults = outcome.error.issues.flatMap((issue) => issueFaults(schema, issue, at));
-  throw new Refusal(422, faults.slice(0, MOST_FAULTS));
+  throw new Refusal(422, faults.slice(0, MAX_FAULTS));
 }
 
-/** A hostile body can hold a million unknown names; nobody reads more than a few of them. */
-const MOST_FAULTS = 20;
+/** A hostile body can hold a million unknown names; only the first few are reported. */
+const MAX_FAULTS = 20;
 
 function issueFaults(schema: z.ZodObject, issue: z.core.$ZodIssue, at: readonly string[]): Fault[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.slice(0, MOST_FAULTS).map((key) => ({
+    return issue.keys.slice(0, MAX_FAULTS).map((key) => ({
       detail: unknownDetail(schema, issue.path, key),
       source: { pointer: pointer([...at, ...issue.path, key]) },
     }));
@@ -31,7 +31,7 @@ function issueFaults(schema: z.ZodObject, issue: z.core.$ZodIssue, at: readonly 
   return [{ detail: invalidDetail(issue), source: { pointer: pointer([...at, ...issue.path]) } }];
 }
 
-/** Says what V2 wants instead where V1 had the attribute. */
+/** Names V2's replacement for a V1 attribute. */
 function unknownDetail(schema: z.ZodObject, path: readonly PropertyKey[], key: string): string {
   const atRoot = path.length === 0;
   if (atRoot && key === 'data') return 'V2 bodies are flat: send the members of data at the top level.';

@@ -47,7 +47,7 @@ test('commands change what V1 traffic goes through, and a restart keeps it', asy
   const at = { ...(await origins()), ...SECRET, 'rollout-file': join(folder(), 'rollout.json') };
   const first = await spawnGateway(at);
   expect(await sendRequest(first)).toContain('"v2"');
-  expect((await rollout(first)).out).toMatch(/^V1 origin {3}http.*\ndefault {5}migrate \(nobody chose\)/);
+  expect((await rollout(first)).out).toMatch(/^V1 origin {3}http.*\ndefault {5}migrate \(built-in default\)/);
   const observed = await rollout(first, 'observe');
   expect(observed).toMatchObject({
     code: 0,
@@ -73,7 +73,7 @@ test('commands change what V1 traffic goes through, and a restart keeps it', asy
     operations: { order_floor_plan: { mode: 'canary', share: 10, from: 'operator' } },
     clients: { '0123456789abcdef': { mode: 'migrate' } },
   });
-  expect((await rollout(second, 'clear')).out).toContain('default     migrate (nobody chose)');
+  expect((await rollout(second, 'clear')).out).toContain('default     migrate (built-in default)');
 });
 
 test('replicas on one file follow each other', async () => {

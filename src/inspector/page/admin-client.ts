@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** A failure that the admin listener responded with; `status` 0 is no response at all. */
+/** A failure response of the admin listener; `status` 0 means no response at all. */
 export class AdminFailure extends Error {
   readonly status: number;
 
@@ -10,7 +10,7 @@ export class AdminFailure extends Error {
   }
 }
 
-/** Gets JSON from the admin listener. Addresses are relative: the page works behind a path prefix too. */
+/** Gets JSON from the admin listener. URLs are relative: the page also works behind a path prefix. */
 export async function getJson<Response>(path: string, signal?: AbortSignal): Promise<Response> {
   return await ask<Response>(path, { headers: { accept: 'application/json' }, signal: signal ?? null });
 }
@@ -30,24 +30,24 @@ export async function send(path: string, body: unknown): Promise<void> {
   if (!response.ok) throw await failureOf(response);
 }
 
-/** A requested resource: the response or the failure so far. */
+/** A requested resource: the response, or the failure so far. */
 export interface Asked<Response> {
   readonly response: Response | undefined;
   readonly failure: AdminFailure | undefined;
 }
 
-/** Asks for `path` now and every `everyMs` while the page can be seen; `undefined` asks for nothing. */
+/** Requests `path` now and every `everyMs` while the page is visible; `undefined` requests nothing. */
 export function useAsked<Response>(path: string | undefined, everyMs?: number): Asked<Response> {
   const [asked, setAsked] = useState<Asked<Response> & { readonly path: string | undefined }>(NOTHING);
   useEffect(() => {
     if (path === undefined) return undefined;
-    const leave = new AbortController();
+    const aborter = new AbortController();
     const refresh = async (): Promise<void> => {
       try {
-        const response = await getJson<Response>(path, leave.signal);
+        const response = await getJson<Response>(path, aborter.signal);
         setAsked({ path, response, failure: undefined });
       } catch (error) {
-        if (leave.signal.aborted) return;
+        if (aborter.signal.aborted) return;
         setAsked((before) => ({
           path,
           response: before.path === path ? before.response : undefined,
@@ -59,14 +59,14 @@ export function useAsked<Response>(path: string | undefined, everyMs?: number): 
     const timer =
       everyMs === undefined ? undefined : setInterval(() => document.hidden || void refresh(), everyMs);
     return () => {
-      leave.abort();
+      aborter.abort();
       clearInterval(timer);
     };
   }, [path, everyMs]);
   return asked.path === path ? asked : NOTHING;
 }
 
-/** Makes one kind of failure of all of them. */
+/** Converts any error to a `Failure`. */
 export function asFailure(error: unknown): AdminFailure {
   if (error instanceof AdminFailure) return error;
   return new AdminFailure(0, 'The gateway does not respond.');

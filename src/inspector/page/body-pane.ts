@@ -6,7 +6,7 @@ import { classes, el, part } from './element.ts';
 import { bytes } from './format.ts';
 import { markedLines } from './marked-lines.ts';
 
-/** A body as one side saw it: its values, its structure, or why neither is there. */
+/** A body as one side saw it: its values, its structure, or the reason that neither is available. */
 export function BodyPane({ body, label }: { readonly body: BodyView; readonly label: string }): VNode {
   const lines = useMemo(() => markedLines(body.text ?? '', []), [body.text]);
   return el(
@@ -19,7 +19,7 @@ export function BodyPane({ body, label }: { readonly body: BodyView; readonly la
   );
 }
 
-/** The headers of one side; each that differs from the side before says so. */
+/** The headers of one side; each one that differs from the previous side is labelled. */
 export function HeaderTable({ headers }: { readonly headers: readonly HeaderView[] }): VNode {
   if (headers.length === 0) return el('p', { class: 'empty' }, 'No headers.');
   return el(

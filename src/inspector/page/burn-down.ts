@@ -5,33 +5,33 @@ import { el, part } from './element.ts';
 import { count, counted } from './format.ts';
 import { linearTicks } from './scale.ts';
 
-/** Clients on V1 by day: those whose bodies had to be edited, and those that only use the old address. */
+/** Clients on V1 by day: those whose bodies needed edits, and those that only use the old address. */
 export function BurnDown({ days }: { readonly days: readonly ReportDay[] }): VNode {
   const ticks = linearTicks(Math.max(...days.map(({ clients }) => clients), 1), 4);
-  const most = ticks.at(-1) ?? 1;
-  const width = Math.max(days.length, FEWEST);
+  const max = ticks.at(-1) ?? 1;
+  const width = Math.max(days.length, MIN_SLOTS);
   const empty = width - days.length;
   return part(ChartFrame, {
     summary: summaryOf(days),
     height: 220,
-    ticks: ticks.map((tick) => ({ label: count(tick), share: tick / most })),
+    ticks: ticks.map((tick) => ({ label: count(tick), share: tick / max })),
     slots: Array.from({ length: width }, (_, index) => days[index - empty]?.day.slice(5) ?? ''),
     labelEvery: Math.ceil(days.length / 10),
     readout: (slot) => readout(slot === undefined ? undefined : days[slot - empty]),
-    draw: (plot) => days.map((day, index) => bar(day, index + empty, plot, width, most)),
+    draw: (plot) => days.map((day, index) => bar(day, index + empty, plot, width, max)),
   });
 }
 
-/** A chart of two days would be two walls. */
-const FEWEST = 14;
+/** Minimum number of slots: the bars of a chart of two days would be too wide. */
+const MIN_SLOTS = 14;
 
-function bar(day: ReportDay, index: number, plot: Plot, slots: number, most: number): VNode {
+function bar(day: ReportDay, index: number, plot: Plot, slots: number, max: number): VNode {
   const width = plot.width / slots;
   const { clients, rewritten } = day;
   const x = plot.left + width * (index + 0.2);
   const base = plot.top + plot.height;
-  const edited = (rewritten / most) * plot.height;
-  const plain = ((clients - rewritten) / most) * plot.height;
+  const edited = (rewritten / max) * plot.height;
+  const plain = ((clients - rewritten) / max) * plot.height;
   return el(
     'g',
     { key: day.day },

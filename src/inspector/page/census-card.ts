@@ -9,13 +9,13 @@ import { scrollTable } from './scroll-table.ts';
 
 const FIRST = 30;
 
-/** Every attribute name that clients send, with V2's reactions; names that it never accepted are proposed for stripping. */
+/** Every attribute name that clients send, with V2's reactions; names that V2 never accepted are proposed for stripping. */
 export function CensusCard({
   census,
-  say,
+  announce,
 }: {
   readonly census: Census;
-  readonly say: (sentence: string) => void;
+  readonly announce: (sentence: string) => void;
 }): VNode {
   const [isWhole, setIsWhole] = useState(false);
   const { rows, proposal, sampled, exchanges, omitted } = census;
@@ -30,7 +30,7 @@ export function CensusCard({
           { class: 'lead' },
           'No rule to propose. A proposal needs three requests with the name that V2 rejected with 422, none that it accepted, and other requests of the operation that it accepted.',
         )
-      : proposalCard(proposal, say),
+      : proposalCard(proposal, announce),
     rows.length > 0 &&
       scrollTable(
         'Attribute census',
@@ -51,7 +51,7 @@ export function CensusCard({
   );
 }
 
-function proposalCard(proposal: string, say: (sentence: string) => void): VNode {
+function proposalCard(proposal: string, announce: (sentence: string) => void): VNode {
   return el(
     'div',
     { class: 'proposal' },
@@ -61,7 +61,12 @@ function proposalCard(proposal: string, say: (sentence: string) => void): VNode 
       'V2 never accepted these names, and no rule handles them. Paste this into the rule book:',
     ),
     el('pre', { class: 'file', tabIndex: 0 }, proposal),
-    part(CopyButton, { text: proposal, label: 'Copy the YAML', done: 'Copied: the proposed rules.', say }),
+    part(CopyButton, {
+      text: proposal,
+      label: 'Copy the YAML',
+      done: 'Copied: the proposed rules.',
+      announce,
+    }),
   );
 }
 
@@ -79,7 +84,7 @@ function censusRow(row: CensusRow): VNode {
   );
 }
 
-/** V2 never accepted it, and no rule takes care of it. */
+/** True when V2 never accepted it, and no rule covers it. */
 function isRejected({ accepted, unprocessable, change }: CensusRow): boolean {
   return accepted === 0 && unprocessable > 0 && change === undefined;
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { el } from './element.ts';
 
-/** The room for drawing inside the axes, in pixels. */
+/** The drawing area inside the axes, in pixels. */
 export interface Plot {
   readonly left: number;
   readonly top: number;
@@ -10,7 +10,7 @@ export interface Plot {
   readonly height: number;
 }
 
-/** A tick of the upright axis. */
+/** A tick of the vertical axis. */
 export interface Tick {
   readonly label: string;
   /** From 0 at the bottom to 1 at the top. */
@@ -19,13 +19,13 @@ export interface Tick {
 
 /** Properties of the frame of a chart. */
 export interface ChartFrameProps {
-  /** Description of the chart with its figures, for screen readers. */
+  /** Description of the chart with its data, for screen readers. */
   readonly summary: string;
   readonly height: number;
   readonly ticks: readonly Tick[];
-  /** Labels under the chart; each takes the middle of its share of the width. */
+  /** Labels under the chart; each is centred in an equal share of the width. */
   readonly slots: readonly string[];
-  /** Only every so many of the labels are written, counted from the last. */
+  /** Every how many labels one is drawn, counted from the last. */
   readonly labelEvery: number;
   /** Label of the slot under the pointer. */
   readonly readout: (slot: number | undefined) => ComponentChildren;

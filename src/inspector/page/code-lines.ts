@@ -15,14 +15,14 @@ export interface CodeLinesProps {
   readonly active?: number | undefined;
   readonly onActive?: (mark: number | undefined) => void;
   readonly side?: 'before' | 'after';
-  /** Called when lines were folded or shown. */
+  /** Called when lines were folded or unfolded. */
   readonly onResize?: () => void;
 }
 
 /** Longer bodies are folded around their marks. */
 const FOLD_FROM = 80;
 const AROUND = 4;
-/** Lines without a mark that are drawn before anybody asks for more. */
+/** Lines without a mark that are drawn before the operator expands more. */
 const PLAIN_MOST = 400;
 
 /** Lines of a body with numbers, colours and marks. */
@@ -72,7 +72,7 @@ function codeLine(line: MarkedLine, props: CodeLinesProps): VNode {
   );
 }
 
-/** Puts the pieces of one span together. */
+/** Joins the pieces of one span. */
 function stretches(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
   const all: Piece[][] = [];
   for (const piece of pieces) {
@@ -111,7 +111,7 @@ function codeStretch(pieces: readonly Piece[], props: CodeLinesProps): VNode {
   );
 }
 
-/** The number that a mark has on both sides and in the list of edits. */
+/** The number of a mark, the same on both sides and in the list of edits. */
 export function markNumber(mark: DiffMark): string {
   return mark.index < 0 ? '!' : String(mark.index + 1);
 }

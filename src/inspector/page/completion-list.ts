@@ -2,15 +2,15 @@ import type { VNode } from 'preact';
 import type { Completion } from '../../rewrite-log/filter-completion.ts';
 import { classes, el } from './element.ts';
 
-/** Properties of the proposals. */
+/** Properties of the completions. */
 export interface CompletionListProps {
   readonly options: readonly Completion[];
-  /** The one that Enter would take; -1 for none. */
+  /** Index of the one that Enter would accept; -1 for none. */
   readonly chosen: number;
   readonly accept: (option: Completion) => void;
 }
 
-/** The proposals under the filter. */
+/** The completions under the filter. */
 export function CompletionList({ options, chosen, accept }: CompletionListProps): VNode {
   return el(
     'ul',
@@ -30,7 +30,7 @@ export function CompletionList({ options, chosen, accept }: CompletionListProps)
           role: 'option',
           class: classes(index === chosen && 'chosen'),
           'aria-selected': index === chosen,
-          // The field must keep the focus, or the list is gone before the click arrives.
+          // The field must keep the focus, or the list closes before the click arrives.
           onMouseDown: (event) => event.preventDefault(),
           onClick: () => accept(option),
         },

@@ -7,12 +7,12 @@ export interface CopyButtonProps {
   readonly label: string;
   /** Message after copying. */
   readonly done: string;
-  readonly say: (sentence: string) => void;
+  readonly announce: (sentence: string) => void;
   readonly shortcut?: string;
 }
 
-/** A button that puts a text on the clipboard and says so. */
-export function CopyButton({ text, label, done, say, shortcut }: CopyButtonProps): VNode {
+/** A button that copies a text to the clipboard and announces it. */
+export function CopyButton({ text, label, done, announce, shortcut }: CopyButtonProps): VNode {
   return el(
     'button',
     {
@@ -20,13 +20,15 @@ export function CopyButton({ text, label, done, say, shortcut }: CopyButtonProps
       class: 'button',
       'aria-keyshortcuts': shortcut,
       onClick: () =>
-        void copyText(text).then((isCopied) => say(isCopied ? done : 'The browser did not allow to copy.')),
+        void copyText(text).then((isCopied) =>
+          announce(isCopied ? done : 'The browser did not allow copying.'),
+        ),
     },
     label,
   );
 }
 
-/** Copies a text; true when it is done. Off localhost and without TLS browsers have no clipboard, only the old command. */
+/** Copies a text; true on success. Without TLS, except on localhost, browsers have no clipboard API, only the old command. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -10,7 +10,7 @@ import { requestLine } from './perspective-view.ts';
 /** The result of a request, for live exchanges and explanations alike. */
 export type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
   readonly edits: EntryDetail['entry']['edits'];
-  /** Said where there is no diff, or no right side of it. */
+  /** Shown when there is no diff, or no right side of it. */
   readonly missing: string;
 };
 
@@ -37,7 +37,7 @@ export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
   );
 }
 
-/** First lines side by side, with those headers that differ. */
+/** First lines side by side, with the headers that differ. */
 function heads(v1: RequestView, v2: RequestView | undefined): VNode {
   const changed = v2?.headers.filter(({ change }) => change !== undefined) ?? [];
   return el(
@@ -56,7 +56,7 @@ function heads(v1: RequestView, v2: RequestView | undefined): VNode {
   );
 }
 
-/** The lines of the V1 request that V2 got otherwise, or not at all. */
+/** The lines of the V1 request that V2 received changed, or not at all. */
 function replaced(v1: RequestView, changed: readonly HeaderView[]): readonly HeaderView[] {
   const names = new Set(
     changed.filter(({ change }) => change !== 'added').map(({ name }) => name.toLowerCase()),

@@ -14,7 +14,7 @@ export interface DiffViewProps {
   readonly hueOf: HueOf;
   readonly active: number | undefined;
   readonly onActive: (mark: number | undefined) => void;
-  /** Why the right side is empty. */
+  /** The reason that the right side is empty. */
   readonly missing: string;
 }
 
@@ -73,7 +73,7 @@ interface JoinsProps {
   readonly active: number | undefined;
 }
 
-/** Width of the gutter, in the units of its drawing; the style sheet gives it the same width. */
+/** Width of the gutter, in the units of its drawing; the style sheet sets the same width. */
 const GUTTER = 64;
 
 function Joins({ joins, marks, hueOf, active }: JoinsProps): VNode {

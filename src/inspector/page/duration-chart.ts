@@ -10,7 +10,7 @@ const QUANTILES = ['p99', 'p90', 'p50'] as const;
 /** Properties of a chart of durations. */
 export interface DurationChartProps {
   readonly minutes: readonly HistoryMinute[];
-  /** `total`: as the client waited; `upstream`: until V2 began to respond. */
+  /** `total`: the client's waiting time; `upstream`: until V2 began to respond. */
   readonly of: 'total' | 'upstream';
 }
 
@@ -39,7 +39,7 @@ export function DurationChart({ minutes, of }: DurationChartProps): VNode {
   });
 }
 
-/** A line with gaps where a minute had no requests; a lone minute is a short stroke. */
+/** A line with gaps for minutes without requests; an isolated minute is a short stroke. */
 function linePath(
   minutes: readonly HistoryMinute[],
   of: 'total' | 'upstream',
@@ -82,7 +82,7 @@ function tickLabel(tick: number): string {
 }
 
 function summaryOf(known: readonly Quantiles[], of: 'total' | 'upstream'): string {
-  const whose = of === 'total' ? 'Durations that clients waited' : 'Durations of V2';
+  const whose = of === 'total' ? 'Response times for clients' : 'Response times of V2';
   const last = known.at(-1);
   if (last === undefined) return `${whose}: no requests in the last hour.`;
   const words = QUANTILES.map((quantile) => `${quantile} ${milliseconds(last[quantile])} ms`);

@@ -13,11 +13,11 @@ export interface EditListProps {
   readonly hueOf: HueOf;
   readonly active: number | undefined;
   readonly onActive: (mark: number | undefined) => void;
-  /** The sentence of a change, from the rule book. */
+  /** The description of a change, from the rule book. */
   readonly summaryOf: (change: string) => string | undefined;
 }
 
-/** Every edit with its change and reason, by change; the numbers are those in the bodies. */
+/** Every edit with its reason, grouped by change; the numbers match those in the bodies. */
 export function EditList(props: EditListProps): VNode {
   const { edits, hueOf, summaryOf } = props;
   const changes = [...new Set(edits.map(({ change }) => change))];
@@ -48,7 +48,7 @@ export function EditList(props: EditListProps): VNode {
 
 function title({ edits, marks }: EditListProps): string {
   if (marks.some(({ index }) => index < 0)) return 'Refused';
-  return edits.length === 0 ? 'No edits: the body went on as it came' : counted(edits.length, 'edit');
+  return edits.length === 0 ? 'No edits: the body was forwarded unchanged' : counted(edits.length, 'edit');
 }
 
 function editItem(edit: EditRecord, index: number, props: EditListProps): VNode {
@@ -81,12 +81,12 @@ function editItem(edit: EditRecord, index: number, props: EditListProps): VNode 
   );
 }
 
-/** The sentence of the change stands above the edits already. */
+/** The description of the change already stands above the edits. */
 function ownWords(reason: string, summary: string | undefined): string {
   return summary !== undefined && reason.endsWith(summary) ? reason.slice(0, -summary.length).trim() : reason;
 }
 
-/** The way of a member from the V1 to the V2 body, as pointers; `/` alone is the body itself. */
+/** The path of a member from the V1 to the V2 body, as pointers; `/` alone is the body itself. */
 function pointers({ from, path }: EditRecord): (VNode | string)[] {
   const shown = (pointer: string): VNode => el('code', null, pointer === '' ? '/' : pointer);
   if (from !== undefined && path !== undefined) {
@@ -96,7 +96,7 @@ function pointers({ from, path }: EditRecord): (VNode | string)[] {
   return path === undefined ? [] : ['→ ', shown(path)];
 }
 
-/** Brings the first place of a mark into sight. */
+/** Scrolls to the first place of a mark. */
 function reveal(mark: number): void {
   document
     .querySelector(`[data-join="before-${mark}-0"], [data-join="after-${mark}-0"]`)

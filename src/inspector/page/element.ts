@@ -6,7 +6,7 @@ interface DataAttributes {
   readonly [name: `data-${string}`]: string | number | undefined;
 }
 
-/** Makes an element of the page; unlike Preact's own `h` it checks the props of each tag. */
+/** Creates an element of the page; unlike Preact's own `h` it checks the props of each tag. */
 export function el<Tag extends keyof Tags>(
   tag: Tag,
   props: (Tags[Tag] & DataAttributes) | null,
@@ -15,7 +15,7 @@ export function el<Tag extends keyof Tags>(
   return h<object>(tag, props, ...children);
 }
 
-/** Makes a part of the page from a component. */
+/** Creates a part of the page from a component. */
 export function part<Props extends object>(
   component: ComponentType<Props>,
   props: Props & Attributes,

@@ -18,7 +18,7 @@ export interface EntryDetailProps {
   readonly seq: number;
   readonly perspective: Perspective;
   readonly go: Go;
-  readonly say: (sentence: string) => void;
+  readonly announce: (sentence: string) => void;
   readonly hueOf: HueOf;
   readonly summaryOf: (change: string) => string | undefined;
 }
@@ -58,7 +58,7 @@ function title(entry: NumberedEntry): VNode {
 }
 
 function shown(detail: Detail, props: EntryDetailProps): VNode {
-  const { perspective, go, say } = props;
+  const { perspective, go, announce } = props;
   const { curl } = detail;
   return el(
     'div',
@@ -68,7 +68,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
       el(
         'div',
         { class: 'actions', role: 'group', 'aria-label': 'Copy as curl' },
-        ...curlButtons({ curl, say, hasShortcuts: true }),
+        ...curlButtons({ curl, announce, hasShortcuts: true }),
         el('small', null, 'with $API_KEY in the place of the key'),
       ),
     part(PerspectiveTabs, { perspective, go }),
@@ -109,11 +109,11 @@ function missingWords({ verdict, failure }: NumberedEntry, note: string | undefi
   if (verdict === 'refused')
     return `Nothing was sent to V2: the gateway refused it (${failure ?? 'no code'}).`;
   if (verdict === 'passed') return 'V2 requests pass unchanged and unread; there is nothing to compare.';
-  return note ?? 'The body of this exchange was not kept, so there is nothing to compare.';
+  return note ?? 'The body of this exchange was not captured, so there is nothing to compare.';
 }
 
 function failureWords(status: number, message: string): string {
   return status === 404
-    ? 'This exchange has left the memory of the gateway; the log still has its entry.'
+    ? 'The gateway no longer holds this exchange in memory; the log still has its entry.'
     : message;
 }

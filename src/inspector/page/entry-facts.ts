@@ -5,7 +5,7 @@ import { statusTone, statusWords } from './entry-words.ts';
 import { bytes, clockTime, milliseconds } from './format.ts';
 import type { Go } from './page-state.ts';
 
-/** The facts of an entry, those first that an operator asks for. */
+/** The facts of an entry, the most requested first. */
 export function EntryFacts({ entry, go }: { readonly entry: NumberedEntry; readonly go: Go }): VNode {
   const narrow = (term: string): VNode =>
     el(
@@ -56,7 +56,7 @@ function fact(name: string, value: ComponentChildren): VNode {
   return el('div', { class: 'fact' }, el('dt', null, name), el('dd', null, value));
 }
 
-/** The whole time as a bar, the part that V2 took within it. */
+/** The total duration as a bar, with V2's share of it. */
 function durations({ totalMs, upstreamMs }: NumberedEntry): VNode {
   const share = upstreamMs === undefined || totalMs <= 0 ? 0 : Math.min(1, upstreamMs / totalMs);
   const words = upstreamMs === undefined ? '' : `, V2 ${milliseconds(upstreamMs)} ms`;

@@ -10,7 +10,7 @@ import { type ListWindow, useAnchor, useMeasured } from './list-window.ts';
 export interface EntryListProps {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
-  /** True while rows arrive: then the list is at its top. */
+  /** True while rows arrive, with the list scrolled to its top. */
   readonly isLive: boolean;
   readonly active: number | undefined;
   readonly open: number | undefined;
@@ -18,7 +18,7 @@ export interface EntryListProps {
   /** Message for an empty list. */
   readonly empty: string;
   readonly onOpen: (seq: number) => void;
-  /** The reader has left the top: rows must not move any more. */
+  /** Called when the reader scrolls away from the top: rows must not move from then on. */
   readonly onLeaveTop: () => void;
   readonly onNearEnd: () => void;
 }
@@ -27,7 +27,7 @@ const START: ListWindow = { top: 0, height: 600, rowHeight: 36 };
 /** Rows drawn beyond the visible part, on either side. */
 const SPARE = 8;
 
-/** The exchanges as a grid, of which only the rows in sight are in the document. */
+/** The exchanges as a grid; only the visible rows are in the document. */
 export function EntryList(props: EntryListProps): VNode {
   const { rows, isLive, active, open, hueOf, onOpen, onLeaveTop, onNearEnd, empty } = props;
   const scroller = useRef<HTMLDivElement>(null);

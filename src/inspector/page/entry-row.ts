@@ -21,7 +21,7 @@ export const COLUMNS = [
 /** Properties of a row. */
 export interface EntryRowProps {
   readonly entry: NumberedEntry;
-  /** Its place in the list, from 0. */
+  /** Its index in the list, from 0. */
   readonly index: number;
   /** Pixels from the top of the list. */
   readonly top: number;
@@ -69,7 +69,7 @@ function cell(name: string, text: string, title?: string): VNode {
   return el('span', { role: 'gridcell', class: `cell ${name}`, title }, text);
 }
 
-/** The operation, and method and path where there is room. */
+/** The operation, with method and path when there is room. */
 function name(entry: NumberedEntry): VNode {
   const { operation, method, path } = entry;
   return el(
@@ -80,7 +80,7 @@ function name(entry: NumberedEntry): VNode {
   );
 }
 
-/** The number of edits, with a dot for each change that made some. */
+/** The number of edits, with a dot for each change that produced some. */
 function edits({ edits: made }: NumberedEntry, hueOf: HueOf): VNode {
   const changes = [...new Set(made.map(({ change }) => change))];
   return el(

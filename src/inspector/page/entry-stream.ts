@@ -3,11 +3,11 @@ import type { State, StreamGap } from '../api.ts';
 /** Receives the events of a stream. */
 export interface StreamListener {
   open(): void;
-  /** A `NumberedEntry` as JSON, unread. */
+  /** A `NumberedEntry` as unparsed JSON. */
   entry(data: string): void;
   gap(gap: StreamGap): void;
   state(state: State): void;
-  /** The stream broke. The browser opens it again by itself, unless it is for good. */
+  /** Called when the stream breaks. The browser reconnects by itself, unless the failure is permanent. */
   lost(isForGood: boolean): void;
 }
 

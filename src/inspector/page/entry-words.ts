@@ -5,12 +5,12 @@ export function entryName(entry: Entry): string {
   return entry.operation ?? `${entry.method} ${entry.path}`;
 }
 
-/** The first half of a client's hash: enough to tell them apart by eye. */
+/** The first half of a client's hash: enough to distinguish clients by eye. */
 export function shortClient(client: string | undefined): string {
   return client === undefined ? '–' : client.slice(0, 8);
 }
 
-/** How a status reads: `gone` when the client went away before one. */
+/** The text of a status: `gone` when the client disconnected before one was sent. */
 export function statusWords(status: number): string {
   return status === 0 ? 'gone' : String(status);
 }
@@ -21,7 +21,7 @@ export function statusTone(status: number): 'ok' | 'fault' | 'failure' {
   return status >= 400 ? 'fault' : 'ok';
 }
 
-/** One sentence about an entry, for those who do not see the columns. */
+/** One sentence about an entry, for screen readers. */
 export function entrySentence(entry: Entry): string {
   const edits = entry.edits.length === 1 ? '1 edit' : `${entry.edits.length} edits`;
   return `${entryName(entry)}, ${entry.verdict}, ${edits}, status ${statusWords(entry.status)}`;

@@ -13,7 +13,7 @@ export interface ExplainViewProps {
   readonly rules: RulesView | undefined;
   readonly hueOf: HueOf;
   readonly summaryOf: (change: string) => string | undefined;
-  readonly say: (sentence: string) => void;
+  readonly announce: (sentence: string) => void;
 }
 
 const EXAMPLE = `{
@@ -87,7 +87,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
   );
 }
 
-function explained(explanation: Explanation, { hueOf, summaryOf, say }: ExplainViewProps): VNode {
+function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainViewProps): VNode {
   const { verdict, v1Request, v2Request, diff, edits, refusal, note, curl } = explanation;
   return el(
     'section',
@@ -104,7 +104,7 @@ function explained(explanation: Explanation, { hueOf, summaryOf, say }: ExplainV
       hueOf,
       summaryOf,
     }),
-    el('div', { class: 'actions' }, ...curlButtons({ curl, say })),
+    el('div', { class: 'actions' }, ...curlButtons({ curl, announce })),
     el('h4', null, 'Rules'),
     el('ul', { class: 'outcomes' }, explanation.rules.map(ruleOutcome)),
     el('h4', null, 'Policies'),

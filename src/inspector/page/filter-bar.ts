@@ -9,15 +9,15 @@ import { classes, el, part } from './element.ts';
 export interface FilterBarProps {
   readonly filter: string;
   readonly known: KnownValues;
-  /** Called with a filter that can be read, a moment after the last key. */
+  /** Called with a valid filter, a moment after the last key. */
   readonly onFilter: (filter: string) => void;
 }
 
-/** How long nobody types before the filter takes effect, in milliseconds. */
-const SETTLE = 250;
-const SHOWN = 12;
+/** Pause in typing before the filter takes effect, in milliseconds. */
+const SETTLE_MS = 250;
+const MAX_OPTIONS = 12;
 
-/** The filter, a combobox: it proposes fields and values, and reports terms that it cannot read. */
+/** The filter, a combobox: it completes fields and values, and reports invalid terms. */
 export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(filter);
@@ -30,12 +30,12 @@ export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
   useEffect(() => {
     if (document.activeElement !== input.current) setText(filter);
   }, [filter]);
-  const options = isOpen ? completeFilter(text, cursor, known).slice(0, SHOWN) : [];
-  // A word that may become the name of a field is not searched for yet.
+  const options = isOpen ? completeFilter(text, cursor, known).slice(0, MAX_OPTIONS) : [];
+  // A word that may become the name of a field does not start a search yet.
   const isUndecided = options.some(({ insert, start, end }) => insert.endsWith(':') && end > start);
   useEffect(() => {
     if (fault !== undefined || text === filter || isUndecided) return undefined;
-    const timer = setTimeout(() => onFilter(text), SETTLE);
+    const timer = setTimeout(() => onFilter(text), SETTLE_MS);
     return () => clearTimeout(timer);
   }, [text, isUndecided]);
   const follow = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void => {

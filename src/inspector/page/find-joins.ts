@@ -1,6 +1,6 @@
 import type { Join, Pair } from './joins.ts';
 
-/** Finds where each mark stands on both sides; `gutter` is the strip between them. */
+/** Finds the position of each mark on both sides; `gutter` is the strip between them. */
 export function findJoins(
   panes: HTMLElement,
   gutter: HTMLElement,

@@ -19,7 +19,7 @@ export function minuteTime(time: string): string {
   return minute.format(new Date(time));
 }
 
-/** How long ago, in words for people: `just now`, `4 min ago`, `3 days ago`. */
+/** The age of a time in words: `just now`, `4 min ago`, `3 days ago`. */
 export function ago(time: string | undefined, now: number = Date.now()): string {
   if (time === undefined) return 'never';
   const seconds = Math.max(0, (now - Date.parse(time)) / 1000);
@@ -30,7 +30,7 @@ export function ago(time: string | undefined, now: number = Date.now()): string 
   return days === 1 ? 'yesterday' : `${days} days ago`;
 }
 
-/** A count with thousands set apart. */
+/** A count with thousands separators. */
 export function count(value: number): string {
   return whole.format(value);
 }
@@ -40,12 +40,12 @@ export function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-/** Milliseconds with as many digits as anybody reads: `0.4`, `12`, `1,204`. */
+/** Milliseconds with a useful number of digits: `0.4`, `12`, `1,204`. */
 export function milliseconds(value: number): string {
   return value < 10 ? value.toFixed(1) : whole.format(value);
 }
 
-/** Bytes for people. */
+/** Bytes in a readable unit. */
 export function bytes(value: number): string {
   if (value < 1024) return `${value} B`;
   if (value < 1024 * 1024) return `${(value / 1024).toFixed(1)} KiB`;

@@ -48,7 +48,7 @@ export function HelpDialog({ isOpen, onClose, hasLetters, onLetters }: HelpDialo
     el(
       'p',
       null,
-      'Terms between spaces must all hold. ',
+      'An exchange must match every term; spaces separate terms. ',
       el('code', null, '-'),
       ' turns a term round, commas give a choice, a word without a field is looked for in the path: ',
       el('code', null, 'op:order_* -status:2xx client:3fa9,77c1'),

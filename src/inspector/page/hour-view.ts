@@ -15,24 +15,24 @@ const REFRESH = 5000;
 
 const FIGURES = [...VERDICT_NAMES, 'failed', 'p50 ms', 'p90 ms', 'p99 ms', 'V2 p50 ms', 'V2 p99 ms'];
 
-/** The last hour: traffic by verdict, and how long it took. */
+/** The last hour: traffic by verdict, and durations. */
 export function HourView({ go }: { readonly go: Go }): VNode {
   const { response, failure } = useAsked<HistoryView>('history', REFRESH);
-  if (response === undefined) return part(Loading, { failure, what: 'the last hour' });
+  if (response === undefined) return part(Loading, { failure, subject: 'the last hour' });
   const { minutes } = response;
   return el(
     'div',
     { class: 'view hour' },
     el('h2', null, 'Last hour'),
     tiles(minutes, go),
-    card('Exchanges a minute, by verdict', undefined, part(VerdictChart, { minutes })),
+    card('Exchanges per minute, by verdict', undefined, part(VerdictChart, { minutes })),
     el(
       'div',
       { class: 'pair' },
-      card('Time that clients waited', 'logarithmic', part(DurationChart, { minutes, of: 'total' })),
+      card('Response time for clients', 'logarithmic', part(DurationChart, { minutes, of: 'total' })),
       card(
-        'Time that V2 took',
-        'to the head of its response',
+        'Response time of V2',
+        'to its response headers',
         part(DurationChart, { minutes, of: 'upstream' }),
       ),
     ),
@@ -40,7 +40,7 @@ export function HourView({ go }: { readonly go: Go }): VNode {
   );
 }
 
-/** A figure for each verdict; each leads to its exchanges. */
+/** A count for each verdict, linked to its exchanges. */
 function tiles(minutes: readonly HistoryMinute[], go: Go): VNode {
   const all = minutes.reduce((sum, minute) => sum + allOf(minute), 0);
   const failed = minutes.reduce((sum, minute) => sum + minute.failed, 0);
@@ -84,15 +84,15 @@ function share(part: number): string {
   return `${(part * 100).toFixed(1)} %`;
 }
 
-/** The figures of the charts, for those who read rather than look. */
+/** The data of the charts as a table. */
 function figures(minutes: readonly HistoryMinute[]): VNode {
   const busy = minutes.filter((minute) => allOf(minute) > 0).reverse();
   return el(
     'details',
     { class: 'figures' },
-    el('summary', null, 'The same as a table'),
+    el('summary', null, 'Data as a table'),
     scrollTable(
-      'Figures of the last hour',
+      'Data of the last hour',
       { columns: ['Minute', ...FIGURES], numbers: FIGURES },
       busy.map(figureRow),
     ),

@@ -1,6 +1,6 @@
 import type { DiffMark } from '../api.ts';
 
-/** Gives each change of the rule book its colour, 1 to 6, the same everywhere on the page. */
+/** Assigns each change of the rule book its colour, 1 to 6, the same everywhere on the page. */
 export type HueOf = (change: string) => number;
 
 const HUES = 6;
@@ -10,7 +10,7 @@ export function markClass(mark: DiffMark, hueOf: HueOf): string {
   return mark.index < 0 ? 'hue-refused' : `hue-${hueOf(mark.change)}`;
 }
 
-/** Colours go by the order of the rule book; changes of an older book, which is all a log may know, by their name. */
+/** Colours follow the order of the rule book; changes of an older book, which a log may still name, are coloured by name. */
 export function huesOf(changes: readonly string[]): HueOf {
   const order = new Map(changes.map((change, index) => [change, (index % HUES) + 1]));
   return (change) => order.get(change) ?? (hash(change) % HUES) + 1;

@@ -20,7 +20,7 @@ import { usePlace } from './use-page-state.ts';
 import { ExplainView } from './explain-view.ts';
 
 const RULES_EVERY = 5000;
-const SAID_FOR = 4000;
+const ANNOUNCEMENT_MS = 4000;
 const LETTERS_KEY = 'capture-gateway.letters';
 
 /** The whole page. */
@@ -31,7 +31,7 @@ export function InspectorPage(): VNode {
   const [active, setActive] = useState<number | undefined>(place.entry);
   const [isHelpOpen, setIsHelpOpen] = useState(false);
   const [hasLetters, setHasLetters] = useState(() => localStorage.getItem(LETTERS_KEY) !== 'off');
-  const [said, say] = useSaid();
+  const [announcement, announce] = useAnnouncement();
   const rules = useAsked<Rules>('rules', RULES_EVERY);
   const hueOf = useMemo(
     () => huesOf(rules.response?.changes.map(({ id }) => id) ?? []),
@@ -54,7 +54,7 @@ export function InspectorPage(): VNode {
     if (place.view !== 'traffic') void live.follow(place.filter);
   }, []);
   const move = (by: number): void => {
-    live.hold();
+    live.pause();
     const { rows } = view;
     const at = rows.findIndex(({ seq }) => seq === active);
     const next = rows[Math.min(Math.max(at < 0 ? 0 : at + by, 0), rows.length - 1)];
@@ -67,14 +67,14 @@ export function InspectorPage(): VNode {
     document.getElementById('entries')?.focus({ preventScroll: true });
     if (place.entry !== undefined) return go({ entry: undefined });
     setActive(undefined);
-    live.release();
+    live.resume();
   };
   const actions: KeyActions = {
     move,
     open: () => active !== undefined && go({ entry: active }),
     close,
     filter: () => document.getElementById('filter')?.focus(),
-    pause: () => (view.held ? live.release() : live.hold()),
+    pause: () => (view.paused ? live.resume() : live.pause()),
     help: () => setIsHelpOpen(true),
     view: (index) => go({ view: VIEWS[index] ?? 'traffic', entry: undefined }),
     perspective: (by) => {
@@ -90,7 +90,7 @@ export function InspectorPage(): VNode {
   if (view.failure?.status === 401 || rules.failure?.status === 401) {
     return part(Login, { onDone: () => location.reload() });
   }
-  const shared = { go, say, hueOf, summaryOf };
+  const shared = { go, announce, hueOf, summaryOf };
   return el(
     'div',
     { class: 'page' },
@@ -115,7 +115,11 @@ export function InspectorPage(): VNode {
       place.view === 'rollout' && part(RolloutView, { go }),
       place.view === 'explain' && part(ExplainView, { rules: rules.response, ...shared }),
     ),
-    el('p', { class: said === '' ? 'said' : 'said shown', role: 'status', 'aria-live': 'polite' }, said),
+    el(
+      'p',
+      { class: announcement === '' ? 'said' : 'said shown', role: 'status', 'aria-live': 'polite' },
+      announcement,
+    ),
     part(HelpDialog, {
       isOpen: isHelpOpen,
       onClose: () => setIsHelpOpen(false),
@@ -128,13 +132,13 @@ export function InspectorPage(): VNode {
   );
 }
 
-/** One sentence at a time is said, politely, and stands at the foot of the page for a moment. */
-function useSaid(): readonly [string, (sentence: string) => void] {
-  const [said, setSaid] = useState('');
+/** Announces one sentence at a time, politely, and shows it at the foot of the page for a moment. */
+function useAnnouncement(): readonly [string, (sentence: string) => void] {
+  const [announcement, setAnnouncement] = useState('');
   useEffect(() => {
-    if (said === '') return undefined;
-    const timer = setTimeout(() => setSaid(''), SAID_FOR);
+    if (announcement === '') return undefined;
+    const timer = setTimeout(() => setAnnouncement(''), ANNOUNCEMENT_MS);
     return () => clearTimeout(timer);
-  }, [said]);
-  return [said, setSaid];
+  }, [announcement]);
+  return [announcement, setAnnouncement];
 }

@@ -1,21 +1,21 @@
 import type { Diff, DiffMark, TextSpan } from '../api.ts';
 
-/** A line between the two sides of a mark, in pixels of the gutter; `to` is absent where V2 has nothing. */
+/** A line between the two sides of a mark, in pixels of the gutter; `to` is absent when V2 has no counterpart. */
 export interface Join {
   readonly mark: number;
   readonly from: number | undefined;
   readonly to: number | undefined;
 }
 
-/** Parts of a mark that belong together, by their places among its spans. */
+/** Corresponding parts of a mark, by index among its spans. */
 export interface Pair {
   readonly before: number | undefined;
   readonly after: number | undefined;
 }
 
 /**
- * Says which spans of a mark belong together. One that has more on the right made the object around it: then the span with the
- * same text is its partner, and the brackets stay alone.
+ * Pairs the corresponding spans of a mark. A mark with more spans on the right created the object around its member: then the
+ * span with the same text is the counterpart, and the brackets stay unpaired.
  */
 export function pairsOf(diff: Diff, { before, after }: DiffMark): readonly Pair[] {
   if (after.length === 0) return before.map((_, part) => ({ before: part, after: undefined }));
@@ -32,7 +32,7 @@ function squeezed(text: string, { start, end }: TextSpan): string {
   return text.slice(start, end).replaceAll(/\s+/g, '');
 }
 
-/** The path of a join across a gutter of `width`: a curve, or a stub that ends where the other side has nothing. */
+/** The path of a join across a gutter of `width`: a curve, or a stub when the other side has no counterpart. */
 export function joinPath({ from, to }: Join, width: number): string {
   if (from === undefined) return `M ${width} ${to ?? 0} h ${-width * STUB}`;
   if (to === undefined) return `M 0 ${from} h ${width * STUB}`;
@@ -40,7 +40,7 @@ export function joinPath({ from, to }: Join, width: number): string {
   return `M 0 ${from} C ${bend} ${from}, ${width - bend} ${to}, ${width} ${to}`;
 }
 
-/** Where a stub ends. */
+/** The end of a stub. */
 export function stubEnd(
   { from, to }: Join,
   width: number,

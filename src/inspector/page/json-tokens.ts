@@ -1,4 +1,4 @@
-/** The kind of a stretch of printed JSON; `type` is a value that was replaced by its type. */
+/** The kind of a token of formatted JSON; `type` is a value that was replaced by its type. */
 export type TokenKind = 'key' | 'string' | 'number' | 'literal' | 'type';
 
 /** A token of one line, in UTF-16 code units of the line. */
@@ -8,7 +8,7 @@ export interface Token {
   readonly end: number;
 }
 
-/** Finds the tokens of one line of JSON: strings never cross lines, so a line is enough. Punctuation is left out. */
+/** Finds the tokens of one line of JSON: strings never span lines, so each line stands alone. Punctuation is omitted. */
 export function jsonTokens(line: string): readonly Token[] {
   return [...line.matchAll(TOKEN)].map((match) => ({
     kind: kindOf(match[0], line.slice(match.index + match[0].length)),

@@ -30,8 +30,8 @@ export const KEYS: readonly (readonly [keys: string, does: string])[] = [
 const PAGE = 12;
 
 /**
- * Listens to the keys of the page. Single letters can be switched off, for those who dictate (WCAG 2.1.4), and never count
- * where text is typed; keys of a control that has the focus stay its own.
+ * Handles the keys of the page. Single letters can be switched off, for speech input (WCAG 2.1.4), and never apply while text is
+ * typed; a focused control keeps its own keys.
  */
 export function useKeys(actions: KeyActions, hasLetters: boolean): void {
   const latest = useRef({ actions, hasLetters });
@@ -50,7 +50,7 @@ export function useKeys(actions: KeyActions, hasLetters: boolean): void {
   }, []);
 }
 
-/** A field in a dialog that has just been closed may keep the focus until the browser draws again. */
+/** A field in a dialog that has just closed may keep the focus until the browser redraws. */
 function shown(target: EventTarget | null): EventTarget | null {
   return target instanceof Element && target.checkVisibility() ? target : document.body;
 }
@@ -59,7 +59,7 @@ function isOnList(target: EventTarget | null): boolean {
   return target === document.body || (target instanceof Element && target.id === 'entries');
 }
 
-/** Carries out a key; false when it is nobody's. */
+/** Runs the action of a key; false when it has none. */
 function act(
   key: string,
   isOnList: boolean,

@@ -10,7 +10,7 @@ export interface ListWindow {
 
 type ElementRef = { readonly current: HTMLDivElement | null };
 
-/** The height of rows follows the style sheet: two lines where the list is narrow, more where letters are larger. */
+/** The row height follows the style sheet: two lines in a narrow list, more with larger text. */
 export function useMeasured(
   scroller: ElementRef,
   sheet: ElementRef,
@@ -31,7 +31,7 @@ export function useMeasured(
   }, []);
 }
 
-/** Keeps the row at the top of the sight where it is when rows are put in before it. */
+/** Keeps the first visible row in place when rows are inserted before it. */
 export function useAnchor(scroller: ElementRef, rows: readonly NumberedEntry[], rowHeight: number): void {
   const anchor = useRef<{ readonly seq: number; readonly offset: number } | undefined>(undefined);
   useLayoutEffect(() => {

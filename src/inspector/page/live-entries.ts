@@ -4,24 +4,24 @@ import { type LiveView, NOTHING_YET } from './live-view.ts';
 import { openEntryStream } from './entry-stream.ts';
 import { Sampler } from './sampler.ts';
 
-/** How often requests are drawn, in milliseconds. */
+/** Interval between redraws, in milliseconds. */
 const DRAW_EVERY = 250;
 const PAGE = 200;
-const ROWS_LIVE = 600;
-const ROWS_HELD = 10_000;
+const MAX_LIVE_ROWS = 600;
+const MAX_PAUSED_ROWS = 10_000;
 const RETRY_AFTER = 3000;
 const PENDING_MOST = 20_000;
 
 /**
- * Follows the gateway's entries: recent ones first, then as they happen. Arrivals wait unread until they are drawn, so that
- * those that the sample leaves out cost next to nothing. Longer than other files: every part of it changes the one view.
+ * Follows the gateway's entries: recent ones first, then live ones. Incoming events are not parsed until they are drawn, so that
+ * those outside the sample cost next to nothing. Longer than other files: every part of it changes the one view.
  */
 export class LiveEntries {
   private readonly changed: (view: LiveView) => void;
   private view = NOTHING_YET;
   private filter = '';
   private stream: { close(): void } | undefined;
-  private leave = new AbortController();
+  private aborter = new AbortController();
   private sampler = new Sampler();
   private pending: string[] = [];
   private missed = 0;
@@ -38,24 +38,24 @@ export class LiveEntries {
   /** Shows entries that `filter` accepts, live; rows of the previous filter stay until the first ones arrive. */
   async follow(filter: string): Promise<void> {
     this.stop();
-    const leave = new AbortController();
-    this.leave = leave;
+    const aborter = new AbortController();
+    this.aborter = aborter;
     this.filter = filter;
     this.sampler = new Sampler();
-    this.set({ held: false, waiting: 0, stride: 1 });
+    this.set({ paused: false, waiting: 0, stride: 1 });
     try {
-      const page = await getJson<EntriesPage>(this.address(), leave.signal);
+      const page = await getJson<EntriesPage>(this.address(), aborter.signal);
       this.isComplete = true;
       this.set({ rows: page.entries, hasOlder: page.next !== undefined, failure: undefined });
       this.open(page.latest);
     } catch (error) {
-      if (!leave.signal.aborted) this.fail(asFailure(error));
+      if (!aborter.signal.aborted) this.fail(asFailure(error));
     }
   }
 
-  /** Ends all traffic with the gateway. */
+  /** Stops all requests to the gateway. */
   stop(): void {
-    this.leave.abort();
+    this.aborter.abort();
     this.stream?.close();
     clearInterval(this.timer);
     clearTimeout(this.retry);
@@ -63,55 +63,57 @@ export class LiveEntries {
     this.missed = 0;
   }
 
-  /** Lets go of the stream: browsers open six connections to a host, and each tab that nobody looks at would keep one. */
+  /** Closes the stream: browsers open six connections to a host, and each hidden tab would occupy one. */
   sleep(): void {
     this.stop();
     this.set({ connection: 'connecting' });
   }
 
-  /** Goes on after `sleep`; a list that stands still keeps its rows. */
+  /** Resumes after `sleep`; a paused list keeps its rows. */
   wake(): void {
-    if (!this.view.held) void this.follow(this.filter);
-    if (this.view.held) this.open(this.view.state?.latest ?? 0);
+    if (!this.view.paused) void this.follow(this.filter);
+    if (this.view.paused) this.open(this.view.state?.latest ?? 0);
   }
 
-  /** Lets the list stand still; where it was a sample, the entries between are fetched. */
-  hold(): void {
-    if (this.view.held) return;
-    this.set({ held: true, waiting: this.pending.length });
+  /** Pauses the list; if it was a sample, fetches the entries between its rows. */
+  pause(): void {
+    if (this.view.paused) return;
+    this.set({ paused: true, waiting: this.pending.length });
     this.pending = [];
     const [newest] = this.view.rows;
     if (!this.isComplete && newest !== undefined) void this.load(newest.seq + 1, []);
   }
 
-  /** Goes on live, from now. */
-  release(): void {
-    if (this.view.held) void this.follow(this.filter);
+  /** Resumes live, from now. */
+  resume(): void {
+    if (this.view.paused) void this.follow(this.filter);
   }
 
-  /** Fetches older entries to the end of a list that stands still. */
+  /** Appends older entries to a paused list. */
   loadOlder(): void {
-    const { rows, held, hasOlder } = this.view;
+    const { rows, paused, hasOlder } = this.view;
     const oldest = rows.at(-1);
-    if (held && hasOlder && oldest !== undefined && rows.length < ROWS_HELD) void this.load(oldest.seq, rows);
+    if (paused && hasOlder && oldest !== undefined && rows.length < MAX_PAUSED_ROWS)
+      void this.load(oldest.seq, rows);
   }
 
-  private async load(before: number, kept: readonly NumberedEntry[]): Promise<void> {
+  private async load(before: number, loaded: readonly NumberedEntry[]): Promise<void> {
     if (this.isLoading) return;
     this.isLoading = true;
     try {
-      const page = await getJson<EntriesPage>(this.address(before), this.leave.signal);
+      const page = await getJson<EntriesPage>(this.address(before), this.aborter.signal);
       this.isComplete = true;
-      if (this.view.held) this.set({ rows: [...kept, ...page.entries], hasOlder: page.next !== undefined });
+      if (this.view.paused)
+        this.set({ rows: [...loaded, ...page.entries], hasOlder: page.next !== undefined });
     } catch {
-      // The rows that are there stay; the stream says whether the gateway is lost.
+      // The existing rows stay; the stream reports whether the gateway is unreachable.
     } finally {
       this.isLoading = false;
     }
   }
 
   private open(after: number): void {
-    if (this.leave.signal.aborted) this.leave = new AbortController();
+    if (this.aborter.signal.aborted) this.aborter = new AbortController();
     this.stream = openEntryStream(`entries/stream?${this.query({ after: String(after) })}`, {
       open: () => this.set({ connection: 'live', failure: undefined }),
       entry: (data) => this.arrive(data),
@@ -130,11 +132,11 @@ export class LiveEntries {
   private learn(state: State): void {
     const isRestarted = this.view.state !== undefined && this.view.state.run !== state.run;
     this.set({ state });
-    if (isRestarted && !this.view.held) void this.follow(this.filter);
+    if (isRestarted && !this.view.paused) void this.follow(this.filter);
   }
 
   private arrive(data: string): void {
-    if (this.view.held) {
+    if (this.view.paused) {
       this.set({ waiting: this.view.waiting + 1 }, 'later');
       return;
     }
@@ -144,7 +146,7 @@ export class LiveEntries {
 
   private draw(): void {
     if (this.isStale) this.set({});
-    if (this.view.held) return;
+    if (this.view.paused) return;
     const drawn = this.sampler.take(this.pending, performance.now(), this.missed);
     const { stride } = this.sampler;
     const isSame = drawn.length === 0 && stride === this.view.stride;
@@ -154,13 +156,13 @@ export class LiveEntries {
     if (stride > 1) this.isComplete = false;
     const entries = drawn.map((data): NumberedEntry => JSON.parse(data)).reverse();
     const rows = [...entries, ...this.view.rows];
-    const hasOlder = this.view.hasOlder || rows.length > ROWS_LIVE;
-    this.set({ rows: rows.slice(0, ROWS_LIVE), stride, hasOlder });
+    const hasOlder = this.view.hasOlder || rows.length > MAX_LIVE_ROWS;
+    this.set({ rows: rows.slice(0, MAX_LIVE_ROWS), stride, hasOlder });
   }
 
   private fail(failure: AdminFailure): void {
     this.set({ connection: 'lost', failure });
-    // Wrong filters and missing tokens do not get better by asking again.
+    // A retry cannot fix a wrong filter or a missing token.
     if (failure.status === 0 || failure.status >= 500) this.again();
   }
 

@@ -5,11 +5,11 @@ import type { AdminFailure } from './admin-client.ts';
 export interface LiveView {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
-  /** One of this many arriving entries is drawn. */
+  /** One in this many incoming entries is drawn. */
   readonly stride: number;
-  /** True while the list stands still. */
-  readonly held: boolean;
-  /** Entries that arrived since then. */
+  /** True while the list is paused. */
+  readonly paused: boolean;
+  /** Entries that arrived since the pause. */
   readonly waiting: number;
   readonly connection: 'connecting' | 'live' | 'lost';
   readonly state: State | undefined;
@@ -22,7 +22,7 @@ export interface LiveView {
 export const NOTHING_YET: LiveView = {
   rows: [],
   stride: 1,
-  held: false,
+  paused: false,
   waiting: 0,
   connection: 'connecting',
   state: undefined,

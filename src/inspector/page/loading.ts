@@ -2,17 +2,17 @@ import type { VNode } from 'preact';
 import type { AdminFailure } from './admin-client.ts';
 import { el } from './element.ts';
 
-/** Stands in for a view that is loading, or could not be loaded. */
+/** Placeholder for a view that is loading, or could not be loaded. */
 export function Loading({
   failure,
-  what,
+  subject,
 }: {
   readonly failure: AdminFailure | undefined;
-  readonly what: string;
+  readonly subject: string;
 }): VNode {
   return el(
     'p',
     { class: 'empty view' },
-    failure === undefined ? `Loading ${what}…` : `Could not load ${what}: ${failure.message}`,
+    failure === undefined ? `Loading ${subject}…` : `Could not load ${subject}: ${failure.message}`,
   );
 }

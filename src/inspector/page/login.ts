@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { asFailure, send } from './admin-client.ts';
 import { el } from './element.ts';
 
-/** Asks for the admin token; the gateway responds with a cookie, so the page keeps nothing. */
+/** Prompts for the admin token; the gateway responds with a cookie, so the page stores nothing. */
 export function Login({ onDone }: { readonly onDone: () => void }): VNode {
   const [token, setToken] = useState('');
   const [fault, setFault] = useState('');

@@ -5,20 +5,20 @@ import { jsonTokens, type TokenKind } from './json-tokens.ts';
 export interface MarkedSpan extends TextSpan {
   readonly mark: number;
   readonly part: number;
-  /** False for brackets around a moved member: the number stands at the member. */
+  /** False for brackets around a moved member: the number is shown at the member. */
   readonly isNumbered: boolean;
 }
 
-/** A stretch of one line that is drawn in one way. */
+/** A piece of one line that is drawn in one style. */
 export interface Piece {
   readonly text: string;
   readonly kind: TokenKind | undefined;
   readonly span: MarkedSpan | undefined;
-  /** True where its span begins: there the number of the mark stands. */
+  /** True at the beginning of its span, where the number of the mark is shown. */
   readonly opens: boolean;
 }
 
-/** A line of a body, from 1. */
+/** A line of a body, numbered from 1. */
 export interface MarkedLine {
   readonly number: number;
   readonly pieces: readonly Piece[];
@@ -26,7 +26,7 @@ export interface MarkedLine {
   readonly marks: readonly number[];
 }
 
-/** Cuts a text into lines, and lines where tokens and spans begin and end; of nested spans the innermost holds. */
+/** Splits a text into lines, and lines at the boundaries of tokens and spans; of nested spans the innermost applies. */
 export function markedLines(text: string, spans: readonly MarkedSpan[]): readonly MarkedLine[] {
   let from = 0;
   return text.split('\n').map((line, index) => {
@@ -39,13 +39,13 @@ export function markedLines(text: string, spans: readonly MarkedSpan[]): readonl
   });
 }
 
-/** Lines that are left out between two that are drawn. */
+/** Lines that are omitted between two drawn ones. */
 export interface Fold {
   readonly folded: number;
   readonly from: number;
 }
 
-/** Leaves out long runs of lines without a mark; `around` lines next to a marked one stay. */
+/** Omits long runs of lines without a mark; `around` lines next to a marked one stay. */
 export function foldLines(lines: readonly MarkedLine[], around: number): readonly (MarkedLine | Fold)[] {
   const stays = lines.map(() => false);
   lines.forEach(({ marks }, index) => {
@@ -66,7 +66,7 @@ export function foldLines(lines: readonly MarkedLine[], around: number): readonl
   return folded;
 }
 
-/** A span ends before the line that only follows its last line break. */
+/** A span that ends with a line break does not include the line after it. */
 function touches(span: MarkedSpan, start: number, end: number): boolean {
   if (span.start === span.end) return true;
   return span.end > start && (span.start < end || (span.start === end && span.end === end + 1));
@@ -95,7 +95,7 @@ function cut(line: string, offset: number, spans: readonly MarkedSpan[]): readon
   return pieces;
 }
 
-/** Empty spans mark a place where nothing is left. */
+/** Empty spans mark a place where everything was removed. */
 function points(spans: readonly MarkedSpan[], at: number): readonly Piece[] {
   return spans
     .filter((span) => span.start === at && span.end === at)

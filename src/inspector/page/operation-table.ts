@@ -67,7 +67,7 @@ function operationFilter({ id }: OperationView): string {
   return id === '(other)' ? 'op:- route:v1' : `op:${id}`;
 }
 
-/** Marks an assumption: neither the specification nor the documentation shows it. */
+/** Marks an assumption, which neither the specification nor the documentation confirms. */
 export function assumedSign(): VNode {
   return el(
     'span',

@@ -23,7 +23,7 @@ export interface PageHeaderProps {
   readonly onHelp: () => void;
 }
 
-/** Where the operator is, whether the gateway responds, and whether bodies are captured. */
+/** The current view, whether the gateway responds, and whether bodies are captured. */
 export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode {
   const { state, connection } = view;
   return el(
@@ -58,7 +58,7 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
         'span',
         { class: classes('chip', 'connection', connection) },
         el('i', { 'aria-hidden': true }),
-        view.held && connection === 'live' ? 'Paused' : CONNECTIONS[connection],
+        view.paused && connection === 'live' ? 'Paused' : CONNECTIONS[connection],
       ),
       el(
         'button',
@@ -102,17 +102,17 @@ function navigation(place: PageState, go: Go): VNode {
   );
 }
 
-/** Whether values are kept: the one thing that nobody may overlook. */
-function captureChip({ mode, entries, bytes: held, maxEntries, maxBytes, masks }: CaptureState): VNode {
+/** Whether values are captured: the one fact that nobody may overlook. */
+function captureChip({ mode, entries, bytes: usedBytes, maxEntries, maxBytes, masks }: CaptureState): VNode {
   if (mode === 'off') {
     return el(
       'span',
-      { class: 'chip capture off', title: 'Only keys and structure of bodies are kept, no values.' },
+      { class: 'chip capture off', title: 'Only keys and structure of bodies are captured, no values.' },
       el('i', { 'aria-hidden': true }),
       'Capture off',
     );
   }
-  const room = `${count(entries)} of ${count(maxEntries)} exchanges, ${bytes(held)} of ${bytes(maxBytes)}`;
+  const room = `${count(entries)} of ${count(maxEntries)} exchanges, ${bytes(usedBytes)} of ${bytes(maxBytes)}`;
   return el(
     'span',
     {
@@ -121,6 +121,6 @@ function captureChip({ mode, entries, bytes: held, maxEntries, maxBytes, masks }
     },
     el('i', { 'aria-hidden': true }),
     'Capturing bodies',
-    el('small', null, `${bytes(held)} of ${bytes(maxBytes)}`),
+    el('small', null, `${bytes(usedBytes)} of ${bytes(maxBytes)}`),
   );
 }

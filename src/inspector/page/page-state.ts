@@ -4,13 +4,13 @@ export const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'explain', 'roll
 /** A view of the page. */
 export type View = (typeof VIEWS)[number];
 
-/** The perspectives of one exchange, in the order of its journey; `diff` is the first two side by side. */
+/** The perspectives of one exchange, in the order of its path; `diff` is the first two side by side. */
 export const PERSPECTIVES = ['diff', 'v1-request', 'v2-request', 'v2-response', 'client-response'] as const;
 
 /** A perspective of one exchange. */
 export type Perspective = (typeof PERSPECTIVES)[number];
 
-/** The place of the operator, kept in the address of the page so that it can be sent to a colleague. */
+/** The state of the page, kept in its URL so that it can be sent to a colleague. */
 export interface PageState {
   readonly view: View;
   readonly filter: string;
@@ -19,7 +19,7 @@ export interface PageState {
   readonly perspective: Perspective;
 }
 
-/** Reads a place from the query of an address; unknown parameters are ignored. */
+/** Parses a state from the query of a URL; unknown parameters are ignored. */
 export function readPlace(search: string): PageState {
   const query = new URLSearchParams(search);
   const entry = Number(query.get('entry'));
@@ -31,7 +31,7 @@ export function readPlace(search: string): PageState {
   };
 }
 
-/** Prints a place as a relative address; defaults are left out. */
+/** Formats a state as a relative URL; defaults are omitted. */
 export function placeAddress(place: PageState): string {
   const query = new URLSearchParams();
   if (place.view !== 'traffic') query.set('view', place.view);
@@ -42,5 +42,5 @@ export function placeAddress(place: PageState): string {
   return text === '' ? './' : `./?${text}`;
 }
 
-/** Changes parts of the place; `keep` makes a step that the browser's Back returns from. */
+/** Changes parts of the state; `keep` adds a history entry for the browser's Back button. */
 export type Go = (change: Partial<PageState>, step?: 'keep' | 'replace') => void;

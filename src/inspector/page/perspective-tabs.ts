@@ -3,7 +3,7 @@ import { el } from './element.ts';
 import { PERSPECTIVE_NAMES } from './perspective-view.ts';
 import { type Go, type Perspective, PERSPECTIVES } from './page-state.ts';
 
-/** Tabs as the ARIA practices want them: arrows go round, one of them is in the order of Tab. */
+/** Tabs as the ARIA practices recommend: arrow keys wrap around, and only one tab is in the tab order. */
 export function PerspectiveTabs({
   perspective,
   go,

@@ -5,7 +5,7 @@ import { el, part } from './element.ts';
 import { statusTone } from './entry-words.ts';
 import type { Perspective } from './page-state.ts';
 
-/** The name of each perspective, and who saw it. */
+/** The name of each perspective, and the side that saw it. */
 export const PERSPECTIVE_NAMES: Readonly<Record<Perspective, string>> = {
   diff: 'What changed',
   'v1-request': 'V1 request',
@@ -34,7 +34,7 @@ export function PerspectiveView({
   );
 }
 
-/** The first line of a request; the part that names the API version stands out. */
+/** The first line of a request, with the API version highlighted. */
 export function requestLine({ method, target }: Pick<RequestView, 'method' | 'target'>): VNode {
   const prefix = /^\/api\/v[12](?=\/|$)/.exec(target)?.[0] ?? '';
   return el(
@@ -79,5 +79,5 @@ function whyMissing({ entry, kept, note }: EntryDetail, perspective: Perspective
   if (note !== undefined) return note;
   return kept === 'nothing'
     ? 'Only the log entry of this exchange was kept.'
-    : 'The gateway did not see this side.';
+    : 'The gateway has no record of this side.';
 }

@@ -14,7 +14,7 @@ import type { Go } from './page-state.ts';
 /** Properties of the retirement report. */
 export interface RetirementViewProps {
   readonly go: Go;
-  readonly say: (sentence: string) => void;
+  readonly announce: (sentence: string) => void;
   readonly hueOf: HueOf;
 }
 
@@ -22,10 +22,10 @@ const REFRESH = 10_000;
 
 const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'gone'] as const;
 
-/** The clients that still need V1, and the work left before it can be switched off. */
-export function RetirementView({ go, say, hueOf }: RetirementViewProps): VNode {
+/** The clients that still need V1, and the work that remains before it can be switched off. */
+export function RetirementView({ go, announce, hueOf }: RetirementViewProps): VNode {
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
-  if (report === undefined) return part(Loading, { failure, what: 'the clients on V1' });
+  if (report === undefined) return part(Loading, { failure, subject: 'the clients on V1' });
   return el(
     'div',
     { class: 'view retirement' },
@@ -34,7 +34,7 @@ export function RetirementView({ go, say, hueOf }: RetirementViewProps): VNode {
     exportsOf(),
     card('Burn-down by day', undefined, part(BurnDown, { days: report.days })),
     part(ClientsCard, { report, go, hueOf }),
-    part(CensusCard, { census: report.census, say }),
+    part(CensusCard, { census: report.census, announce }),
   );
 }
 

@@ -18,7 +18,7 @@ const REFRESH = 2000;
 /** The modes of V1 traffic, the state of the canary, the results of shadowing, and the notices to V1 clients. */
 export function RolloutView({ go }: { readonly go: Go }): VNode {
   const { response, failure } = useAsked<Rollout>('rollout', REFRESH);
-  if (response === undefined) return part(Loading, { failure, what: 'the rollout' });
+  if (response === undefined) return part(Loading, { failure, subject: 'the rollout' });
   return el(
     'div',
     { class: 'view rollout' },
@@ -201,8 +201,8 @@ function endCard({ deprecation, sunset, brownouts }: Rollout): VNode | false {
       'ul',
       { class: 'plain' },
       deprecation !== undefined &&
-        el('li', null, `Deprecated since ${deprecation.slice(0, 10)}, as V1 responses say.`),
-      sunset !== undefined && el('li', null, `It ends on ${sunset.slice(0, 10)}, as V1 responses say.`),
+        el('li', null, `Deprecated since ${deprecation.slice(0, 10)}, as V1 responses announce.`),
+      sunset !== undefined && el('li', null, `It ends on ${sunset.slice(0, 10)}, as V1 responses announce.`),
       brownouts.map(({ id, state, share, status, from, until }) =>
         el(
           'li',

@@ -19,7 +19,7 @@ export interface RulesViewProps {
 /** The rule book in force: its changes, operations and assumptions, with their hits in this run. */
 export function RulesView({ asked, go, hueOf }: RulesViewProps): VNode {
   const { response: rules, failure } = asked;
-  if (rules === undefined) return part(Loading, { failure, what: 'the rule book' });
+  if (rules === undefined) return part(Loading, { failure, subject: 'the rule book' });
   return el(
     'div',
     { class: 'view rules' },
@@ -48,7 +48,7 @@ export function RulesView({ asked, go, hueOf }: RulesViewProps): VNode {
     el(
       'details',
       { class: 'figures' },
-      el('summary', null, 'The file as it was read'),
+      el('summary', null, 'Source of the file'),
       el('pre', { class: 'file', tabIndex: 0 }, rules.text),
     ),
   );
@@ -113,14 +113,14 @@ function assumptions(sentences: readonly string[]): VNode | false {
   );
 }
 
-function policies({ policies: held }: Rules): VNode {
+function policies({ policies: values }: Rules): VNode {
   return card(
     'Policies',
     undefined,
     el(
       'dl',
       { class: 'facts' },
-      Object.entries(held).map(([name, value]) =>
+      Object.entries(values).map(([name, value]) =>
         el('div', { key: name, class: 'fact' }, el('dt', null, name), el('dd', null, value)),
       ),
     ),

@@ -1,11 +1,11 @@
-/** How many rows a second the list draws at most: more than anybody can read, few enough to stay smooth. */
+/** Maximum rows drawn per second: more than anybody can read, few enough to stay smooth. */
 export const DRAWN_PER_SECOND = 80;
 
 const SECOND = 1000;
 
 /**
- * Decides which of the arriving entries are drawn: all of them up to `perSecond`, then one of every `stride`. The choice does
- * not look at the entries, so the sample is fair.
+ * Selects the incoming entries to draw: all of them up to `perSecond`, then one in every `stride`. The selection does not depend
+ * on the entries, so the sample is fair.
  */
 export class Sampler {
   private readonly perSecond: number;
@@ -18,12 +18,12 @@ export class Sampler {
     this.perSecond = perSecond;
   }
 
-  /** One of this many is drawn; 1 is all. */
+  /** One in this many is drawn; 1 draws all. */
   get stride(): number {
     return this.step;
   }
 
-  /** Takes the arrivals since the last call, at `now` in milliseconds; returns those to draw, in the same order. */
+  /** Accepts the arrivals since the last call, at `now` in milliseconds; returns those to draw, in the same order. */
   take<Item>(items: readonly Item[], now: number, missed = 0): readonly Item[] {
     this.requests.push({ since: this.taken ?? now - SECOND, count: items.length + missed });
     this.taken = now;

@@ -24,23 +24,23 @@ export interface TrafficViewProps {
   readonly onActive: (seq: number | undefined) => void;
   readonly hueOf: HueOf;
   readonly summaryOf: (change: string) => string | undefined;
-  readonly say: (sentence: string) => void;
+  readonly announce: (sentence: string) => void;
 }
 
-/** The live list of exchanges, and beside it the one that is open. */
+/** The live list of exchanges, and the open one beside it. */
 export function TrafficView(props: TrafficViewProps): VNode {
-  const { place, go, live, view, rules, active, onActive, hueOf, say } = props;
+  const { place, go, live, view, rules, active, onActive, hueOf, announce } = props;
   const { filter, entry: open } = place;
   useEffect(() => void live.follow(filter), [filter]);
   useEffect(() => {
-    if (open !== undefined) live.hold();
+    if (open !== undefined) live.pause();
   }, [open]);
-  const known = useMemo(() => knownValues(rules, view.rows), [rules, view.held, open, filter]);
+  const known = useMemo(() => knownValues(rules, view.rows), [rules, view.paused, open, filter]);
   const openEntry = (seq: number): void => {
     onActive(seq);
     go({ entry: seq }, open === undefined ? 'keep' : 'replace');
     const entry = view.rows.find((row) => row.seq === seq);
-    if (entry !== undefined) say(entrySentence(entry));
+    if (entry !== undefined) announce(entrySentence(entry));
   };
   return el(
     'div',
@@ -60,13 +60,13 @@ export function TrafficView(props: TrafficViewProps): VNode {
         { class: 'list-box' },
         part(EntryList, {
           rows: view.rows,
-          isLive: !view.held,
+          isLive: !view.paused,
           active,
           open,
           hueOf,
           empty: emptyWords(view, filter),
           onOpen: openEntry,
-          onLeaveTop: () => live.hold(),
+          onLeaveTop: () => live.pause(),
           onNearEnd: () => live.loadOlder(),
         }),
       ),
@@ -75,7 +75,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
           seq: open,
           perspective: place.perspective,
           go,
-          say,
+          announce,
           hueOf,
           summaryOf: props.summaryOf,
         }),
@@ -83,9 +83,9 @@ export function TrafficView(props: TrafficViewProps): VNode {
   );
 }
 
-/** How the list moves, and the button that stops or starts it. */
-function flow({ held, waiting, stride, state }: LiveView, live: LiveEntries): VNode {
-  const sample = stride > 1 && !held ? `showing 1 of ${stride}` : '';
+/** The state of the list, and the button that pauses or resumes it. */
+function flow({ paused, waiting, stride, state }: LiveView, live: LiveEntries): VNode {
+  const sample = stride > 1 && !paused ? `showing 1 of ${stride}` : '';
   return el(
     'div',
     { class: 'flow' },
@@ -107,13 +107,13 @@ function flow({ held, waiting, stride, state }: LiveView, live: LiveEntries): VN
       'button',
       {
         type: 'button',
-        class: classes('button', 'pause', held && 'held'),
+        class: classes('button', 'pause', paused && 'held'),
         'aria-keyshortcuts': 'p',
-        onClick: () => (held ? live.release() : live.hold()),
+        onClick: () => (paused ? live.resume() : live.pause()),
       },
-      el('span', { class: classes('sign', held ? 'sign-live' : 'sign-pause'), 'aria-hidden': true }),
-      held ? 'Go live' : 'Pause',
-      held && waiting > 0 && el('span', { class: 'waiting' }, `${count(waiting)} new`),
+      el('span', { class: classes('sign', paused ? 'sign-live' : 'sign-pause'), 'aria-hidden': true }),
+      paused ? 'Go live' : 'Pause',
+      paused && waiting > 0 && el('span', { class: 'waiting' }, `${count(waiting)} new`),
     ),
   );
 }
@@ -125,7 +125,7 @@ function emptyWords({ connection, failure }: LiveView, filter: string): string {
   return 'No exchanges yet. Send a request to the gateway, and it appears here.';
 }
 
-/** Values to complete filters with: from the rule book, and from the rows at hand. */
+/** Completions for filters: from the rule book, and from the current rows. */
 function knownValues(rules: RulesView | undefined, rows: readonly NumberedEntry[]): KnownValues {
   const several = (values: readonly (string | undefined)[]): readonly string[] => [
     ...new Set(values.flatMap((value) => value ?? [])),

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Go, type PageState, placeAddress, readPlace } from './page-state.ts';
 
-/** The place, kept in the address of the page. */
+/** The page's state, kept in its URL. */
 export function usePlace(): readonly [PageState, Go] {
   const [place, setPlace] = useState(() => readPlace(location.search));
   useEffect(() => {

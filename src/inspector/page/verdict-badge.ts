@@ -13,7 +13,7 @@ export const VERDICTS: Readonly<Record<Verdict, string>> = {
 /** The names of the verdicts, in that order. */
 export const VERDICT_NAMES: readonly Verdict[] = ['rewritten', 'unchanged', 'refused', 'passed'];
 
-/** A verdict as a word with a sign, so that nobody needs its colour. */
+/** A verdict as a word with a symbol, so that it is readable without colour. */
 export function VerdictBadge({ verdict }: { readonly verdict: Verdict }): VNode {
   return el(
     'span',

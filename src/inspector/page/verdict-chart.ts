@@ -10,15 +10,15 @@ import { VERDICT_NAMES } from './verdict-badge.ts';
 /** Exchanges by minute and verdict, as stacked bars. */
 export function VerdictChart({ minutes }: { readonly minutes: readonly HistoryMinute[] }): VNode {
   const ticks = linearTicks(Math.max(...minutes.map(allOf), 1), 4);
-  const most = ticks.at(-1) ?? 1;
+  const max = ticks.at(-1) ?? 1;
   return part(ChartFrame, {
     summary: summaryOf(minutes),
     height: 240,
-    ticks: ticks.map((tick) => ({ label: count(tick), share: tick / most })),
+    ticks: ticks.map((tick) => ({ label: count(tick), share: tick / max })),
     slots: minutes.map(({ time }) => minuteTime(time)),
     labelEvery: 10,
     readout: (slot) => readout(slot === undefined ? undefined : minutes[slot]),
-    draw: (plot) => minutes.map((minute, index) => bar(minute, index, plot, minutes.length, most)),
+    draw: (plot) => minutes.map((minute, index) => bar(minute, index, plot, minutes.length, max)),
   });
 }
 
@@ -32,14 +32,14 @@ export function totalOf(minutes: readonly HistoryMinute[], verdict: Verdict): nu
   return minutes.reduce((sum, { verdicts }) => sum + verdicts[verdict], 0);
 }
 
-function bar(minute: HistoryMinute, index: number, plot: Plot, slots: number, most: number): VNode {
+function bar(minute: HistoryMinute, index: number, plot: Plot, slots: number, max: number): VNode {
   const width = plot.width / slots;
   let y = plot.top + plot.height;
   return el(
     'g',
     { key: minute.time },
     VERDICT_NAMES.map((verdict) => {
-      const height = (minute.verdicts[verdict] / most) * plot.height;
+      const height = (minute.verdicts[verdict] / max) * plot.height;
       y -= height;
       return (
         height > 0 &&
