@@ -1,6 +1,6 @@
 /**
- * `npm run attack [-- A F-abrupt …]`: each known attack against a gateway as it ships, in a process of its own, and what an innocent
- * client felt meanwhile. A letter or number stands for all attacks of that finding; `list` says what each does. Exit code 1 when an
+ * `npm run attack [-- A F-abrupt …]`: each known attack against a gateway as it ships, in a process of its own, and the experience of an innocent
+ * client meanwhile. A letter or number stands for all attacks of that finding; `list` describes each. Exit code 1 when an
  * attack passes a limit.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,7 +20,7 @@ const chosen = attacks.filter(
 const CALM: Attack = {
   id: 'calm',
   sentence:
-    'Nobody attacks. What the innocent client feels now comes on top of the limits of time: the machine may be busy.',
+    'Nobody attacks. The delays of the innocent client now are added to the time limits: the machine may be busy.',
   limits: { worst: Number.POSITIVE_INFINITY, loop: Number.POSITIVE_INFINITY },
   play: () => delay(3000, []),
 };

@@ -14,7 +14,7 @@ export interface FaultyV2 {
   /** Connections so far, and the requests on them. */
   readonly uses: { readonly connections: number; readonly requests: number };
   /**
-   * Writes a response that nobody asked for on every open connection, and from then on behind responses now and then. Call it when no
+   * Writes a response without a request on every open connection, and from then on behind responses now and then. Call it when no
    * request is under way: on a connection that has one, HTTP/1.1 cannot tell such a response from the right one, and neither can a
    * gateway. For the same reason those behind a response go out in one write with it. Once met with any, the gateway keeps no connection
    * for a minute, so it is for the end of a run.
@@ -25,7 +25,7 @@ export interface FaultyV2 {
 
 type Fault = (incoming: IncomingMessage, outgoing: ServerResponse, response: string) => void;
 
-/** What goes wrong, each for so many of a thousand requests. */
+/** The faults, each with its share of a thousand requests. */
 const table: readonly (readonly [name: string, perMille: number, play: Fault])[] = [
   ['reset before the head', 10, (incoming) => incoming.socket.resetAndDestroy()],
   ['closed before the head', 10, (incoming) => incoming.socket.destroy()],
@@ -81,7 +81,7 @@ const table: readonly (readonly [name: string, perMille: number, play: Fault])[]
   ],
 ];
 
-/** The response to nobody. */
+/** The response without a request. */
 const UNASKED = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison';
 const unaskedBehind: (typeof table)[number] = [
   'unasked bytes behind a response',
@@ -134,7 +134,7 @@ export async function startFaultyV2(): Promise<FaultyV2> {
     open.add(socket);
     socket.on('close', () => open.delete(socket));
   });
-  // Longer than the gateway keeps a connection, as a server in use does: what is soaked are connections that are kept.
+  // Longer than the gateway keeps a connection, as a server in use does: the soak tests kept connections.
   server.keepAliveTimeout = 5000;
   const port = await listen(server);
   return {

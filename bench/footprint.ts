@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- footprint`: from the start of the process to the first answered request, resident memory idle and with
- * 1,000 connections, and what is installed and bundled.
+ * `npm run bench -- footprint`: from the start of the process to the first served request, resident memory idle and with
+ * 1,000 connections, and the installed and bundled sizes.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ const tool = (path: string): string => join(root, 'node_modules', path);
 const ROUNDS = 5;
 const CONNECTIONS = 1000;
 
-/** What is started, and with what. */
+/** The started program and its arguments. */
 const starts: readonly (readonly [name: string, command: string, given: readonly string[]])[] = [
   ['node, as built', tool('node/bin/node'), ['dist/cli/main.js']],
   ['node, as source', tool('node/bin/node'), ['src/cli/main.ts']],
@@ -96,7 +96,7 @@ async function firstResponse(port: number): Promise<Socket> {
   }
 }
 
-/** A connection on which one V1 order was answered, and that stays open. */
+/** A connection on which one V1 order was served, and that stays open. */
 function servedConnection(port: number): Promise<Socket> {
   const body = '{"data":{"name":"Acme"}}';
   return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { threadsTime } from './processes.ts';
 
-/** A gateway as it ships, in a process of its own, and what the system says of it. */
+/** A gateway as it ships, in a process of its own, with its usage as the system reports it. */
 export interface GatewayProcess {
   readonly child: ChildProcess;
   readonly port: number;

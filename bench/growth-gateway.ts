@@ -11,17 +11,17 @@ import { startV2 } from './attack/v2.ts';
 import { growthStages, type GrowthStage } from './growth-stages.ts';
 import { threadsTime } from './processes.ts';
 
-/** What one size of a stage cost. */
+/** The cost of one size of a stage. */
 interface Sample {
   readonly bytes: number;
-  /** Microseconds of processor time: the least of some rounds. */
+  /** Microseconds of processor time: the minimum of some rounds. */
   readonly time: number;
   /** Bytes that resident memory grew by at its peak. */
   readonly memory: number;
 }
 
 const ROUNDS = 3;
-/** Time for a job of any sort; a stage that needs more for a size is not asked for the next. */
+/** Time limit of one job; a stage that needs more for a size skips the next ones. */
 const JOB_MS = 6000;
 const FIXED_MS = 15;
 const FIXED_BYTES = 64 * 2 ** 20;
@@ -84,7 +84,7 @@ async function run(
   let bytes = 0;
   for (let k = 0; k < times; k += 1) {
     bytes = await stage.play(gateway, size, AbortSignal.timeout(JOB_MS));
-    // What is done behind the response counts as well.
+    // Work after the response counts as well.
     await delay(50);
   }
   return bytes;

@@ -7,7 +7,7 @@ import { bodyStructure } from '../src/rewrite-log/body-structure.ts';
 import { ValueMasks } from '../src/rewrite-log/value-masks.ts';
 import { type Series, series } from './growth-series.ts';
 
-/** Bodies of about so many bytes that an attacker would send: much work for few bytes, if anything looks at them twice. */
+/** Bodies of about so many bytes that an attacker would send: much work for few bytes, if anything reads them twice. */
 const SHAPES: Readonly<Record<string, (bytes: number) => string>> = {
   'nested 250 deep': (bytes) => list(bytes, `${'{"a":'.repeat(250)}1${'}'.repeat(250)}`),
   'of tiny members': (bytes) => list(bytes, '{"a":1}'),
@@ -16,10 +16,10 @@ const SHAPES: Readonly<Record<string, (bytes: number) => string>> = {
   wide: (bytes) => `{${Array.from({ length: bytes / 12 }, (_, k) => `"m${k}":${k}`).join(',')}}`,
 };
 
-/** What is done for people with one body of each shape, at sizes up to the bounds of each stage. */
+/** The work for operators with one body of each shape, at sizes up to the bounds of each stage. */
 export function observingSeries(): readonly Series[] {
   let now = 0;
-  // Each look at the clock is a second later, so that no budget is spent.
+  // Each reading of the clock is a second later, so that no budget is spent.
   const names = new AttributeNames(() => (now += 1000));
   const masks = new ValueMasks(['/data/*/a/secret', 'secret']);
   const walker = new JsonWalker();

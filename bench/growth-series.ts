@@ -1,17 +1,17 @@
-/** One size of one series: what is done once, and how often the unit is in it. */
+/** One size of one series: one run of the work, and the number of units in it. */
 export interface Sample {
   readonly units: number;
   readonly run: () => void;
 }
 
-/** Something that is done at several sizes. */
+/** A work at several sizes. */
 export interface Series {
   readonly name: string;
   readonly unit: string;
   readonly samples: readonly Sample[];
 }
 
-/** Makes a series of what `run` gives for each size. */
+/** Makes a series of the result of `run` for each size. */
 export function series(
   name: string,
   unit: string,

@@ -5,7 +5,7 @@ import { deepJson, longString, oneByteChunks } from './attack/bodies.ts';
 import { chunkedHead, pour, rawRequest } from './attack/raw-request.ts';
 import { shapes } from './growth-shapes.ts';
 
-/** What is done with a shape of a size, and the line that it must stay below. */
+/** The work on a shape of a size, and the line that it must stay below. */
 export interface GrowthStage {
   readonly name: string;
   readonly sizes: readonly number[];
@@ -17,7 +17,7 @@ export interface GrowthStage {
 }
 
 const SIZES = [64, 256, 1024, 4096].map((size) => size * 1024);
-/** The engine takes 2 to 4 ns a byte; what is more is framing, copies, observing and the log. */
+/** The engine takes 2 to 4 ns a byte; the rest is framing, copies, observing and the log. */
 const bodies: readonly GrowthStage[] = shapes.map(([name, body]) => ({
   name: `V1 body: ${name}`,
   sizes: SIZES,
@@ -146,7 +146,7 @@ async function open(gateway: AttackedGateway, body: string, signal: AbortSignal)
   return sent;
 }
 
-/** What comes until time is over. */
+/** The bytes that arrive before the timeout. */
 async function fetchAll(url: string, signal: AbortSignal, init: RequestInit = {}): Promise<string> {
   const response = await fetch(url, { ...init, signal }).catch(() => undefined);
   return (await response?.text().catch(() => undefined)) ?? '{}';

@@ -1,4 +1,4 @@
-/** `npm run bench -- growth`: how the time of the engine, and of what is done for people, grows with what a client or the author of a rule book can make large. */
+/** `npm run bench -- growth`: how the time of the engine, and of the work for operators, grows with the inputs that a client or the author of a rule book can make large. */
 import { Buffer } from 'node:buffer';
 import { compilePlans, type Plan } from '../src/rewrite/plan.ts';
 import { benchPlan, benchRuleBook } from './bench-plan.ts';
@@ -6,7 +6,7 @@ import { observingSeries } from './growth-observing.ts';
 import { type Sample, type Series, series } from './growth-series.ts';
 import { v1Order } from './v1-order.ts';
 
-/** Prints, for each series, the time a unit by a straight line through all sizes, and how far any size is from it. */
+/** Prints the time per unit of each series by a line fitted through all sizes, and the largest deviation from it. */
 export async function benchGrowth(): Promise<void> {
   const plan = await benchPlan();
   const all = [
@@ -89,7 +89,7 @@ async function ruleSeries(
   counts: readonly number[],
   lines: (count: number) => readonly string[],
 ): Promise<Series> {
-  // So many members that what rules do is not kept with the shape of the body: they are carried out each time.
+  // So many members that the effect of the rules is not cached with the shape of the body: they are applied each time.
   const body = Array.from({ length: 150 }, (_, k) => `"${k < 20 ? 'member' : 'more'}_${k}":${k}`).join(',');
   const samples: Sample[] = [];
   for (const count of counts) {
@@ -103,12 +103,12 @@ async function ruleSeries(
   return { name, unit: 'rules', samples };
 }
 
-/** The work of one sample; checks first that there is something to do, and that the outcome is JSON without what is stripped. */
+/** The work of one sample; checks first that there is something to do, and that the outcome is JSON without the stripped members. */
 function rewriting(plan: Plan, bytes: Uint8Array): () => void {
   const outcome = plan.rewrite(bytes);
   if (outcome.verdict !== 'rewritten') throw new Error(`the engine found nothing to do: ${outcome.verdict}`);
   const body = JSON.parse(Buffer.from(outcome.body).toString()) as object;
-  if ('legacy' in body || 'data' in body) throw new Error('the engine left what it strips');
+  if ('legacy' in body || 'data' in body) throw new Error('the engine left members that it strips');
   return () => void plan.rewrite(bytes);
 }
 
@@ -130,7 +130,7 @@ function leastTimes(works: readonly (() => void)[]): readonly number[] {
   return least;
 }
 
-/** How many runs of `work` take about two milliseconds, once it is warm. */
+/** The number of runs of `work` in about two milliseconds, once it is warm. */
 function batchOf(work: () => void): number {
   for (let k = 0; k < 50; k += 1) work();
   let batch = 1;

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import { connect, type Socket } from 'node:net';
 import { WireReader } from './wire-reader.ts';
 
-/** A kept connection that asks one thing at a time. */
+/** A kept connection with one request at a time. */
 export class Client {
   private readonly socket: Socket;
   private onResponse: ((head: string, body: Buffer) => void) | undefined;
@@ -57,7 +57,7 @@ export class Client {
   }
 }
 
-/** Asks as fast as responses come, on `connections` connections; returns how many responses came in `milliseconds`. */
+/** Sends requests as fast as responses arrive, on `connections` connections; returns how many responses came in `milliseconds`. */
 export async function saturate(
   port: number,
   request: Buffer,
@@ -87,7 +87,7 @@ export async function saturate(
   return count;
 }
 
-/** Asks `rate` times a second, whether responses come or not; returns the milliseconds that each took, in order. */
+/** Sends `rate` requests a second, whether responses arrive or not; returns the milliseconds that each took, in order. */
 export async function pace(
   port: number,
   request: Buffer,

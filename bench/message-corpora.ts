@@ -1,6 +1,6 @@
 /**
  * `node bench/message-corpora.ts <folder>`: plays the HTTP messages in other projects' tests, whose sources lie in the folder (llhttp,
- * picohttpparser, h11, gunicorn, Puma, aiohttp, hyper …), against a gateway, and prints what it makes of each kind beside Node. Nothing is
+ * picohttpparser, h11, gunicorn, Puma, aiohttp, hyper …), against a gateway, and prints the outcome of each kind beside Node's. Nothing is
  * fetched. Ends with 1 when a message leaves a client without a response and without a close.
  */
 import { createServer } from 'node:http';
@@ -11,7 +11,7 @@ import { readMessages } from './messages-in-sources.ts';
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error('Name a folder with the sources of other projects.');
-/** Milliseconds for which a message is waited for: longer than the gateway waits for V2. */
+/** Milliseconds to wait for a message: longer than the gateway waits for V2. */
 const WAIT_MS = 2500;
 const messages = readMessages(folder);
 const v2 = await messageServer();

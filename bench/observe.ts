@@ -1,4 +1,4 @@
-/** Prints what it costs a gateway to tell the inspector of one exchange, in microseconds, medians of rounds. */
+/** Prints the cost of reporting one exchange to the inspector, in microseconds, as medians of rounds. */
 import { OperatorView } from '../src/inspector/operator-view.ts';
 import type { CapturedExchange, CaptureLevel } from '../src/rewrite-log/observer.ts';
 import { sampleEntry } from '../test/support/sample-entries.ts';

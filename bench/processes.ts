@@ -22,7 +22,7 @@ export function residentBytes(pid: number): number {
   return sum(pid, (fields) => Number(fields[21]) * 4096);
 }
 
-/** Adds up what the fields of `/proc/<pid>/stat` behind the name (proc(5), from the state on) say. */
+/** Adds up the fields of `/proc/<pid>/stat` after the name (proc(5), from the state on). */
 function sum(pid: number, value: (fields: readonly string[]) => number): number {
   const all = new Map<number, readonly string[]>();
   for (const name of readdirSync('/proc')) {

@@ -1,7 +1,7 @@
 import { median } from './statistics.ts';
 import type { Work, WorkName } from './work.ts';
 
-/** What was measured of one peer doing one work, a figure a round. */
+/** The measurements of one peer doing one work, one per round. */
 export interface WorkFigures {
   /** Microseconds of processor time a request. */
   readonly cpu: number[];
@@ -13,7 +13,7 @@ export interface WorkFigures {
   readonly p99: number[];
 }
 
-/** What was measured of one peer. */
+/** The measurements of one peer. */
 export interface PeerFigures {
   readonly name: string;
   /** Milliseconds to the first response. */
@@ -24,7 +24,7 @@ export interface PeerFigures {
   readonly works: Map<WorkName, WorkFigures>;
 }
 
-/** What the gateway is to reach: its work, against whose, and the greatest ratio of processor time. */
+/** The targets of the gateway: its work, the peer's, and the maximum ratio of processor time. */
 const REACH: readonly (readonly [work: WorkName, against: string, of: WorkName, most: number])[] = [
   ['migrate', 'Hono proxy()', 'migrate', 0.2],
   ['migrate', 'Express + http-proxy-middleware', 'migrate', 0.4],

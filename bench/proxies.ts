@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- proxies`: the gateway beside what a user would pick instead, each doing the same work against the same V2.
+ * `npm run bench -- proxies`: the gateway beside its alternatives, each doing the same work against the same V2.
  * A proxy has processor 0 for itself, load and V2 share processor 1. Rounds are interleaved, so that a noisy minute hits all.
  */
 import { execFileSync } from 'node:child_process';
@@ -15,7 +15,7 @@ import { quantile } from './statistics.ts';
 import { startUpstream, type UpstreamProcess } from './upstream-process.ts';
 import { migrate, pass, type Work, type WorkName } from './work.ts';
 
-/** What is measured, and for how long. */
+/** The works to measure, and for how long. */
 export interface ProxiesPlan {
   /** Three short rounds instead of five long ones. */
   readonly isQuick: boolean;
@@ -65,7 +65,7 @@ function isChosen(peer: Peer, plan: ProxiesPlan): boolean {
   return plan.only.length === 0 || plan.only.some((part) => name.includes(part.toLowerCase()));
 }
 
-/** Starts a peer, and checks that what reaches V2 through it, and what comes back, is right. */
+/** Starts a peer, and checks the request that reaches V2 through it, and the response that comes back. */
 async function started(
   peer: Peer,
   works: readonly Work[],
@@ -108,7 +108,7 @@ async function rounds(works: readonly Work[], all: readonly Measured[], plan: Pr
       for (const { one, figures } of rotated(all, round)) {
         if (!one.peer.works.includes(work.name)) continue;
         const its = workFigures(figures, work);
-        // Code that is compiled as it goes is not what it will be before some thousands of requests, and memory that was idle for a
+        // JIT-compiled code reaches its speed only after some thousands of requests, and memory that was idle for a
         // minute may have to be fetched back.
         await saturate(one.port, work.request, CONNECTIONS, round === 0 ? 2 * length : length / 2);
         const cpu = one.processorTime();

@@ -1,4 +1,4 @@
-/** A V2 that responds every request with 1 KB and remembers the last one. A process of its own; it costs as little as it can. */
+/** A V2 that responds to every request with 1 KB and remembers the last one. A process of its own; it costs as little as it can. */
 import { Buffer } from 'node:buffer';
 import { createServer, type Socket } from 'node:net';
 import { WireReader } from './wire-reader.ts';

@@ -1,4 +1,4 @@
-/** Generates a log of so many megabytes (1,000 unless told), reports on it, and prints the speed and the peak memory. */
+/** Generates a log of so many megabytes (default 1,000), reports on it, and prints the speed and the peak memory. */
 import { spawn } from 'node:child_process';
 import { createWriteStream, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { once } from 'node:events';
@@ -50,7 +50,7 @@ interface Measured {
   readonly output: string;
 }
 
-/** The command in a process of its own tells what it took as it ends. */
+/** The command in a process of its own, which reports its time and memory as it ends. */
 async function measure(file: string): Promise<Measured> {
   const main = new URL('../src/cli/main.ts', import.meta.url).pathname;
   const tell =

@@ -1,6 +1,6 @@
 /**
- * `node bench/restarts.ts [name…]`: restarts servers that stand for V2 under 200 requests a second, behind the gateway, nginx and
- * HAProxy, and prints what failed side by side. A name, such as `puma`, plays the servers with it in theirs.
+ * `node bench/restarts.ts [name…]`: restarts servers in place of V2 under 200 requests a second, behind the gateway, nginx and
+ * HAProxy, and prints the failures side by side. A name, such as `puma`, plays the servers with it in theirs.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -22,7 +22,7 @@ export class RunningPeer {
   }
 
   /**
-   * Starts a peer on processor 0, and waits until it responds `request`. Its output, the gateway's log among it, goes into a pipe
+   * Starts a peer on processor 0, and waits until it responds to `request`. Its output, the gateway's log among it, goes into a pipe
    * that is read, as in a container: a file that grows costs what the system's memory costs at the moment, which is no figure of a
    * proxy's.
    */
@@ -60,7 +60,7 @@ export class RunningPeer {
   }
 }
 
-/** The beginning of what a process says. */
+/** The beginning of the output of a process. */
 class Said {
   text = '';
 

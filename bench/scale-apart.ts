@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Runs a file of the bench in a process of its own, whose heap nothing else has used, and returns what it tells. */
+/** Runs a file of the bench in a process of its own, whose heap nothing else has used, and returns its result. */
 export function apart<Message>(file: string, given: readonly string[]): Promise<Message> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), given, {
     execArgv: ['--expose-gc', '--disable-warning=ExperimentalWarning'],
@@ -12,14 +12,14 @@ export function apart<Message>(file: string, given: readonly string[]): Promise<
   });
 }
 
-/** Tells the process that runs this one apart, and lets go of it. */
+/** Sends the result to the parent process, and disconnects from it. */
 export function sendResult(message: object): void {
   process.send?.(message, () => process.disconnect());
 }
 
 /** Bytes that are held on the heap and in array buffers once garbage is collected. */
 export async function heldBytes(): Promise<number> {
-  // What is closed lets go of its memory in later turns.
+  // Closed objects release their memory in later turns.
   await new Promise((resolve) => {
     setTimeout(resolve, 50);
   });

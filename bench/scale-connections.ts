@@ -17,10 +17,10 @@ const WANTED = [1, 100, 1000, 5000] as const;
 const RATE = 1000;
 /** Descriptors of this process that are no connections: its own files, channels to others, and some in hand. */
 const RESERVE = 200;
-/** Requests before anything is measured: what the inspector keeps is full then, and takes no more memory. */
+/** Requests before the measurement: the inspector's ring is full then, and takes no more memory. */
 const WARMING = 12_000;
 
-/** A gateway with its connections, and what was measured of it, a figure a round. */
+/** A gateway with its connections, and its measurements, one per round. */
 interface Level {
   readonly gateway: GatewayProcess;
   readonly log: string;
@@ -28,7 +28,7 @@ interface Level {
   /** Before the connections were opened, and with them, each after one request. */
   readonly before: Held;
   readonly after: Held;
-  /** The connection whose turn it is. */
+  /** The next connection. */
   next: number;
   readonly cpu: number[];
   readonly p50: number[];
@@ -106,7 +106,7 @@ async function level(count: number, upstream: number, folder: string): Promise<L
   };
 }
 
-/** A kept connection on which one request was answered. */
+/** A kept connection on which one request was served. */
 async function servedConnection(port: number): Promise<Client> {
   const client = await Client.open(port);
   await client.request(migrate.request);
@@ -128,7 +128,7 @@ async function rounds(levels: readonly Level[], isQuick: boolean): Promise<void>
   }
 }
 
-/** Asks `rate` times a second, each time on the next connection; returns the milliseconds from sending to the response. */
+/** Sends `rate` requests a second, each on the next connection; returns the milliseconds from sending to the response. */
 async function inTurn(one: Level, milliseconds: number): Promise<readonly number[]> {
   const took: number[] = [];
   const free = new Map<Client, Promise<void>>();

@@ -7,7 +7,7 @@ import type { LoadedRuleBook } from '../src/node/rule-books.ts';
 import { heldBytes, sendResult } from './scale-apart.ts';
 import { DayView, midnight, MINUTE, RING_SIZE } from './scale-day-view.ts';
 
-/** What was measured of one day. */
+/** The measurements of one day. */
 export interface DayFigures {
   readonly perSecond: number;
   readonly fed: number;
@@ -15,7 +15,7 @@ export interface DayFigures {
   readonly hours: readonly number[];
   /** Bytes that the view holds when its ring is full, and at the end. */
   readonly held: { readonly full: number; readonly end: number };
-  /** Milliseconds of each question to a route, when the ring is full and at the end. */
+  /** Milliseconds of each request to a route, when the ring is full and at the end. */
   readonly routes: readonly { readonly name: string; readonly full: number[]; readonly end: number[] }[];
 }
 
@@ -27,7 +27,7 @@ const BATCH = 2000;
 const book = await loadRuleBook(fileURLToPath(new URL('../config/rules.yaml', import.meta.url)));
 if ('faults' in book) throw new Error(book.faults.join('\n'));
 
-/** The API routes of the inspector that show what was kept. */
+/** The API routes of the inspector that show kept entries. */
 function routes({ view }: DayView): readonly (readonly [name: string, path: string])[] {
   const client = view.ring.at(view.ring.latest)?.client ?? '';
   return [

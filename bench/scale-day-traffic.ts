@@ -6,13 +6,13 @@ import { type EntryFacts, exchangeEntry } from '../src/rewrite-log/exchange-entr
 import type { CapturedExchange, CaptureLevel } from '../src/rewrite-log/observer.ts';
 import { v1Order } from './v1-order.ts';
 
-/** What an observer is told of one exchange. */
+/** One exchange as an observer gets it. */
 export interface ObservedExchange {
   readonly entry: Entry;
   readonly material: CapturedExchange | undefined;
 }
 
-/** One kind of exchange, with what the gateway found out about it once for all of its kind. */
+/** One kind of exchange, with the facts that the gateway found out once for all of its kind. */
 interface Kind {
   readonly facts: Omit<EntryFacts, 'requestId' | 'target' | 'attempts' | 'bytesOut' | 'responseBytes'>;
   /** As the client sent it; `{id}` is another one each time. */
@@ -25,7 +25,7 @@ interface Kind {
 
 const order = JSON.parse(Buffer.from(v1Order(1000)).toString()) as object;
 
-/** Method, target, V1 body and status. What comes back is 201 for most of them. */
+/** Method, target, V1 body and status. Most of the responses are 201. */
 const requests: readonly (readonly [method: string, target: string, body: unknown, status: number])[] = [
   ['POST', '/api/v1/orders/floor_plans', order, 201],
   ['POST', '/api/v1/orders/post_productions', order, 201],
@@ -146,7 +146,7 @@ function kindOf(
   };
 }
 
-/** What the gateway hands in with an entry whose structure is wanted. */
+/** The bodies that the gateway passes with an entry whose structure is recorded. */
 function materialOf({ body, facts: { route, failure } }: Kind, facts: EntryFacts): CapturedExchange {
   const { method, target, upstreamTarget, status = 0 } = facts;
   const read = route === 'migrate' ? { body } : { withheld: 'streamed' };

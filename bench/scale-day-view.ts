@@ -17,7 +17,7 @@ export const MINUTE = 60_000;
 export const RING_SIZE = 10_000;
 const QUESTIONS = 15;
 
-/** A view and the inspector that reads it, on a clock that what is fed moves on; `createOperators`, which `serve` uses, takes the machine's. */
+/** A view and the inspector that reads it, on a clock that the fed entries advance; `createOperators`, which `serve` uses, takes the machine's. */
 export class DayView {
   readonly view: OperatorView;
   time = midnight;
@@ -85,7 +85,7 @@ export class DayView {
     await closed;
   }
 
-  /** Feeds the exchanges that begin at `times`, and counts what that costs the hour of each batch. */
+  /** Feeds the exchanges that begin at `times`, and adds the cost to the hour of each batch. */
   feed(times: readonly number[]): void {
     const wanted: CaptureLevel[] = [];
     let before = process.cpuUsage();
@@ -112,7 +112,7 @@ export class DayView {
     this.fed += exchanges.length;
   }
 
-  /** The milliseconds of each question to a route. */
+  /** The milliseconds of each request to a route. */
   async get(path: string): Promise<number[]> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const took: number[] = [];

@@ -26,7 +26,7 @@ export async function scaleDay(isQuick: boolean): Promise<void> {
       '50 exchanges a second, so of all at 1 and 10 a second, and of half at 100. Full: when the ring has its 10,000 entries.\n',
   );
   printRoutes(all);
-  console.log('\nFrom asking to the end of the response, over a socket of the admin listener.');
+  console.log('\nFrom the request to the end of the response, over a socket of the admin listener.');
 }
 
 function printEntries(all: readonly DayFigures[]): void {

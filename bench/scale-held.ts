@@ -1,6 +1,6 @@
 import type { GatewayProcess } from './gateway-process.ts';
 
-/** What a process holds once garbage is collected, in bytes. */
+/** Memory of a process after garbage collection, in bytes. */
 export interface Held {
   /** Of the system's memory. */
   readonly resident: number;
@@ -11,14 +11,14 @@ export interface Held {
 const ON_SIGNAL =
   "process.on('SIGUSR2',()=>{gc();gc();const{rss,heapUsed,external}=process.memoryUsage();console.error(`held ${rss} ${heapUsed+external}.`)})";
 
-/** Flags of Node with which a gateway that is otherwise as it ships can be asked what it holds. */
+/** Flags of Node with which an otherwise unchanged gateway can report its memory. */
 export const collectableFlags: readonly string[] = [
   '--expose-gc',
   '--import',
   `data:text/javascript,${encodeURIComponent(ON_SIGNAL)}`,
 ];
 
-/** Has a gateway with those flags collect its garbage and tell what is left. */
+/** Has a gateway with those flags collect its garbage and report the rest. */
 export async function heldBy(gateway: GatewayProcess): Promise<Held> {
   const known = gateway.stderr().length;
   gateway.child.kill('SIGUSR2');

@@ -9,7 +9,7 @@ export function processorsFault(): string | undefined {
   return count >= 2 ? undefined : `it needs two processors, and this process may use ${count}.`;
 }
 
-/** Keeps this process, and what it starts without a say of its own, to processors such as `1` or `0,1`, while something runs. */
+/** Restricts this process, and the children that set no processors themselves, to processors such as `1` or `0,1`, while something runs. */
 export async function onProcessors<Result>(list: string, run: () => Promise<Result>): Promise<Result> {
   const before = /^Cpus_allowed_list:\s+(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? list;
   move(list);

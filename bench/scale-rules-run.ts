@@ -7,7 +7,7 @@ import { benchRuleBook } from './bench-plan.ts';
 import { heldBytes, sendResult } from './scale-apart.ts';
 import { v1Order } from './v1-order.ts';
 
-/** What was measured with a rule book of so many operations and as many rules, a figure a round. */
+/** The measurements with a rule book of so many operations and as many rules, one per round. */
 export interface RulesFigures {
   readonly count: number;
   /** Nanoseconds to find an operation: the same again and again, and all in random order. */
@@ -19,7 +19,7 @@ export interface RulesFigures {
   readonly read: number[];
   readonly compile: number[];
   readonly compileResponses: number[];
-  /** Bytes of the rule book and what was compiled of it. */
+  /** Bytes of the rule book and its compiled form. */
   held: number;
 }
 
@@ -31,14 +31,14 @@ interface Loaded {
 
 const isQuick = process.argv[2] === 'quick';
 const COUNTS = [10, 100, 1000, 10_000];
-/** Paths that are asked one after the other: more than the caches of a processor keep of a large table. */
+/** Paths that are requested one after the other: more than the caches of a processor keep of a large table. */
 const ASKED = 16_384;
 
 const own = readFileSync(new URL('./rules.yaml', import.meta.url), 'utf8');
 const body = v1Order(1000);
 
 const BOOKS: { readonly figures: RulesFigures; readonly loaded: Loaded }[] = [];
-// What is loaded first pays for what is compiled by the way.
+// The first load also pays for JIT compilation.
 await load(ruleBookText(100), emptyFigures(100));
 for (const count of COUNTS) BOOKS.push(await loadedBook(count));
 const rounds = isQuick ? 7 : 15;

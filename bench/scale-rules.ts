@@ -1,4 +1,4 @@
-/** 10 → 10,000 rules and operations: whether a request costs the same with a larger rule book, and what loading it takes. */
+/** 10 → 10,000 rules and operations: whether a request costs the same with a larger rule book, and how long loading it takes. */
 import { apart } from './scale-apart.ts';
 import { printTable, spread, whole } from './scale-figures.ts';
 import type { RulesFigures } from './scale-rules-run.ts';

@@ -22,7 +22,7 @@ interface Gateway {
   readonly running: GatewayProcess;
 }
 
-/** What was measured of one work with one number of workers, a figure a round. */
+/** The measurements of one work with one number of workers, one per round. */
 interface Figures {
   readonly workers: number;
   readonly work: string;
@@ -30,7 +30,7 @@ interface Figures {
   /** Microseconds of processor time a request: of all processes, and of the first one. */
   readonly cpu: number[];
   readonly first: number[];
-  /** Requests whose line did not reach the log. */
+  /** Requests without a line in the log. */
   lost: number;
 }
 
@@ -55,7 +55,7 @@ export async function scaleWorkers(isQuick: boolean): Promise<void> {
   }
 }
 
-/** Starts a gateway, and checks that V2 gets through it what it should. */
+/** Starts a gateway, and checks that V2 gets the right request through it. */
 async function started(workers: number, upstream: UpstreamProcess, folder: string): Promise<Gateway> {
   const log = join(folder, `${workers}.log`);
   const rules = fileURLToPath(new URL('./rules.yaml', import.meta.url));
@@ -119,7 +119,7 @@ async function measure(
   const began = performance.now();
   const requests = await saturate(running.port, request, CONNECTIONS, milliseconds);
   const seconds = (performance.now() - began) / 1000;
-  // What is still on its way to the log has to be paid for too.
+  // Lines still on their way to the log count too.
   const lines = await logged(log, requests);
   return {
     perSecond: requests / seconds,

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- scale`: whether what a request costs stays the same with more workers, rules, connections and hours.
- * Every figure is a median, with the least and the most in brackets.
+ * `npm run bench -- scale`: whether the cost of a request stays the same with more workers, rules, connections and hours.
+ * Every figure is a median, with minimum and maximum in brackets.
  */
 import { cpus } from 'node:os';
 import { scaleConnections } from './scale-connections.ts';
@@ -8,7 +8,7 @@ import { scaleDay } from './scale-day.ts';
 import { scaleRules } from './scale-rules.ts';
 import { scaleWorkers } from './scale-workers.ts';
 
-/** Measures and prints. About five minutes, or one. */
+/** Measures and prints. Takes about five minutes, or one. */
 export async function benchScale(isQuick: boolean): Promise<void> {
   const processors = cpus();
   console.log(

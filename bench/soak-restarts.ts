@@ -9,8 +9,8 @@ const RATE = 200;
 const RESTARTS = 3;
 
 /**
- * Restarts real servers behind the gateway, nginx and HAProxy, and prints what failed. True when nowhere more requests fail through the
- * gateway than through HAProxy. What is not installed is named and left out; `only` is a part of the names of the servers to play.
+ * Restarts real servers behind the gateway, nginx and HAProxy, and prints the failures. True when nowhere more requests fail through the
+ * gateway than through HAProxy. Servers that are not installed are named and left out; `only` is a part of the names of the servers to play.
  */
 export async function soakRestarts(only = ''): Promise<boolean> {
   console.log(`\n${RESTARTS} restarts of V2 under ${RATE} GETs and POSTs a second\n`);
@@ -26,7 +26,7 @@ export async function soakRestarts(only = ''): Promise<boolean> {
   return lost.length === 0;
 }
 
-/** How many requests fail through each proxy, by its name. */
+/** The number of failed requests through each proxy, by its name. */
 async function failedThrough(server: RestartingServer): Promise<ReadonlyMap<string, number>> {
   const all = new Map<string, number>();
   const folder = mkdtempSync(join(tmpdir(), 'restarts-'));

@@ -27,7 +27,7 @@ const gateway = await startGatewayProcess(
     upstream: v2.origin,
     'log-file': '/dev/null',
     'breaker-failures': '50',
-    // What the inspector keeps is bounded, and would take minutes to fill: with little of it, a leak shows sooner.
+    // The inspector's ring is bounded, and would take minutes to fill: with a small one, a leak shows sooner.
     'inspector-entries': '1000',
     'capture-entries': '100',
     'capture-bytes': '4MiB',
@@ -36,7 +36,7 @@ const gateway = await startGatewayProcess(
   ['--max-old-space-size=192', '--max-semi-space-size=16'],
 );
 
-// Long enough for pools, code and what the inspector keeps to take their room.
+// Long enough for pools, code and the inspector's ring to reach their size.
 await load(Math.max(10, seconds / 3));
 await settle(gateway);
 const before = { memory: gateway.memory(), sockets: gateway.sockets() };
@@ -48,7 +48,7 @@ const took = (performance.now() - began) / 1000;
 const perConnection =
   (v2.uses.requests - uses.requests) / Math.max(1, v2.uses.connections - uses.connections);
 const loaded = total() - warm;
-// A run of its own, while nobody asks and then while many do: from here on no connection is kept.
+// A run of its own, while idle and then under load: from here on no connection is kept.
 v2.speakUnasked();
 await load(Math.max(2, seconds / 6));
 const during = gateway.peak();

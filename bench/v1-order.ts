@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 
 /**
  * Returns a V1 floor plan order of about `size` bytes, with everything that the migration touches: the wrapper, seven
- * address members, `transition_type` and a removed attribute. The rest is what orders are made of: issues and rooms.
+ * address members, `transition_type` and a removed attribute. The rest is typical of orders: issues and rooms.
  */
 export function v1Order(size: number): Uint8Array {
   const order = {

@@ -11,7 +11,7 @@ export class WireReader {
     this.onMessage = onMessage;
   }
 
-  /** Takes what came in, and tells of each message that is complete. */
+  /** Takes the received bytes, and reports each complete message. */
   read(chunk: Buffer): void {
     let bytes = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
     for (;;) {

@@ -5,12 +5,12 @@ import { v1Order } from './v1-order.ts';
 
 export type WorkName = 'pass' | 'migrate';
 
-/** One thing that proxies are asked to do, again and again. */
+/** One kind of work that proxies do repeatedly. */
 export interface Work {
   readonly name: WorkName;
   /** The request on the wire. */
   readonly request: Buffer;
-  /** Returns what is wrong with the request that reached V2, if anything. */
+  /** Returns the fault of the request that reached V2, if any. */
   fault(head: string, body: Buffer): string | undefined;
 }
 

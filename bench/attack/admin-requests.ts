@@ -1,4 +1,4 @@
-/** What the attacks read of an entry. */
+/** The members of an entry that the attacks read. */
 export interface Seen {
   readonly seq: number;
   readonly bytesIn?: number;

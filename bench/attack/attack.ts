@@ -1,6 +1,6 @@
 import type { InnocentKind } from './innocent.ts';
 
-/** One attack: what the attacker does, in one sentence, and what may not come of it. */
+/** One attack: the attacker's actions in one sentence, and the limits of their effect. */
 export interface Attack {
   /** As on the command line, such as `A` or `E-memory`; the part before the dash names the finding. */
   readonly id: string;
@@ -19,7 +19,7 @@ export interface Attack {
   play(target: Target, scale: number): Promise<readonly Check[]>;
 }
 
-/** The most that an attack may cost everybody else. */
+/** The maximum cost of an attack to everybody else. */
 export interface Limits {
   /** Innocent requests that fail. */
   readonly failed: number;

@@ -20,7 +20,7 @@ export interface AttackedGateway {
   memory(): number;
   peak(): number;
   stderr(): string;
-  /** Ends it without waiting for what is in flight. */
+  /** Ends it without waiting for exchanges in flight. */
   kill(): Promise<void>;
 }
 

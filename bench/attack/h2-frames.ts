@@ -26,7 +26,7 @@ interface Frame {
   readonly payload: Buffer;
 }
 
-/** HTTP/2 by hand over TLS: an HTTP/2 library would refuse to write what an attacker writes. */
+/** HTTP/2 by hand over TLS: an HTTP/2 library would refuse to write an attacker's frames. */
 export class H2Attacker {
   readonly socket: TLSSocket;
   readonly frames: Frame[] = [];

@@ -6,7 +6,7 @@ import { median } from '../statistics.ts';
 import type { Felt, InnocentKind, InnocentOptions } from './innocent.ts';
 
 const INTERVAL_MS = 20;
-/** How long what is under way at the end may still take. */
+/** Milliseconds that requests under way at the end may still take. */
 const GRACE_MS = 5000;
 const BODY = '{"data":{"property":{"suburb":"Enmore","postcode":"2042"},"name":"Harbour Loft"}}';
 

@@ -4,14 +4,14 @@ import { Worker } from 'node:worker_threads';
 /** A request of the innocent client: through the rewriting, or unchanged; reads and writes. */
 export type InnocentKind = 'v1-read' | 'v1-write' | 'v2-read' | 'v2-write';
 
-/** How the innocent client is set up. */
+/** The options of the innocent client. */
 export interface InnocentOptions {
   readonly port: number;
   readonly isTls: boolean;
   readonly kinds: readonly InnocentKind[];
 }
 
-/** What the innocent client felt. */
+/** The experience of the innocent client. */
 export interface Felt {
   readonly requests: number;
   /** Requests without a 2xx, by reason. */
@@ -29,7 +29,7 @@ export class Innocent {
     this.worker = new Worker(new URL('innocent-thread.ts', import.meta.url), { workerData: options });
   }
 
-  /** Ends the sending, waits some seconds for what is under way, and tells how it went. */
+  /** Ends the sending, waits some seconds for requests under way, and returns the outcome. */
   async stop(): Promise<Felt> {
     this.worker.postMessage('stop');
     const [felt] = (await once(this.worker, 'message')) as [Felt];

@@ -4,7 +4,7 @@ import { type Attack, check } from './attack.ts';
 import { deepJson } from './bodies.ts';
 import { rawRequest } from './raw-request.ts';
 
-/** Attacks that an operator carries out unknowingly, by looking at what somebody sent. */
+/** Attacks that an operator carries out unknowingly, by viewing a request of the attacker. */
 export const inspectorAttacks: readonly Attack[] = [
   {
     id: 'D-entry',

@@ -3,7 +3,7 @@ import { exchange, rawClient } from '../../test/support/raw-client.ts';
 import { type Attack, check, type Target } from './attack.ts';
 import { pause, rawRequest } from './raw-request.ts';
 
-/** Attacks on what is kept: places, memory of entries, tables of names. */
+/** Attacks on kept state: slots, memory of entries, tables of names. */
 export const keptAttacks: readonly Attack[] = [
   {
     id: '2',
@@ -28,7 +28,7 @@ export const keptAttacks: readonly Attack[] = [
     sentence: '10,000 requests of as many clients, each with a head of 12 KiB, of which slices are kept.',
     limits: { memory: 400 },
     async play(target, scale) {
-      // What code and heap need is taken before; what grows behind that is kept.
+      // Code and heap have their memory before; growth after that is retained state.
       await Promise.all(Array.from({ length: 8 }, (_, seat) => sendHeads(target, seat, 350 * scale)));
       const before = target.memory();
       await Promise.all(Array.from({ length: 8 }, (_, seat) => sendHeads(target, seat + 8, 900 * scale)));

@@ -5,11 +5,11 @@ import { mebibytes } from './bodies.ts';
 import { ADMIN_TOKEN } from './metric.ts';
 import { pour, rawRequest } from './raw-request.ts';
 
-/** Attacks by those who reach the admin listener and have no token. */
+/** Attacks by clients that reach the admin listener and have no token. */
 export const loginAttacks: readonly Attack[] = [
   {
     id: 'K-body',
-    sentence: 'Who has no token sends 600 MiB to /login.',
+    sentence: 'A client without a token sends 600 MiB to /login.',
     flags: { 'admin-token': ADMIN_TOKEN },
     async play({ adminPort, signal }, scale) {
       const client = rawClient(adminPort);

@@ -8,7 +8,7 @@ export async function sample(adminPort: number, name: string): Promise<number | 
   return valueIn(await metricsText(adminPort, 2000), name);
 }
 
-/** Asks how late the event loop is four times a second, so that each scrape tells of a quarter second only. */
+/** Reads the event loop delay four times a second, so that each scrape covers a quarter second only. */
 export function watchLoop(adminPort: number): { stop(): Promise<number | undefined> } {
   let worst: number | undefined;
   const over = new AbortController();

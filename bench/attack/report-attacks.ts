@@ -16,11 +16,11 @@ const HOSTILE_NAMES = [
   '\u2066x\u2069',
   '\u007f',
 ];
-/** Control characters but the line feed, C1, and what turns the direction of text. */
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
+/** Control characters but the line feed, C1, and characters that reverse the direction of text. */
+// oxlint-disable-next-line no-control-regex -- they are searched for
 const UNPRINTABLE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 
-/** Attacks on the terminal and the browser of who reads a report. */
+/** Attacks on the terminal and the browser of the reader of a report. */
 export const reportAttacks: readonly Attack[] = [
   {
     id: 'N-census',
@@ -90,7 +90,7 @@ async function report({ folder }: Target, args: readonly string[]): Promise<stri
   }
 }
 
-/** A guide without its blocks and spans of code, and without what is escaped: there nothing is markup. */
+/** A guide without its blocks and spans of code, and without escaped characters: nothing in them is markup. */
 function withoutCode(markdown: string): string {
   return markdown
     .replaceAll(/^(`{3,})[^\n]*\n[^]*?\n\1$/gm, '')

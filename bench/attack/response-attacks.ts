@@ -40,7 +40,7 @@ const FRAMINGS: readonly OddResponse[] = [
   ['\x16\x03\x01\x00', true],
 ];
 
-/** Attacks by what V2 responds, which an attacker may choose where V2 reflects what it is sent. */
+/** Attacks by responses of V2, which an attacker may choose where V2 reflects its input. */
 export const responseAttacks: readonly Attack[] = [
   {
     id: 'G',
@@ -118,7 +118,7 @@ async function playOddResponses(
   ];
 }
 
-/** What the client got: a status, a status and a broken body, or what must never be. */
+/** The response at the client: a status, a status and a broken body, or a forbidden outcome. */
 async function outcomeOf({ port }: Target, pieces: readonly string[]): Promise<string> {
   const client = rawClient(port);
   for (const piece of pieces) {

@@ -8,7 +8,7 @@ import { type Felt, Innocent, type InnocentKind } from './innocent.ts';
 import { sample, watchLoop } from './metric.ts';
 import type { V2 } from './v2.ts';
 
-/** What came of an attack. */
+/** The outcome of an attack. */
 export interface Outcome {
   readonly attack: Attack;
   readonly limits: Limits;
@@ -31,7 +31,7 @@ const ATTACK_MS = 15_000;
 /** For exchanges to come to their end when everybody has left: bytes of theirs may still be in the buffers of the system. */
 const SETTLE_MS = 10_000;
 
-/** How an attack is carried out, where not in full. */
+/** Options of a partial attack. */
 export interface RunOptions {
   /** How much of it, from 0 to 1. */
   readonly scale?: number;
@@ -39,7 +39,7 @@ export interface RunOptions {
   readonly limits?: Limits;
 }
 
-/** Starts a gateway, carries the attack out while an innocent client sends requests, and judges what came of it. */
+/** Starts a gateway, carries the attack out while an innocent client sends requests, and judges the outcome. */
 export async function runAttack(attack: Attack, v2: V2, options: RunOptions = {}): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'attack-'));
   const gateway = await startAttackedGateway(flagsOf(attack, v2), folder, attack.isTls === true);

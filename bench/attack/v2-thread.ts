@@ -8,7 +8,7 @@ type Play = (incoming: IncomingMessage, outgoing: ServerResponse, url: URL) => v
 const HINT = Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n'.repeat(1000));
 const MEBIBYTE = Buffer.alloc(2 ** 20, 'x');
 
-/** What is done on a path below `/api/v2/`; elsewhere the id of the request is sent back. */
+/** The behaviour on a path below `/api/v2/`; elsewhere the id of the request is sent back. */
 const plays: Readonly<Record<string, Play>> = {
   /** Writes the bytes that the path says. */
   raw: ({ socket }, outgoing, url) => {
@@ -56,7 +56,7 @@ function refuseEarly({ socket }: IncomingMessage): void {
   );
 }
 
-/** Tells Node's server that what was written by hand was the response, so that the next one on this connection has its turn. */
+/** Marks the hand-written bytes as the response for Node's server, so that the next one on this connection has its turn. */
 function letGo(outgoing: ServerResponse): void {
   outgoing.emit('finish');
 }

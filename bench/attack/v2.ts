@@ -20,7 +20,7 @@ export async function startV2(): Promise<V2> {
   };
 }
 
-/** A path on which V2 writes these bytes, and closes behind them where it is told to. */
+/** A path on which V2 writes these bytes, and closes behind them if so requested. */
 export function rawResponsePath(version: 'v1' | 'v2', response: string, closes = false): string {
   return `/api/${version}/raw/${Buffer.from(response, 'latin1').toString('base64url')}${closes ? '?closes' : ''}`;
 }

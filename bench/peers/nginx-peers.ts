@@ -12,7 +12,7 @@ export const nginx: Peer = {
   command: (place) => command(place, [], '', 'location / { proxy_pass http://v2; }'),
 };
 
-/** nginx with Lua and cjson: what Kong's request-transformer is made of. */
+/** nginx with Lua and cjson, as in Kong's request-transformer. */
 export const nginxLua: Peer = {
   name: 'nginx + Lua + cjson',
   works: ['migrate'],

@@ -5,15 +5,15 @@ import type { WorkName } from '../work.ts';
 /** A proxy that does the work, as a process. */
 export interface Peer {
   readonly name: string;
-  /** What it can be made to do. */
+  /** The works that it can be configured for. */
   readonly works: readonly WorkName[];
-  /** What is not there, with the package that brings it; undefined when it can be started. */
+  /** The missing program, with the package that installs it; undefined when it can be started. */
   missing(): string | undefined;
-  /** How it is started, in front, on 127.0.0.1, with one worker; `folder` is its own, for its configuration. */
+  /** Starts it in the foreground on 127.0.0.1, with one worker; `folder` is its own, for its configuration. */
   command(place: PeerPlace): PeerCommand;
 }
 
-/** Where a peer listens, what it sends to, and a folder of its own. */
+/** The port of a peer, its upstream, and a folder of its own. */
 export interface PeerPlace {
   readonly port: number;
   readonly upstream: number;

@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type RestartingServer, RunningServer } from './restarting-server.ts';
 import { freePort, type RestartProxy } from './restart-proxies.ts';
 
-/** What clients saw while a server was restarted behind a proxy. */
+/** The outcomes at clients while a server was restarted behind a proxy. */
 export interface RestartResult {
   readonly requests: number;
-  /** Requests without a 200, by what there was instead, such as `POST 502`. */
+  /** Requests without a 200, by their outcome, such as `POST 502`. */
   readonly failed: ReadonlyMap<string, number>;
   /** Milliseconds of the slowest request that succeeded. */
   readonly slowest: number;

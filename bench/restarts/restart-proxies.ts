@@ -23,7 +23,7 @@ export interface RunningProxy {
   stop(): Promise<void>;
 }
 
-/** The gateway with its defaults, and what a user would put there instead. */
+/** The gateway with its defaults, and its alternatives. */
 export const restartProxies: readonly RestartProxy[] = [
   {
     name: 'gateway',
@@ -82,7 +82,7 @@ async function started(child: ChildProcess, port: number): Promise<RunningProxy>
   };
 }
 
-/** HAProxy as it comes: three tries, a second apart, and connections that are kept. */
+/** HAProxy with its defaults: three tries, a second apart, and connections that are kept. */
 function haproxy(port: number, upstream: number): string {
   return `defaults
   mode http

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { found } from '../peers/peer.ts';
 
-/** A server that stands for V2, and how its operators restart it. */
+/** A server in place of V2, and the way its operators restart it. */
 export interface RestartingServer {
   readonly name: string;
   /** The package that brings it; undefined when it is there. */
@@ -36,7 +36,7 @@ const NODE_APP = `require('node:http').createServer((request, response) => {
 }).listen(Number(process.argv[2]), '127.0.0.1');
 `;
 
-/** Those that can be played; what is not installed says so. */
+/** The servers that can be played; those not installed are reported. */
 export const restartingServers: readonly RestartingServer[] = [
   {
     name: 'Node http, ended and started',

@@ -1,4 +1,4 @@
--- Which changes are still made, for how many clients, and when the last time was: what can be taken out of the rule book.
+-- Which changes are still made, for how many clients, and when the last time was: the others can be removed from the rule book.
 SELECT
     change,
     count(*) AS requests,

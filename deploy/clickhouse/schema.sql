@@ -39,8 +39,8 @@ PARTITION BY toYYYYMM(time)
 ORDER BY (route, client, time)
 TTL toDateTime(time) + INTERVAL 13 MONTH;
 
--- What each exchange says of the work that its client has before V1 can be switched off. An edit that is no work: a body
--- that was flat already. Work on the wrapper alone: unwrapping, and what V1 had ignored anyway.
+-- The work that each exchange shows for its client before V1 can be switched off. An edit that is no work: a body
+-- that was flat already. Work on the wrapper alone: unwrapping, and members that V1 had ignored anyway.
 CREATE OR REPLACE VIEW exchanges AS
 SELECT
     time,

@@ -40,7 +40,7 @@ describe('the retry table', () => {
       expect(mayResend(request('GET'), { ...closed, kind }, 1)).toBe(false);
   });
 
-  test('a close during a large body is not a sign of V2's health: the refusal is lost in the reset', () => {
+  test("a close during a large body is not a sign of V2's health: the refusal is lost in the reset", () => {
     expect(isCounted(closed, null)).toBe(true);
     expect(isCounted(closed, new Uint8Array(16_384))).toBe(true);
     expect(isCounted(closed, new Uint8Array(16_385))).toBe(false);

@@ -24,7 +24,7 @@ describe('the admin listener without a token', () => {
     ).toMatchObject({ status });
   });
 
-  test('serves no page of another site, which could otherwise time or read the operators' data', async () => {
+  test("serves no page of another site, which could otherwise time or read the operators' data", async () => {
     const { adminOrigin } = await inspected();
     const statusFor = async (headers: Record<string, string>): Promise<number> =>
       (await fetch(`${adminOrigin}/entries`, { headers })).status;

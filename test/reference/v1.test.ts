@@ -11,7 +11,7 @@ test('V1 is off unless it is enabled', async () => {
   expect((await sender(origin, '/api/v1')('GET /heartbeat')).status).toBe(404);
 });
 
-test('V2 reads V1's writes in its own spelling, and the other way round', async () => {
+test("V2 reads V1's writes in its own spelling, and the other way round", async () => {
   const { v1, v2 } = await both();
   const property = { display_name: 'Pier 4', suburb: 'Docklands', latitude: -37.8 };
   const nested = { display_name: 'Pier 4', address: { suburb: 'Docklands', latitude: -37.8 } };

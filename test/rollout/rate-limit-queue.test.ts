@@ -108,7 +108,7 @@ test('a client that is gone gives its turn to the next', () => {
   expect(shielded.held).toBe(0);
 });
 
-test('the service's rate limit holds the next requests back, and no longer than they may wait', () => {
+test("the service's rate limit holds the next requests back, and no longer than they may wait", () => {
   const { clock, shielded, send } = setUp();
   send();
   shielded.block('a', 0.2);

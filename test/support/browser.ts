@@ -14,7 +14,7 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** How the page is looked at. */
+/** The options of a page. */
 export interface Look {
   readonly width?: number;
   readonly height?: number;
@@ -30,7 +30,7 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** A page, with what went wrong in it and what it asked of other origins. */
+/** A page, with its errors and its requests to other origins. */
 export interface OpenPage {
   readonly page: Page;
   readonly complaints: readonly string[];

@@ -12,7 +12,7 @@ export interface CertificateOptions {
   readonly name: string;
   /** DNS names and IPv4 addresses it is valid for. */
   readonly hosts?: readonly string[];
-  /** Who signs it; without one it signs itself, and is a CA. */
+  /** The issuer; without one it is self-signed, and a CA. */
   readonly issuer?: Certificate;
   readonly notAfter?: Date;
 }

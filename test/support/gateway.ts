@@ -18,7 +18,7 @@ export interface TestGateway extends RunningGateway {
   entries(): readonly Entry[];
   /** Waits for the nth entry, from 1. */
   entry(count?: number): Promise<Entry>;
-  /** What was told of bugs. */
+  /** The reported bugs. */
   readonly surprises: readonly unknown[];
 }
 

@@ -43,7 +43,7 @@ export async function heldConnection(): Promise<{
   return { client, served, taken, closed: () => isClosed };
 }
 
-/** Keeps what an exchange tells its owner, in order. */
+/** Records the calls of an exchange to its owner, in order. */
 export class RecordingOwner implements ExchangeOwner {
   readonly events: string[] = [];
   acceptChunk(): boolean {

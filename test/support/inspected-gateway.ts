@@ -12,7 +12,7 @@ export interface InspectedGateway {
   stop(): Promise<void>;
 }
 
-/** Starts `serve` on free ports. Whoever starts it stops it. */
+/** Starts `serve` on free ports. The caller stops it. */
 export async function inspectGateway(
   flags: Readonly<Record<string, string>> = {},
   environment: Readonly<Record<string, string>> = {},

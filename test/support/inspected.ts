@@ -12,7 +12,7 @@ export interface Inspected extends TestGateway {
   readonly operators: Operators;
   /** Sends a V1 request with a JSON body; returns the status. */
   post(path: string, body: string, headers?: Record<string, string>): Promise<number>;
-  /** Asks the admin listener for JSON. */
+  /** Reads JSON from the admin listener. */
   readJson<Response>(path: string): Promise<Response>;
 }
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What a command said, and how it ended. */
+/** The output of a command, and its exit code. */
 export interface Ran {
   readonly code: number;
   readonly stdout: string;
@@ -28,7 +28,7 @@ export async function run(command: string, given: readonly string[], cwd: string
   }
 }
 
-/** Runs a command that has to succeed; returns what it printed. */
+/** Runs a command that has to succeed; returns its output. */
 export async function done(command: string, given: readonly string[], cwd: string): Promise<string> {
   const { code, stdout, stderr } = await run(command, given, cwd);
   if (code !== 0) throw new Error(`${command} ${given.join(' ')} ended with ${code}:\n${stdout}${stderr}`);

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** Sends bytes to a port and reads until it closes: fetch lets nobody choose the Host. */
+/** Sends bytes to a port and reads until it closes: fetch does not allow setting Host. */
 export function exchangeRaw(
   port: number,
   request: string,

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** What a raw client read. */
+/** The bytes that a raw client read. */
 export interface RawResponseRead {
   /** Everything, as latin1. */
   readonly text: string;
@@ -12,7 +12,7 @@ export interface RawResponseRead {
 /** One connection on which a test writes bytes as an attacker would. */
 export interface RawClient {
   readonly socket: Socket;
-  /** What has been read so far, as latin1. */
+  /** The bytes read so far, as latin1. */
   text(): string;
   write(bytes: string | Uint8Array): void;
   /** Waits until what was read matches, or the connection closes, or `milliseconds` pass. */
@@ -67,7 +67,7 @@ export async function exchange(port: number, bytes: string, milliseconds = 5000)
   return response;
 }
 
-/** An respond with a length, by chunks, or without a body. */
+/** A response with a length, in chunks, or without a body. */
 const wholeResponse = {
   test: (text: string): boolean => {
     const head = text.indexOf('\r\n\r\n');

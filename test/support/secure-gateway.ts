@@ -25,7 +25,7 @@ export function session(
   return client;
 }
 
-/** What a client of HTTP/2 got. */
+/** The response that an HTTP/2 client got. */
 export interface H2Response {
   readonly headers: IncomingHttpHeaders;
   readonly trailers: IncomingHttpHeaders | undefined;

@@ -48,7 +48,7 @@ test('one Connection line of several says close', () => {
   expect(read(`${HEAD}Connection: close\r\nConnection: keep-alive\r\n\r\n`)?.isLast).toBe(true);
 });
 
-describe('requests that are left to Node's server', () => {
+describe("requests that are left to Node's server", () => {
   const unusual: readonly (readonly [text: string, title: string])[] = [
     ['', 'nothing'],
     ['GET /x HTTP/1.1\r\nHost: g\r\n', 'a head that is not whole'],

@@ -111,7 +111,7 @@ test('a file that is no database is refused, and stays as it was', () => {
   expect(readFileSync(file, 'utf8')).toBe('dear diary');
 });
 
-test('the database and SQLite's files beside it are readable by their owner only', () => {
+test("the database and SQLite's files beside it are readable by their owner only", () => {
   const path = join(folder, 'private.db');
   const store = openReferenceStore(path);
   store.create('client', {});
