@@ -1,7 +1,7 @@
 import type { Brownout, Rollout } from '../rules/rollout.ts';
 import { isInScope, type Sender } from './scope.ts';
 
-/** The refusal of a V1 request because V1 comes to its end. */
+/** Refusal of a V1 request because V1 is being retired. */
 export interface Retired {
   readonly code: 'brownout' | 'sunset';
   readonly status: number;
@@ -13,7 +13,7 @@ export interface Retired {
   readonly note: string;
 }
 
-/** Tells whether a request is refused because of the sunset or a brownout; `random` is a number from 0 up to 1. */
+/** Returns the refusal if the sunset or a brownout applies to a request; `random` is a number from 0 up to 1. */
 export function retired(rollout: Rollout, sender: Sender, time: number, random: number): Retired | undefined {
   const { gone, signals, brownouts } = rollout;
   if (

@@ -8,9 +8,10 @@ import type { Origin } from '../origin.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
 /**
- * A read that both origins are asked: the client gets V1's response, and when it has it, V2 is asked the same and V1 once
- * more, to learn what differs by itself. The entry waits for the comparison; the client does not, and neither does any other: the
- * place in flight is given back before, and both are asked in the background, within half of the connections and of the bytes.
+ * Compares both origins on a read: the client gets V1's response; afterwards the request is sent to V2, and to V1 once more to
+ * find the fields that differ by themselves. The log entry waits for the comparison; the client does not, nor do other requests:
+ * the exchange no longer counts as in flight, and both requests run in the background, within half of the connections and of the
+ * bytes.
  */
 export class ShadowExchange extends ObserveExchange {
   private copy: ResponseCopy | undefined = undefined;
@@ -20,7 +21,7 @@ export class ShadowExchange extends ObserveExchange {
   private readonly calls: UpstreamCall[] = [];
   private isComparing = false;
 
-  /** Methods that may be asked twice, of two origins: those that change nothing (RFC 9110 §9.2.1). */
+  /** Requests that may be sent twice, to two origins: those with safe methods (RFC 9110 §9.2.1) and without a body. */
   static isFor(method: string, hasBody: boolean): boolean {
     return (method === 'GET' || method === 'HEAD') && !hasBody;
   }
@@ -57,9 +58,9 @@ export class ShadowExchange extends ObserveExchange {
       super.flushed();
       return;
     }
-    this.leave();
+    this.releaseSlot();
     this.isComparing = true;
-    this.guarded(() => this.askBoth());
+    this.guarded(() => this.sendToBoth());
   }
 
   override disconnected(): void {
@@ -67,27 +68,27 @@ export class ShadowExchange extends ObserveExchange {
     super.disconnected();
   }
 
-  private askBoth(): void {
+  private sendToBoth(): void {
     const { v2 } = this.gateway;
-    this.ask(v2, migratedTarget(this.decision.target), this.v2Headers(), (outcome) => {
+    this.sendCopy(v2, migratedTarget(this.decision.target), this.v2Headers(), (outcome) => {
       this.other = outcome;
     });
-    this.ask(this.origin, this.received.exchange.target, this.v1Headers(), (outcome) => {
+    this.sendCopy(this.origin, this.received.exchange.target, this.v1Headers(), (outcome) => {
       this.second = outcome;
     });
   }
 
-  private ask(
+  private sendCopy(
     origin: Origin,
     target: string,
     headers: HeaderList,
-    keep: (outcome: CollectedResponse | CollectFault) => void,
+    onOutcome: (outcome: CollectedResponse | CollectFault) => void,
   ): void {
     const { method } = this.received.exchange;
     const copy = this.newCopy((outcome) =>
       this.guarded(() =>
-        this.decode(outcome, (read) => {
-          keep(read);
+        this.decode(outcome, (decoded) => {
+          onOutcome(decoded);
           this.compare();
         }),
       ),
@@ -139,10 +140,10 @@ export class ShadowExchange extends ObserveExchange {
     const { first, second, other } = this;
     if (!this.isComparing || first === undefined || second === undefined || other === undefined) return;
     this.isComparing = false;
-    // What was too large is still on its way.
+    // A response that was too large is still being received.
     for (const call of this.calls) call.abort();
-    this.decode(first, (read) => {
-      this.facts.comparison = this.compared(read, second, other);
+    this.decode(first, (decoded) => {
+      this.facts.comparison = this.compared(decoded, second, other);
       this.gateway.comparisons.add(this.decision.operation?.id, this.facts.comparison);
       super.flushed();
     });
