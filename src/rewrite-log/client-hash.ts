@@ -1,15 +1,15 @@
-/** Keys of one generation: together with the one before, ten thousand keys and two million characters at the most. */
+/** Limits of one generation: together with the previous one, at most ten thousand keys and two million characters. */
 const GENERATION_KEYS = 5000;
 const GENERATION_CHARACTERS = 1_000_000;
 
-/** The API key in an `Authorization` field: what stands behind `Bearer`; other schemes count whole. */
+/** Returns the API key of an `Authorization` field: the text after `Bearer`; other schemes count whole. */
 export function apiKeyOf(authorization: string): string {
   return authorization.replace(/^bearer +/i, '').trim();
 }
 
 /**
- * Names clients by `hashOf` their API key, and remembers the names of those seen lately. Anybody can send ever new keys: what is
- * remembered is bounded by number and by characters, and keys in use outlive those that are sent once.
+ * Hashes API keys by `hashOf` and caches the recent hashes. Anybody can send ever new keys: the cache is limited by number and
+ * characters, and keys in use outlive those that are sent once.
  */
 export function rememberedHash<Hash>(hashOf: (apiKey: string) => Hash): (authorization: string) => Hash {
   let young = new Map<string, Hash>();
@@ -30,7 +30,7 @@ export function rememberedHash<Hash>(hashOf: (apiKey: string) => Hash): (authori
   };
 }
 
-/** A copy: a slice of a header section would keep the whole of it, 16 KiB, in memory. */
+/** Copies a text: a slice of a header section would keep all of it, 16 KiB, in memory. */
 function detached(text: string): string {
   return ` ${text}`.slice(1);
 }

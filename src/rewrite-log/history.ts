@@ -6,7 +6,7 @@ export interface HistoryMinute {
   /** RFC 3339, the start of the minute. */
   readonly time: string;
   readonly verdicts: Readonly<Record<Verdict, number>>;
-  /** Responses of 500 and above, and clients gone. */
+  /** Responses of 500 and above, and disconnected clients. */
   readonly failed: number;
   readonly total?: Quantiles;
   readonly upstream?: Quantiles;
@@ -27,7 +27,7 @@ interface Minute {
   readonly upstream: DurationSteps;
 }
 
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 /** Traffic by verdict and durations, minute by minute, over the last hour. Memory is fixed. */
 export class History {
@@ -48,32 +48,32 @@ export class History {
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970). */
   add(entry: Entry, time: number): void {
-    this.turn(Math.floor(time / 1000));
+    this.advanceTo(Math.floor(time / 1000));
     this.inSecond += 1;
-    const minute = this.minute(Math.floor(time / MINUTE) * MINUTE);
+    const minute = this.minute(Math.floor(time / MINUTE_MS) * MINUTE_MS);
     minute.verdicts[entry.verdict] += 1;
     if (entry.status >= 500 || entry.status === 0) minute.failed += 1;
     minute.total.add(entry.totalMs);
     if (entry.upstreamMs !== undefined) minute.upstream.add(entry.upstreamMs);
   }
 
-  /** Exchanges of the last whole second before `time`. */
+  /** Number of exchanges in the last whole second before `time`. */
   perSecond(time: number): number {
-    this.turn(Math.floor(time / 1000));
+    this.advanceTo(Math.floor(time / 1000));
     return this.lastSecond;
   }
 
-  /** The minutes up to `time`, oldest first, quiet ones too. */
+  /** The minutes up to `time`, oldest first, including those without traffic. */
   minutes(time: number): readonly HistoryMinute[] {
-    const latest = Math.floor(time / MINUTE) * MINUTE;
+    const latest = Math.floor(time / MINUTE_MS) * MINUTE_MS;
     return this.ringOfMinutes.map((_, at) => {
-      const start = latest - (this.ringOfMinutes.length - 1 - at) * MINUTE;
-      const minute = this.ringOfMinutes[(start / MINUTE) % this.ringOfMinutes.length];
+      const start = latest - (this.ringOfMinutes.length - 1 - at) * MINUTE_MS;
+      const minute = this.ringOfMinutes[(start / MINUTE_MS) % this.ringOfMinutes.length];
       return shown(start, minute?.start === start ? minute : undefined);
     });
   }
 
-  private turn(second: number): void {
+  private advanceTo(second: number): void {
     if (second === this.second) return;
     this.lastSecond = second === this.second + 1 ? this.inSecond : 0;
     this.second = second;
@@ -81,7 +81,7 @@ export class History {
   }
 
   private minute(start: number): Minute {
-    const minute = this.ringOfMinutes[(start / MINUTE) % this.ringOfMinutes.length];
+    const minute = this.ringOfMinutes[(start / MINUTE_MS) % this.ringOfMinutes.length];
     if (minute === undefined) throw new RangeError('a history has at least one minute');
     if (minute.start !== start) {
       minute.start = start;

@@ -2,14 +2,14 @@ import { MetricHistogram, REQUEST_BUCKETS } from './metric-histogram.ts';
 import type { MetricFamily, MetricSample } from './metric-text.ts';
 import type { Metrics, Series } from './metrics.ts';
 
-/** The families of what was counted. `templateOf` gives the path of an operation, such as `/clients`. */
+/** Returns the metric families of the counted exchanges. `templateOf` gives the path of an operation, such as `/clients`. */
 export function exchangeFamilies(
   { series, edits, rewriting, v1Requests, lastV1Seconds }: Metrics,
   templateOf: (operation: string) => string | undefined,
 ): MetricFamily[] {
   const sent = series.filter((one) => one.upstreamSeen);
   return [
-    // Both are there from the start: an alert on what is absent never fires, and a series born at 1 never increases.
+    // Both exist from the start: an alert on an absent series never fires, and a series that starts at 1 never increases.
     family('gateway_v1_requests_total', 'counter', 'Requests of V1 clients that ended.', [
       { labels: [], value: v1Requests },
     ]),

@@ -1,10 +1,10 @@
 import type { MetricFamily } from './metric-text.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-view.ts';
 
-/** The families of where a migration stands. */
+/** Returns the metric families of a rollout. */
 export function rolloutFamilies(view: RolloutView): MetricFamily[] {
   const stages = [['(default)', view.default] as const, ...Object.entries(view.operations)];
-  const standing = view.rollbacks.filter(({ resolved }) => resolved === undefined);
+  const unresolved = view.rollbacks.filter(({ resolved }) => resolved === undefined);
   return [
     {
       name: 'gateway_rollout_mode',
@@ -59,7 +59,7 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
       name: 'gateway_rollbacks_standing',
       type: 'gauge',
       help: 'Canaries that were rolled back and wait for an operator.',
-      samples: [{ labels: [], value: standing.length }],
+      samples: [{ labels: [], value: unresolved.length }],
     },
     {
       name: 'gateway_shadow_comparisons_total',

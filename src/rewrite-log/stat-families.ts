@@ -1,6 +1,6 @@
 import type { MetricFamily } from './metric-text.ts';
 
-/** What the gateway stands at when somebody asks. Whoever runs it tells; figures that a platform has not are left out. */
+/** Current state of the gateway, provided by the runtime; values that a platform does not have are omitted. */
 export interface GatewayStats {
   readonly version: string;
   readonly inFlight: number;
@@ -10,17 +10,17 @@ export interface GatewayStats {
   readonly ruleBook: {
     readonly hash: string;
     readonly version: string;
-    /** Milliseconds since 1970 when it came into force. */
+    /** Milliseconds since 1970 when it took effect. */
     readonly since: number;
     readonly reloads?: number | undefined;
     readonly refusedReloads?: number | undefined;
-    /** Seconds that the last reading took. */
+    /** Duration of the last reload, in seconds. */
     readonly reloadSeconds?: number | undefined;
   };
   readonly process?: ProcessStats | undefined;
 }
 
-/** Figures of the process. */
+/** State of the process. */
 export interface ProcessStats {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
@@ -29,23 +29,23 @@ export interface ProcessStats {
   readonly startSeconds: number;
   readonly openFiles?: number | undefined;
   readonly maxFiles?: number | undefined;
-  /** Seconds of the event loop's longest delay in the last minute. */
+  /** Maximum delay of the event loop in the last minute, in seconds. */
   readonly loopDelaySeconds?: number | undefined;
 }
 
 const BREAKER_STATES = ['closed', 'open', 'probing'] as const;
 
-/** The families of what the gateway stands at. */
-export function statFamilies(figures: GatewayStats, captured: { readonly bytes: number }): MetricFamily[] {
-  const { ruleBook, breaker, process } = figures;
+/** Returns the metric families of the state of the gateway. */
+export function statFamilies(stats: GatewayStats, captured: { readonly bytes: number }): MetricFamily[] {
+  const { ruleBook, breaker, process } = stats;
   return [
-    gauge('http_server_active_requests', 'Exchanges that are under way.', figures.inFlight),
-    gauge('gateway_buffered_bytes', 'Bytes of bodies held for rewriting.', figures.bufferedBytes),
+    gauge('http_server_active_requests', 'Exchanges that are under way.', stats.inFlight),
+    gauge('gateway_buffered_bytes', 'Bytes of bodies held for rewriting.', stats.bufferedBytes),
     gauge('gateway_captured_bytes', 'Bytes held for the inspector.', captured.bytes),
     counter(
       'gateway_log_lines_dropped_total',
       'Lines of the rewrite log that were lost.',
-      figures.droppedLogLines,
+      stats.droppedLogLines,
     ),
     {
       ...gauge('gateway_circuit_state', 'One for the state the circuit to V2 is in.', 1),
@@ -84,24 +84,24 @@ export function statFamilies(figures: GatewayStats, captured: { readonly bytes: 
     counter('gateway_rule_book_refused_total', 'Rule books that were not taken.', ruleBook.refusedReloads),
     {
       ...gauge('gateway_build_info', 'The program.', 1),
-      samples: [{ labels: [['version', figures.version]], value: 1 }],
+      samples: [{ labels: [['version', stats.version]], value: 1 }],
     },
     ...(process === undefined ? [] : processFamilies(process)),
   ];
 }
 
-function processFamilies(figures: ProcessStats): MetricFamily[] {
+function processFamilies(stats: ProcessStats): MetricFamily[] {
   return [
-    counter('process_cpu_seconds_total', 'User and system CPU time.', figures.cpuSeconds),
-    gauge('process_resident_memory_bytes', 'Resident memory.', figures.residentBytes),
-    gauge('process_heap_bytes', 'Heap in use.', figures.heapBytes),
-    gauge('process_start_time_seconds', 'When the process started.', figures.startSeconds),
-    gauge('process_open_fds', 'Open files and sockets.', figures.openFiles),
-    gauge('process_max_fds', 'Files and sockets that may be open.', figures.maxFiles),
+    counter('process_cpu_seconds_total', 'User and system CPU time.', stats.cpuSeconds),
+    gauge('process_resident_memory_bytes', 'Resident memory.', stats.residentBytes),
+    gauge('process_heap_bytes', 'Heap in use.', stats.heapBytes),
+    gauge('process_start_time_seconds', 'When the process started.', stats.startSeconds),
+    gauge('process_open_fds', 'Open files and sockets.', stats.openFiles),
+    gauge('process_max_fds', 'Files and sockets that may be open.', stats.maxFiles),
     gauge(
       'gateway_event_loop_delay_seconds',
       'The longest delay of the event loop in the last minute.',
-      figures.loopDelaySeconds,
+      stats.loopDelaySeconds,
     ),
   ];
 }
