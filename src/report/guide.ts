@@ -6,7 +6,7 @@ import { generalPointer } from '../json/json-pointer.ts';
 import { sketchJson } from './json-sketch.ts';
 import { movedPointer } from '../rewrite-log/value-masks.ts';
 
-/** What the guide says of a change beside its id. */
+/** Id and summary of a change. */
 export interface GuideChange {
   readonly id: string;
   readonly summary: string;
@@ -22,15 +22,15 @@ interface Call {
   last: string;
 }
 
-/** Kinds of calls of one client that are shown; a guide is read by people. */
-const CALLS = 100;
+/** Maximum kinds of calls of one client in a guide, which is for human readers. */
+const MAX_CALLS = 100;
 
-/** Gathers the V1 calls of one client, and writes down what it has to change. */
+/** Collects the V1 calls of one client, and describes the changes it has to make. */
 export class Guide {
-  /** The client, as far as it is known: entries of others do not count. */
+  /** The client hash or a prefix of it: entries of other clients do not count. */
   readonly client: string;
   private readonly calls = new Map<string, Call>();
-  private callsByClient = new Set<string>();
+  private clientHashes = new Set<string>();
   private requests = 0;
   private omitted = 0;
 
@@ -38,19 +38,19 @@ export class Guide {
     this.client = client;
   }
 
-  /** The clients met whose hash begins with `client`; more than one is a prefix too short. */
+  /** Clients whose hash begins with `client`; more than one means that the prefix is too short. */
   get clients(): readonly string[] {
-    return [...this.callsByClient];
+    return [...this.clientHashes];
   }
 
   add(entry: Entry): void {
     if (entry.route !== 'migrate' || entry.client?.startsWith(this.client) !== true) return;
-    this.callsByClient.add(entry.client);
+    this.clientHashes.add(entry.client);
     this.requests += 1;
     const operation = entry.operation ?? '';
     const key = JSON.stringify([operation, entry.method, operation === '' ? entry.path : '', entry.edits]);
     const known = this.calls.get(key);
-    if (known === undefined && this.calls.size >= CALLS) {
+    if (known === undefined && this.calls.size >= MAX_CALLS) {
       this.omitted += 1;
       return;
     }
@@ -72,7 +72,7 @@ export class Guide {
   /** The guide, in Markdown. Values are `…`: the log has none. */
   markdown(changes: readonly GuideChange[], version: string, name?: string): string {
     const calls = [...this.calls.values()].sort((one, other) => other.count - one.count);
-    const [client] = this.callsByClient;
+    const [client] = this.clientHashes;
     const title = `# From V1 to V2: ${markdownText(name ?? `client ${client ?? this.client}`)}`;
     if (calls.length === 0) return `${title}\n\nNo V1 request of this client was seen.\n`;
     const used = changes.filter(({ id }) =>
@@ -120,16 +120,18 @@ function fence(title: string, text: string): string {
   return `**${title}**\n\n${markdownBlock('http', text)}`;
 }
 
-/** Where each member ends up; what an edit takes away is left out. */
+/** Final pointers of the members; removed ones are omitted. */
 function movedPointers(attributes: readonly string[], edits: readonly EditRecord[]): string[] {
-  const gone = edits.filter((edit) => edit.path === undefined).map((edit) => generalPointer(edit.from ?? ''));
+  const removed = edits
+    .filter((edit) => edit.path === undefined)
+    .map((edit) => generalPointer(edit.from ?? ''));
   const moves = edits.map((edit) => generalEdit(edit));
   const all = [
     ...attributes,
     ...edits.filter((edit) => edit.path !== undefined).map((edit) => generalPointer(edit.from ?? '')),
   ];
   return all
-    .filter((pointer) => !gone.some((taken) => pointer === taken || pointer.startsWith(`${taken}/`)))
+    .filter((pointer) => !removed.some((taken) => pointer === taken || pointer.startsWith(`${taken}/`)))
     .map((pointer) => movedPointer(pointer, moves));
 }
 

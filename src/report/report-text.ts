@@ -2,7 +2,7 @@ import type { ClientClass, ClientReport } from './client-report.ts';
 import type { Report } from './report.ts';
 import { csvField, markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
 
-/** Classes in words, as people read them. */
+/** Display names of the classes. */
 export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
   'field-work': 'field work',
   'unwrap-only': 'unwrap only',
@@ -24,12 +24,12 @@ const COLUMNS = [
   'changes',
 ] as const;
 
-/** The clients of a report as CSV (RFC 4180), one a line. */
+/** Formats the clients of a report as CSV (RFC 4180), one per line. */
 export function reportCsv(report: Report): string {
   return [...reportCsvLines(report)].join('');
 }
 
-/** As `reportCsv`, line by line. */
+/** Like `reportCsv`, line by line. */
 export function* reportCsvLines(report: Report): Generator<string, void, undefined> {
   yield `${COLUMNS.join(',')}\r\n`;
   for (const client of report.clients) {
@@ -50,12 +50,12 @@ export function* reportCsvLines(report: Report): Generator<string, void, undefin
   }
 }
 
-/** A report for people, in Markdown. */
+/** Formats a report as Markdown. */
 export function reportMarkdown(report: Report): string {
   return [...reportMarkdownParts(report)].join('');
 }
 
-/** As `reportMarkdown`, line by line. */
+/** Like `reportMarkdown`, line by line. */
 export function* reportMarkdownParts(report: Report): Generator<string, void, undefined> {
   let separator = '';
   for (const section of sectionsOf(report)) {
@@ -68,7 +68,7 @@ export function* reportMarkdownParts(report: Report): Generator<string, void, un
   yield '\n';
 }
 
-/** The sections of a report, each of lines; one without lines is left out. */
+/** Sections of a report as lines; a section without lines is omitted. */
 function sectionsOf(report: Report): readonly Iterable<string>[] {
   const { since, until, classes, census } = report;
   return [
@@ -107,7 +107,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
   ];
 }
 
-/** The attribute census for people, in Markdown. */
+/** Formats the attribute census as Markdown. */
 export function censusMarkdown(census: Report['census']): string {
   return `${censusSections(census)
     .map((lines) => [...lines].join('\n'))
@@ -167,7 +167,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [...tableLines(head, rows)].join('\n');
 }
 
-/** The lines of a Markdown table, made as they are asked for; none without rows. */
+/** Generates the lines of a Markdown table; none without rows. */
 function* tableLines(
   head: readonly string[],
   rows: Iterable<readonly string[]>,
@@ -195,7 +195,7 @@ function list(items: readonly string[]): string[] {
   return items.map((item) => `- ${item}`);
 }
 
-/** Thousands apart, as in `2,310`. */
+/** Formats a number with thousands separators, as in `2,310`. */
 export function count(value: number): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }

@@ -6,7 +6,7 @@ export interface OtlpSpan {
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly name: string;
-  /** 2 is a server's, 3 a client's. */
+  /** 2 is a server span, 3 a client span. */
   readonly kind: 2 | 3;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;

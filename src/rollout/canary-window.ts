@@ -43,8 +43,8 @@ export class CanaryWindow {
   /** Counts of the window. */
   get count(): WindowCount {
     const sum = (origin: 'v1' | 'v2'): OriginCount => ({
-      requests: this.parts.reduce((all, part) => all + part[origin].requests, 0),
-      failures: this.parts.reduce((all, part) => all + part[origin].failures, 0),
+      requests: this.parts.reduce((total, part) => total + part[origin].requests, 0),
+      failures: this.parts.reduce((total, part) => total + part[origin].failures, 0),
     });
     return { migrated: sum('v2'), v1: sum('v1') };
   }

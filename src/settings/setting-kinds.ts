@@ -1,45 +1,45 @@
 import { type AddressRange, readRange } from '../http/address-range.ts';
 import { isHost } from '../http/host.ts';
 
-/** How the text of a setting is read; a fault is a sentence that ends "…, such as x". */
+/** Parser for the text of a setting; a fault is a sentence that ends "…, such as x". */
 export interface SettingKind<Value> {
   /** Placeholder of the value in `--help`, such as `<ms>`. */
   readonly placeholder: string;
-  /** The unit for tables; empty without one. */
+  /** Unit for tables; empty without one. */
   readonly unit: string;
   readonly read: (text: string) => { readonly value: Value } | { readonly fault: string };
 }
 
-/** Where a listener binds; port 0 is any free one. */
+/** Address of a listener; port 0 is any free one. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** The origin of a service: the only place that requests are sent to. */
+/** The origin of a service: the only destination of requests. */
 export interface OriginSetting {
   /** Scheme, host and port. */
   readonly origin: string;
-  /** The path before every target, without a trailing slash; mostly empty. */
+  /** Prefix of every target, without a trailing slash; usually empty. */
   readonly path: string;
-  /** The Unix socket that stands for host and port. */
+  /** Unix socket used instead of host and port. */
   readonly socketPath?: string | undefined;
 }
 
-/** A piece of text: a path, a name. */
+/** Text, such as a path or a name. */
 export const text: SettingKind<string> = {
   placeholder: '<text>',
   unit: '',
   read: (given) => (given === '' ? { fault: 'must not be empty' } : { value: given }),
 };
 
-/** A path of the file system. */
+/** A file system path. */
 export const file: SettingKind<string> = { ...text, placeholder: '<file>' };
 
 /** A whole number from 0. */
 export const count: SettingKind<number> = numberKind('<n>', '', 'must be a whole number, such as 100');
 
-/** A whole number from 1, of what there cannot be none of. */
+/** A whole number from 1. */
 export const positive: SettingKind<number> = {
   ...count,
   read: (given) =>
@@ -69,7 +69,7 @@ export const milliseconds: SettingKind<number> = {
       : { fault: 'must be a whole number of milliseconds, such as 5000' },
 };
 
-/** Timers count in 31 bits; one beyond would fire at once. */
+/** Timers count in 31 bits; a longer one would fire at once. */
 const TIMER_LIMIT_MS = 2 ** 31 - 1;
 
 /** A size in bytes, with or without a binary unit: `1048576`, `1MiB`. */
@@ -111,8 +111,8 @@ export const address: SettingKind<ListenAddress> = {
 };
 
 /**
- * An http or https address, perhaps with a path, without user, query and fragment; or a Unix socket, as `unix:/run/puma.sock`, or as
- * `http+unix://%2Frun%2Fpuma.sock/path` where a path stands before every target.
+ * An http or https address with an optional path, without user, query and fragment; or a Unix socket, as `unix:/run/puma.sock`,
+ * or as `http+unix://%2Frun%2Fpuma.sock/path` with a path before every target.
  */
 export const origin: SettingKind<OriginSetting> = {
   placeholder: '<url>',
@@ -131,7 +131,7 @@ export const origin: SettingKind<OriginSetting> = {
   },
 };
 
-/** The address of a service as a setting has it: for people, and for another process. */
+/** Formats the address of a service as in its setting: for display, and for another process. */
 export function originText({ origin: address, path, socketPath }: OriginSetting): string {
   if (socketPath === undefined) return address + path;
   return path === '' ? `unix:${socketPath}` : `http+unix://${encodeURIComponent(socketPath)}${path}`;

@@ -21,17 +21,19 @@ export interface Setting<Value> {
   /** In kebab case, such as `max-in-flight`. */
   readonly name: string;
   readonly kind: SettingKind<Value>;
-  /** As text; undefined when it is unset by default. */
+  /** Default as text; undefined when it is unset. */
   readonly initial: string | undefined;
-  /** The default. */
+  /** Default value. */
   readonly value: Value;
-  /** One sentence for people, and the meaning of an unset value. */
+  /** Description in one sentence, and the meaning of an unset value. */
   readonly sentence: string;
-  /** True when its value may stand in a file named by `GATEWAY_NAME_FILE`, and is never printed. */
+  /** True when its value may be in a file named by `GATEWAY_NAME_FILE`, and is never printed. */
   readonly secret: boolean;
 }
 
-/** The settings of the gateway. The table drives the environment, the flags, their faults, `--help` and the docs. */
+/**
+ * The settings of the gateway. The table defines the environment variables, the flags, their validation, `--help` and the docs.
+ */
 export const settings = {
   listen: given('listen', address, '127.0.0.1:8080', 'Address for clients.'),
   adminListen: given(
@@ -325,10 +327,10 @@ export const settings = {
   ),
 } as const;
 
-/** Every setting, in the order of the table. */
+/** All settings, in the order of the table. */
 export const allSettings: readonly Setting<unknown>[] = Object.values(settings);
 
-/** The environment's name of a setting. */
+/** Returns the environment variable of a setting. */
 export function environmentName(setting: { readonly name: string }): string {
   return `GATEWAY_${setting.name.toUpperCase().replaceAll('-', '_')}`;
 }
