@@ -41,9 +41,9 @@ export function failureForFault(fault: UpstreamFault): Failure {
     case 'invalid':
       return failure('upstream-invalid');
     case 'rejected':
-      return failure('bad-request', 'The request cannot be written for the service.');
+      return failure('bad-request', 'The request cannot be forwarded to the service.');
     case 'crowded':
-      return failure('overloaded', 'Too many requests wait for the service.', ['Retry-After', '1']);
+      return failure('overloaded', 'Too many requests are waiting for the service.', ['Retry-After', '1']);
   }
 }
 

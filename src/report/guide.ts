@@ -80,12 +80,12 @@ export class Guide {
     );
     const sections = [
       title,
-      `${count(this.requests)} requests through V1 were looked at. Below is each kind of call that you make, as it is and as V2 wants it. Values are shown as \`…\`.`,
+      `${count(this.requests)} requests to V1 were examined. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,
       '## For every call',
-      `- The path begins with \`/api/v2\` instead of \`/api/v1\`.\n- Send \`x-api-version: ${version}\`, so that a later release of V2 does not reach you unasked.`,
+      `- The path begins with \`/api/v2\` instead of \`/api/v1\`.\n- Send \`x-api-version: ${version}\`, so that later releases of V2 do not affect you unexpectedly.`,
       ...(used.length === 0 ? [] : ['## What changed', used.map(({ summary }) => `- ${summary}`).join('\n')]),
       ...calls.map((call) => callSection(call)),
-      ...(this.omitted > 0 ? [`${count(this.omitted)} requests of further kinds are not shown.`] : []),
+      ...(this.omitted > 0 ? [`${count(this.omitted)} requests of other kinds are not shown.`] : []),
     ];
     return `${sections.join('\n\n')}\n`;
   }
@@ -98,7 +98,7 @@ function callSection(call: Call): string {
   const edits = call.edits.filter((edit) => edit.note !== 'already-flat');
   const heads = { before: `${call.method} ${call.path}`, after: `${call.method} ${path}` };
   if (edits.length === 0) {
-    return `${heading}\n\n${seen} The body stays as it is: only the address changes.\n\n${fence('Before', heads.before)}\n\n${fence('After', heads.after)}`;
+    return `${heading}\n\n${seen} The body stays the same; only the address changes.\n\n${fence('Before', heads.before)}\n\n${fence('After', heads.after)}`;
   }
   const before = sketchJson([...call.attributes, ...edits.map((edit) => edit.from ?? '')]);
   const after = sketchJson(movedPointers([...call.attributes], edits));

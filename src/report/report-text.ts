@@ -75,11 +75,11 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     ['# Who still needs V1'],
     [
       since === undefined
-        ? 'There is no entry yet.'
+        ? 'There are no entries yet.'
         : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${count(report.v1)} requests through V1, ${count(report.v2)} through V2.`,
     ],
-    ['## What stands between today and switching V1 off'],
-    report.canSwitchOff ? ['Nothing: every client that used V1 is gone.'] : list(report.remaining),
+    ['## Remaining work before V1 can be switched off'],
+    report.canSwitchOff ? ['None: every client that used V1 is gone.'] : list(report.remaining),
     tableLines(
       ['class', 'clients'],
       [
@@ -103,7 +103,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
       ]),
     ),
     ...censusSections(census),
-    report.unreadable > 0 ? [`${count(report.unreadable)} lines were no entries and were left out.`] : [],
+    report.unreadable > 0 ? [`${count(report.unreadable)} lines are not entries and were skipped.`] : [],
   ];
 }
 
@@ -118,9 +118,7 @@ function censusSections(census: Report['census']): readonly Iterable<string>[] {
   if (census.rows.length === 0) return [];
   return [
     ['## Attribute census'],
-    [
-      `${count(census.sampled)} of ${count(census.exchanges)} V1 requests had their attribute names looked at.`,
-    ],
+    [`${count(census.sampled)} of ${count(census.exchanges)} V1 requests were sampled for attribute names.`],
     tableLines(
       ['operation', 'attribute', 'requests', 'accepted', '422', 'change'],
       mapped(census.rows, ({ operation, pointer, count: seen, accepted, unprocessable, change }) => [
@@ -133,12 +131,12 @@ function censusSections(census: Report['census']): readonly Iterable<string>[] {
       ]),
     ),
     ...(census.omitted > 0
-      ? [[`Further names were met ${count(census.omitted)} times and are not listed.`]]
+      ? [[`Other names occurred ${count(census.omitted)} times and are not listed.`]]
       : []),
     ...(census.proposal === ''
       ? []
       : [
-          ['Never accepted, and not in the rule book. To paste under `changes`:'],
+          ['Never accepted, and not in the rule book. Paste under `changes`:'],
           [markdownBlock('yaml', census.proposal.trimEnd())],
         ]),
   ];

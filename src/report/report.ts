@@ -147,6 +147,6 @@ function remaining(clients: readonly ClientReport[], classes: Report['classes'])
   );
   const keyless = active.find((client) => client.client === '-');
   if (keyless !== undefined)
-    sentences.push(`${keyless.v1} V1 requests came without a key: nobody knows whose they are.`);
+    sentences.push(`${keyless.v1} V1 requests had no API key, so their clients are unknown.`);
   return sentences;
 }

@@ -157,7 +157,7 @@ export class Capture {
     }
     const masked = mask(body);
     if (masked === undefined)
-      return { state: 'withheld', note: 'It is not JSON of a usual size, so its fields cannot be masked.' };
+      return { state: 'withheld', note: 'It is not JSON of a normal size, so its fields cannot be masked.' };
     return { state: 'values', bytes: masked === body ? new Uint8Array(body) : masked };
   }
 }
@@ -166,11 +166,11 @@ export class Capture {
 const MAX_VALUES = 20_000;
 
 const NO_STRUCTURE = {
-  'not-json': 'It is not JSON; only its values would be left to show.',
-  'too-large': 'It is larger, or has more values, than what is kept while capture is off.',
+  'not-json': 'It is not JSON, so it has no structure to show without its values.',
+  'too-large': 'It is over the limits for size or number of values while capture is off.',
 } as const;
 
-const TOO_LARGE = 'It is larger than what is kept.';
+const TOO_LARGE = 'It is over the size limit.';
 
 const WITHHELD: Readonly<Record<string, string>> = {
   streamed: 'It was streamed and not read.',

@@ -6,7 +6,7 @@ import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 /** Route of a request: V1 migrated, V2 passed unread, or neither prefix. */
 export type Route = 'migrate' | 'pass' | 'none';
 
-/** What the gateway did to a request. `passed` is native V2 traffic; a `refused` request was never forwarded. */
+/** Effect of the gateway on a request. `passed` is native V2 traffic; a `refused` request was never forwarded. */
 export type Verdict = 'rewritten' | 'unchanged' | 'refused' | 'passed';
 
 /** Outcome that migrating a request would have had, when it went to V1. */

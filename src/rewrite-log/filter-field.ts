@@ -6,13 +6,13 @@ import type { Entry } from './entry.ts';
  */
 export const FILTER_FIELDS = {
   client: 'first digits of the client hash; - for none',
-  op: 'operation; a trailing * takes any ending; - for none',
+  op: 'operation; a trailing * matches any ending; - for none',
   change: 'id of a change that made an edit',
   rule: 'unwrap, nest, rename, strip or only',
   status: '404, 4xx, 400-451 or >=500',
   verdict: 'rewritten, unchanged, refused or passed',
   route: 'migrate, pass or none; v1 and v2 work too',
-  method: 'of the request',
+  method: 'HTTP method of the request',
   path: 'part of the V1 or V2 path',
   failure: 'code of the failure; * for any',
   note: 'part of a note of the entry or of an edit',

@@ -39,16 +39,12 @@ const BREAKER_STATES = ['closed', 'open', 'probing'] as const;
 export function statFamilies(stats: GatewayStats, captured: { readonly bytes: number }): MetricFamily[] {
   const { ruleBook, breaker, process } = stats;
   return [
-    gauge('http_server_active_requests', 'Exchanges that are under way.', stats.inFlight),
+    gauge('http_server_active_requests', 'Exchanges in flight.', stats.inFlight),
     gauge('gateway_buffered_bytes', 'Bytes of bodies held for rewriting.', stats.bufferedBytes),
     gauge('gateway_captured_bytes', 'Bytes held for the inspector.', captured.bytes),
-    counter(
-      'gateway_log_lines_dropped_total',
-      'Lines of the rewrite log that were lost.',
-      stats.droppedLogLines,
-    ),
+    counter('gateway_log_lines_dropped_total', 'Lost lines of the rewrite log.', stats.droppedLogLines),
     {
-      ...gauge('gateway_circuit_state', 'One for the state the circuit to V2 is in.', 1),
+      ...gauge('gateway_circuit_state', '1 for the current state of the circuit to V2.', 1),
       samples: BREAKER_STATES.map((state) => ({
         labels: [['state', state]],
         value: state === breaker ? 1 : 0,
@@ -68,20 +64,20 @@ export function statFamilies(stats: GatewayStats, captured: { readonly bytes: nu
     },
     gauge(
       'gateway_rule_book_loaded_timestamp_seconds',
-      'When the rule book came into force.',
+      'Time at which the rule book took effect.',
       ruleBook.since / 1000,
     ),
-    counter(
-      'gateway_rule_book_reloads_total',
-      'Rule books that came into force after the first.',
-      ruleBook.reloads,
-    ),
+    counter('gateway_rule_book_reloads_total', 'Number of successful rule book reloads.', ruleBook.reloads),
     gauge(
       'gateway_rule_book_reload_duration_seconds',
-      'How long the last reading of the rule book took.',
+      'Duration of the last rule book reload.',
       ruleBook.reloadSeconds,
     ),
-    counter('gateway_rule_book_refused_total', 'Rule books that were not taken.', ruleBook.refusedReloads),
+    counter(
+      'gateway_rule_book_refused_total',
+      'Number of refused rule book reloads.',
+      ruleBook.refusedReloads,
+    ),
     {
       ...gauge('gateway_build_info', 'The program.', 1),
       samples: [{ labels: [['version', stats.version]], value: 1 }],
@@ -95,12 +91,12 @@ function processFamilies(stats: ProcessStats): MetricFamily[] {
     counter('process_cpu_seconds_total', 'User and system CPU time.', stats.cpuSeconds),
     gauge('process_resident_memory_bytes', 'Resident memory.', stats.residentBytes),
     gauge('process_heap_bytes', 'Heap in use.', stats.heapBytes),
-    gauge('process_start_time_seconds', 'When the process started.', stats.startSeconds),
+    gauge('process_start_time_seconds', 'Start time of the process.', stats.startSeconds),
     gauge('process_open_fds', 'Open files and sockets.', stats.openFiles),
-    gauge('process_max_fds', 'Files and sockets that may be open.', stats.maxFiles),
+    gauge('process_max_fds', 'Maximum number of open files and sockets.', stats.maxFiles),
     gauge(
       'gateway_event_loop_delay_seconds',
-      'The longest delay of the event loop in the last minute.',
+      'Maximum delay of the event loop in the last minute.',
       stats.loopDelaySeconds,
     ),
   ];

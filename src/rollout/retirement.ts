@@ -39,7 +39,7 @@ function isOn({ from, until }: Brownout, time: number): boolean {
 function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number): Retired {
   const { id, status, message, until } = brownout;
   const end = rollout.signals?.sunset;
-  const when = end === undefined ? 'V1 comes to its end' : `V1 ends on ${dayOf(end)}`;
+  const when = end === undefined ? 'V1 is being retired' : `V1 ends on ${dayOf(end)}`;
   const detail =
     message ??
     `${when}, and is switched off for a while to remind of it; use V2 under /api/v2.${hint(rollout)}`;

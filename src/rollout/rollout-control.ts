@@ -86,7 +86,7 @@ export class RolloutControl {
     this.change((state) => (isRolledBack(state, rollback) ? state : rolledBack(state, rollback)));
     const { migrated, v1 } = count;
     this.parts.onNotice(
-      `canary of ${share} % ${operation === undefined ? '' : `of ${operation} `}rolled back to observe: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1. It stays until a mode is chosen.`,
+      `canary of ${share} % ${operation === undefined ? '' : `of ${operation} `}rolled back to observe: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1. It stays in observe until an operator sets a mode.`,
     );
   }
 

@@ -6,7 +6,7 @@ import { rewrittenResponseFields } from '../../http/body-fields.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
-/** Why a response that a rule applies to is left as it is, as the log says it. */
+/** Reason why a response that a rule applies to is not rewritten, as logged. */
 export type ResponseNote =
   | 'response-too-large'
   | 'response-undecodable'
@@ -14,21 +14,21 @@ export type ResponseNote =
   | 'response-malformed'
   | 'response-partial';
 
-/** The exchange that a response is collected for: it is told of the response as if it came from V2 in one piece. */
+/** The exchange that a response is collected for; it receives the response as if V2 had sent it in one piece. */
 export interface ResponseCollectorOwner extends UpstreamReceiver {
-  /** True once nobody waits for the response. */
+  /** True once no response is awaited. */
   readonly isOver: boolean;
-  /** Bytes of a response that are rewritten, at the most, decoded. */
+  /** Maximum decoded bytes of a response to rewrite. */
   readonly responseLimit: number;
-  /** How the respond with this head is to be rewritten; undefined leaves it to stream. */
+  /** Decides how to rewrite the response with this head; undefined streams it unchanged. */
   planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined;
-  /** Takes bytes from the budget; false when they are not there. */
+  /** Reserves bytes in the budget; false when they do not fit. */
   takeResponse(bytes: number): boolean;
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
   rewriteResponse(status: number, body: Uint8Array): ResponseRewrite;
-  /** Says in the log why the response is left as it is. */
+  /** Logs why the response is not rewritten. */
   noteResponse(note: ResponseNote): void;
-  /** Shows V2's own response, its body decoded, to whoever observes. */
+  /** Passes V2's own response with its decoded body to the observer. */
   observeResponse(headers: HeaderList, body: Uint8Array): void;
 }
 
@@ -40,7 +40,7 @@ interface Held {
   readonly body: ByteCollector;
 }
 
-/** Collects the responses that response rules apply to, and lets all others stream. */
+/** Collects the responses that response rules apply to, and streams all others. */
 export class ResponseCollector implements UpstreamReceiver {
   private readonly owner: ResponseCollectorOwner;
   private held: Held | undefined;
@@ -97,7 +97,7 @@ export class ResponseCollector implements UpstreamReceiver {
     });
   }
 
-  /** What came of the response goes out before the break, so that the client sees a broken one and not a failure. */
+  /** Sends the received part of the response first, so that the client sees a truncated response and not a gateway failure. */
   fail(fault: UpstreamFault): void {
     const held = this.held;
     if (held !== undefined) this.stream(held, undefined);
@@ -125,7 +125,7 @@ export class ResponseCollector implements UpstreamReceiver {
     this.owner.end(trailers);
   }
 
-  /** From here on the response streams, as it came. */
+  /** Streams the response from here on, unchanged. */
   private stream(held: Held, note: ResponseNote | undefined): void {
     this.held = undefined;
     if (note !== undefined) this.owner.noteResponse(note);
