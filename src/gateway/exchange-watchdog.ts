@@ -8,7 +8,7 @@ export interface WatchedExchange {
   abandon(): void;
 }
 
-interface Mark {
+interface ProgressMark {
   readonly progress: number;
   readonly at: number;
 }
@@ -21,7 +21,7 @@ export class ExchangeWatchdog {
   /** The open exchanges by slot. A `Set`, which allocates as they come and go, took 10 µs per request. */
   private readonly slots: (WatchedExchange | undefined)[] = [];
   private readonly freeSlots: number[] = [];
-  private marks = new Map<WatchedExchange, Mark>();
+  private lastProgress = new Map<WatchedExchange, ProgressMark>();
 
   /** Starts to watch an exchange; returns its slot, for `end`. */
   begin(exchange: WatchedExchange): number {
@@ -38,17 +38,17 @@ export class ExchangeWatchdog {
 
   /** Ends the exchanges that made no progress for `limitMs` before `now`, as far as earlier checks show; returns their number. */
   check(now: number, limitMs: number): number {
-    const marks = new Map<WatchedExchange, Mark>();
+    const lastProgress = new Map<WatchedExchange, ProgressMark>();
     const stuck: WatchedExchange[] = [];
     for (const exchange of this.slots) {
       if (exchange === undefined) continue;
       const { progress, readingMs } = exchange;
-      const before = this.marks.get(exchange);
-      const mark = before?.progress === progress ? before : { progress, at: now };
-      if (now - mark.at > limitMs + readingMs) stuck.push(exchange);
-      else marks.set(exchange, mark);
+      const before = this.lastProgress.get(exchange);
+      const latest = before?.progress === progress ? before : { progress, at: now };
+      if (now - latest.at > limitMs + readingMs) stuck.push(exchange);
+      else lastProgress.set(exchange, latest);
     }
-    this.marks = marks;
+    this.lastProgress = lastProgress;
     for (const exchange of stuck) exchange.abandon();
     return stuck.length;
   }

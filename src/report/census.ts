@@ -77,7 +77,7 @@ export class CensusTally {
     const operations = [...this.operations].sort(([one], [other]) => (one < other ? -1 : 1));
     const rows = operations.flatMap(([operation, names]) =>
       [...names]
-        .map(([pointer, row]) => shown(operation, pointer, row))
+        .map(([pointer, row]) => censusRow(operation, pointer, row))
         .sort((one, other) => share(one) - share(other) || other.count - one.count),
     );
     return {
@@ -115,8 +115,8 @@ export class CensusTally {
   private rowsOf(operation: string): Map<string, Row> {
     const rows = this.operations.get(operation) ?? new Map<string, Row>();
     this.operations.set(operation, rows);
-    if (rows.size >= MAX_NAMES) this.drop([rows], MAX_NAMES * KEPT_SHARE);
-    if (this.rowCount >= MAX_ROWS) this.drop([...this.operations.values()], MAX_ROWS * KEPT_SHARE);
+    if (rows.size >= MAX_NAMES) this.dropRows([rows], MAX_NAMES * KEPT_SHARE);
+    if (this.rowCount >= MAX_ROWS) this.dropRows([...this.operations.values()], MAX_ROWS * KEPT_SHARE);
     return rows;
   }
 
@@ -129,7 +129,7 @@ export class CensusTally {
     return row;
   }
 
-  private drop(tables: readonly Map<string, Row>[], kept: number): void {
+  private dropRows(tables: readonly Map<string, Row>[], kept: number): void {
     const all = tables.flatMap((rows) => [...rows].map(([pointer, row]) => ({ rows, pointer, row })));
     all.sort((one, other) => other.row.count - one.row.count);
     for (const { rows, pointer, row } of all.slice(kept)) {
@@ -149,7 +149,7 @@ function count(row: Row, { client, status, verdict }: CensusEntry): void {
   if (client !== undefined && row.clients.size < MAX_CLIENTS) row.clients.add(client);
 }
 
-function shown(operation: string, pointer: string, row: Row): CensusRow {
+function censusRow(operation: string, pointer: string, row: Row): CensusRow {
   const { count, accepted, unprocessable, clients, change } = row;
   const counted = { operation, pointer, count, accepted, unprocessable, clients: [...clients] };
   return change === undefined ? counted : { ...counted, change };

@@ -74,7 +74,7 @@ export class Guide {
     const calls = [...this.calls.values()].sort((one, other) => other.count - one.count);
     const [client] = this.clientHashes;
     const title = `# From V1 to V2: ${markdownText(name ?? `client ${client ?? this.client}`)}`;
-    if (calls.length === 0) return `${title}\n\nNo V1 request of this client was seen.\n`;
+    if (calls.length === 0) return `${title}\n\nNo V1 request of this client was found.\n`;
     const used = changes.filter(({ id }) =>
       calls.some((call) => call.edits.some((edit) => edit.change === id)),
     );
@@ -94,11 +94,11 @@ export class Guide {
 function callSection(call: Call): string {
   const path = call.path.replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
   const heading = `## ${markdownText(call.operation === '' ? `${call.method} ${call.path}` : call.operation)}`;
-  const seen = `${count(call.count)} requests, the last at ${markdownText(call.last)}.`;
+  const usage = `${count(call.count)} requests, the last at ${markdownText(call.last)}.`;
   const edits = call.edits.filter((edit) => edit.note !== 'already-flat');
   const heads = { before: `${call.method} ${call.path}`, after: `${call.method} ${path}` };
   if (edits.length === 0) {
-    return `${heading}\n\n${seen} The body stays the same; only the address changes.\n\n${fence('Before', heads.before)}\n\n${fence('After', heads.after)}`;
+    return `${heading}\n\n${usage} The body stays the same; only the address changes.\n\n${fence('Before', heads.before)}\n\n${fence('After', heads.after)}`;
   }
   const before = sketchJson([...call.attributes, ...edits.map((edit) => edit.from ?? '')]);
   const after = sketchJson(movedPointers([...call.attributes], edits));
@@ -109,7 +109,7 @@ function callSection(call: Call): string {
   ]);
   return [
     heading,
-    seen,
+    usage,
     fence('Before', `${heads.before}\n\n${before}`),
     fence('After', `${heads.after}\n\n${after}`),
     table(['now', 'in V2', 'remark'], rows),

@@ -38,7 +38,7 @@ export class LogLineReader {
     let at = start;
     while (at < end && bytes[at] !== OPEN) at += 1;
     const entry: Draft = { time: '', route: 'none', verdict: 'passed', status: -1, edits: NO_EDITS };
-    let found = 0;
+    let foundBits = 0;
     at += 1;
     while (at < end) {
       const byte = bytes[at] ?? 0;
@@ -54,16 +54,16 @@ export class LogLineReader {
       const list = bytes[at] === OPEN_LIST ? this.takeList(entry, bytes, key, length, at, end) : 0;
       if (list < 0) return undefined;
       if (list > 0) {
-        if (bytes[key] === EDITS[0]) found |= 16;
+        if (bytes[key] === EDITS[0]) foundBits |= 16;
         at = list;
         continue;
       }
       const stop = valueStop(bytes, at, end);
       if (stop < 0) return undefined;
-      found |= this.take(entry, bytes, key, length, at, stop);
+      foundBits |= this.take(entry, bytes, key, length, at, stop);
       at = stop;
     }
-    return found === NEEDED && bytes[at] === CLOSE ? entry : undefined;
+    return foundBits === NEEDED && bytes[at] === CLOSE ? entry : undefined;
   }
 
   /** Stores a list that a report needs; returns the offset after it, 0 for another member, -1 when the line ends in it. */

@@ -14,7 +14,7 @@ export function proposeStrips(rows: readonly CensusRow[]): string {
   const places = new Set(suspects.map(({ operation, pointer }) => `${operation} ${pointer}`));
   const named = suspects.filter((row) => !isInside(row, places) && isPath(row.pointer));
   const operations = new Map<string, CensusRow[]>();
-  for (const row of named) put(operations, row.operation, row);
+  for (const row of named) appendRow(operations, row.operation, row);
   return [...operations].map(([operation, names]) => printChange(operation, names)).join('');
 }
 
@@ -34,7 +34,7 @@ function isPath(pointer: string): boolean {
   return !/[.~]/.test(pointer);
 }
 
-function put(table: Map<string, CensusRow[]>, key: string, row: CensusRow): void {
+function appendRow(table: Map<string, CensusRow[]>, key: string, row: CensusRow): void {
   const known = table.get(key);
   if (known === undefined) table.set(key, [row]);
   else known.push(row);
@@ -44,7 +44,7 @@ function printChange(operation: string, rows: readonly CensusRow[]): string {
   const places = new Map<string, CensusRow[]>();
   for (const row of rows) {
     const place = row.pointer.slice(1, Math.max(1, row.pointer.lastIndexOf('/'))).replaceAll('/', '.');
-    put(places, place, row);
+    appendRow(places, place, row);
   }
   const named = operation === '(other)' ? 'every' : `[${printName(operation)}]`;
   const rules = [...places].map(([place, names]) => {

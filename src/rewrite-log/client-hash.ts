@@ -12,19 +12,19 @@ export function apiKeyOf(authorization: string): string {
  * characters, and keys in use outlive those that are sent once.
  */
 export function rememberedHash<Hash>(hashOf: (apiKey: string) => Hash): (authorization: string) => Hash {
-  let young = new Map<string, Hash>();
-  let old = young;
+  let current = new Map<string, Hash>();
+  let previous = current;
   let characters = 0;
   return (authorization) => {
-    const hit = young.get(authorization);
+    const hit = current.get(authorization);
     if (hit !== undefined) return hit;
-    const hash = old.get(authorization) ?? hashOf(apiKeyOf(authorization));
-    if (young.size >= GENERATION_KEYS || characters + authorization.length > GENERATION_CHARACTERS) {
-      old = young;
-      young = new Map();
+    const hash = previous.get(authorization) ?? hashOf(apiKeyOf(authorization));
+    if (current.size >= GENERATION_KEYS || characters + authorization.length > GENERATION_CHARACTERS) {
+      previous = current;
+      current = new Map();
       characters = 0;
     }
-    young.set(detached(authorization), hash);
+    current.set(detached(authorization), hash);
     characters += authorization.length;
     return hash;
   };

@@ -20,10 +20,10 @@ export class DurationSteps {
   quantile(q: number): number | undefined {
     if (this.total === 0) return undefined;
     const rank = Math.max(1, Math.ceil(q * this.total));
-    let seen = 0;
+    let cumulative = 0;
     for (let bin = 0; bin < BINS; bin += 1) {
-      seen += this.counts[bin] ?? 0;
-      if (seen >= rank) return Number((LOWEST_MS * 1.1 ** bin).toPrecision(3));
+      cumulative += this.counts[bin] ?? 0;
+      if (cumulative >= rank) return Number((LOWEST_MS * 1.1 ** bin).toPrecision(3));
     }
     return undefined;
   }

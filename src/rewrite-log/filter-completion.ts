@@ -50,9 +50,9 @@ export function completeFilter(text: string, cursor: number, known: KnownValues)
   const field = typed.slice(0, colon);
   if (!isFilterField(field)) return [];
   const before = typed.slice(colon + 1, typed.lastIndexOf(',') + 1);
-  const begun = typed.slice(colon + 1 + before.length);
+  const prefix = typed.slice(colon + 1 + before.length);
   return [...new Set([...(known[field] ?? []), ...(FIXED[field] ?? [])])]
-    .filter((value) => value.toLowerCase().startsWith(begun))
+    .filter((value) => value.toLowerCase().startsWith(prefix))
     .map((value) => propose(`${field}:${before}${printable(value)} `, FILTER_FIELDS[field]));
 }
 

@@ -23,7 +23,7 @@ const HARMLESS: ReadonlySet<string> = new Set(
 const ADDRESSES: ReadonlySet<string> = new Set(['location', 'content-location', 'referer']);
 
 /** Names of standard and custom fields that hold credentials. Their values are never kept. */
-const SECRET = /auth|cookie|key|passw|secret|session|signature|token|credential/i;
+const CREDENTIAL_NAME = /auth|cookie|key|passw|secret|session|signature|token|credential/i;
 
 /** Masks a raw header list for storage. `values` keeps values that are not credentials, as capture does. */
 export function maskHeaders(headers: readonly string[], values: boolean): ShownHeader[] {
@@ -38,13 +38,13 @@ export function maskHeaders(headers: readonly string[], values: boolean): ShownH
 /** Masks query parameters of a target whose names look like credentials. */
 export function maskQuerySecrets(target: string): string {
   return target.replace(/([?&])([^=&]*)=([^&]*)/g, (pair, mark: string, name: string) =>
-    SECRET.test(name) ? `${mark}${name}=…` : pair,
+    CREDENTIAL_NAME.test(name) ? `${mark}${name}=…` : pair,
   );
 }
 
 function maskHeader(name: string, value: string, values: boolean): ShownHeader {
   const lower = name.toLowerCase();
-  if (SECRET.test(lower)) return { name, value: maskSecret(value), masked: true };
+  if (CREDENTIAL_NAME.test(lower)) return { name, value: maskSecret(value), masked: true };
   if (values || HARMLESS.has(lower)) return { name, value, masked: false };
   if (ADDRESSES.has(lower)) {
     const address = redactTarget(value);

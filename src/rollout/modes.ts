@@ -35,9 +35,9 @@ export function needsV1(modes: Modes): boolean {
 
 /** Chooses the mode of a request: the client's own, the operation's, the default. */
 export function chooseMode(modes: Modes, { client, operation }: Sender): RoutedMode {
-  const ofOperation = operation === undefined ? undefined : own(modes.operations, operation);
+  const ofOperation = operation === undefined ? undefined : ownMode(modes.operations, operation);
   const stage = ofOperation ?? modes.default;
-  const mode = (client === undefined ? undefined : own(modes.clients, client)) ?? stage;
+  const mode = (client === undefined ? undefined : ownMode(modes.clients, client)) ?? stage;
   const canary =
     stage.mode === 'canary'
       ? { operation: ofOperation === undefined ? undefined : operation, share: stage.share ?? 0 }
@@ -61,6 +61,6 @@ function originOf({ mode, share = 0 }: Mode, client: string | undefined): Routed
 }
 
 /** Names come from requests and files: `constructor` must not match an inherited member. */
-function own(modes: Readonly<Record<string, Mode>>, name: string): Mode | undefined {
+function ownMode(modes: Readonly<Record<string, Mode>>, name: string): Mode | undefined {
   return Object.hasOwn(modes, name) ? modes[name] : undefined;
 }

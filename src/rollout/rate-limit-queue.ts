@@ -47,13 +47,13 @@ export class RateLimitQueue {
   admit(shield: Shield, name: string, request: QueuedRequest): void {
     const now = this.parts.now();
     const client = this.clientOf(name, shield, now);
-    if (client.queue.length === 0 && turnOf(client, shield, now, 0) <= now) {
+    if (client.queue.length === 0 && dispatchTime(client, shield, now, 0) <= now) {
       client.sent.push(now);
       request.release(0);
       return;
     }
     const waiting = client.queue.filter((held) => !held.request.isOver).length;
-    if (waiting >= shield.queue || turnOf(client, shield, now, waiting) - now > shield.wait) {
+    if (waiting >= shield.queue || dispatchTime(client, shield, now, waiting) - now > shield.wait) {
       request.release(0);
       return;
     }
@@ -109,8 +109,8 @@ export class RateLimitQueue {
       const [first] = client.queue;
       if (first === undefined) return;
       const { request, since } = first;
-      const turn = turnOf(client, shield, now, 0);
-      const at = Math.min(turn, since + shield.wait);
+      const dispatchTimeOfFirst = dispatchTime(client, shield, now, 0);
+      const at = Math.min(dispatchTimeOfFirst, since + shield.wait);
       if (!request.isOver && at > now) {
         this.scheduleDispatch(client, shield, at);
         return;
@@ -137,13 +137,13 @@ export class RateLimitQueue {
 /**
  * Time at which the request with `before` requests ahead of it may be sent: each slot is free again one period after it was used.
  */
-function turnOf(client: Client, shield: Shield, now: number, before: number): number {
+function dispatchTime(client: Client, shield: Shield, now: number, before: number): number {
   const { sent, blockedUntil } = client;
   const open = Math.max(now, blockedUntil);
   const slot = sent.length + before - shield.requests;
   if (slot < 0) return open;
   const taken = sent[slot];
   // The slot will be used by another queued request.
-  if (taken === undefined) return turnOf(client, shield, now, slot - sent.length) + shield.per;
+  if (taken === undefined) return dispatchTime(client, shield, now, slot - sent.length) + shield.per;
   return Math.max(open, taken + shield.per);
 }

@@ -10,23 +10,23 @@ const MAX_LIST_CHARACTERS = 1024;
 /** Header fields that announce the end of V1 to its clients, built once per rule book. */
 export class SignalHeaders {
   private readonly fields: readonly string[];
-  private readonly own: ReadonlySet<string>;
-  private readonly attributes: boolean;
+  private readonly singleFields: ReadonlySet<string>;
+  private readonly listsAttributes: boolean;
 
   constructor(signals: Signals) {
     this.fields = fieldsOf(signals);
     const single = this.fields.filter((field, at) => at % 2 === 0 && field !== 'Link');
-    this.own = new Set(single.map((name) => name.toLowerCase()));
-    this.attributes = signals.attributes;
+    this.singleFields = new Set(single.map((name) => name.toLowerCase()));
+    this.listsAttributes = signals.attributes;
   }
 
   /** Adds the fields to a response's, in place. Fields of V2 about its own end are not about V1 and are removed. */
   addTo(headers: string[], used: readonly DeprecatedAttribute[]): void {
     for (let at = headers.length - 2; at >= 0; at -= 2) {
-      if (this.own.has(headers[at]?.toLowerCase() ?? '')) headers.splice(at, 2);
+      if (this.singleFields.has(headers[at]?.toLowerCase() ?? '')) headers.splice(at, 2);
     }
     headers.push(...this.fields);
-    if (this.attributes && used.length > 0) headers.push(ATTRIBUTES_FIELD, listOf(used));
+    if (this.listsAttributes && used.length > 0) headers.push(ATTRIBUTES_FIELD, listOf(used));
   }
 }
 

@@ -30,7 +30,7 @@ export interface OriginSetting {
 export const text: SettingKind<string> = {
   placeholder: '<text>',
   unit: '',
-  read: (given) => (given === '' ? { fault: 'must not be empty' } : { value: given }),
+  read: (input) => (input === '' ? { fault: 'must not be empty' } : { value: input }),
 };
 
 /** A file system path. */
@@ -42,19 +42,19 @@ export const count: SettingKind<number> = numberKind('<n>', '', 'must be a whole
 /** A whole number from 1. */
 export const positive: SettingKind<number> = {
   ...count,
-  read: (given) =>
-    /^0*$/.test(given) ? { fault: 'must be a whole number from 1, such as 100' } : count.read(given),
+  read: (input) =>
+    /^0*$/.test(input) ? { fault: 'must be a whole number from 1, such as 100' } : count.read(input),
 };
 
 /** A number of processes, or one for each core. */
 export const processes: SettingKind<number | 'auto'> = {
   placeholder: '<n|auto>',
   unit: '',
-  read: (given) => {
-    if (given === 'auto') return { value: 'auto' };
-    const wanted = Number(given);
-    return /^\d{1,3}$/.test(given) && wanted > 0
-      ? { value: wanted }
+  read: (input) => {
+    if (input === 'auto') return { value: 'auto' };
+    const number = Number(input);
+    return /^\d{1,3}$/.test(input) && number > 0
+      ? { value: number }
       : { fault: 'must be auto, or a number from 1' };
   },
 };
@@ -63,9 +63,9 @@ export const processes: SettingKind<number | 'auto'> = {
 export const milliseconds: SettingKind<number> = {
   placeholder: '<ms>',
   unit: 'ms',
-  read: (given) =>
-    /^\d{1,10}$/.test(given) && Number(given) <= TIMER_LIMIT_MS
-      ? { value: Number(given) }
+  read: (input) =>
+    /^\d{1,10}$/.test(input) && Number(input) <= TIMER_LIMIT_MS
+      ? { value: Number(input) }
       : { fault: 'must be a whole number of milliseconds, such as 5000' },
 };
 
@@ -76,8 +76,8 @@ const TIMER_LIMIT_MS = 2 ** 31 - 1;
 export const bytes: SettingKind<number> = {
   placeholder: '<bytes>',
   unit: 'bytes',
-  read: (given) => {
-    const match = /^(\d{1,15})(KiB|MiB|GiB)?$/.exec(given);
+  read: (input) => {
+    const match = /^(\d{1,15})(KiB|MiB|GiB)?$/.exec(input);
     const scale = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }[match?.[2] ?? ''] ?? 1;
     return match === null
       ? { fault: 'must be a number of bytes, such as 1048576 or 1MiB' }
@@ -89,9 +89,9 @@ export const bytes: SettingKind<number> = {
 export const onOff: SettingKind<boolean> = {
   placeholder: '<on|off>',
   unit: '',
-  read: (given) => {
-    if (given === 'on' || given === 'true' || given === '1') return { value: true };
-    if (given === 'off' || given === 'false' || given === '0') return { value: false };
+  read: (input) => {
+    if (input === 'on' || input === 'true' || input === '1') return { value: true };
+    if (input === 'off' || input === 'false' || input === '0') return { value: false };
     return { fault: 'must be on or off' };
   },
 };
@@ -100,12 +100,12 @@ export const onOff: SettingKind<boolean> = {
 export const address: SettingKind<ListenAddress> = {
   placeholder: '<host:port>',
   unit: '',
-  read: (given) => {
-    const match = /^(?:(\[[0-9a-fA-F:.]+\]|[\w.-]+)?:)?(\d{1,5})$/.exec(given);
+  read: (input) => {
+    const match = /^(?:(\[[0-9a-fA-F:.]+\]|[\w.-]+)?:)?(\d{1,5})$/.exec(input);
     if (match === null || Number(match[2]) > 65_535) {
       return { fault: 'must be a host and a port, such as 127.0.0.1:8080 or [::1]:8080' };
     }
-    const host = match[1] ?? (given.startsWith(':') ? '0.0.0.0' : '127.0.0.1');
+    const host = match[1] ?? (input.startsWith(':') ? '0.0.0.0' : '127.0.0.1');
     return { value: { host: host.replaceAll(/[[\]]/g, ''), port: Number(match[2]) } };
   },
 };
@@ -117,9 +117,9 @@ export const address: SettingKind<ListenAddress> = {
 export const origin: SettingKind<OriginSetting> = {
   placeholder: '<url>',
   unit: '',
-  read: (given) => {
-    if (/^(?:http\+)?unix:/i.test(given)) return readUnixSocket(given);
-    const url = URL.parse(given);
+  read: (input) => {
+    if (/^(?:http\+)?unix:/i.test(input)) return readUnixSocket(input);
+    const url = URL.parse(input);
     if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
       return { fault: 'must be an http or https address, such as https://captur3d.io' };
     }
@@ -137,10 +137,10 @@ export function originText({ origin: address, path, socketPath }: OriginSetting)
   return path === '' ? `unix:${socketPath}` : `http+unix://${encodeURIComponent(socketPath)}${path}`;
 }
 
-function readUnixSocket(given: string): ReturnType<SettingKind<OriginSetting>['read']> {
-  const socket = /^unix:(?:\/\/)?(\/[^\0]+)$/i.exec(given)?.[1];
+function readUnixSocket(input: string): ReturnType<SettingKind<OriginSetting>['read']> {
+  const socket = /^unix:(?:\/\/)?(\/[^\0]+)$/i.exec(input)?.[1];
   if (socket !== undefined) return { value: { origin: 'http://localhost', path: '', socketPath: socket } };
-  const [, authority = '', path = ''] = /^http\+unix:\/\/([^/?#]+)([^?#]*)$/i.exec(given) ?? [];
+  const [, authority = '', path = ''] = /^http\+unix:\/\/([^/?#]+)([^?#]*)$/i.exec(input) ?? [];
   const socketPath = decoded(authority);
   return socketPath?.startsWith('/') === true
     ? withPath({ origin: 'http://localhost', path, socketPath })
@@ -166,17 +166,17 @@ function withPath(setting: OriginSetting): ReturnType<SettingKind<OriginSetting>
 export const host: SettingKind<string> = {
   placeholder: '<host>',
   unit: '',
-  read: (given) =>
-    isHost(given) && given !== '' ? { value: given } : { fault: 'must be a host, such as captur3d.io' },
+  read: (input) =>
+    isHost(input) && input !== '' ? { value: input } : { fault: 'must be a host, such as captur3d.io' },
 };
 
 /** Addresses and CIDR blocks, separated by commas. */
 export const addressRanges: SettingKind<readonly AddressRange[]> = {
   placeholder: '<cidr,…>',
   unit: '',
-  read: (given) => {
+  read: (input) => {
     const ranges: AddressRange[] = [];
-    for (const part of given.split(',').filter((piece) => piece.trim() !== '')) {
+    for (const part of input.split(',').filter((piece) => piece.trim() !== '')) {
       const range = readRange(part);
       if (range === undefined) return { fault: 'must be addresses or CIDR blocks, such as 10.0.0.0/8,::1' };
       ranges.push(range);
@@ -189,8 +189,8 @@ export const addressRanges: SettingKind<readonly AddressRange[]> = {
 export const names: SettingKind<readonly string[]> = {
   placeholder: '<name,…>',
   unit: '',
-  read: (given) => ({
-    value: given
+  read: (input) => ({
+    value: input
       .split(',')
       .map((part) => part.trim())
       .filter((part) => part !== ''),
@@ -202,8 +202,8 @@ export function choice<const Word extends string>(...words: readonly Word[]): Se
   return {
     placeholder: `<${words.join('|')}>`,
     unit: '',
-    read: (given) => {
-      const word = words.find((candidate) => candidate === given);
+    read: (input) => {
+      const word = words.find((candidate) => candidate === input);
       return word === undefined ? { fault: `must be one of ${words.join(', ')}` } : { value: word };
     },
   };
@@ -213,6 +213,6 @@ function numberKind(placeholder: string, unit: string, fault: string): SettingKi
   return {
     placeholder,
     unit,
-    read: (given) => (/^\d{1,10}$/.test(given) ? { value: Number(given) } : { fault }),
+    read: (input) => (/^\d{1,10}$/.test(input) ? { value: Number(input) } : { fault }),
   };
 }

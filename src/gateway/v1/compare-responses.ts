@@ -16,7 +16,7 @@ const MAX_BYTES = 512 * 1024;
 const MAX_VALUES = 8000;
 
 const FIRST = 0;
-const AGAIN = 1;
+const REPEAT = 1;
 const V2 = 2;
 
 /**
@@ -25,14 +25,14 @@ const V2 = 2;
  */
 export function compareResponses(
   v1: ComparedResponse,
-  again: ComparedResponse,
+  repeat: ComparedResponse,
   v2: ComparedResponse,
 ): Comparison {
   const status = v1.status === v2.status ? {} : { status: { v1: v1.status, v2: v2.status } };
-  if ([v1, again, v2].some(({ body }) => body.length > MAX_BYTES)) return unknown('too-large', status);
+  if ([v1, repeat, v2].some(({ body }) => body.length > MAX_BYTES)) return unknown('too-large', status);
   const walker = new JsonWalker(MAX_VALUES);
   const tree = new FieldTree(walker);
-  const isRead = [v1, again, v2].every(({ body }, number) => tree.add(number, body));
+  const isRead = [v1, repeat, v2].every(({ body }, number) => tree.add(number, body));
   if (!isRead) {
     const isSame = isSameBytes(v1.body, v2.body) && v1.status === v2.status;
     if (isSame) return { verdict: 'same', differences: [], noise: 0, extra: 0 };
@@ -40,10 +40,10 @@ export function compareResponses(
   }
   const noise = new Set<FieldPlace>();
   for (const field of tree.fields) {
-    if (differenceOf(field, FIRST, AGAIN) !== undefined || differenceOf(field, AGAIN, FIRST) !== undefined)
+    if (differenceOf(field, FIRST, REPEAT) !== undefined || differenceOf(field, REPEAT, FIRST) !== undefined)
       noise.add(field.place);
   }
-  if (v1.status !== again.status) return { ...unknown('noise', status), noise: noise.size };
+  if (v1.status !== repeat.status) return { ...unknown('noise', status), noise: noise.size };
   const found = differencesIn(tree.fields, noise);
   return {
     verdict: found.count === 0 && v1.status === v2.status ? 'same' : 'different',

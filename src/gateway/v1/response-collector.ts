@@ -32,7 +32,7 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   observeResponse(headers: HeaderList, body: Uint8Array): void;
 }
 
-interface Held {
+interface PendingResponse {
   readonly status: number;
   readonly reason: string;
   readonly headers: HeaderList;
@@ -43,7 +43,7 @@ interface Held {
 /** Collects the responses that response rules apply to, and streams all others. */
 export class ResponseCollector implements UpstreamReceiver {
   private readonly owner: ResponseCollectorOwner;
-  private held: Held | undefined;
+  private pending: PendingResponse | undefined;
 
   constructor(owner: ResponseCollectorOwner) {
     this.owner = owner;
@@ -58,49 +58,49 @@ export class ResponseCollector implements UpstreamReceiver {
     if (plan === undefined) this.owner.head(status, reason, headers);
     else {
       const body = new ByteCollector(Number(headerValue(headers, 'content-length') ?? 0));
-      this.held = { status, reason, headers, coding: plan.coding, body };
+      this.pending = { status, reason, headers, coding: plan.coding, body };
     }
   }
 
   data(chunk: Uint8Array): void {
-    const held = this.held;
-    if (held === undefined) {
+    const pending = this.pending;
+    if (pending === undefined) {
       this.owner.data(chunk);
       return;
     }
-    const taken = held.body.add(chunk);
-    if (held.body.length > this.owner.responseLimit) this.stream(held, 'response-too-large');
-    else if (taken > 0 && !this.owner.takeResponse(taken)) this.stream(held, 'response-buffer-full');
+    const taken = pending.body.add(chunk);
+    if (pending.body.length > this.owner.responseLimit) this.stream(pending, 'response-too-large');
+    else if (taken > 0 && !this.owner.takeResponse(taken)) this.stream(pending, 'response-buffer-full');
   }
 
   end(trailers: HeaderList): void {
-    const held = this.held;
-    if (held === undefined) {
+    const pending = this.pending;
+    if (pending === undefined) {
       this.owner.end(trailers);
       return;
     }
-    this.held = undefined;
-    const { coding } = held;
-    const body = held.body.take();
+    this.pending = undefined;
+    const { coding } = pending;
+    const body = pending.body.take();
     if (coding === undefined || body.length === 0) {
-      this.rewrite(held, body, body, trailers);
+      this.rewrite(pending, body, body, trailers);
       return;
     }
     this.owner.decodeResponse(coding, body, (decoded) => {
       if (this.owner.isOver) return;
       if (decoded instanceof Uint8Array && this.owner.takeResponse(decoded.length)) {
-        this.rewrite(held, body, decoded, trailers);
+        this.rewrite(pending, body, decoded, trailers);
         return;
       }
       this.owner.noteResponse(typeof decoded === 'string' ? NOTE_OF_FAULT[decoded] : 'response-buffer-full');
-      this.send(held, held.headers, body, trailers);
+      this.send(pending, pending.headers, body, trailers);
     });
   }
 
   /** Sends the received part of the response first, so that the client sees a truncated response and not a gateway failure. */
   fail(fault: UpstreamFault): void {
-    const held = this.held;
-    if (held !== undefined) this.stream(held, undefined);
+    const pending = this.pending;
+    if (pending !== undefined) this.stream(pending, undefined);
     this.owner.fail(fault);
   }
 
@@ -108,29 +108,39 @@ export class ResponseCollector implements UpstreamReceiver {
     this.owner.endUnproven?.();
   }
 
-  private rewrite(held: Held, original: Uint8Array, body: Uint8Array, trailers: HeaderList): void {
-    const outcome = this.owner.rewriteResponse(held.status, body);
+  private rewrite(
+    pending: PendingResponse,
+    original: Uint8Array,
+    body: Uint8Array,
+    trailers: HeaderList,
+  ): void {
+    const outcome = this.owner.rewriteResponse(pending.status, body);
     if (outcome.verdict === 'unchanged') {
       if (outcome.note === 'response-malformed') this.owner.noteResponse(outcome.note);
-      this.send(held, held.headers, original, trailers);
+      this.send(pending, pending.headers, original, trailers);
       return;
     }
-    this.owner.observeResponse(held.headers, body);
-    this.send(held, rewrittenResponseFields(held.headers, outcome.body.length), outcome.body, []);
+    this.owner.observeResponse(pending.headers, body);
+    this.send(pending, rewrittenResponseFields(pending.headers, outcome.body.length), outcome.body, []);
   }
 
-  private send({ status, reason }: Held, headers: HeaderList, body: Uint8Array, trailers: HeaderList): void {
+  private send(
+    { status, reason }: PendingResponse,
+    headers: HeaderList,
+    body: Uint8Array,
+    trailers: HeaderList,
+  ): void {
     this.owner.head(status, reason, headers);
     if (body.length > 0) this.owner.data(body);
     this.owner.end(trailers);
   }
 
   /** Streams the response from here on, unchanged. */
-  private stream(held: Held, note: ResponseNote | undefined): void {
-    this.held = undefined;
+  private stream(pending: PendingResponse, note: ResponseNote | undefined): void {
+    this.pending = undefined;
     if (note !== undefined) this.owner.noteResponse(note);
-    this.owner.head(held.status, held.reason, held.headers);
-    const body = held.body.take();
+    this.owner.head(pending.status, pending.reason, pending.headers);
+    const body = pending.body.take();
     if (body.length > 0) this.owner.data(body);
   }
 }

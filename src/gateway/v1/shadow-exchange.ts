@@ -15,9 +15,9 @@ import type { UpstreamCall, UpstreamFault, UpstreamReceiver } from '../upstream.
  */
 export class ShadowExchange extends ObserveExchange {
   private copy: ResponseCopy | undefined = undefined;
-  private first: CollectedResponse | CollectFault | undefined = undefined;
-  private second: CollectedResponse | CollectFault | undefined = undefined;
-  private other: CollectedResponse | CollectFault | undefined = undefined;
+  private v1Outcome: CollectedResponse | CollectFault | undefined = undefined;
+  private v1Repeat: CollectedResponse | CollectFault | undefined = undefined;
+  private v2Outcome: CollectedResponse | CollectFault | undefined = undefined;
   private readonly calls: UpstreamCall[] = [];
   private isComparing = false;
 
@@ -28,7 +28,7 @@ export class ShadowExchange extends ObserveExchange {
 
   protected override receiver(): UpstreamReceiver {
     this.copy = this.newCopy((outcome) => {
-      this.first = outcome;
+      this.v1Outcome = outcome;
     });
     return this;
   }
@@ -54,7 +54,7 @@ export class ShadowExchange extends ObserveExchange {
   }
 
   override flushed(): void {
-    if (this.first === undefined || typeof this.first === 'string') {
+    if (this.v1Outcome === undefined || typeof this.v1Outcome === 'string') {
       super.flushed();
       return;
     }
@@ -71,10 +71,10 @@ export class ShadowExchange extends ObserveExchange {
   private sendToBoth(): void {
     const { v2 } = this.gateway;
     this.sendCopy(v2, migratedTarget(this.decision.target), this.v2Headers(), (outcome) => {
-      this.other = outcome;
+      this.v2Outcome = outcome;
     });
     this.sendCopy(this.origin, this.received.exchange.target, this.v1Headers(), (outcome) => {
-      this.second = outcome;
+      this.v1Repeat = outcome;
     });
   }
 
@@ -137,13 +137,14 @@ export class ShadowExchange extends ObserveExchange {
   }
 
   private compare(): void {
-    const { first, second, other } = this;
-    if (!this.isComparing || first === undefined || second === undefined || other === undefined) return;
+    const { v1Outcome, v1Repeat, v2Outcome } = this;
+    if (!this.isComparing || v1Outcome === undefined || v1Repeat === undefined || v2Outcome === undefined)
+      return;
     this.isComparing = false;
     // A response that was too large is still being received.
     for (const call of this.calls) call.abort();
-    this.decode(first, (decoded) => {
-      this.facts.comparison = this.compared(decoded, second, other);
+    this.decode(v1Outcome, (decoded) => {
+      this.facts.comparison = this.compared(decoded, v1Repeat, v2Outcome);
       this.gateway.comparisons.add(this.decision.operation?.id, this.facts.comparison);
       super.flushed();
     });
@@ -151,17 +152,17 @@ export class ShadowExchange extends ObserveExchange {
 
   private compared(
     v1: CollectedResponse | CollectFault,
-    again: CollectedResponse | CollectFault,
+    repeat: CollectedResponse | CollectFault,
     v2: CollectedResponse | CollectFault,
   ): Comparison {
     if (typeof v1 === 'string') return unknown(v1);
-    if (typeof again === 'string') return unknown(again);
+    if (typeof repeat === 'string') return unknown(repeat);
     if (typeof v2 === 'string') return unknown(v2);
     const rewritten = this.v1Response(v2.status, v2.body);
-    return this.gateway.comparisons.compare(v1, again, { status: v2.status, body: rewritten.body });
+    return this.gateway.comparisons.compare(v1, repeat, { status: v2.status, body: rewritten.body });
   }
 }
 
-function unknown(why: string): Comparison {
-  return { verdict: 'unknown', differences: [], noise: 0, extra: 0, why };
+function unknown(reason: string): Comparison {
+  return { verdict: 'unknown', differences: [], noise: 0, extra: 0, why: reason };
 }

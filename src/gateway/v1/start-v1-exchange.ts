@@ -55,11 +55,11 @@ function route(
   if (refusal !== undefined) exchange.guarded(() => exchange.retire(refusal));
   // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
   else if (routed.origin === 'v1' && gateway.v1 === undefined) exchange.refuse(failure('no-v1-origin'));
-  else queue(gateway, exchange, ruleBook.rollout?.shield, routed.origin === 'v2' ? client : undefined);
+  else admit(gateway, exchange, ruleBook.rollout?.shield, routed.origin === 'v2' ? client : undefined);
 }
 
 /** Starts the exchange when the rate limit of the service has room for the client. */
-function queue(
+function admit(
   gateway: GatewayContext,
   exchange: V1Exchange,
   shield: Shield | undefined,
