@@ -1,31 +1,31 @@
 /**
- * How often a body is in memory while it is rewritten: as it came, and as it will be written. Both are taken at once, so that no body
- * is taken in whose rewritten form finds no room.
+ * Copies of a body in memory while it is rewritten: the received one and the rewritten one. Room for both is reserved together,
+ * so that no body is accepted whose rewritten form does not fit.
  */
 export const REWRITING_COPIES = 2;
 
-/** The bytes that all requests together may hold. */
+/** Limits the bytes that all requests together may hold. */
 export class BufferBudget {
-  /** Bytes held now, every copy counted. */
+  /** Bytes held now, counting every copy. */
   held = 0;
   readonly limit: number;
   private readonly copies: number;
 
-  /** `copies` is how often each byte that is taken is in memory. */
+  /** `copies` is the number of copies of each byte in memory. */
   constructor(limit: number, copies = 1) {
     this.limit = limit;
     this.copies = copies;
   }
 
-  /** Takes `bytes` from the budget; false, and nothing taken, when they are not there. */
+  /** Reserves `bytes`; returns false and reserves nothing when they do not fit. */
   take(bytes: number): boolean {
-    const all = bytes * this.copies;
-    if (this.held + all > this.limit) return false;
-    this.held += all;
+    const total = bytes * this.copies;
+    if (this.held + total > this.limit) return false;
+    this.held += total;
     return true;
   }
 
-  /** Gives back what was taken. */
+  /** Releases reserved bytes. */
   release(bytes: number): void {
     this.held -= bytes * this.copies;
   }

@@ -1,32 +1,32 @@
-/** `closed` lets everything through, `open` nothing, `probing` one request to see whether the origin is back. */
+/** `closed` admits every request, `open` none, `probing` one that tests whether the origin has recovered. */
 export type BreakerState = 'closed' | 'open' | 'probing';
 
-/** When the breaker opens, and for how long. */
+/** Thresholds and clock of a circuit breaker. */
 export interface BreakerOptions {
-  /** Requests that fail in a row and open it; 0 never does. */
+  /** Consecutive failed requests that open the circuit; 0 never opens it. */
   readonly failures: number;
-  /** The longest time between two probes, in milliseconds. */
+  /** Maximum time between two probes, in milliseconds. */
   readonly openMs: number;
-  /** Milliseconds since some fixed point. */
+  /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
-  /** Told of each change of state. */
+  /** Called on each change of state. */
   readonly onChange?: ((before: BreakerState, after: BreakerState) => void) | undefined;
 }
 
-/** Milliseconds between the first two probes; each following one comes after twice the time. */
-const FIRST_GAP_MS = 100;
+/** Milliseconds between the first two probes; each later interval is twice as long. */
+const FIRST_PROBE_INTERVAL_MS = 100;
 
 /**
- * Leaves an origin alone that stays away (transport contract §4). What counts is a request, however often it was sent, for which the
- * origin cannot be reached, goes away or does not respond in time; a response of any status is a success of the hop.
+ * Stops sending to an origin that stays down (transport contract §4). Counts a request once, however often it was sent, when the
+ * origin is unreachable, closes the connection or does not respond in time; a response of any status is a success of the hop.
  */
 export class CircuitBreaker {
   state: BreakerState = 'closed';
-  private row = 0;
-  /** When the first failure of the row came. */
-  private rowSince = 0;
-  private until = 0;
-  private gap = 0;
+  private failureCount = 0;
+  /** Time of the first of the consecutive failures. */
+  private firstFailureAt = 0;
+  private openUntil = 0;
+  private probeIntervalMs = 0;
   private probedAt = 0;
   private recoveries = 0;
   private readonly options: BreakerOptions;
@@ -36,61 +36,62 @@ export class CircuitBreaker {
   }
 
   /**
-   * True when a request may be sent; in `open` one is let through as a probe once the time is over, or when the upstream says by another
-   * number of `recoveries` that it can connect again.
+   * Returns true when a request may be sent. An `open` circuit admits one as a probe once its wait is over, or when the upstream
+   * reports by a changed number of `recoveries` that it can connect again.
    */
   admit(recoveries = 0): boolean {
     if (this.state === 'closed') return true;
     const now = this.options.now();
-    if (now < this.until && recoveries === this.recoveries) return false;
-    this.turn('probing');
+    if (now < this.openUntil && recoveries === this.recoveries) return false;
+    this.changeState('probing');
     this.recoveries = recoveries;
     this.probedAt = now;
-    // A probe that never comes to an end must not keep the circuit open for ever.
-    this.until = now + this.options.openMs;
+    // A probe that never ends must not keep the circuit open forever.
+    this.openUntil = now + this.options.openMs;
     return true;
   }
 
-  /** Seconds until a request may be let through, at least 1. */
+  /** Seconds until a request may be admitted, at least 1. */
   retryAfter(): number {
-    return Math.max(1, Math.ceil((this.until - this.options.now()) / 1000));
+    return Math.max(1, Math.ceil((this.openUntil - this.options.now()) / 1000));
   }
 
   succeeded(): void {
-    this.row = 0;
-    if (this.state !== 'closed') this.turn('closed');
+    this.failureCount = 0;
+    if (this.state !== 'closed') this.changeState('closed');
   }
 
   /**
-   * A request failed that was sent at `sentAt`. Those that were under way when the row began count once with it: a restart that ends a
-   * hundred of them is one event, and no origin that stays away. `recoveries` is what `admit` is asked with.
+   * Counts a failed request that was sent at `sentAt`. Requests that were in flight at the first failure count once with it: a
+   * restart that ends a hundred of them is one event, not an origin that stays down. `recoveries` is the number passed to
+   * `admit`.
    */
   failed(sentAt = this.options.now(), recoveries = 0): void {
     const { failures, openMs, now } = this.options;
     if (failures === 0) return;
     if (this.state === 'closed') {
-      if (this.row > 0 && sentAt < this.rowSince) return;
-      if (this.row === 0) this.rowSince = now();
-      this.row += 1;
-      if (this.row < failures) return;
+      if (this.failureCount > 0 && sentAt < this.firstFailureAt) return;
+      if (this.failureCount === 0) this.firstFailureAt = now();
+      this.failureCount += 1;
+      if (this.failureCount < failures) return;
       this.recoveries = recoveries;
-      this.gap = Math.min(FIRST_GAP_MS, openMs);
-      // The first probe may follow at once.
+      this.probeIntervalMs = Math.min(FIRST_PROBE_INTERVAL_MS, openMs);
+      // The first probe may be sent at once.
       this.open(0);
       return;
     }
-    // What was sent before the probe says nothing new.
+    // Requests sent before the probe carry no new information.
     if (this.state === 'open' || sentAt < this.probedAt) return;
-    this.open(this.gap);
-    this.gap = Math.min(this.gap * 2, openMs);
+    this.open(this.probeIntervalMs);
+    this.probeIntervalMs = Math.min(this.probeIntervalMs * 2, openMs);
   }
 
-  private open(gap: number): void {
-    this.until = this.options.now() + gap;
-    this.turn('open');
+  private open(waitMs: number): void {
+    this.openUntil = this.options.now() + waitMs;
+    this.changeState('open');
   }
 
-  private turn(state: BreakerState): void {
+  private changeState(state: BreakerState): void {
     const before = this.state;
     this.state = state;
     if (before !== state) this.options.onChange?.(before, state);

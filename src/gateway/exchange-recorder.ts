@@ -13,17 +13,17 @@ import type {
 import type { Exchange } from './exchange.ts';
 import type { UpstreamRequest } from './upstream.ts';
 
-/** What an observer sees of one exchange, gathered on the way; made only when the observer wants it. */
+/** Collects one exchange for an observer; created only when the observer captures the exchange. */
 export class ExchangeRecorder {
   private readonly observer: Observer;
   private readonly exchange: Exchange;
   private readonly level: CaptureLevel;
-  /** The client's body, decoded, where it was read: borrowed until the exchange is over. */
+  /** The client's decoded body, if it was read: borrowed until the exchange is over. */
   requestBody: Uint8Array | undefined = undefined;
   private v2Request: ObservedHead | undefined = undefined;
   private v2Response: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
   private clientResponse: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
-  private ownHeaders: HeaderList | undefined = undefined;
+  private upstreamHeaders: HeaderList | undefined = undefined;
   private response: ObservedBody | undefined = undefined;
   private readonly chunks = new ByteCollector();
   private body: Uint8Array | undefined = undefined;
@@ -35,7 +35,7 @@ export class ExchangeRecorder {
     this.level = level;
   }
 
-  /** The client's body, decoded. */
+  /** Records the client's decoded body. */
   clientBody(body: Uint8Array): void {
     this.requestBody = body;
   }
@@ -44,31 +44,31 @@ export class ExchangeRecorder {
     this.v2Request = { method, target, headers };
   }
 
-  /** The head of V2's response, unless the exchange has shown V2's own already. */
+  /** Records the head of V2's response; `upstreamResponse` overrides its header fields. */
   upstreamResponded(status: number, headers: HeaderList): void {
-    this.v2Response = { status, headers: this.ownHeaders ?? headers };
+    this.v2Response = { status, headers: this.upstreamHeaders ?? headers };
   }
 
   clientResponded(status: number, headers: HeaderList): void {
     this.clientResponse = { status, headers };
   }
 
-  /** A part of V2's response, which is the recorder's from then on. */
+  /** Records a chunk of V2's response; the recorder owns it from then on. */
   responseChunk(chunk: Uint8Array): void {
     this.bytes += chunk.length;
     if (this.bytes <= this.observer.bodyLimit) this.chunks.add(chunk);
   }
 
-  /** V2's own response, its body decoded, where the client gets another one. */
+  /** Records V2's own response with its decoded body, when the client receives a rewritten one. */
   upstreamResponse(headers: HeaderList, body: Uint8Array): void {
-    this.ownHeaders = headers;
+    this.upstreamHeaders = headers;
     this.response =
       body.length > this.observer.bodyLimit
         ? { withheld: 'too-large' }
         : { body: new Uint8Array(body), isDecoded: true };
   }
 
-  /** Whether anything but the entry is wanted of the exchange, now that it is known how it ended. */
+  /** Whether the observer captures more than the entry, now that the outcome is known. */
   isWanted(hasFailed: boolean): boolean {
     return hasFailed || this.level !== 'failure';
   }
@@ -79,7 +79,7 @@ export class ExchangeRecorder {
       return;
     }
     const { method, target, headers } = this.exchange;
-    const material: CapturedExchange = {
+    const captured: CapturedExchange = {
       v1Request: { method, target, headers, ...this.request() },
       v2Request: this.v2Request,
       v2Response:
@@ -88,7 +88,7 @@ export class ExchangeRecorder {
           : { ...this.v2Response, ...this.response },
       clientResponse: this.withBody(this.clientResponse),
     };
-    this.observer.observe(entry, material);
+    this.observer.observe(entry, captured);
   }
 
   private request(): ObservedBody {
@@ -102,13 +102,13 @@ export class ExchangeRecorder {
   ): ObservedResponse | undefined {
     if (response === undefined || this.bytes === 0) return response;
     if (this.bytes > this.observer.bodyLimit) return { ...response, withheld: 'too-large' };
-    // No larger than it is: it may be kept for long.
+    // An exact copy: it may be retained for long.
     this.body ??= new Uint8Array(this.chunks.take());
     return { ...response, body: this.body };
   }
 }
 
-/** An exchange that ended in a failure of whoever it may be, or without a response. */
+/** True for an exchange that ended in a failure of either side, or without a response. */
 export function hasFailed({ failure, status = 0 }: Pick<EntryFacts, 'failure' | 'status'>): boolean {
   return failure !== undefined || status === 0 || status >= 400;
 }

@@ -1,55 +1,55 @@
-/** An exchange that is looked at. */
+/** An exchange under watch. */
 export interface WatchedExchange {
-  /** Changes whenever a byte comes or goes, or the request is sent. */
+  /** Changes whenever a byte is received or sent, or the request is sent. */
   readonly progress: number;
-  /** Milliseconds that its client may take for what it has still to read. */
+  /** Milliseconds that the client may take to read the rest of the response. */
   readonly readingMs: number;
-  /** Ends it, whatever its sides tell, and gives its place back. */
-  giveUp(): void;
+  /** Ends the exchange, whatever the state of its two sides, and frees its slot. */
+  abandon(): void;
 }
 
-interface Mark {
+interface ProgressMark {
   readonly progress: number;
   readonly at: number;
 }
 
 /**
- * Finds exchanges in which nothing moves for longer than all limits together. There is always a bug behind one, and each would hold its
- * place for ever: thousands of them would be an outage.
+ * Finds exchanges without progress for longer than all timeouts together. Each of them is the effect of a bug and would hold its
+ * slot forever: thousands of them would be an outage.
  */
 export class ExchangeWatchdog {
-  /** The open exchanges by slot. A set, which allocates as they come and go, took 10 µs a request. */
+  /** The open exchanges by slot. A `Set`, which allocates as they come and go, took 10 µs per request. */
   private readonly slots: (WatchedExchange | undefined)[] = [];
   private readonly freeSlots: number[] = [];
-  private marks = new Map<WatchedExchange, Mark>();
+  private lastProgress = new Map<WatchedExchange, ProgressMark>();
 
-  /** Watches an exchange; returns the slot to end it by. */
+  /** Starts to watch an exchange; returns its slot, for `end`. */
   begin(exchange: WatchedExchange): number {
     const slot = this.freeSlots.pop() ?? this.slots.length;
     this.slots[slot] = exchange;
     return slot;
   }
 
-  /** Watches the exchange of a slot no longer. */
+  /** Stops watching the exchange in a slot. */
   end(slot: number): void {
     this.slots[slot] = undefined;
     this.freeSlots.push(slot);
   }
 
-  /** Ends the exchanges in which nothing has moved for `limitMs` before `now`, as far as earlier looks can tell; returns how many. */
-  look(now: number, limitMs: number): number {
-    const marks = new Map<WatchedExchange, Mark>();
+  /** Ends the exchanges that made no progress for `limitMs` before `now`, as far as earlier checks show; returns their number. */
+  check(now: number, limitMs: number): number {
+    const lastProgress = new Map<WatchedExchange, ProgressMark>();
     const stuck: WatchedExchange[] = [];
     for (const exchange of this.slots) {
       if (exchange === undefined) continue;
       const { progress, readingMs } = exchange;
-      const before = this.marks.get(exchange);
-      const mark = before?.progress === progress ? before : { progress, at: now };
-      if (now - mark.at > limitMs + readingMs) stuck.push(exchange);
-      else marks.set(exchange, mark);
+      const before = this.lastProgress.get(exchange);
+      const latest = before?.progress === progress ? before : { progress, at: now };
+      if (now - latest.at > limitMs + readingMs) stuck.push(exchange);
+      else lastProgress.set(exchange, latest);
     }
-    this.marks = marks;
-    for (const exchange of stuck) exchange.giveUp();
+    this.lastProgress = lastProgress;
+    for (const exchange of stuck) exchange.abandon();
     return stuck.length;
   }
 }

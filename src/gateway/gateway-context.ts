@@ -19,24 +19,24 @@ import type { Origin } from './origin.ts';
 import type { Upstream } from './upstream.ts';
 import { Comparisons } from './v1/comparisons.ts';
 
-/** What a runtime gives the gateway. */
+/** Parts that the runtime provides. */
 export interface GatewayParts {
-  /** The rule book in force, asked for once an exchange. */
+  /** Returns the rule book in force; called once per exchange. */
   readonly rules: () => CompiledRuleBook;
   readonly upstream: Upstream;
-  /** The path of the origin, without a trailing slash: what stands before every target that is sent. */
+  /** Path of the origin, without a trailing slash: the prefix of every target that is sent. */
   readonly originPath: string;
-  /** Host of the origin, with its port: what addresses in responses are compared with. Without it only paths are. */
+  /** Host and port of the origin, for recognising its addresses in responses. Without it only paths are compared. */
   readonly originHost?: string | undefined;
-  /** The service of V1, where there is one beside V2. */
+  /** The V1 service, if there is one beside V2. */
   readonly v1?: Pick<Origin, 'upstream' | 'path' | 'host'> | undefined;
-  /** The modes of V1 traffic; without it, those of the rule book hold, and a roll-back lasts as long as the process. */
+  /** Modes of V1 traffic; without it, those of the rule book apply, and a rollback lasts as long as the process. */
   readonly rollout?: RolloutControl | undefined;
-  /** Takes the entry of each exchange, once it is over. */
+  /** Receives the entry of each exchange once it is over. */
   readonly record: (entry: Entry) => void;
-  /** Sees exchanges beside the log, such as the inspector. */
+  /** Observes exchanges in addition to the log, such as the inspector. */
   readonly observer?: Observer | undefined;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   /** Milliseconds since 1970. */
   readonly time: () => number;
@@ -46,9 +46,9 @@ export interface GatewayParts {
   /** The first 16 hex digits of HMAC-SHA-256(API key, secret). */
   readonly clientOf: (authorization: string) => string | Promise<string>;
   readonly decode: DecodeBody;
-  /** What `decode` can decode, where it is not everything that the contract names. */
+  /** Codings that `decode` supports, if not all that the contract names. */
   readonly codings?: readonly Coding[] | undefined;
-  /** Runs something after so many milliseconds. */
+  /** Runs a function after a delay. */
   readonly after: (milliseconds: number, run: () => void) => void;
   /** A number from 0 up to 1. */
   readonly random: () => number;
@@ -58,7 +58,7 @@ export interface GatewayParts {
   readonly onUnexpectedError: (error: unknown) => void;
 }
 
-/** What all exchanges of a gateway share: its parts and options, and the state that outlives an exchange. */
+/** State shared by all exchanges of a gateway: its parts and options, and everything that outlives an exchange. */
 export class GatewayContext {
   readonly parts: GatewayParts;
   readonly options: GatewayOptions & DecisionLimits;
@@ -71,9 +71,9 @@ export class GatewayContext {
   readonly rateLimitQueue: RateLimitQueue;
   /** Lists the names in a body, for the attribute census. */
   readonly attributeNames: AttributeNames;
-  /** Exchanges that are not over. */
+  /** Number of exchanges in flight. */
   inFlight = 0;
-  /** Ends the exchanges that would never be over. */
+  /** Ends exchanges that would otherwise never finish. */
   readonly watchdog = new ExchangeWatchdog();
   private signalsOf: RuleBook | undefined = undefined;
   private signalHeaders: SignalHeaders | undefined = undefined;
@@ -106,12 +106,12 @@ export class GatewayContext {
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
   }
 
-  /** Tells the operator, where there is something to tell. */
+  /** Notifies the operator, if there is a notice. */
   notify(notice: GatewayNotice | undefined): void {
     if (notice !== undefined) this.parts.onNotice?.(notice);
   }
 
-  /** The header fields about the end of V1; undefined when the rule book gives no dates and links. */
+  /** Header fields that announce the end of V1; undefined when the rule book has no dates and links. */
   signals(ruleBook: RuleBook): SignalHeaders | undefined {
     if (this.signalsOf === ruleBook) return this.signalHeaders;
     const signals = ruleBook.rollout?.signals;

@@ -8,9 +8,9 @@ import { type ReceivedRequest, receiveRequest } from './received-request.ts';
 import { startV1Exchange } from './v1/start-v1-exchange.ts';
 import { PassExchange } from './v2/pass-exchange.ts';
 
-/** The gateway: every request is received, then migrated, passed or refused, as the router says, and told to the log. */
+/** The gateway: receives every request, then migrates, passes or refuses it as the router decides, and logs it. */
 export class Gateway extends GatewayContext {
-  /** Reads the head of a request and decides what is done with it. */
+  /** Reads the head of a request and decides how to handle it. */
   receive(exchange: Exchange): ReceivedRequest {
     const { parts, options } = this;
     const clock = { started: parts.now(), time: parts.time() };
@@ -19,7 +19,7 @@ export class Gateway extends GatewayContext {
     return { ...received, decision: refuse(failure('overloaded', undefined, ['Retry-After', '1'])) };
   }
 
-  /** Responds to a V1 request by asking V2 for the same. */
+  /** Responds to a V1 request with V2's response to the migrated request. */
   migrate(received: ReceivedRequest): Exchange['handled'] {
     const { decision, exchange } = received;
     if (decision.route !== 'migrate') return this.refuse(received);
@@ -27,7 +27,7 @@ export class Gateway extends GatewayContext {
     return exchange.handled;
   }
 
-  /** Responds to a V2 request by sending it on unchanged. */
+  /** Responds to a V2 request by forwarding it unchanged. */
   pass(received: ReceivedRequest): Exchange['handled'] {
     if (received.decision.route !== 'pass') return this.refuse(received);
     const exchange = new PassExchange(this, received);
@@ -35,7 +35,7 @@ export class Gateway extends GatewayContext {
     return received.exchange.handled;
   }
 
-  /** Responds to a request that is under neither prefix, or that the decision refuses. */
+  /** Refuses a request that is under neither prefix, or that the decision refuses. */
   refuse(received: ReceivedRequest): Exchange['handled'] {
     const { decision, exchange } = received;
     const isRefused = decision.route === 'none';
@@ -44,7 +44,7 @@ export class Gateway extends GatewayContext {
     return exchange.handled;
   }
 
-  /** Logs a request that a server's parser refused: there is no exchange to speak of. */
+  /** Logs a request that the server's parser refused, for which there is no exchange. */
   logRefused(refused: Failure): void {
     const ruleBook = this.parts.rules().ruleBook.hash;
     const requestId = this.parts.newRequestId();
@@ -67,7 +67,7 @@ export class Gateway extends GatewayContext {
     this.parts.record(exchangeEntry({ ...facts, ...counts, failure: refused.code }, undefined));
   }
 
-  /** Ends an exchange that met a bug: the operator is told what, the client only that. */
+  /** Ends an exchange after an internal error: the operator gets the error, the client only a reset. */
   failInternally(received: ReceivedRequest, error: unknown): Exchange['handled'] {
     this.parts.onUnexpectedError(error);
     received.exchange.reset();

@@ -2,17 +2,17 @@ import type { HeaderList } from '../http/header-list.ts';
 import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import type { UpstreamFault, UpstreamReceiver } from './upstream.ts';
 
-/** Who is told of an error that is a bug. */
+/** Called with an unexpected error: a bug. */
 export type OnError = (error: unknown) => void;
 
-/** Stands between an adapter's events and the owner of an exchange: a bug ends one exchange, not the process. */
+/** Catches errors between an adapter's events and the owner of an exchange: a bug ends one exchange, not the process. */
 export class GuardedOwner implements ExchangeOwner {
   private readonly owner: ExchangeOwner;
   private readonly onError: OnError;
 
-  constructor(owner: ExchangeOwner, stumble: OnError) {
+  constructor(owner: ExchangeOwner, onError: OnError) {
     this.owner = owner;
-    this.onError = stumble;
+    this.onError = onError;
   }
 
   acceptChunk(bytes: number): boolean {
@@ -73,14 +73,14 @@ export class GuardedOwner implements ExchangeOwner {
   }
 }
 
-/** The same for what V2 responses. */
+/** Catches errors in the same way while a response from an upstream is received. */
 export class GuardedReceiver implements UpstreamReceiver {
   private readonly receiver: UpstreamReceiver;
   private readonly onError: OnError;
 
-  constructor(receiver: UpstreamReceiver, stumble: OnError) {
+  constructor(receiver: UpstreamReceiver, onError: OnError) {
     this.receiver = receiver;
-    this.onError = stumble;
+    this.onError = onError;
   }
 
   information(status: number, headers: HeaderList): void {

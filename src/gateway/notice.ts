@@ -1,7 +1,7 @@
 import type { BreakerState } from './circuit-breaker.ts';
 import type { UpstreamFault } from './upstream.ts';
 
-/** What operators are told of the hop to an origin, outside the rewrite log. */
+/** An event on the hop to an origin, reported to operators outside the rewrite log. */
 export type GatewayNotice =
   | {
       readonly event: 'circuit-opened' | 'circuit-closed';
@@ -9,7 +9,7 @@ export type GatewayNotice =
     }
   | { readonly event: 'upstream-fault'; readonly origin: 'v1' | 'v2'; readonly fault: UpstreamFault };
 
-/** A notice as a line of the process log; equal `key`s are repetitions of one another. */
+/** A notice as a line of the process log; notices with the same `key` are repetitions of one another. */
 export interface NoticeLine {
   readonly level: 'info' | 'warn' | 'error';
   readonly event: GatewayNotice['event'];
@@ -18,7 +18,7 @@ export interface NoticeLine {
   readonly fields: Readonly<Record<string, string | boolean>>;
 }
 
-/** Puts a notice into a sentence, with fields for machines. */
+/** Formats a notice as a sentence with machine-readable fields. */
 export function noticeLine(notice: GatewayNotice): NoticeLine {
   const { event, origin } = notice;
   const name = origin.toUpperCase();
@@ -45,7 +45,7 @@ export function noticeLine(notice: GatewayNotice): NoticeLine {
   };
 }
 
-/** The notice that a change of the circuit's state is worth; probing is none. */
+/** Returns the notice for a change of the circuit's state; probing has none. */
 export function circuitNotice(
   origin: 'v1' | 'v2',
   before: BreakerState,

@@ -2,15 +2,15 @@ import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { ResendBudget } from './resend-budget.ts';
 import type { Upstream } from './upstream.ts';
 
-/** One of the services behind the gateway. */
+/** A service behind the gateway. */
 export interface Origin {
   readonly version: 'v1' | 'v2';
   readonly upstream: Upstream;
-  /** Each origin fails on its own account. */
+  /** Each origin has its own breaker. */
   readonly breaker: CircuitBreaker;
   readonly resends: ResendBudget;
-  /** What stands before every target that is sent, without a trailing slash. */
+  /** The prefix of every target that is sent, without a trailing slash. */
   readonly path: string;
-  /** Host with its port: what addresses in responses are compared with. Without it only paths are. */
+  /** Host and port, for recognising the origin's addresses in responses. Without it only paths are compared. */
   readonly host: string | undefined;
 }

@@ -21,34 +21,34 @@ const NO_HEADERS: HeaderList = [];
 const ascii = new TextEncoder();
 
 /**
- * One exchange from end to end: a request is sent, perhaps again, the response streams back, and the log is told.
- * One object with methods instead of closures, for this is the hot path.
+ * One exchange from end to end: sends the request, with a retry if allowed, streams the response back and logs the exchange. One
+ * object with methods instead of closures, for this is the hot path.
  */
 export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, WatchedExchange {
   protected readonly gateway: GatewayContext;
   protected readonly received: ReceivedRequest;
   protected readonly rules: CompiledRuleBook;
-  /** What the log will say. */
+  /** Facts for the log entry. */
   protected readonly facts: EntryFacts;
-  /** The target as V2 got it, without the path of the origin. */
+  /** Target that V2 received, without the path of the origin. */
   protected upstreamTarget: string | undefined = undefined;
-  /** What the observer is shown; undefined when it wants nothing of this exchange. */
+  /** Collects the exchange for the observer; undefined when it captures nothing of this exchange. */
   protected readonly recorder: ExchangeRecorder | undefined;
-  /** Where the request goes. */
+  /** Destination of the request. */
   protected origin: Origin;
-  /** Bytes taken from the budget. */
+  /** Bytes reserved in the budget. */
   protected bufferedBytes = 0;
   private call: UpstreamCall | undefined = undefined;
   private request: UpstreamRequest | undefined = undefined;
   private sentAt = 0;
-  /** The status the client got, or 0. */
+  /** Status that the client received, or 0. */
   private status = 0;
-  /** True once no response is waited for: it is being written, or the client is gone. */
+  /** True once no response is awaited: one is being written, or the client disconnected. */
   private settled = false;
   private finished = false;
   private readonly watchdogSlot: number;
-  /** True once it is in flight no more. */
-  private hasLeft = false;
+  /** True once the exchange no longer counts as in flight. */
+  private isReleased = false;
 
   constructor(gateway: GatewayContext, received: ReceivedRequest, route: Route) {
     this.gateway = gateway;
@@ -75,17 +75,17 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
       this.facts.spanOfClient = true;
     }
     const { observer } = gateway.parts;
-    const wanted = observer === undefined ? 'nothing' : observer.begin();
+    const level = observer === undefined ? 'nothing' : observer.begin();
     this.recorder =
-      observer === undefined || wanted === 'nothing'
+      observer === undefined || level === 'nothing'
         ? undefined
-        : new ExchangeRecorder(observer, exchange, wanted);
+        : new ExchangeRecorder(observer, exchange, level);
     gateway.inFlight += 1;
     this.watchdogSlot = gateway.watchdog.begin(this);
     exchange.attach(new GuardedOwner(this, this.failInternally));
   }
 
-  /** Ends the exchange at a bug: the operator is told what, the client only that there was one. */
+  /** Ends the exchange after an internal error: the operator gets the error, the client only a generic failure. */
   readonly failInternally = (error: unknown): void => {
     if (error instanceof UnwritableHead) {
       this.refuseUnwritable(error);
@@ -97,7 +97,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     else this.refuse(failure('internal'));
   };
 
-  /** Does something outside the calls of adapters; a bug in it ends this exchange only. */
+  /** Runs work outside the calls of adapters; a bug in it ends this exchange only. */
   guarded(work: () => void): void {
     try {
       work();
@@ -106,7 +106,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     }
   }
 
-  /** V2 gave a head that HTTP has no room for: nothing of it went out. */
+  /** Refuses a response whose head the client's protocol cannot express; nothing of it was sent. */
   private refuseUnwritable(error: UnwritableHead): void {
     this.call?.abort();
     this.settled = false;
@@ -114,11 +114,11 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.refuse(failure('upstream-invalid'));
   }
 
-  /** Responds in the gateway's own name, unless a response has begun. */
+  /** Sends an error response of the gateway, unless a response has begun. */
   refuse(refused: Failure): void {
     if (this.settled) return;
     this.settled = true;
-    // What was sent on was not refused: a failure of V2 leaves standing what was done to the request.
+    // A forwarded request was not refused: a failure of V2 leaves its verdict as it is.
     if (this.facts.attempts === 0) this.facts.verdict = 'refused';
     this.facts.failure = refused.code;
     this.facts.pointer = refused.pointer;
@@ -148,7 +148,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     exchange.end(NO_HEADERS);
   }
 
-  /** Sends the request, or refuses it when the origin is to be left alone. */
+  /** Sends the request, or refuses it while the circuit of the origin is open. */
   protected send(request: UpstreamRequest): void {
     if (this.settled) return;
     const { parts } = this.gateway;
@@ -167,12 +167,12 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.call = upstream.send(request, new GuardedReceiver(this.receiver(), this.failInternally));
   }
 
-  /** Who is told of the response. */
+  /** Receiver of the response. */
   protected receiver(): UpstreamReceiver {
     return this;
   }
 
-  /** True once nobody waits for a response. */
+  /** True once no response is awaited. */
   get isOver(): boolean {
     return this.settled;
   }
@@ -190,11 +190,11 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     return minDataRate === 0 ? Infinity : (responseBytes / minDataRate) * 1000;
   }
 
-  giveUp(): void {
+  abandon(): void {
     const { requestId, route, attempts, responseBytes } = this.facts;
     this.gateway.parts.onUnexpectedError(
       new Error(
-        `nothing moves in the exchange ${requestId} (${route}, ${attempts} attempts, ${responseBytes} bytes of response): it was ended`,
+        `no progress in exchange ${requestId} (${route}, ${attempts} attempts, ${responseBytes} bytes of response): the exchange was ended`,
       ),
     );
     this.facts.failure ??= 'internal';
@@ -291,7 +291,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.refuse(failureForFault(fault));
   }
 
-  /** All attempts together have the time of one. */
+  /** Retries the request; all attempts share one timeout. */
   private resend(request: UpstreamRequest): void {
     const { after, now, random } = this.gateway.parts;
     const { sentAt } = this;
@@ -300,7 +300,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     );
   }
 
-  /** A connection that closes ends all that were sent on others like it; a time that is over was waited for by each request. */
+  /**
+   * Counts a fault for the breaker. One closing connection or restart ends many requests at once, so these count once; each
+   * timeout counts by itself.
+   */
   private countFault(fault: UpstreamFault): void {
     const { kind } = fault;
     const { breaker, upstream, version } = this.origin;
@@ -308,26 +311,26 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     breaker.failed(kind === 'closed' ? this.sentAt : undefined, upstream.recoveries);
   }
 
-  /** The head of the response is here, whether it goes out now or later. */
+  /** Records when the head of the response arrived, whether or not it is forwarded at once. */
   protected noteResponseTime(): void {
     this.facts.upstreamMs ??= this.gateway.parts.now() - this.sentAt;
   }
 
-  /** The exchange is over; `status` is what the client got, 0 when it went away before. */
+  /** Called when the exchange is over; `status` is the one that the client received, 0 when it disconnected before. */
   protected onFinished(_status: number): void {}
 
-  /** Adds what every response to the client says beside what it is about, in place. */
+  /** Adds the header fields that every response to the client carries, in place. */
   protected addSignals(_headers: string[]): void {}
 
-  /** The fields of the response, for the client. */
+  /** Returns the header fields of the response for the client. */
   protected responseHeaders(_status: number, headers: string[]): string[] {
     return headers;
   }
 
-  /** Gives the place in flight back: the client waits for nothing more. What follows is not in the times of the log. */
-  protected leave(): void {
-    if (this.hasLeft) return;
-    this.hasLeft = true;
+  /** Stops counting the exchange as in flight: the client awaits nothing more. Later work is not in the logged times. */
+  protected releaseSlot(): void {
+    if (this.isReleased) return;
+    this.isReleased = true;
     const { gateway, received, facts } = this;
     gateway.inFlight -= 1;
     facts.totalMs = gateway.parts.now() - received.started;
@@ -336,7 +339,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   private finish(): void {
     if (this.finished) return;
     this.finished = true;
-    this.leave();
+    this.releaseSlot();
     const { gateway, received, facts } = this;
     gateway.watchdog.end(this.watchdogSlot);
     gateway.budget.release(this.bufferedBytes);

@@ -4,24 +4,24 @@ import { type Decision, type DecisionLimits, decide } from '../migrate/decision.
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Exchange } from './exchange.ts';
 
-/** A request whose head was read, with the decision about it and the rule book that it was made by. */
+/** A request whose head was read, with the decision about it and the rule book that the decision was made with. */
 export interface ReceivedRequest {
   readonly exchange: Exchange;
   readonly head: RequestHead;
   readonly rules: CompiledRuleBook;
   readonly decision: Decision;
-  /** Milliseconds of the monotonic clock when the head had arrived. */
+  /** Monotonic clock in milliseconds when the head was complete. */
   readonly started: number;
-  /** Milliseconds since 1970 when the head had arrived. */
+  /** Milliseconds since 1970 when the head was complete. */
   readonly time: number;
 }
 
-/** What the head of a request is read and decided by. */
+/** Limits for reading the head of a request and deciding on it. */
 export interface ReceivedRequestLimits extends HeadLimits, DecisionLimits {
   readonly trustedProxies: readonly AddressRange[];
 }
 
-/** Reads the head of a request once, and decides what is done with it. */
+/** Reads the head of a request once, and decides how to handle the request. */
 export function receiveRequest(
   exchange: Exchange,
   rules: CompiledRuleBook,

@@ -1,37 +1,37 @@
 const SLOTS = 10;
 const SLOT_MS = 1000;
-/** Of all requests, this part may be sent again. */
-const SHARE = 0.2;
-/** So many may in any case, for a gateway with little traffic. */
-const LEAST = 10;
+/** Share of all requests that may be retried. */
+const RETRY_SHARE = 0.2;
+/** Retries that are always allowed, for a gateway with little traffic. */
+const MIN_RETRIES = 10;
 
 /**
- * How many requests may be sent again: of those of the last 10 seconds a fifth, and ten in any case, as with the retry budgets of Envoy
- * and linkerd. A service that resets every connection gets no storm.
+ * Limits retries to a fifth of the requests of the last 10 seconds, and ten in any case, like the retry budgets of Envoy and
+ * linkerd. A service that resets every connection does not cause a retry storm.
  */
 export class ResendBudget {
   private readonly now: () => number;
   private readonly requests = new Array<number>(SLOTS).fill(0);
   private readonly resends = new Array<number>(SLOTS).fill(0);
-  /** The second that counts now, by its number. */
+  /** Number of the current second. */
   private second = 0;
 
-  /** `now` tells milliseconds of a clock that never goes back. */
+  /** `now` is a monotonic clock, in milliseconds. */
   constructor(now: () => number) {
     this.now = now;
   }
 
-  /** Counts a request that is sent for the first time, at `now`. */
+  /** Counts a request that is sent for the first time at `now`. */
   count(now: number): void {
     this.advance(now);
     const slot = this.second % SLOTS;
     this.requests[slot] = (this.requests[slot] ?? 0) + 1;
   }
 
-  /** True when a request may be sent again, which is counted then. */
+  /** Returns true, and counts a retry, when a request may be sent again. */
   take(): boolean {
     this.advance(this.now());
-    if (sum(this.resends) >= Math.max(LEAST, SHARE * sum(this.requests))) return false;
+    if (sum(this.resends) >= Math.max(MIN_RETRIES, RETRY_SHARE * sum(this.requests))) return false;
     const slot = this.second % SLOTS;
     this.resends[slot] = (this.resends[slot] ?? 0) + 1;
     return true;

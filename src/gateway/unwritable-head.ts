@@ -1,4 +1,4 @@
-/** Thrown by `Exchange.head`, with nothing sent: no message that the client understands can begin with this head. */
+/** Thrown by `Exchange.head` before anything is sent: the client's protocol cannot express this head. */
 export class UnwritableHead extends Error {
   constructor(status: number) {
     super(`The head of the response ${status} cannot be written.`);

@@ -2,25 +2,27 @@ import { isIdempotent } from '../http/methods.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
 import type { UpstreamFault, UpstreamRequest } from './upstream.ts';
 
-/** Bytes of a body up to which a server that closes is taken to have failed, and not to have refused the body. */
+/**
+ * Maximum body size in bytes for which a closed connection counts as a failure of the server and not as its refusal of the body.
+ */
 const SMALL_BODY_BYTES = 16 * 1024;
 
 /**
- * The retry table of the transport contract §4: a connection that closed before a response — once more for idempotent methods with a
- * body that is still there; anything else never, for an order must not be placed twice. While nothing was sent the upstream itself
- * connects again, until the time is over.
+ * Decides on a retry (transport contract §4): when the connection closed before a response, once more for idempotent methods
+ * whose body is still available. Anything else is never retried, for an order must not be placed twice. While nothing was sent,
+ * the upstream itself keeps connecting until the timeout.
  */
 export function mayResend(request: UpstreamRequest, fault: UpstreamFault, attempts: number): boolean {
   if (!fault.sent || fault.kind !== 'closed' || attempts > 1) return false;
   return isIdempotent(request.method) && (request.body === null || request.body instanceof Uint8Array);
 }
 
-/** Milliseconds to wait before the next attempt: doubling from 25, spread over half to one and a half of it. */
+/** Milliseconds before the next attempt: doubles from 25, with jitter from half to one and a half of it. */
 export function resendDelay(attempts: number, random: number): number {
   return Math.round(25 * 2 ** (attempts - 1) * (0.5 + random));
 }
 
-/** What the client is told of a fault. Never the origin's address, nor the system's words. */
+/** Maps a fault to the failure that the client receives. Never contains the origin's address or the system's error text. */
 export function failureForFault(fault: UpstreamFault): Failure {
   switch (fault.kind) {
     case 'unreachable':
@@ -32,15 +34,15 @@ export function failureForFault(fault: UpstreamFault): Failure {
     case 'invalid':
       return failure('upstream-invalid');
     case 'rejected':
-      return failure('bad-request', 'The request cannot be written for the service.');
+      return failure('bad-request', 'The request cannot be forwarded to the service.');
     case 'crowded':
-      return failure('overloaded', 'Too many requests wait for the service.', ['Retry-After', '1']);
+      return failure('overloaded', 'Too many requests are waiting for the service.', ['Retry-After', '1']);
   }
 }
 
 /**
- * True for a fault that says something of the origin's health. A server may refuse a large body by closing, and its response is then lost
- * in the reset: that is about the body.
+ * True for a fault that indicates the origin's health. A server may refuse a large body by closing the connection, and the reset
+ * then discards its response: that fault is about the body.
  */
 export function isCounted(fault: UpstreamFault, body: UpstreamRequest['body']): boolean {
   if (fault.kind === 'rejected' || fault.kind === 'crowded') return false;

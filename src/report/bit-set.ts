@@ -1,4 +1,4 @@
-/** A set of small whole numbers. */
+/** A set of small non-negative integers. */
 export class BitSet {
   size = 0;
   private bits = new Uint32Array(8);

@@ -1,16 +1,16 @@
-/** One attribute name as the clients of an operation send it. */
+/** One attribute name that clients of an operation send. */
 export interface CensusRow {
   readonly operation: string;
   /** Pointer below the wrapper, array elements as `*`, such as `/items/*`. */
   readonly pointer: string;
-  /** Exchanges that carried it. */
+  /** Number of exchanges with it. */
   readonly count: number;
-  /** Those that V2 answered 2xx. */
+  /** Number of those with a 2xx response. */
   readonly accepted: number;
-  /** Those that V2 responded with 422. */
+  /** Number of those with a 422 response from V2. */
   readonly unprocessable: number;
-  /** Clients that sent it, the first ten. */
+  /** The first ten clients that sent it. */
   readonly clients: readonly string[];
-  /** The change that took or moved it. */
+  /** The change that removed or moved it. */
   readonly change?: string;
 }

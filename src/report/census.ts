@@ -3,20 +3,20 @@ import type { Entry } from '../rewrite-log/entry.ts';
 import type { CensusRow } from './census-row.ts';
 import { proposeStrips } from './strip-proposal.ts';
 
-/** Every attribute name that V1 clients sent, by operation. */
+/** Attribute names that V1 clients sent, by operation. */
 export interface Census {
-  /** V1 exchanges whose names were looked at, out of `exchanges`. */
+  /** V1 exchanges whose names were recorded, out of `exchanges`. */
   readonly sampled: number;
   readonly exchanges: number;
   /** By operation, the least accepted first. */
   readonly rows: readonly CensusRow[];
   /** `strip` rules for names that V2 never accepted, as YAML to paste into the rule book; empty when there are none. */
   readonly proposal: string;
-  /** How often names beyond the bound were met, which are not listed. */
+  /** Number of occurrences of names beyond the limit, which are not listed. */
   readonly omitted: number;
 }
 
-/** What the census reads of an entry. */
+/** Members of an entry that the census reads. */
 interface CensusEntry {
   readonly client?: string | undefined;
   readonly verdict: Entry['verdict'];
@@ -33,7 +33,7 @@ interface Row {
   change?: string;
 }
 
-/** Where the names of one list are counted, for one operation and one list of edits, until rows are dropped. */
+/** Rows of one list of names, for one operation and one list of edits, valid until rows are dropped. */
 interface Place {
   readonly round: number;
   readonly operation: string;
@@ -42,17 +42,17 @@ interface Place {
   omitted: number;
 }
 
-/** Names of one operation, and of all together, that are counted: names that are data would have no end. */
-const MOST_NAMES = 1000;
-const MOST_ROWS = 5000;
+/** Maximum names of one operation, and of all together: names that are data would grow without limit. */
+const MAX_NAMES = 1000;
+const MAX_ROWS = 5000;
 
-/** The share of rows that stays when there are too many: those that were met most often. */
+/** Share of rows that is kept when there are too many: the most frequent ones. */
 const KEPT_SHARE = 0.5;
 
-/** Clients that are named for a row. */
-const MOST_CLIENTS = 10;
+/** Maximum clients listed for a row. */
+const MAX_CLIENTS = 10;
 
-/** Counts the names that V1 clients send, by operation, with what V2 said. */
+/** Counts the names that V1 clients send, by operation and outcome. */
 export class CensusTally {
   private readonly operations = new Map<string, Map<string, Row>>();
   private readonly places = new WeakMap<readonly string[], Place>();
@@ -60,7 +60,7 @@ export class CensusTally {
   private exchanges = 0;
   private omitted = 0;
   private rowCount = 0;
-  /** How often rows were dropped: a place of an earlier round is looked up anew. */
+  /** Number of times rows were dropped: places of an earlier round are looked up again. */
   private round = 0;
 
   add(operation: string, entry: CensusEntry): void {
@@ -72,12 +72,12 @@ export class CensusTally {
     this.omitted += place.omitted;
   }
 
-  /** What was counted so far. */
+  /** Returns the counts so far. */
   result(): Census {
     const operations = [...this.operations].sort(([one], [other]) => (one < other ? -1 : 1));
     const rows = operations.flatMap(([operation, names]) =>
       [...names]
-        .map(([pointer, row]) => shown(operation, pointer, row))
+        .map(([pointer, row]) => censusRow(operation, pointer, row))
         .sort((one, other) => share(one) - share(other) || other.count - one.count),
     );
     return {
@@ -89,7 +89,7 @@ export class CensusTally {
     };
   }
 
-  /** Finds the rows of a list of names; lists that are shared between entries are looked up once. */
+  /** Returns the rows of a list of names; lists that entries share are looked up once. */
   private placeOf(operation: string, attributes: readonly string[], edits: CensusEntry['edits']): Place {
     const known = this.places.get(attributes);
     if (known?.round === this.round && known.operation === operation && known.edits === edits) return known;
@@ -111,25 +111,25 @@ export class CensusTally {
     return place;
   }
 
-  /** The rows of an operation, with room for some more: where names are data, those that were met least make room. */
+  /** Returns the rows of an operation, with room for more: where names are data, the least frequent are dropped. */
   private rowsOf(operation: string): Map<string, Row> {
     const rows = this.operations.get(operation) ?? new Map<string, Row>();
     this.operations.set(operation, rows);
-    if (rows.size >= MOST_NAMES) this.drop([rows], MOST_NAMES * KEPT_SHARE);
-    if (this.rowCount >= MOST_ROWS) this.drop([...this.operations.values()], MOST_ROWS * KEPT_SHARE);
+    if (rows.size >= MAX_NAMES) this.dropRows([rows], MAX_NAMES * KEPT_SHARE);
+    if (this.rowCount >= MAX_ROWS) this.dropRows([...this.operations.values()], MAX_ROWS * KEPT_SHARE);
     return rows;
   }
 
   private rowOf(rows: Map<string, Row>, pointer: string): Row | undefined {
     const known = rows.get(pointer);
-    if (known !== undefined || rows.size >= MOST_NAMES || this.rowCount >= MOST_ROWS) return known;
+    if (known !== undefined || rows.size >= MAX_NAMES || this.rowCount >= MAX_ROWS) return known;
     const row: Row = { count: 0, accepted: 0, unprocessable: 0, clients: new Set() };
     rows.set(pointer, row);
     this.rowCount += 1;
     return row;
   }
 
-  private drop(tables: readonly Map<string, Row>[], kept: number): void {
+  private dropRows(tables: readonly Map<string, Row>[], kept: number): void {
     const all = tables.flatMap((rows) => [...rows].map(([pointer, row]) => ({ rows, pointer, row })));
     all.sort((one, other) => other.row.count - one.row.count);
     for (const { rows, pointer, row } of all.slice(kept)) {
@@ -146,10 +146,10 @@ function count(row: Row, { client, status, verdict }: CensusEntry): void {
   row.count += 1;
   if (status >= 200 && status < 300) row.accepted += 1;
   if (status === 422 && verdict !== 'refused') row.unprocessable += 1;
-  if (client !== undefined && row.clients.size < MOST_CLIENTS) row.clients.add(client);
+  if (client !== undefined && row.clients.size < MAX_CLIENTS) row.clients.add(client);
 }
 
-function shown(operation: string, pointer: string, row: Row): CensusRow {
+function censusRow(operation: string, pointer: string, row: Row): CensusRow {
   const { count, accepted, unprocessable, clients, change } = row;
   const counted = { operation, pointer, count, accepted, unprocessable, clients: [...clients] };
   return change === undefined ? counted : { ...counted, change };

@@ -2,13 +2,13 @@ import type { Work } from './client-work.ts';
 import type { ClientTally } from './tally.ts';
 
 /**
- * What a client still needs from V1. `gone`: no V1 request for `goneAfterDays`; `url-only`: already flat, no edit but
- * path and version header; `unwrap-only`: only the wrapper is in the way; `field-work`: members move, change name or go.
- * What a client did more than `goneAfterDays` ago does not count, so one that was mended moves on.
+ * Dependence of a client on V1. `gone`: no V1 request for `goneAfterDays`; `url-only`: already flat, no edit except path and
+ * version header; `unwrap-only`: only the wrapper has to go; `field-work`: members are moved, renamed or removed. Requests older
+ * than `goneAfterDays` do not count, so a client that was fixed moves on.
  */
 export type ClientClass = 'gone' | Work;
 
-/** How often a client used something, and when. Times are RFC 3339. */
+/** Number of uses by a client, with first and last time in RFC 3339. */
 export interface Usage {
   readonly count: number;
   readonly firstSeen: string;
@@ -25,7 +25,7 @@ export interface ClientReport {
   readonly v1: number;
   readonly v2: number;
   readonly refused: number;
-  /** Requests whose `x-api-version` was there and not valid. */
+  /** Requests with an invalid `x-api-version`. */
   readonly invalidVersions: number;
   /** First and last V1 request. */
   readonly firstSeen: string;
@@ -34,7 +34,7 @@ export interface ClientReport {
   readonly changes: readonly (Usage & { readonly change: string; readonly rules: readonly string[] })[];
 }
 
-/** Makes the report of one client. What it did before `cut` (RFC 3339) is past. */
+/** Makes the report of one client. Requests before `cut` (RFC 3339) are past. */
 export function clientReport(
   hash: string,
   tally: ClientTally,

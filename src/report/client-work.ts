@@ -1,24 +1,24 @@
 import type { EditRecord } from '../rewrite/rewrite.ts';
 
-/** How much a client would have to change, by what was done to one of its requests. */
+/** Work for a client, according to the edits of one of its requests. */
 export type Work = 'url-only' | 'unwrap-only' | 'field-work';
 
 /** A change with its rules. */
 export interface ChangeSummary {
   readonly change: string;
   readonly rules: readonly string[];
-  /** Each rule as `<change> <rule>`, made once: a name that is put together anew is hashed anew. */
+  /** Each rule as `<change> <rule>`, created once: a new string would be hashed again. */
   readonly ruleNames: readonly string[];
 }
 
-/** What a list of edits says, without pointers. */
+/** Summary of a list of edits, without pointers. */
 export interface EditSummary {
   readonly work: Work;
   /** Each change with its rules, once. */
   readonly changes: readonly ChangeSummary[];
 }
 
-/** Sums up edits. The gateway shares lists between like requests, so a summary is made once a list, not once a request. */
+/** Summarises edits. The gateway shares lists between similar requests, so a summary is made once per list, not per request. */
 export class EditSummaries {
   private readonly known = new WeakMap<readonly EditRecord[], EditSummary>();
 
@@ -52,7 +52,7 @@ function summarise(edits: readonly EditRecord[]): EditSummary {
   return { work, changes };
 }
 
-/** What V1 ignored (siblings of the wrapper, a byte order mark) is no work on fields. */
+/** Members that V1 ignored (siblings of the wrapper, a byte order mark) are no field work. */
 function isUnwrapping(edit: EditRecord): boolean {
   return edit.rule === 'unwrap' || edit.note === 'sibling' || edit.note === 'byte-order-mark';
 }

@@ -1,7 +1,7 @@
 import type { Entry } from '../rewrite-log/entry.ts';
 import { sketchJson } from './json-sketch.ts';
 
-/** A request like the one of an entry: the log has no values, so they are `…`, and no names beyond those it saw. */
+/** A request like that of an entry: the log has no values, so they are `…`, and only the names it recorded. */
 export interface LikeRequest {
   readonly method: string;
   readonly target: string;
@@ -9,7 +9,7 @@ export interface LikeRequest {
   readonly body?: string;
 }
 
-/** Draws a request like that of a V1 entry. Undefined where the body was not read, or has something that names do not show. */
+/** Sketches a request like that of a V1 entry. Undefined when the body was not read, or has features that names do not show. */
 export function requestLike(entry: Entry): LikeRequest | undefined {
   if (entry.route !== 'migrate' || entry.verdict === 'refused') return undefined;
   if (entry.edits.some((edit) => edit.note === 'duplicate' || edit.note === 'byte-order-mark'))

@@ -6,7 +6,7 @@ import { generalPointer } from '../json/json-pointer.ts';
 import { sketchJson } from './json-sketch.ts';
 import { movedPointer } from '../rewrite-log/value-masks.ts';
 
-/** What the guide says of a change beside its id. */
+/** Id and summary of a change. */
 export interface GuideChange {
   readonly id: string;
   readonly summary: string;
@@ -22,15 +22,15 @@ interface Call {
   last: string;
 }
 
-/** Kinds of calls of one client that are shown; a guide is read by people. */
-const CALLS = 100;
+/** Maximum kinds of calls of one client in a guide, which is for human readers. */
+const MAX_CALLS = 100;
 
-/** Gathers the V1 calls of one client, and writes down what it has to change. */
+/** Collects the V1 calls of one client, and describes the changes it has to make. */
 export class Guide {
-  /** The client, as far as it is known: entries of others do not count. */
+  /** The client hash or a prefix of it: entries of other clients do not count. */
   readonly client: string;
   private readonly calls = new Map<string, Call>();
-  private callsByClient = new Set<string>();
+  private clientHashes = new Set<string>();
   private requests = 0;
   private omitted = 0;
 
@@ -38,19 +38,19 @@ export class Guide {
     this.client = client;
   }
 
-  /** The clients met whose hash begins with `client`; more than one is a prefix too short. */
+  /** Clients whose hash begins with `client`; more than one means that the prefix is too short. */
   get clients(): readonly string[] {
-    return [...this.callsByClient];
+    return [...this.clientHashes];
   }
 
   add(entry: Entry): void {
     if (entry.route !== 'migrate' || entry.client?.startsWith(this.client) !== true) return;
-    this.callsByClient.add(entry.client);
+    this.clientHashes.add(entry.client);
     this.requests += 1;
     const operation = entry.operation ?? '';
     const key = JSON.stringify([operation, entry.method, operation === '' ? entry.path : '', entry.edits]);
     const known = this.calls.get(key);
-    if (known === undefined && this.calls.size >= CALLS) {
+    if (known === undefined && this.calls.size >= MAX_CALLS) {
       this.omitted += 1;
       return;
     }
@@ -72,20 +72,20 @@ export class Guide {
   /** The guide, in Markdown. Values are `…`: the log has none. */
   markdown(changes: readonly GuideChange[], version: string, name?: string): string {
     const calls = [...this.calls.values()].sort((one, other) => other.count - one.count);
-    const [client] = this.callsByClient;
+    const [client] = this.clientHashes;
     const title = `# From V1 to V2: ${markdownText(name ?? `client ${client ?? this.client}`)}`;
-    if (calls.length === 0) return `${title}\n\nNo V1 request of this client was seen.\n`;
+    if (calls.length === 0) return `${title}\n\nNo V1 request of this client was found.\n`;
     const used = changes.filter(({ id }) =>
       calls.some((call) => call.edits.some((edit) => edit.change === id)),
     );
     const sections = [
       title,
-      `${count(this.requests)} requests through V1 were looked at. Below is each kind of call that you make, as it is and as V2 wants it. Values are shown as \`…\`.`,
+      `${count(this.requests)} requests to V1 were examined. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,
       '## For every call',
-      `- The path begins with \`/api/v2\` instead of \`/api/v1\`.\n- Send \`x-api-version: ${version}\`, so that a later release of V2 does not reach you unasked.`,
+      `- The path begins with \`/api/v2\` instead of \`/api/v1\`.\n- Send \`x-api-version: ${version}\`, so that later releases of V2 do not affect you unexpectedly.`,
       ...(used.length === 0 ? [] : ['## What changed', used.map(({ summary }) => `- ${summary}`).join('\n')]),
       ...calls.map((call) => callSection(call)),
-      ...(this.omitted > 0 ? [`${count(this.omitted)} requests of further kinds are not shown.`] : []),
+      ...(this.omitted > 0 ? [`${count(this.omitted)} requests of other kinds are not shown.`] : []),
     ];
     return `${sections.join('\n\n')}\n`;
   }
@@ -94,11 +94,11 @@ export class Guide {
 function callSection(call: Call): string {
   const path = call.path.replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
   const heading = `## ${markdownText(call.operation === '' ? `${call.method} ${call.path}` : call.operation)}`;
-  const seen = `${count(call.count)} requests, the last at ${markdownText(call.last)}.`;
+  const usage = `${count(call.count)} requests, the last at ${markdownText(call.last)}.`;
   const edits = call.edits.filter((edit) => edit.note !== 'already-flat');
   const heads = { before: `${call.method} ${call.path}`, after: `${call.method} ${path}` };
   if (edits.length === 0) {
-    return `${heading}\n\n${seen} The body stays as it is: only the address changes.\n\n${fence('Before', heads.before)}\n\n${fence('After', heads.after)}`;
+    return `${heading}\n\n${usage} The body stays the same; only the address changes.\n\n${fence('Before', heads.before)}\n\n${fence('After', heads.after)}`;
   }
   const before = sketchJson([...call.attributes, ...edits.map((edit) => edit.from ?? '')]);
   const after = sketchJson(movedPointers([...call.attributes], edits));
@@ -109,7 +109,7 @@ function callSection(call: Call): string {
   ]);
   return [
     heading,
-    seen,
+    usage,
     fence('Before', `${heads.before}\n\n${before}`),
     fence('After', `${heads.after}\n\n${after}`),
     table(['now', 'in V2', 'remark'], rows),
@@ -120,16 +120,18 @@ function fence(title: string, text: string): string {
   return `**${title}**\n\n${markdownBlock('http', text)}`;
 }
 
-/** Where each member ends up; what an edit takes away is left out. */
+/** Final pointers of the members; removed ones are omitted. */
 function movedPointers(attributes: readonly string[], edits: readonly EditRecord[]): string[] {
-  const gone = edits.filter((edit) => edit.path === undefined).map((edit) => generalPointer(edit.from ?? ''));
+  const removed = edits
+    .filter((edit) => edit.path === undefined)
+    .map((edit) => generalPointer(edit.from ?? ''));
   const moves = edits.map((edit) => generalEdit(edit));
   const all = [
     ...attributes,
     ...edits.filter((edit) => edit.path !== undefined).map((edit) => generalPointer(edit.from ?? '')),
   ];
   return all
-    .filter((pointer) => !gone.some((taken) => pointer === taken || pointer.startsWith(`${taken}/`)))
+    .filter((pointer) => !removed.some((taken) => pointer === taken || pointer.startsWith(`${taken}/`)))
     .map((pointer) => movedPointer(pointer, moves));
 }
 

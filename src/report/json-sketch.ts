@@ -2,7 +2,7 @@ import { generalPointer, tokenName } from '../json/json-pointer.ts';
 
 interface Branch extends Map<string, Branch> {}
 
-/** A JSON text with the members at `pointers`, every value `…`. */
+/** Formats a JSON text with the members at `pointers` and `…` for every value. */
 export function sketchJson(pointers: readonly string[]): string {
   const root: Branch = new Map();
   for (const pointer of pointers) {

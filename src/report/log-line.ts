@@ -18,10 +18,11 @@ const ROUTES: ReadonlySet<unknown> = new Set<Route>(['migrate', 'pass', 'none'])
 const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>(['rewritten', 'unchanged', 'refused', 'passed']);
 
 /**
- * Reads what a report needs from lines of the rewrite log: one walk over the top level of a line, and every value that comes
- * again (clients, lists of edits) is parsed once, by `JSON.parse`, and shared. For a log of 1 GB (764,000 lines, Node 24) a report
- * takes 3.9 s of CPU and 100 MiB this way; with `JSON.parse` of each line 9.8 s and 255 MiB, and with lists shared after parsing,
- * which the tally relies on, 6.5 s and 120 MiB. A property test holds it equal to `JSON.parse` whatever stands in a line.
+ * Reads the members that a report needs from lines of the rewrite log. One pass reads the top level of a line; each repeated
+ * value (clients, lists of edits) is parsed once, by `JSON.parse`, and shared. For a log of 1 GB (764,000 lines, Node 24) a
+ * report takes 3.9 s of CPU and 100 MiB this way; with `JSON.parse` of each line 9.8 s and 255 MiB, and with lists shared after
+ * parsing, which the tally relies on, 6.5 s and 120 MiB. A property test compares the result with `JSON.parse` for arbitrary
+ * lines.
  */
 export class LogLineReader {
   private readonly words = new SpanCache<string>(isText);
@@ -32,12 +33,12 @@ export class LogLineReader {
   private readonly patches = new SpanCache<readonly unknown[]>(isList);
   private readonly versions = new SpanCache<NonNullable<TallyEntry['apiVersion']>>(isVersion);
 
-  /** Reads the line from `start` up to `end`; undefined when it is no entry. What stands before its first brace is skipped. */
+  /** Reads the line from `start` up to `end`; undefined when it is not an entry. Bytes before the first brace are skipped. */
   read(bytes: Uint8Array, start: number, end: number): TallyEntry | undefined {
     let at = start;
     while (at < end && bytes[at] !== OPEN) at += 1;
     const entry: Draft = { time: '', route: 'none', verdict: 'passed', status: -1, edits: NO_EDITS };
-    let found = 0;
+    let foundBits = 0;
     at += 1;
     while (at < end) {
       const byte = bytes[at] ?? 0;
@@ -53,19 +54,19 @@ export class LogLineReader {
       const list = bytes[at] === OPEN_LIST ? this.takeList(entry, bytes, key, length, at, end) : 0;
       if (list < 0) return undefined;
       if (list > 0) {
-        if (bytes[key] === EDITS[0]) found |= 16;
+        if (bytes[key] === EDITS[0]) foundBits |= 16;
         at = list;
         continue;
       }
       const stop = valueStop(bytes, at, end);
       if (stop < 0) return undefined;
-      found |= this.take(entry, bytes, key, length, at, stop);
+      foundBits |= this.take(entry, bytes, key, length, at, stop);
       at = stop;
     }
-    return found === NEEDED && bytes[at] === CLOSE ? entry : undefined;
+    return foundBits === NEEDED && bytes[at] === CLOSE ? entry : undefined;
   }
 
-  /** Keeps a list that a report needs; returns the offset behind it, 0 when it is another, -1 when the line ends in it. */
+  /** Stores a list that a report needs; returns the offset after it, 0 for another member, -1 when the line ends in it. */
   private takeList(
     entry: Draft,
     bytes: Uint8Array,
@@ -95,7 +96,7 @@ export class LogLineReader {
     return stop;
   }
 
-  /** Keeps the value of another member that a report needs; returns its bit of `NEEDED`, if it is needed. */
+  /** Stores the value of another member that a report needs; returns its bit of `NEEDED`, if it is required. */
   private take(
     entry: Draft,
     bytes: Uint8Array,
@@ -158,7 +159,7 @@ function isWord(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
   return true;
 }
 
-/** Returns the offset behind the value at `at`; -1 when the line ends in it. */
+/** Returns the offset after the value at `at`; -1 when the line ends in it. */
 function valueStop(bytes: Uint8Array, at: number, end: number): number {
   if (bytes[at] === QUOTE) return stringEnd(bytes, at, end);
   let depth = 0;

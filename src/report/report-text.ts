@@ -2,7 +2,7 @@ import type { ClientClass, ClientReport } from './client-report.ts';
 import type { Report } from './report.ts';
 import { csvField, markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
 
-/** Classes in words, as people read them. */
+/** Display names of the classes. */
 export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
   'field-work': 'field work',
   'unwrap-only': 'unwrap only',
@@ -24,12 +24,12 @@ const COLUMNS = [
   'changes',
 ] as const;
 
-/** The clients of a report as CSV (RFC 4180), one a line. */
+/** Formats the clients of a report as CSV (RFC 4180), one per line. */
 export function reportCsv(report: Report): string {
   return [...reportCsvLines(report)].join('');
 }
 
-/** As `reportCsv`, line by line. */
+/** Like `reportCsv`, line by line. */
 export function* reportCsvLines(report: Report): Generator<string, void, undefined> {
   yield `${COLUMNS.join(',')}\r\n`;
   for (const client of report.clients) {
@@ -50,12 +50,12 @@ export function* reportCsvLines(report: Report): Generator<string, void, undefin
   }
 }
 
-/** A report for people, in Markdown. */
+/** Formats a report as Markdown. */
 export function reportMarkdown(report: Report): string {
   return [...reportMarkdownParts(report)].join('');
 }
 
-/** As `reportMarkdown`, line by line. */
+/** Like `reportMarkdown`, line by line. */
 export function* reportMarkdownParts(report: Report): Generator<string, void, undefined> {
   let separator = '';
   for (const section of sectionsOf(report)) {
@@ -68,18 +68,18 @@ export function* reportMarkdownParts(report: Report): Generator<string, void, un
   yield '\n';
 }
 
-/** The sections of a report, each of lines; one without lines is left out. */
+/** Sections of a report as lines; a section without lines is omitted. */
 function sectionsOf(report: Report): readonly Iterable<string>[] {
   const { since, until, classes, census } = report;
   return [
     ['# Who still needs V1'],
     [
       since === undefined
-        ? 'There is no entry yet.'
+        ? 'There are no entries yet.'
         : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${count(report.v1)} requests through V1, ${count(report.v2)} through V2.`,
     ],
-    ['## What stands between today and switching V1 off'],
-    report.canSwitchOff ? ['Nothing: every client that used V1 is gone.'] : list(report.remaining),
+    ['## Remaining work before V1 can be switched off'],
+    report.canSwitchOff ? ['None: every client that used V1 is gone.'] : list(report.remaining),
     tableLines(
       ['class', 'clients'],
       [
@@ -103,11 +103,11 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
       ]),
     ),
     ...censusSections(census),
-    report.unreadable > 0 ? [`${count(report.unreadable)} lines were no entries and were left out.`] : [],
+    report.unreadable > 0 ? [`${count(report.unreadable)} lines are not entries and were skipped.`] : [],
   ];
 }
 
-/** The attribute census for people, in Markdown. */
+/** Formats the attribute census as Markdown. */
 export function censusMarkdown(census: Report['census']): string {
   return `${censusSections(census)
     .map((lines) => [...lines].join('\n'))
@@ -118,9 +118,7 @@ function censusSections(census: Report['census']): readonly Iterable<string>[] {
   if (census.rows.length === 0) return [];
   return [
     ['## Attribute census'],
-    [
-      `${count(census.sampled)} of ${count(census.exchanges)} V1 requests had their attribute names looked at.`,
-    ],
+    [`${count(census.sampled)} of ${count(census.exchanges)} V1 requests were sampled for attribute names.`],
     tableLines(
       ['operation', 'attribute', 'requests', 'accepted', '422', 'change'],
       mapped(census.rows, ({ operation, pointer, count: seen, accepted, unprocessable, change }) => [
@@ -133,12 +131,12 @@ function censusSections(census: Report['census']): readonly Iterable<string>[] {
       ]),
     ),
     ...(census.omitted > 0
-      ? [[`Further names were met ${count(census.omitted)} times and are not listed.`]]
+      ? [[`Other names occurred ${count(census.omitted)} times and are not listed.`]]
       : []),
     ...(census.proposal === ''
       ? []
       : [
-          ['Never accepted, and not in the rule book. To paste under `changes`:'],
+          ['Never accepted, and not in the rule book. Paste under `changes`:'],
           [markdownBlock('yaml', census.proposal.trimEnd())],
         ]),
   ];
@@ -167,7 +165,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [...tableLines(head, rows)].join('\n');
 }
 
-/** The lines of a Markdown table, made as they are asked for; none without rows. */
+/** Generates the lines of a Markdown table; none without rows. */
 function* tableLines(
   head: readonly string[],
   rows: Iterable<readonly string[]>,
@@ -195,7 +193,7 @@ function list(items: readonly string[]): string[] {
   return items.map((item) => `- ${item}`);
 }
 
-/** Thousands apart, as in `2,310`. */
+/** Formats a number with thousands separators, as in `2,310`. */
 export function count(value: number): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }

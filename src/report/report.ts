@@ -2,7 +2,7 @@ import type { Census } from './census.ts';
 import { type ClientClass, type ClientReport, clientReport } from './client-report.ts';
 import type { Tally } from './tally.ts';
 
-/** One day of traffic, UTC: the burn-down. */
+/** Traffic of one day (UTC), for the burn-down. */
 export interface ReportDay {
   /** `YYYY-MM-DD`. */
   readonly day: string;
@@ -10,42 +10,42 @@ export interface ReportDay {
   readonly v2: number;
   /** Clients that used V1 that day. */
   readonly clients: number;
-  /** Those of them that needed an edit of the body. */
+  /** Clients that needed an edit of the body that day. */
   readonly rewritten: number;
   readonly refused: number;
 }
 
-/** Who still needs V1, and what stands between today and switching it off. */
+/** Clients that still depend on V1, and the work left before it can be switched off. */
 export interface Report {
-  /** First and last time seen; absent without entries. */
+  /** Times of the first and the last entry; absent without entries. */
   readonly since?: string;
   readonly until?: string;
   readonly entries: number;
   readonly v1: number;
   readonly v2: number;
   readonly goneAfterDays: number;
-  /** Clients that ever used V1; by weight of work, then by requests. */
+  /** Clients that ever used V1, sorted by amount of work, then by requests. */
   readonly clients: readonly ClientReport[];
   readonly classes: Readonly<Record<ClientClass, number>>;
   readonly days: readonly ReportDay[];
-  /** Sentences for people: the list to work off before V1 can be switched off. */
+  /** Remaining work before V1 can be switched off, in sentences. */
   readonly remaining: readonly string[];
-  /** True when V1 was used, and every client that used it is `gone`. */
+  /** True when V1 was used and every client that used it is `gone`. */
   readonly canSwitchOff: boolean;
   readonly census: Census;
   /** Lines that are not entries. */
   readonly unreadable: number;
-  /** Requests of clients beyond the bound. */
+  /** Requests of clients beyond the limit. */
   readonly omittedClients: number;
 }
 
-/** What makes a report of a tally. */
+/** Options of a report. */
 export interface ReportOptions {
-  /** RFC 3339: the day the report is of; absent, that of the last entry. */
+  /** Time of the report, RFC 3339; defaults to that of the last entry. */
   readonly now?: string | undefined;
-  /** 14 unless told. */
+  /** Defaults to 14. */
   readonly goneAfterDays?: number | undefined;
-  /** Names for people, by client hash. */
+  /** Display names by client hash. */
   readonly names?: ReadonlyMap<string, string> | undefined;
   readonly unreadable?: number | undefined;
 }
@@ -57,7 +57,7 @@ const WEIGHT: Readonly<Record<ClientClass, number>> = {
   gone: 3,
 };
 
-/** Makes the report of what a tally has added up. */
+/** Makes the report from a tally. */
 export function makeReport(tally: Tally, options: ReportOptions = {}): Report {
   const steps = reportSteps(tally, options);
   for (;;) {
@@ -66,7 +66,7 @@ export function makeReport(tally: Tally, options: ReportOptions = {}): Report {
   }
 }
 
-/** As `makeReport`, but `pause` is awaited between steps of a few milliseconds each. */
+/** Like `makeReport`, but awaits `pause` between steps of a few milliseconds each. */
 export async function makeReportInSteps(
   tally: Tally,
   options: ReportOptions,
@@ -80,8 +80,8 @@ export async function makeReportInSteps(
   }
 }
 
-/** Clients that are reported on in one step. */
-const STEP_CLIENTS = 500;
+/** Number of clients per step. */
+const CLIENTS_PER_STEP = 500;
 
 function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined, Report, undefined> {
   const goneAfterDays = options.goneAfterDays ?? 14;
@@ -91,7 +91,7 @@ function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined
   for (const [hash, client] of tally.clients) {
     if (client.v1.count === 0) continue;
     clients.push(clientReport(hash, client, cut, options.names?.get(hash)));
-    if (clients.length % STEP_CLIENTS === 0) yield;
+    if (clients.length % CLIENTS_PER_STEP === 0) yield;
   }
   clients.sort((one, other) => WEIGHT[one.class] - WEIGHT[other.class] || other.v1 - one.v1);
   const classes = { gone: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 0 };
@@ -125,7 +125,7 @@ function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined
   };
 }
 
-/** So many days before a time; empty when it is none, as a log that somebody else wrote may have it. */
+/** Returns the time `days` days earlier; empty for an invalid time, as a foreign log may contain. */
 function dayBefore(time: string, days: number): string {
   const date = new Date(Date.parse(time) - days * 86_400_000);
   return Number.isNaN(date.valueOf()) ? '' : date.toISOString();
@@ -133,20 +133,20 @@ function dayBefore(time: string, days: number): string {
 
 function remaining(clients: readonly ClientReport[], classes: Report['classes']): string[] {
   const sentences: string[] = [];
-  const say = (count: number, one: string, many: string): void => {
+  const add = (count: number, one: string, many: string): void => {
     if (count > 0) sentences.push(count === 1 ? `1 client ${one}.` : `${count} clients ${many}.`);
   };
-  say(classes['field-work'], 'has fields to change', 'have fields to change');
-  say(classes['unwrap-only'], 'only has to drop the wrapper', 'only have to drop the wrapper');
-  say(classes['url-only'], 'only has to change the address', 'only have to change the address');
+  add(classes['field-work'], 'has fields to change', 'have fields to change');
+  add(classes['unwrap-only'], 'only has to drop the wrapper', 'only have to drop the wrapper');
+  add(classes['url-only'], 'only has to change the address', 'only have to change the address');
   const active = clients.filter((client) => client.class !== 'gone');
-  say(
+  add(
     active.filter((client) => client.invalidVersions > 0).length,
     'sends an x-api-version that is not a date',
     'send an x-api-version that is not a date',
   );
   const keyless = active.find((client) => client.client === '-');
   if (keyless !== undefined)
-    sentences.push(`${keyless.v1} V1 requests came without a key: nobody knows whose they are.`);
+    sentences.push(`${keyless.v1} V1 requests had no API key, so their clients are unknown.`);
   return sentences;
 }

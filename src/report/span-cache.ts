@@ -1,21 +1,21 @@
 import { parsedJson } from '../rewrite-log/parsed-json.ts';
 
-/** A value with the bytes it was parsed from. */
+/** A value with the bytes that it was parsed from. */
 export interface KnownSpan<Value> {
   readonly bytes: Uint8Array;
-  /** Undefined when it is not what it should be. */
+  /** Undefined when the value has another type. */
   readonly value: Value | undefined;
 }
 
-/** Different texts that are kept; beyond it the cache starts again. */
+/** Maximum number of distinct texts; beyond it the cache is reset. */
 const CAPACITY = 20_000;
 const BUCKETS = 1 << 13;
-/** Texts that are compared before anything else; old clients send few shapes, again and again. */
+/** Number of texts that are compared first: old clients send few shapes, repeatedly. */
 const RECENT = 16;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Parsed JSON values by their bytes: what comes again is parsed once, and shared. */
+/** Caches parsed JSON values by their bytes: a repeated text is parsed once, and its value is shared. */
 export class SpanCache<Value> {
   private readonly isValue: (value: unknown) => value is Value;
   private buckets = emptyBuckets<Value>();
@@ -26,14 +26,14 @@ export class SpanCache<Value> {
     this.isValue = isValue;
   }
 
-  /** Returns the value of the JSON text from `start` up to `end`; undefined when it is not what it should be. */
+  /** Returns the value of the JSON text from `start` up to `end`; undefined when it has another type. */
   of(bytes: Uint8Array, start: number, end: number): Value | undefined {
     return this.find(bytes, start, end).value;
   }
 
   /**
-   * Returns a value seen lately whose text begins at `start`. A JSON text in brackets ends where it ends, so that a comparison is
-   * enough, and it is faster than a walk.
+   * Returns a recent value whose text begins at `start`. JSON text in brackets delimits itself, so a comparison is enough, which
+   * is faster than scanning.
    */
   begunAt(bytes: Uint8Array, start: number, limit: number): KnownSpan<Value> | undefined {
     const recent = this.recent;
@@ -50,7 +50,7 @@ export class SpanCache<Value> {
     return undefined;
   }
 
-  /** As `of`, and has `begunAt` find it from now on. */
+  /** Like `of`, and makes the value available to `begunAt`. */
   remember(bytes: Uint8Array, start: number, end: number): KnownSpan<Value> {
     const known = this.find(bytes, start, end);
     if (this.recent.length >= RECENT) this.recent.pop();
@@ -69,7 +69,7 @@ export class SpanCache<Value> {
       this.recent = [];
       this.size = 0;
     }
-    // Not `slice`: that of Node's Buffer is a view, and the memory is used again for the next piece of a log.
+    // Not `slice`: on Node's `Buffer` it returns a view, and the memory is reused for the next chunk of a log.
     const own = new Uint8Array(bytes.subarray(start, end));
     const value = parsedJson(decoder.decode(own));
     const known = { bytes: own, value: this.isValue(value) ? value : undefined };
@@ -91,7 +91,7 @@ function isAt(bytes: Uint8Array, start: number, text: Uint8Array): boolean {
   return true;
 }
 
-/** Looks at twelve bytes at most, most of them near the end: equality is checked anyway. */
+/** Hashes at most twelve bytes, most of them near the end: equality is checked anyway. */
 function hash(bytes: Uint8Array, start: number, end: number): number {
   let sum = end - start;
   const step = Math.max(1, sum >> 2);

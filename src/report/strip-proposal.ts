@@ -1,12 +1,12 @@
 import type { CensusRow } from './census-row.ts';
 import { terminalText } from './untrusted-text.ts';
 
-/** Requests with a name that V2 must have called unprocessable before the name is proposed. */
-const ENOUGH = 3;
+/** Minimum number of 422 responses from V2 to requests with a name before the name is proposed. */
+const MIN_UNPROCESSABLE = 3;
 
 /**
- * Proposes `strip` rules, as YAML to paste under `changes`: for names that no rule touches, that V2 never accepted, and whose
- * operation did succeed without them. A 422 can have another reason, so each line carries its evidence; empty when there is none.
+ * Proposes `strip` rules, as YAML to paste under `changes`: for names that no rule handles, that V2 never accepted, and whose
+ * operation succeeded without them. A 422 can have another reason, so each line carries its evidence; empty without proposals.
  */
 export function proposeStrips(rows: readonly CensusRow[]): string {
   const working = new Set(rows.filter(({ accepted }) => accepted > 0).map(({ operation }) => operation));
@@ -14,27 +14,27 @@ export function proposeStrips(rows: readonly CensusRow[]): string {
   const places = new Set(suspects.map(({ operation, pointer }) => `${operation} ${pointer}`));
   const named = suspects.filter((row) => !isInside(row, places) && isPath(row.pointer));
   const operations = new Map<string, CensusRow[]>();
-  for (const row of named) put(operations, row.operation, row);
+  for (const row of named) appendRow(operations, row.operation, row);
   return [...operations].map(([operation, names]) => printChange(operation, names)).join('');
 }
 
 function isSuspect(row: CensusRow): boolean {
-  return row.change === undefined && row.accepted === 0 && row.unprocessable >= ENOUGH;
+  return row.change === undefined && row.accepted === 0 && row.unprocessable >= MIN_UNPROCESSABLE;
 }
 
-/** Whether something around it is proposed already. */
+/** Whether a container of it is already proposed. */
 function isInside({ operation, pointer }: CensusRow, places: ReadonlySet<string>): boolean {
   for (let end = pointer.lastIndexOf('/'); end > 0; end = pointer.lastIndexOf('/', end - 1))
     if (places.has(`${operation} ${pointer.slice(0, end)}`)) return true;
   return false;
 }
 
-/** Paths of the rule book are joined by dots. */
+/** Rule book paths use dots as separators. */
 function isPath(pointer: string): boolean {
   return !/[.~]/.test(pointer);
 }
 
-function put(table: Map<string, CensusRow[]>, key: string, row: CensusRow): void {
+function appendRow(table: Map<string, CensusRow[]>, key: string, row: CensusRow): void {
   const known = table.get(key);
   if (known === undefined) table.set(key, [row]);
   else known.push(row);
@@ -44,7 +44,7 @@ function printChange(operation: string, rows: readonly CensusRow[]): string {
   const places = new Map<string, CensusRow[]>();
   for (const row of rows) {
     const place = row.pointer.slice(1, Math.max(1, row.pointer.lastIndexOf('/'))).replaceAll('/', '.');
-    put(places, place, row);
+    appendRow(places, place, row);
   }
   const named = operation === '(other)' ? 'every' : `[${printName(operation)}]`;
   const rules = [...places].map(([place, names]) => {
@@ -63,7 +63,7 @@ function lastName({ pointer }: CensusRow): string {
   return terminalText(JSON.stringify(pointer.slice(pointer.lastIndexOf('/') + 1)).slice(1, -1));
 }
 
-/** Plain words need no quotes in YAML; everything else gets them. */
+/** Plain words need no quotes in YAML; other text is quoted. */
 function printName(name: string): string {
   return /^[a-z_][\w.-]*$/i.test(name) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(name)
     ? name

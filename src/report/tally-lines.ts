@@ -3,7 +3,7 @@ import type { Tally } from './tally.ts';
 
 /** Adds lines of the rewrite log to a tally. */
 export class LineTally {
-  /** Lines that are no entries. */
+  /** Lines that are not entries. */
   unreadable = 0;
   lines = 0;
   private readonly tally: Tally;

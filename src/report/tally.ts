@@ -3,7 +3,10 @@ import { CensusTally } from './census.ts';
 import { EditSummaries, type Work } from './client-work.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 
-/** What a tally reads of an entry. Lists of edits should be shared between like entries: they are summed up once a list. */
+/**
+ * Members of an entry that a tally reads. Lists of edits should be shared between similar entries: they are summarised once per
+ * list.
+ */
 export interface TallyEntry {
   readonly time: string;
   readonly client?: string | undefined;
@@ -16,16 +19,16 @@ export interface TallyEntry {
   readonly attributes?: Entry['attributes'] | undefined;
 }
 
-/** A count with first and last time. */
+/** A count with the first and last time. */
 export interface Span {
   count: number;
   first: string;
   last: string;
 }
 
-/** What one client did. */
+/** Counts of one client. */
 export interface ClientTally {
-  /** Counts clients from 0 on: their place in the bit sets of days. */
+  /** Index of the client in the bit sets of days, from 0. */
   readonly index: number;
   readonly v1: Span;
   v2: number;
@@ -33,11 +36,11 @@ export interface ClientTally {
   invalidVersions: number;
   readonly operations: Map<string, Span>;
   readonly changes: Map<string, Span & { readonly rules: Set<string> }>;
-  /** When it last needed each kind of work. */
+  /** Last time of each kind of work. */
   readonly lastWork: Record<Work, string>;
 }
 
-/** What one day brought. */
+/** Counts of one day. */
 export interface DayTally {
   v1: number;
   v2: number;
@@ -46,23 +49,23 @@ export interface DayTally {
   readonly rewritten: BitSet;
 }
 
-/** Clients, operations or changes of one client, and days that are kept: memory stays flat whatever the logs say. */
-const MOST_CLIENTS = 20_000;
-const MOST_NAMES = 1000;
-const MOST_DAYS = 4000;
+/** Maximum clients, operations or changes of one client, and days: memory is limited whatever the logs contain. */
+const MAX_CLIENTS = 20_000;
+const MAX_NAMES = 1000;
+const MAX_DAYS = 4000;
 
-/** The share of clients that stays when there are too many: those with the most requests. Keys that somebody made up have few. */
+/** Share of clients that is kept when there are too many: those with the most requests. Invented keys have few. */
 const KEPT_SHARE = 0.75;
 
-/** The client of requests without a key. */
+/** Client of requests without a key. */
 export const NO_KEY = '-';
 
-/** Adds entries up for the retirement report, in any order. Memory grows with clients and days, not with entries. */
+/** Totals entries for the retirement report, in any order. Memory grows with clients and days, not with entries. */
 export class Tally {
   readonly clients = new Map<string, ClientTally>();
   readonly days = new Map<string, DayTally>();
   readonly census = new CensusTally();
-  /** Use of V1 by operation, of changes by id, and of rules by `<change> <rule>`, of all clients together. */
+  /** Uses of V1 operations, of changes by id, and of rules by `<change> <rule>`, for all clients together. */
   readonly operations = new Map<string, Span>();
   readonly changes = new Map<string, Span>();
   readonly rules = new Map<string, Span>();
@@ -73,15 +76,15 @@ export class Tally {
   until = '';
   /** Requests of clients that were dropped. */
   omittedClients = 0;
-  private readonly mostClients: number;
-  /** Places of dropped clients in the bit sets of days: the next ones take them. */
+  private readonly maxClients: number;
+  /** Indexes of dropped clients in the bit sets of days, to be reused. */
   private readonly freeIndexes: number[] = [];
   private readonly summaries = new EditSummaries();
   private day: DayTally | undefined;
   private dayName = '';
 
-  constructor(mostClients = MOST_CLIENTS) {
-    this.mostClients = mostClients;
+  constructor(maxClients = MAX_CLIENTS) {
+    this.maxClients = maxClients;
   }
 
   add(entry: TallyEntry): void {
@@ -106,24 +109,24 @@ export class Tally {
     this.census.add(operation, entry);
     if (entry.verdict === 'refused') day.refused += 1;
     const { work, changes } = this.summaries.of(entry.edits);
-    use(this.operations, operation, entry.time);
+    countUse(this.operations, operation, entry.time);
     for (const { change, ruleNames } of changes) {
-      use(this.changes, change, entry.time);
-      for (const name of ruleNames) use(this.rules, name, entry.time);
+      countUse(this.changes, change, entry.time);
+      for (const name of ruleNames) countUse(this.rules, name, entry.time);
     }
     const client = this.client(entry.client ?? NO_KEY);
-    mark(client.v1, entry.time);
+    recordUse(client.v1, entry.time);
     if (entry.verdict === 'refused') client.refused += 1;
     if (entry.apiVersion?.why === 'invalid') client.invalidVersions += 1;
-    use(client.operations, operation, entry.time);
+    countUse(client.operations, operation, entry.time);
     for (const { change, rules } of changes) {
       const known = client.changes.get(change);
       if (known === undefined) {
-        if (client.changes.size < MOST_NAMES)
-          client.changes.set(change, { ...begun(entry.time), rules: new Set(rules) });
+        if (client.changes.size < MAX_NAMES)
+          client.changes.set(change, { ...firstUse(entry.time), rules: new Set(rules) });
         continue;
       }
-      mark(known, entry.time);
+      recordUse(known, entry.time);
       for (const rule of rules) known.rules.add(rule);
     }
     if (entry.time > client.lastWork[work]) client.lastWork[work] = entry.time;
@@ -134,7 +137,7 @@ export class Tally {
   private client(name: string): ClientTally {
     const known = this.clients.get(name);
     if (known !== undefined) return known;
-    if (this.clients.size >= this.mostClients) this.dropClients();
+    if (this.clients.size >= this.maxClients) this.dropClients();
     const client: ClientTally = {
       index: this.freeIndexes.pop() ?? this.clients.size,
       v1: { count: 0, first: '', last: '' },
@@ -153,7 +156,7 @@ export class Tally {
     const all = [...this.clients].sort(
       ([, one], [, other]) => other.v1.count + other.v2 - one.v1.count - one.v2,
     );
-    for (const [name, { index, v1, v2 }] of all.slice(Math.floor(this.mostClients * KEPT_SHARE))) {
+    for (const [name, { index, v1, v2 }] of all.slice(Math.floor(this.maxClients * KEPT_SHARE))) {
       this.clients.delete(name);
       this.freeIndexes.push(index);
       this.omittedClients += v1.count + v2;
@@ -170,26 +173,26 @@ export class Tally {
       clients: new BitSet(),
       rewritten: new BitSet(),
     };
-    if (this.days.size < MOST_DAYS) this.days.set(name, day);
+    if (this.days.size < MAX_DAYS) this.days.set(name, day);
     this.day = day;
     this.dayName = name;
     return day;
   }
 }
 
-function use(spans: Map<string, Span>, name: string, time: string): void {
+function countUse(spans: Map<string, Span>, name: string, time: string): void {
   const known = spans.get(name);
-  if (known !== undefined) mark(known, time);
-  else if (spans.size < MOST_NAMES) spans.set(name, begun(time));
+  if (known !== undefined) recordUse(known, time);
+  else if (spans.size < MAX_NAMES) spans.set(name, firstUse(time));
 }
 
-function begun(time: string): Span {
+function firstUse(time: string): Span {
   return { count: 1, first: time, last: time };
 }
 
-function mark(span: Span, time: string): void {
+function recordUse(span: Span, time: string): void {
   span.count += 1;
-  // Nearly always the same millisecond as the last one, or a later one.
+  // Almost always the same millisecond as the last one, or a later one.
   if (time === span.last) return;
   if (time > span.last) span.last = time;
   if (span.first === '' || time < span.first) span.first = time;

@@ -2,15 +2,15 @@ import { type AttributePlace, AttributeTree } from './attribute-tree.ts';
 import { NameWalk } from './name-walk.ts';
 import { ObservationBudget } from './observation-budget.ts';
 
-/** Bytes of one body that are looked at. */
-const MOST_BYTES = 32 * 1024;
+/** Maximum bytes of one body to read. */
+const MAX_BYTES = 32 * 1024;
 
-/** Lists of names that are shared between bodies of the same make. */
-const MOST_LISTS = 512;
+/** Maximum number of shared lists of names. */
+const MAX_LISTS = 512;
 
 /**
- * Lists the members of JSON bodies as pointers with `*` for elements, each once, in document order. The first bytes of a body
- * are read once, whatever is nested in them; names that were met before cost no text, and bodies of the same make share one list.
+ * Lists the members of JSON bodies as pointers with `*` for elements, each once, in document order. Reads the first bytes of a
+ * body once, at any nesting; known names create no strings, and bodies of the same shape share one list.
  */
 export class AttributeNames {
   private readonly budget: ObservationBudget;
@@ -19,20 +19,20 @@ export class AttributeNames {
   private listCount = 0;
   private bodies = 0;
 
-  /** `now` is milliseconds of a clock that never goes back. */
+  /** `now` is a monotonic clock, in milliseconds. */
   constructor(now: () => number) {
     this.budget = new ObservationBudget(now);
   }
 
-  /** The names in a body; empty when it is not JSON, undefined when there is none or this second's budget is spent. */
+  /** The names in a body; empty when it is not JSON, undefined without a body or when the budget of this second is used up. */
   of(body: Uint8Array | undefined, isFailure = false): readonly string[] | undefined {
     if (body === undefined) return undefined;
-    const length = Math.min(body.length, MOST_BYTES);
+    const length = Math.min(body.length, MAX_BYTES);
     return this.budget.run(length, isFailure, () => this.namesIn(body, length));
   }
 
   private namesIn(body: Uint8Array, length: number): readonly string[] {
-    if (this.tree.makeRoom()) this.forgetLists();
+    if (this.tree.makeRoom()) this.clearLists();
     this.bodies += 1;
     const walk = new NameWalk(this.tree, this.bodies, body, length);
     return walk.isJson ? this.shared(walk.places) : NO_NAMES;
@@ -47,13 +47,13 @@ export class AttributeNames {
         return list;
     }
     const list = places.map(({ pointer }) => pointer);
-    if (this.listCount === MOST_LISTS) this.forgetLists();
+    if (this.listCount === MAX_LISTS) this.clearLists();
     this.listCount += 1;
     this.lists.set(hash, [...known, list]);
     return list;
   }
 
-  private forgetLists(): void {
+  private clearLists(): void {
     this.lists.clear();
     this.listCount = 0;
   }

@@ -1,16 +1,16 @@
 import { pointerToken } from '../json/json-pointer.ts';
 import { parsedJson } from './parsed-json.ts';
 
-/** A member or element as all bodies share it: its names from the root, `*` for elements. */
+/** A member or element, shared by all bodies: its names from the root, `*` for elements. */
 export class AttributePlace {
   readonly pointer: string;
-  /** The number of the body that it was met in last. */
+  /** Number of the last body that contained it. */
   lastBody = 0;
-  /** The elements of it, when it is an array. */
+  /** Its elements, when it is an array. */
   elements: AttributePlace | undefined = undefined;
   /** Its members by the hash of their spelling. */
   readonly spellings = new Map<number, Spelling>();
-  /** Its members by their decoded names; a name may be spelled in several ways. */
+  /** Its members by decoded name; a name may have several spellings. */
   readonly members = new Map<string, AttributePlace>();
 
   constructor(pointer: string) {
@@ -18,41 +18,41 @@ export class AttributePlace {
   }
 }
 
-/** The bytes of a key between its quotes, and the place that they name. */
+/** The bytes of a key between its quotes, and the place that it names. */
 interface Spelling {
   readonly key: Uint8Array;
   readonly place: AttributePlace;
   readonly next: Spelling | undefined;
 }
 
-/** Places and spellings that are kept, all bodies together: beyond it the tree starts anew. */
-const MOST_SPELLINGS = 4096;
+/** Maximum places and spellings of all bodies together; beyond it the tree is reset. */
+const MAX_SPELLINGS = 4096;
 
-/** Places and spellings that one body may add. */
-const MOST_PER_BODY = 512;
+/** Maximum places and spellings that one body may add. */
+const MAX_PER_BODY = 512;
 
-/** Spellings with one hash under one parent that are told apart. */
-const MOST_PER_HASH = 4;
+/** Maximum spellings with the same hash under one parent. */
+const MAX_PER_HASH = 4;
 
-/** Characters of a pointer that is kept; longer ones are not listed. */
-const MOST_CHARACTERS = 120;
+/** Maximum characters of a pointer; longer ones are not listed. */
+const MAX_CHARACTERS = 120;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Interns the names of members: a name that was met before is found by its bytes, and no text is made of it. */
+/** Interns the names of members: finds a known name by its bytes, without creating a string. */
 export class AttributeTree {
   root = new AttributePlace('');
   private size = 0;
 
-  /** Makes room for the names of a body; returns true when everything had to be forgotten for it. */
+  /** Ensures room for the names of a body; returns true when the tree was reset for it. */
   makeRoom(): boolean {
-    if (this.size + MOST_PER_BODY <= MOST_SPELLINGS) return false;
+    if (this.size + MAX_PER_BODY <= MAX_SPELLINGS) return false;
     this.root = new AttributePlace('');
     this.size = 0;
     return true;
   }
 
-  /** The member of `parent` that is spelled `bytes[start, end)`; undefined when it is new. */
+  /** Returns the member of `parent` that is spelled `bytes[start, end)`; undefined when it is new. */
   find(
     parent: AttributePlace,
     hash: number,
@@ -68,7 +68,7 @@ export class AttributeTree {
     return undefined;
   }
 
-  /** Adds the member of `parent` that is spelled so; undefined when there is no room for it or its pointer is too long. */
+  /** Adds the member of `parent` with this spelling; undefined when the tree is full or the pointer is too long. */
   add(
     parent: AttributePlace,
     hash: number,
@@ -77,9 +77,9 @@ export class AttributeTree {
     end: number,
   ): AttributePlace | undefined {
     // A character is up to three bytes, or an escape of six.
-    if (this.size >= MOST_SPELLINGS || end - start > MOST_CHARACTERS * 6) return undefined;
+    if (this.size >= MAX_SPELLINGS || end - start > MAX_CHARACTERS * 6) return undefined;
     const first = parent.spellings.get(hash);
-    if (lengthOf(first) >= MOST_PER_HASH) return undefined;
+    if (lengthOf(first) >= MAX_PER_HASH) return undefined;
     const key = new Uint8Array(bytes.subarray(start, end));
     const name = nameOf(key);
     const place = parent.members.get(name) ?? this.placeOf(parent, name);
@@ -89,9 +89,9 @@ export class AttributeTree {
     return place;
   }
 
-  /** The elements of `parent`; undefined when their pointer is too long. */
+  /** Returns the elements of `parent`; undefined when their pointer is too long. */
   elementsOf(parent: AttributePlace): AttributePlace | undefined {
-    if (parent.elements === undefined && parent.pointer.length + 2 <= MOST_CHARACTERS) {
+    if (parent.elements === undefined && parent.pointer.length + 2 <= MAX_CHARACTERS) {
       this.size += 1;
       parent.elements = new AttributePlace(`${parent.pointer}/*`);
     }
@@ -100,7 +100,7 @@ export class AttributeTree {
 
   private placeOf(parent: AttributePlace, name: string): AttributePlace | undefined {
     const pointer = `${parent.pointer}/${pointerToken(name)}`;
-    if (pointer.length > MOST_CHARACTERS) return undefined;
+    if (pointer.length > MAX_CHARACTERS) return undefined;
     const place = new AttributePlace(pointer);
     parent.members.set(name, place);
     return place;
@@ -113,7 +113,7 @@ function lengthOf(spelling: Spelling | undefined): number {
   return length;
 }
 
-/** A key without escapes is its text; with them, it is read as any JSON parser would. */
+/** A key without escapes is its own text; with escapes it is parsed as JSON. */
 function nameOf(key: Uint8Array): string {
   const text = decoder.decode(key);
   if (!text.includes('\\')) return text;

@@ -3,25 +3,28 @@ import { copyBytes } from '../json/edit.ts';
 import { scanLiteral, scanNumber } from '../json/scan-scalar.ts';
 import { scanString } from '../json/scan-string.ts';
 
-/** Values of one body whose types are shown; a body with more is not kept. */
-const MOST_VALUES = 1000;
+/** Maximum values of one body; the structure of a larger body is not kept. */
+const MAX_VALUES = 1000;
 
-/** Bytes of a body whose types are shown. */
-const MOST_BYTES = 64 * 1024;
+/** Maximum bytes of a body. */
+const MAX_BYTES = 64 * 1024;
 
-/** Levels of nesting: as deep as the default limit of what the gateway rewrites. */
-const MOST_LEVELS = 512;
+/** Maximum nesting: the default limit for bodies that the gateway rewrites. */
+const MAX_LEVELS = 512;
 
 const ascii = new TextEncoder();
 
-/** What stands for a value: its type as a JSON string, so that nobody takes it for the value. `null` is its own type and stays. */
+/**
+ * Placeholder of a value: its type as a JSON string, so that it cannot be mistaken for the value. `null` is its own type and
+ * stays.
+ */
 const STRING_TYPE = ascii.encode('"‹string›"');
 const NUMBER_TYPE = ascii.encode('"‹number›"');
 const BOOLEAN_TYPE = ascii.encode('"‹boolean›"');
 const NULL = ascii.encode('null');
 
-/** Bytes that a value may become more than it was: the longest type in the place of one digit. */
-const MOST_GROWTH = BOOLEAN_TYPE.length;
+/** Maximum bytes by which a value may grow: the longest type in place of one digit. */
+const MAX_GROWTH = BOOLEAN_TYPE.length;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -33,36 +36,36 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 
 /**
- * The structure of a JSON body: names, order, nesting and white space as they came, every value but `null` replaced by its
- * type. No rule looks at a scalar value, so a plan does the same to the structure as it did to the body. Each byte is read
- * once. `not-json` also for a body that is nested too deep.
+ * Returns the structure of a JSON body: names, order, nesting and white space are unchanged, every value except `null` is
+ * replaced by its type. Rules ignore scalar values, so a plan applies to the structure as it does to the body. Reads each byte
+ * once. `not-json` also for a body that is nested too deeply.
  */
 export function bodyStructure(body: Uint8Array): Uint8Array | 'not-json' | 'too-large' {
-  if (body.length > MOST_BYTES) return 'too-large';
+  if (body.length > MAX_BYTES) return 'too-large';
   const printer = new StructurePrinter(body);
   const fault = printer.print();
   return fault ?? printer.structure;
 }
 
-/** Copies a body part by part, values as their types. */
+/** Copies a body and replaces values by their types. */
 class StructurePrinter {
   private readonly body: Uint8Array;
   private readonly out: Uint8Array;
-  private readonly closers = new Uint8Array(MOST_LEVELS + 1);
+  private readonly closers = new Uint8Array(MAX_LEVELS + 1);
   private depth = 0;
   private at: number;
-  /** Up to where the body is copied, and how much is printed. */
+  /** End of the copied part of the body, and bytes printed. */
   private copied = 0;
   private printed = 0;
   private values = 0;
 
   constructor(body: Uint8Array) {
     this.body = body;
-    this.out = new Uint8Array(body.length + MOST_GROWTH * Math.min(body.length, MOST_VALUES));
+    this.out = new Uint8Array(body.length + MAX_GROWTH * Math.min(body.length, MAX_VALUES));
     this.at = hasByteOrderMark(body) ? 3 : 0;
   }
 
-  /** What was printed, in memory of its own. */
+  /** Copy of the printed bytes. */
   get structure(): Uint8Array {
     return this.out.slice(0, this.printed);
   }
@@ -74,7 +77,7 @@ class StructurePrinter {
       const opened = this.open();
       if (opened === undefined) return 'not-json';
       if (opened) continue;
-      if (this.values > MOST_VALUES) return 'too-large';
+      if (this.values > MAX_VALUES) return 'too-large';
       this.close();
       if (this.depth === 0) break;
       if (this.body[this.at] !== COMMA) return 'not-json';
@@ -86,11 +89,11 @@ class StructurePrinter {
     return undefined;
   }
 
-  /** Reads a value: true when it opened a container that has members or elements, undefined when there is none. */
+  /** Reads a value; true when it opened a non-empty container, undefined when there is no value. */
   private open(): boolean | undefined {
     const byte = this.body[this.at];
     if (byte !== OPEN_OBJECT && byte !== OPEN_ARRAY) return this.scalar() ? false : undefined;
-    if (this.depth === MOST_LEVELS) return undefined;
+    if (this.depth === MAX_LEVELS) return undefined;
     this.depth += 1;
     const closer = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
     this.closers[this.depth] = closer;
@@ -99,7 +102,7 @@ class StructurePrinter {
     return this.body[this.at] !== closer;
   }
 
-  /** Passes the brackets that close behind a value, and the white space after them. */
+  /** Skips closing brackets after a value, and the white space after them. */
   private close(): void {
     this.skipSpace();
     while (this.depth > 0 && this.body[this.at] === this.closers[this.depth]) {
@@ -129,7 +132,7 @@ class StructurePrinter {
     this.values += 1;
     this.copyTo(at);
     const type = typeOf(first);
-    if (this.values <= MOST_VALUES) this.printed = copyBytes(type, 0, type.length, this.out, this.printed);
+    if (this.values <= MAX_VALUES) this.printed = copyBytes(type, 0, type.length, this.out, this.printed);
     this.copied = end;
     this.at = end;
     return true;
@@ -148,17 +151,20 @@ class StructurePrinter {
   }
 }
 
-/** The offset behind a string, number or literal; negative when there is none. */
+/** Returns the offset after a string, number or literal; negative when there is none. */
 function endOfScalar(body: Uint8Array, at: number, first: number): number {
   if (first === QUOTE) return endOfString(body, at);
   const isNumber = first === 0x2d || (first >= 0x30 && first <= 0x39);
   return isNumber ? scanNumber(body, at, body.length) : scanLiteral(body, at, body.length);
 }
 
-/** Bytes of a string that are looked at one by one; in longer ones the next quote is searched for, which is several times as fast. */
+/**
+ * Bytes of a string that are read one by one; in longer strings `indexOf` searches for the next quote, which is several times as
+ * fast.
+ */
 const SHORT_STRING_BYTES = 24;
 
-/** The offset behind the string at `at`, whatever stands in it: it does not go into the structure. */
+/** Returns the offset after the string at `at`, without validating its content, which is not part of the structure. */
 function endOfString(body: Uint8Array, at: number): number {
   let i = at + 1;
   const short = Math.min(body.length, i + SHORT_STRING_BYTES);

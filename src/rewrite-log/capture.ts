@@ -16,26 +16,26 @@ import { ownText } from './own-text.ts';
 import { redactTarget } from './redact-target.ts';
 import { ValueMasks } from './value-masks.ts';
 
-/** How much is kept of exchanges beside their entries. */
+/** Limits for the content of exchanges kept in addition to their entries. */
 export interface CaptureOptions {
   readonly mode: 'off' | 'bodies';
   /** See `ValueMasks`. */
   readonly masks: readonly string[];
   readonly maxEntries: number;
   readonly maxBytes: number;
-  /** Exchanges a second whose structure is kept while capture is off: bounds what the inspector costs under load. */
+  /** Exchanges per second whose structure is kept while capture is off: limits the cost of the inspector under load. */
   readonly structurePerSecond: number;
-  /** Bytes of one body; larger ones are not kept. */
+  /** Maximum bytes of one body; larger ones are not kept. */
   readonly bodyLimit: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
 }
 
-/** Keeps what the inspector shows of recent exchanges, bounded by number and by bytes; the oldest go first. */
+/** Keeps the content of recent exchanges for the inspector, limited by number and bytes; the oldest are evicted first. */
 export class Capture {
   readonly options: CaptureOptions;
   private readonly masks: ValueMasks;
-  private readonly walker = new JsonWalker(MOST_VALUES);
+  private readonly walker = new JsonWalker(MAX_VALUES);
   private readonly rate: CaptureRate;
   private readonly budget: ObservationBudget;
   private readonly kept = new Map<number, { readonly exchange: KeptExchange; readonly bytes: number }>();
@@ -48,25 +48,25 @@ export class Capture {
     this.budget = new ObservationBudget(options.now);
   }
 
-  /** Exchanges held and their bytes, about. */
+  /** Number of kept exchanges and their approximate bytes. */
   get held(): { readonly entries: number; readonly bytes: number } {
     return { entries: this.kept.size, bytes: this.bytes };
   }
 
-  /** Says how much of the exchange that begins now is wanted. */
+  /** Returns the capture level of the exchange that begins now. */
   nextLevel(): CaptureLevel {
     return this.options.mode === 'bodies' ? 'bodies' : this.rate.next();
   }
 
-  /** Keeps what may be kept of an exchange, within the second's budget; its material is not referred to afterwards. */
-  keep(seq: number, material: CapturedExchange, records: readonly EditRecord[]): void {
-    const { v1Request, v2Response, clientResponse } = material;
+  /** Keeps the permitted content of an exchange, within the budget of the second; holds no reference to `captured` afterwards. */
+  keep(seq: number, captured: CapturedExchange, records: readonly EditRecord[]): void {
+    const { v1Request, v2Response, clientResponse } = captured;
     const lengths = [v1Request, v2Response, clientResponse].map((side) => this.lengthOf(side));
     const hasFailed = clientResponse === undefined || clientResponse.status >= 400;
     const kept = this.budget.run(
       lengths.reduce((sum, length) => sum + length, 0),
       hasFailed,
-      () => this.exchangeOf(material, records),
+      () => this.exchangeOf(captured, records),
     );
     if (kept === undefined) return;
     const bytes = sizeOf(kept);
@@ -76,12 +76,12 @@ export class Capture {
     this.shrink();
   }
 
-  /** What is kept of the exchange with the entry `seq`. */
+  /** Returns the kept content of the exchange with the entry `seq`. */
   of(seq: number): KeptExchange | undefined {
     return this.kept.get(seq)?.exchange;
   }
 
-  /** Lets go of everything up to the entry `seq`. */
+  /** Evicts everything up to the entry `seq`. */
   forget(seq: number): void {
     for (const [oldest, { bytes }] of this.kept) {
       if (oldest > seq) return;
@@ -90,22 +90,24 @@ export class Capture {
     }
   }
 
-  private exchangeOf(material: CapturedExchange, records: readonly EditRecord[]): KeptExchange {
-    const { v1Request, v2Request, v2Response, clientResponse } = material;
-    const told = v2Response === undefined ? undefined : this.response(v2Response);
-    // Most responses cross unchanged, in the same memory: what was made of one side holds for the other.
+  private exchangeOf(captured: CapturedExchange, records: readonly EditRecord[]): KeptExchange {
+    const { v1Request, v2Request, v2Response, clientResponse } = captured;
+    const keptResponse = v2Response === undefined ? undefined : this.response(v2Response);
+    // Most responses are forwarded unchanged, in the same memory: both sides then share one kept body.
     const isSame =
-      told !== undefined && clientResponse?.body !== undefined && clientResponse.body === v2Response?.body;
+      keptResponse !== undefined &&
+      clientResponse?.body !== undefined &&
+      clientResponse.body === v2Response?.body;
     return {
       v1Request: {
         ...this.head(v1Request),
         body: this.body(v1Request, (body) => this.masks.ofRequest(this.walker, body, records)),
       },
       ...(v2Request === undefined ? {} : { v2Request: this.head(v2Request) }),
-      ...(told === undefined ? {} : { v2Response: told }),
+      ...(keptResponse === undefined ? {} : { v2Response: keptResponse }),
       ...(clientResponse === undefined
         ? {}
-        : { clientResponse: this.response(clientResponse, isSame ? told.body : undefined) }),
+        : { clientResponse: this.response(clientResponse, isSame ? keptResponse.body : undefined) }),
     };
   }
 
@@ -131,13 +133,13 @@ export class Capture {
     };
   }
 
-  private response(response: ObservedResponse, made?: KeptBody): KeptResponse {
-    const seen: ObservedBody = isEncoded(response) ? { withheld: 'encoded' } : response;
+  private response(response: ObservedResponse, keptBody?: KeptBody): KeptResponse {
+    const observed: ObservedBody = isEncoded(response) ? { withheld: 'encoded' } : response;
     return {
       status: response.status,
       bodyBytes: response.body?.length ?? 0,
       headers: maskHeaders(response.headers, this.options.mode === 'bodies'),
-      body: made ?? this.body(seen, (body) => this.masks.ofResponse(this.walker, body)),
+      body: keptBody ?? this.body(observed, (body) => this.masks.ofResponse(this.walker, body)),
     };
   }
 
@@ -155,20 +157,20 @@ export class Capture {
     }
     const masked = mask(body);
     if (masked === undefined)
-      return { state: 'withheld', note: 'It is not JSON of a usual size, so its fields cannot be masked.' };
+      return { state: 'withheld', note: 'It is not JSON of a normal size, so its fields cannot be masked.' };
     return { state: 'values', bytes: masked === body ? new Uint8Array(body) : masked };
   }
 }
 
-/** Values of one body that masks are looked for among. */
-const MOST_VALUES = 20_000;
+/** Maximum values of one body that is masked. */
+const MAX_VALUES = 20_000;
 
 const NO_STRUCTURE = {
-  'not-json': 'It is not JSON; only its values would be left to show.',
-  'too-large': 'It is larger, or has more values, than what is kept while capture is off.',
+  'not-json': 'It is not JSON, so it has no structure to show without its values.',
+  'too-large': 'It is over the limits for size or number of values while capture is off.',
 } as const;
 
-const TOO_LARGE = 'It is larger than what is kept.';
+const TOO_LARGE = 'It is over the size limit.';
 
 const WITHHELD: Readonly<Record<string, string>> = {
   streamed: 'It was streamed and not read.',

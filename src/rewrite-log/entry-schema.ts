@@ -7,29 +7,29 @@ const count = z.int().nonnegative();
 const milliseconds = z.number().nonnegative();
 
 const editRecord = z.strictObject({
-  change: z.string().describe('The id of the change in the rule book.'),
+  change: z.string().describe('Id of the change in the rule book.'),
   rule,
-  from: z.exactOptional(pointer).describe('Where it was in the V1 body (RFC 6901).'),
-  path: z.exactOptional(pointer).describe('Where it is in the V2 body (RFC 6901).'),
+  from: z.exactOptional(pointer).describe('Pointer in the V1 body (RFC 6901).'),
+  path: z.exactOptional(pointer).describe('Pointer in the V2 body (RFC 6901).'),
   note: z
     .exactOptional(z.string())
-    .describe(
-      'Why, where it was not the plain case: conflict, sibling, duplicate, already-flat, byte-order-mark.',
-    ),
+    .describe('Reason of a special case: conflict, sibling, duplicate, already-flat, byte-order-mark.'),
 });
 
 const patchOperation = z.strictObject({
   op: z.enum(['add', 'remove', 'move']),
   path: pointer,
   from: z.exactOptional(pointer),
-  value: z.exactOptional(z.unknown()).describe('Only of what the gateway made; never a value of the body.'),
+  value: z
+    .exactOptional(z.unknown())
+    .describe('Only for values that the gateway created; never a value of the body.'),
 });
 
 const responseRecord = z.strictObject({
-  change: z.string().describe('The id of the change in the rule book.'),
+  change: z.string().describe('Id of the change in the rule book.'),
   rule: z.enum(['alias', 'flatten', 'deprecations', 'alias-errors']),
-  from: z.exactOptional(pointer).describe("Where it was copied from in V2's response (RFC 6901)."),
-  path: pointer.describe("What was added or changed in the client's response (RFC 6901)."),
+  from: z.exactOptional(pointer).describe("Pointer to the source in V2's response (RFC 6901)."),
+  path: pointer.describe("Pointer to the added or changed member in the client's response (RFC 6901)."),
 });
 
 const comparison = z.strictObject({
@@ -47,7 +47,7 @@ const comparison = z.strictObject({
 /** One line of the rewrite log, strictly: a member that is not named here is a fault. */
 export const entrySchema = z
   .strictObject({
-    time: z.iso.datetime({ precision: 3 }).describe('Time at which the request headers had arrived, UTC.'),
+    time: z.iso.datetime({ precision: 3 }).describe('Time at which the request headers were complete, UTC.'),
     level: z.enum(['info', 'warn', 'error']).describe('Severity.'),
     requestId: z.string().min(1).describe('The x-request-id of the client, or a new one.'),
     traceId: z.exactOptional(z.string().regex(/^[0-9a-f]{32}$/)).describe('W3C trace id.'),
@@ -58,7 +58,7 @@ export const entrySchema = z
       .describe('First 16 hex digits of HMAC-SHA-256(API key, secret).'),
     parentSpanId: z
       .exactOptional(z.string().regex(/^[0-9a-f]{16}$/))
-      .describe('The span id of the client, where the gateway exports one below it.'),
+      .describe("The client's span id, if the gateway exports a child span of it."),
     isSampled: z.exactOptional(z.literal(true)).describe('The gateway exports spans of the exchange.'),
     route: z.enum(['migrate', 'pass', 'none']),
     method: z.string().describe('HTTP method.'),
@@ -108,23 +108,23 @@ export const entrySchema = z
     responseNote: z
       .exactOptional(z.string())
       .describe(
-        'Reason why a response was not rewritten although a response rule applies; response-until-close: only the close of a TLS connection says that it is whole.',
+        'Reason why a response was not rewritten although a response rule applies; response-until-close: only the close of a TLS connection marks its end.',
       ),
     editsOmitted: z
       .exactOptional(count)
       .describe('Number of edits that are not listed; there is no patch then.'),
-    note: z.exactOptional(z.string()).describe('Policy, limit or media type that decided.'),
-    failure: z.exactOptional(z.string()).describe('Failure code of a response that the gateway made itself.'),
-    cause: z.exactOptional(z.string()).describe("The system's name for what went wrong upstream."),
+    note: z.exactOptional(z.string()).describe('Policy, limit or media type that determined the verdict.'),
+    failure: z.exactOptional(z.string()).describe('Failure code of a response that the gateway itself made.'),
+    cause: z.exactOptional(z.string()).describe("The system's error code for an upstream failure."),
     sent: z
       .exactOptional(z.boolean())
-      .describe('Where V2 gave no response: false when nothing of the request reached it.'),
-    pointer: z.exactOptional(pointer).describe('What in the V1 body a refusal is about.'),
+      .describe('If V2 gave no response: false when nothing of the request reached it.'),
+    pointer: z.exactOptional(pointer).describe('Pointer to the cause of a refusal in the V1 body.'),
     position: z
       .exactOptional(z.strictObject({ offset: count, line: count, column: count }))
       .describe('Byte offset, line and column of a fault in the V1 body.'),
     bytesIn: count.describe('Bytes of the request body as received.'),
-    bytesOut: count.describe('Bytes of the request body as sent on.'),
+    bytesOut: count.describe('Bytes of the request body as forwarded.'),
     responseBytes: count.describe("Bytes of the response's body as sent to the client."),
     status: count.describe('Status that the client received; 0 if it disconnected before.'),
     upstreamMs: z

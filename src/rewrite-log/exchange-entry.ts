@@ -6,7 +6,7 @@ import type { Entry, Route, Verdict, Would } from './entry.ts';
 import { ownText } from './own-text.ts';
 import { redactTarget } from './redact-target.ts';
 
-/** What is known of an exchange while it is under way; the entry is made of it when it is over. */
+/** Facts of an exchange in progress, from which the entry is made at its end. */
 export interface EntryFacts {
   readonly route: Route;
   readonly method: string;
@@ -19,7 +19,7 @@ export interface EntryFacts {
   spanOfClient?: true | undefined;
   parentSpanId?: string | undefined;
   isSampled?: true;
-  /** True once it is decided whether the trace is recorded. */
+  /** True once the sampling decision for the trace is made. */
   isTraceDecided?: true;
   verdict: Verdict;
   edits: readonly EditRecord[];
@@ -36,7 +36,7 @@ export interface EntryFacts {
   operation?: string | undefined;
   apiVersion?: { readonly sent: string; readonly why: ApiVersionReason } | undefined;
   failure?: string | undefined;
-  /** The system's name for what went wrong upstream. */
+  /** The system's error code for an upstream failure. */
   cause?: string | undefined;
   sent?: boolean;
   pointer?: string | undefined;
@@ -46,7 +46,7 @@ export interface EntryFacts {
   bytesOut: number;
   responseBytes: number;
   status?: number;
-  /** Milliseconds since 1970 when the head had arrived. */
+  /** Milliseconds since 1970 when the head was complete. */
   time?: number;
   upstreamMs?: number;
   totalMs?: number;
@@ -55,7 +55,10 @@ export interface EntryFacts {
   attempts: number;
 }
 
-/** Makes the entry of an exchange that is over, in one go: members added one by one cost more. It keeps nothing of the request's head alive. `client` is the keyed hash of its API key. */
+/**
+ * Makes the entry of a finished exchange as one object literal: adding members one by one costs more. It keeps nothing of the
+ * request's head alive. `client` is the keyed hash of its API key.
+ */
 export function exchangeEntry(facts: EntryFacts, client: string | undefined): Entry {
   return {
     time: timeText(facts.time ?? 0),
@@ -110,7 +113,7 @@ function owned(text: string | undefined): string | undefined {
 let lastTime = -1;
 let lastText = '';
 
-/** RFC 3339; many exchanges begin in the same millisecond. */
+/** RFC 3339; cached, for many exchanges begin in the same millisecond. */
 function timeText(time: number): string {
   if (time !== lastTime) {
     lastText = new Date(time).toISOString();
@@ -124,7 +127,7 @@ function levelOf(facts: EntryFacts): Entry['level'] {
   return (facts.status ?? 0) >= 500 || facts.failure === 'upstream-broken' ? 'error' : 'warn';
 }
 
-/** Microseconds are enough. */
+/** Rounds to microseconds. */
 function rounded(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : Math.round(milliseconds * 1000) / 1000;
 }

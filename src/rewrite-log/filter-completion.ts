@@ -1,15 +1,15 @@
 import { FILTER_FIELDS, type FilterField, isFilterField } from './filter-field.ts';
 import { words } from './filter.ts';
 
-/** Values that are known at the moment, for completion: operations, changes, clients seen lately, and so on. */
+/** Current values for completion: operations, changes, recent clients, and so on. */
 export type KnownValues = Readonly<Partial<Record<FilterField, readonly string[]>>>;
 
-/** One way to go on: `insert` takes the place of the text from `start` to `end`. */
+/** One completion: `insert` replaces the text from `start` to `end`. */
 export interface Completion {
   readonly insert: string;
   readonly start: number;
   readonly end: number;
-  /** A word for people. */
+  /** Short description for users. */
   readonly help: string;
 }
 
@@ -26,7 +26,7 @@ const FIXED: KnownValues = {
   edits: ['0', '>0'],
 };
 
-/** Proposes how to go on with the word at `cursor`: fields first, then values of the field. */
+/** Proposes completions of the word at `cursor`: fields first, then values of the field. */
 export function completeFilter(text: string, cursor: number, known: KnownValues): readonly Completion[] {
   const word = words(text).find(({ start, end }) => start <= cursor && cursor <= end) ?? {
     text: '',
@@ -50,9 +50,9 @@ export function completeFilter(text: string, cursor: number, known: KnownValues)
   const field = typed.slice(0, colon);
   if (!isFilterField(field)) return [];
   const before = typed.slice(colon + 1, typed.lastIndexOf(',') + 1);
-  const begun = typed.slice(colon + 1 + before.length);
+  const prefix = typed.slice(colon + 1 + before.length);
   return [...new Set([...(known[field] ?? []), ...(FIXED[field] ?? [])])]
-    .filter((value) => value.toLowerCase().startsWith(begun))
+    .filter((value) => value.toLowerCase().startsWith(prefix))
     .map((value) => propose(`${field}:${before}${printable(value)} `, FILTER_FIELDS[field]));
 }
 

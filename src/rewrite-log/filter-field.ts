@@ -1,15 +1,18 @@
 import type { Entry } from './entry.ts';
 
-/** The fields of the language, with a word for people. `client:3fa9 op:order_floor_plan change:property-address status:4xx verdict:refused` */
+/**
+ * The fields of the filter language, with a short description. `client:3fa9 op:order_floor_plan change:property-address
+ * status:4xx verdict:refused`
+ */
 export const FILTER_FIELDS = {
   client: 'first digits of the client hash; - for none',
-  op: 'operation; a trailing * takes any ending; - for none',
+  op: 'operation; a trailing * matches any ending; - for none',
   change: 'id of a change that made an edit',
   rule: 'unwrap, nest, rename, strip or only',
   status: '404, 4xx, 400-451 or >=500',
   verdict: 'rewritten, unchanged, refused or passed',
   route: 'migrate, pass or none; v1 and v2 work too',
-  method: 'of the request',
+  method: 'HTTP method of the request',
   path: 'part of the V1 or V2 path',
   failure: 'code of the failure; * for any',
   note: 'part of a note of the entry or of an edit',
@@ -19,18 +22,18 @@ export const FILTER_FIELDS = {
   edits: 'number of edits: 0, >3',
 } as const;
 
-/** The name of a field of the language. */
+/** Name of a filter field. */
 export type FilterField = keyof typeof FILTER_FIELDS;
 
-/** Says whether an entry is meant. */
+/** Returns whether an entry matches. */
 export type FilterTest = (entry: Entry) => boolean;
 
-/** A value that the field cannot have: a sentence. */
+/** An invalid value of a field, explained in a sentence. */
 export interface ValueFault {
   readonly message: string;
 }
 
-/** True for the name of a field of the language, in lower case. */
+/** True for the lower-case name of a filter field. */
 export function isFilterField(name: string): name is FilterField {
   return Object.hasOwn(FILTER_FIELDS, name);
 }
@@ -61,7 +64,7 @@ export function fieldTest(field: FilterField, value: string): FilterTest | Value
     case 'failure':
       return (entry) => isLike(entry.failure, value);
     case 'note':
-      return (entry) => holds(entry.note, value) || entry.edits.some((edit) => holds(edit.note, value));
+      return (entry) => contains(entry.note, value) || entry.edits.some((edit) => contains(edit.note, value));
     case 'version':
       return ({ apiVersion }) => apiVersion?.why === value || apiVersion?.sent.startsWith(value) === true;
     case 'id':
@@ -86,14 +89,14 @@ function isLike(text: string | undefined, value: string): boolean {
   return value.endsWith('*') ? lower.startsWith(value.slice(0, -1)) : lower === value;
 }
 
-function holds(text: string | undefined, value: string): boolean {
+function contains(text: string | undefined, value: string): boolean {
   return text?.toLowerCase().includes(value) === true;
 }
 
-/** Tests for a part of the V1 or V2 path, without regard to case. */
+/** Matches a part of the V1 or V2 path, case-insensitively. */
 export function pathTest(value: string): FilterTest {
   const lower = value.toLowerCase();
-  return (entry) => holds(entry.path, lower) || holds(entry.upstreamPath, lower);
+  return (entry) => contains(entry.path, lower) || contains(entry.upstreamPath, lower);
 }
 
 function amount(field: FilterField, value: string, of: (entry: Entry) => number): FilterTest | ValueFault {

@@ -9,34 +9,34 @@ import {
   type ValueFault,
 } from './filter-field.ts';
 
-/** A filter over entries, read from text. */
+/** A filter over entries, parsed from text. */
 export interface Filter {
-  /** In one spelling: what goes into addresses. */
+  /** Normalised text, for use in URLs. */
   readonly text: string;
   readonly accepts: (entry: Entry) => boolean;
 }
 
-/** What is wrong with the text of a filter: a sentence, and where, in UTF-16 code units. */
+/** A fault in the text of a filter: a sentence, and its place in UTF-16 code units. */
 export interface FilterFault {
   readonly message: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** One term of a filter as it was written. */
+/** One term of a filter, as written. */
 export interface FilterTerm {
   readonly negated: boolean;
-  /** Undefined for free text, which is looked for in the path. */
+  /** Undefined for free text, which is searched for in the path. */
   readonly field: FilterField | undefined;
-  /** One of these must hold. */
+  /** At least one of these must match. */
   readonly values: readonly string[];
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Reads a filter: terms between spaces, all of which must hold. `-` before a term turns it round, commas give a choice, double
- * quotes hold spaces; a word without a field is looked for in the path. An empty text accepts everything.
+ * Parses a filter: terms between spaces, all of which must match. `-` before a term negates it, commas separate alternatives,
+ * double quotes enclose spaces; a word without a field is searched for in the path. An empty text accepts everything.
  */
 export function parseFilter(text: string): Filter | FilterFault {
   const terms: FilterTerm[] = [];
@@ -44,7 +44,7 @@ export function parseFilter(text: string): Filter | FilterFault {
   for (const word of words(text)) {
     const term = readTerm(word);
     if ('message' in term) return term;
-    // A comma alone asks for nothing.
+    // A comma alone has no effect.
     if (term.field === undefined && term.values.length === 0) continue;
     const test = testOf(term);
     if (typeof test !== 'function') return { message: test.message, start: term.start, end: term.end };
@@ -59,7 +59,7 @@ export function isFilterFault(result: Filter | FilterFault): result is FilterFau
   return 'message' in result;
 }
 
-/** Prints terms so that reading them again gives the same filter. */
+/** Prints terms so that parsing them again gives the same filter. */
 export function printFilter(terms: readonly Pick<FilterTerm, 'negated' | 'field' | 'values'>[]): string {
   return terms
     .map(({ negated, field, values }) => {
@@ -69,14 +69,14 @@ export function printFilter(terms: readonly Pick<FilterTerm, 'negated' | 'field'
     .join(' ');
 }
 
-/** A word of a filter with its place. */
+/** A word of a filter with its position. */
 export interface FilterWord {
   readonly text: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Cuts a text into words; double quotes hold spaces together, and a backslash in them holds the next character. */
+/** Splits a text into words; double quotes group words with spaces, and a backslash inside them escapes the next character. */
 export function words(text: string): readonly FilterWord[] {
   return [...text.matchAll(/(?:"(?:[^"\\]|\\.)*"?|[^\s"])+/gs)].map((match) => ({
     text: match[0],
@@ -98,7 +98,7 @@ function readTerm({ text, start, end }: FilterWord): FilterTerm | FilterFault {
   return { negated, field: name, values: choices(rest.slice(colon[0].length)), start, end };
 }
 
-/** Splits at commas outside quotes, and takes the quotes off. */
+/** Splits at commas outside quotes, and removes the quotes. */
 function choices(text: string): readonly string[] {
   return [...text.matchAll(/((?:"(?:[^"\\]|\\.)*"?|[^,"])*)(?:,|$)/gs)]
     .map((match) => unquoted(match[1] ?? ''))

@@ -6,7 +6,7 @@ export interface HistoryMinute {
   /** RFC 3339, the start of the minute. */
   readonly time: string;
   readonly verdicts: Readonly<Record<Verdict, number>>;
-  /** Responses of 500 and above, and clients gone. */
+  /** Responses of 500 and above, and disconnected clients. */
   readonly failed: number;
   readonly total?: Quantiles;
   readonly upstream?: Quantiles;
@@ -27,19 +27,19 @@ interface Minute {
   readonly upstream: DurationSteps;
 }
 
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 /** Traffic by verdict and durations, minute by minute, over the last hour. Memory is fixed. */
 export class History {
   private readonly ringOfMinutes: readonly Minute[];
   private second = 0;
-  private inSecond = 0;
-  private lastSecond = 0;
+  private countInSecond = 0;
+  private countInLastSecond = 0;
 
   constructor(minutes = 60) {
     this.ringOfMinutes = Array.from({ length: minutes }, () => ({
       start: -1,
-      verdicts: none(),
+      verdicts: noVerdicts(),
       failed: 0,
       total: new DurationSteps(),
       upstream: new DurationSteps(),
@@ -48,44 +48,44 @@ export class History {
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970). */
   add(entry: Entry, time: number): void {
-    this.turn(Math.floor(time / 1000));
-    this.inSecond += 1;
-    const minute = this.minute(Math.floor(time / MINUTE) * MINUTE);
+    this.advanceTo(Math.floor(time / 1000));
+    this.countInSecond += 1;
+    const minute = this.minute(Math.floor(time / MINUTE_MS) * MINUTE_MS);
     minute.verdicts[entry.verdict] += 1;
     if (entry.status >= 500 || entry.status === 0) minute.failed += 1;
     minute.total.add(entry.totalMs);
     if (entry.upstreamMs !== undefined) minute.upstream.add(entry.upstreamMs);
   }
 
-  /** Exchanges of the last whole second before `time`. */
+  /** Number of exchanges in the last whole second before `time`. */
   perSecond(time: number): number {
-    this.turn(Math.floor(time / 1000));
-    return this.lastSecond;
+    this.advanceTo(Math.floor(time / 1000));
+    return this.countInLastSecond;
   }
 
-  /** The minutes up to `time`, oldest first, quiet ones too. */
+  /** The minutes up to `time`, oldest first, including those without traffic. */
   minutes(time: number): readonly HistoryMinute[] {
-    const latest = Math.floor(time / MINUTE) * MINUTE;
+    const latest = Math.floor(time / MINUTE_MS) * MINUTE_MS;
     return this.ringOfMinutes.map((_, at) => {
-      const start = latest - (this.ringOfMinutes.length - 1 - at) * MINUTE;
-      const minute = this.ringOfMinutes[(start / MINUTE) % this.ringOfMinutes.length];
-      return shown(start, minute?.start === start ? minute : undefined);
+      const start = latest - (this.ringOfMinutes.length - 1 - at) * MINUTE_MS;
+      const minute = this.ringOfMinutes[(start / MINUTE_MS) % this.ringOfMinutes.length];
+      return historyMinute(start, minute?.start === start ? minute : undefined);
     });
   }
 
-  private turn(second: number): void {
+  private advanceTo(second: number): void {
     if (second === this.second) return;
-    this.lastSecond = second === this.second + 1 ? this.inSecond : 0;
+    this.countInLastSecond = second === this.second + 1 ? this.countInSecond : 0;
     this.second = second;
-    this.inSecond = 0;
+    this.countInSecond = 0;
   }
 
   private minute(start: number): Minute {
-    const minute = this.ringOfMinutes[(start / MINUTE) % this.ringOfMinutes.length];
+    const minute = this.ringOfMinutes[(start / MINUTE_MS) % this.ringOfMinutes.length];
     if (minute === undefined) throw new RangeError('a history has at least one minute');
     if (minute.start !== start) {
       minute.start = start;
-      minute.verdicts = none();
+      minute.verdicts = noVerdicts();
       minute.failed = 0;
       minute.total.clear();
       minute.upstream.clear();
@@ -94,16 +94,16 @@ export class History {
   }
 }
 
-function none(): Record<Verdict, number> {
+function noVerdicts(): Record<Verdict, number> {
   return { rewritten: 0, unchanged: 0, refused: 0, passed: 0 };
 }
 
-function shown(start: number, minute: Minute | undefined): HistoryMinute {
+function historyMinute(start: number, minute: Minute | undefined): HistoryMinute {
   const total = minute && quantiles(minute.total);
   const upstream = minute && quantiles(minute.upstream);
   return {
     time: new Date(start).toISOString(),
-    verdicts: { ...(minute?.verdicts ?? none()) },
+    verdicts: { ...(minute?.verdicts ?? noVerdicts()) },
     failed: minute?.failed ?? 0,
     ...(total === undefined ? {} : { total }),
     ...(upstream === undefined ? {} : { upstream }),

@@ -1,32 +1,32 @@
 import type { ShownHeader } from './mask-headers.ts';
 
-/** A body as it is kept: masked already, so that what must not be shown is not in memory either. */
+/** A kept body: masked before it is stored, so that secret values are not even in memory. */
 export interface KeptBody {
   readonly state: 'values' | 'structure' | 'withheld' | 'none';
   readonly bytes?: Uint8Array;
-  /** Why it is withheld: a sentence. */
+  /** Reason for `withheld`: a sentence. */
   readonly note?: string;
 }
 
-/** The head of a request as it is kept. */
+/** The kept head of a request. */
 export interface KeptHead {
   readonly method: string;
   readonly target: string;
   readonly headers: readonly ShownHeader[];
 }
 
-/** A response as it is kept. */
+/** A kept response. */
 export interface KeptResponse {
   readonly status: number;
-  /** Of the body as far as it was seen, before masking. */
+  /** Bytes of the observed body, before masking. */
   readonly bodyBytes: number;
   readonly headers: readonly ShownHeader[];
   readonly body: KeptBody;
 }
 
 /**
- * What is kept of one exchange. The V2 body is not: the plan makes it again from the V1 body, masked or not, whenever somebody
- * looks.
+ * The kept content of one exchange. The V2 body is not stored: the plan makes it again from the V1 body, masked or not, whenever
+ * it is displayed.
  */
 export interface KeptExchange {
   readonly v1Request: KeptHead & { readonly body: KeptBody };

@@ -2,14 +2,14 @@ import type { HeaderList } from '../http/header-list.ts';
 import { ownText } from './own-text.ts';
 import { redactTarget } from './redact-target.ts';
 
-/** A header line as it may be shown. */
+/** A header field that may be displayed. */
 export interface ShownHeader {
   readonly name: string;
   readonly value: string;
   readonly masked: boolean;
 }
 
-/** Fields whose values say nothing of a person, a key or an order. Everything else is masked while capture is off. */
+/** Fields whose values reveal nothing about a person, a key or an order. All other values are masked while capture is off. */
 const HARMLESS: ReadonlySet<string> = new Set(
   [
     'accept accept-charset accept-encoding accept-language accept-ranges age allow alt-svc cache-control connection',
@@ -20,13 +20,13 @@ const HARMLESS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** Fields that hold addresses: their query values are masked, their paths are as telling as the log's. */
+/** Fields that hold addresses: query values are masked, paths are kept as in the log. */
 const ADDRESSES: ReadonlySet<string> = new Set(['location', 'content-location', 'referer']);
 
-/** Names of fields that hold credentials, now or under a name of somebody's own. Their values are never kept. */
-const SECRET = /auth|cookie|key|passw|secret|session|signature|token|credential/i;
+/** Names of standard and custom fields that hold credentials. Their values are never kept. */
+const CREDENTIAL_NAME = /auth|cookie|key|passw|secret|session|signature|token|credential/i;
 
-/** Masks a raw header list for keeping. `values` keeps what is no credential, as capture does. */
+/** Masks a raw header list for storage. `values` keeps values that are not credentials, as capture does. */
 export function maskHeaders(headers: HeaderList, values: boolean): ShownHeader[] {
   const shown: ShownHeader[] = [];
   for (let at = 0; at < headers.length; at += 2) {
@@ -36,16 +36,16 @@ export function maskHeaders(headers: HeaderList, values: boolean): ShownHeader[]
   return shown;
 }
 
-/** A target without the values of query parameters that sound like credentials. */
+/** Masks query parameters of a target whose names look like credentials. */
 export function maskQuerySecrets(target: string): string {
   return target.replace(/([?&])([^=&]*)=([^&]*)/g, (pair, mark: string, name: string) =>
-    SECRET.test(name) ? `${mark}${name}=…` : pair,
+    CREDENTIAL_NAME.test(name) ? `${mark}${name}=…` : pair,
   );
 }
 
 function maskHeader(name: string, value: string, values: boolean): ShownHeader {
   const lower = name.toLowerCase();
-  if (SECRET.test(lower)) return { name, value: maskSecret(value), masked: true };
+  if (CREDENTIAL_NAME.test(lower)) return { name, value: maskSecret(value), masked: true };
   if (values || HARMLESS.has(lower)) return { name, value, masked: false };
   if (ADDRESSES.has(lower)) {
     const address = redactTarget(value);
@@ -54,7 +54,7 @@ function maskHeader(name: string, value: string, values: boolean): ShownHeader {
   return { name, value: '…', masked: true };
 }
 
-/** The scheme of `Authorization` helps to find a client that sends the wrong one. */
+/** The scheme of `Authorization` stays, for it helps to find a client that sends the wrong one. */
 function maskSecret(value: string): string {
   const scheme = /^(?:bearer|basic|digest|token|apikey) /i.exec(value);
   return scheme === null ? '…' : `${scheme[0]}…`;

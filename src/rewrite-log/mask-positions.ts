@@ -1,41 +1,41 @@
 import { pointerSteps } from '../json/json-pointer.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 
-/** How far pointers with `*` agree with a path: which of them still do, after so many steps. */
+/** The pointers with `*` that match a path so far, after this many steps. */
 export interface MaskPosition {
   readonly steps: number;
-  readonly alive: readonly (readonly string[])[];
+  readonly matching: readonly (readonly string[])[];
 }
 
-/** Where a value stands in the V1 body and in the V2 body, as far as masks care. */
+/** Position of a value in the V1 body and in the V2 body, relative to the masks. */
 export interface MaskedPlace {
   readonly v1: MaskPosition;
   readonly v2: MaskPosition;
-  /** What records say of the members below. */
+  /** Moves of the members below. */
   readonly moves: MoveTree | undefined;
 }
 
-/** The moves of a rewrite by their V1 pointers, step by step. */
+/** The moves of a rewrite by V1 pointer, step by step. */
 interface MoveTree {
   readonly below: Map<string, MoveTree>;
-  /** Where what stands here went; the last record that says so counts. */
+  /** Destination of the value here; the last record wins. */
   to: MaskPosition | undefined;
 }
 
-/** Follows pointers down a body, level by level: each value costs a look at the pointers that agree so far, however deep it is. */
+/** Follows pointers down a body, level by level: each value costs one check per pointer that still matches, at any depth. */
 export class MaskPositions {
   readonly root: MaskedPlace;
   private readonly pointers: readonly (readonly string[])[];
 
-  /** `records` tell where members of the V1 body went. */
+  /** `records` contain the moves of members of the V1 body. */
   constructor(pointers: readonly (readonly string[])[], records: readonly EditRecord[]) {
     this.pointers = pointers;
-    const start = { steps: 0, alive: pointers };
+    const start = { steps: 0, matching: pointers };
     const moves = this.movesOf(records);
     this.root = { v1: start, v2: moves.to ?? start, moves };
   }
 
-  /** The place of the member or element `step` of a container. */
+  /** Returns the place of the member or element `step` of a container. */
   below(place: MaskedPlace, step: string): MaskedPlace {
     const moves = place.moves?.below.get(step);
     return { v1: advanced(place.v1, step), v2: moves?.to ?? advanced(place.v2, step), moves };
@@ -62,22 +62,22 @@ export class MaskPositions {
   }
 
   private positionOf(pointer: string): MaskPosition {
-    let position: MaskPosition = { steps: 0, alive: this.pointers };
+    let position: MaskPosition = { steps: 0, matching: this.pointers };
     for (const step of pointerSteps(pointer)) position = advanced(position, step);
     return position;
   }
 }
 
-function advanced({ steps, alive }: MaskPosition, step: string): MaskPosition {
-  if (alive.length === 0) return NOWHERE;
+function advanced({ steps, matching }: MaskPosition, step: string): MaskPosition {
+  if (matching.length === 0) return NOWHERE;
   return {
     steps: steps + 1,
-    alive: alive.filter((pointer) => pointer[steps] === step || pointer[steps] === '*'),
+    matching: matching.filter((pointer) => pointer[steps] === step || pointer[steps] === '*'),
   };
 }
 
-const NOWHERE: MaskPosition = { steps: 0, alive: [] };
+const NOWHERE: MaskPosition = { steps: 0, matching: [] };
 
-function endsAt({ steps, alive }: MaskPosition): boolean {
-  return alive.some((pointer) => pointer.length === steps);
+function endsAt({ steps, matching }: MaskPosition): boolean {
+  return matching.some((pointer) => pointer.length === steps);
 }

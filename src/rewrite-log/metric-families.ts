@@ -2,24 +2,24 @@ import { MetricHistogram, REQUEST_BUCKETS } from './metric-histogram.ts';
 import type { MetricFamily, MetricSample } from './metric-text.ts';
 import type { Metrics, Series } from './metrics.ts';
 
-/** The families of what was counted. `templateOf` gives the path of an operation, such as `/clients`. */
+/** Returns the metric families of the counted exchanges. `templateOf` gives the path of an operation, such as `/clients`. */
 export function exchangeFamilies(
   { series, edits, rewriting, v1Requests, lastV1Seconds }: Metrics,
   templateOf: (operation: string) => string | undefined,
 ): MetricFamily[] {
   const sent = series.filter((one) => one.upstreamSeen);
   return [
-    // Both are there from the start: an alert on what is absent never fires, and a series born at 1 never increases.
-    family('gateway_v1_requests_total', 'counter', 'Requests of V1 clients that ended.', [
+    // Both exist from the start: an alert on an absent series never fires, and a series that starts at 1 never increases.
+    family('gateway_v1_requests_total', 'counter', 'Finished requests of V1 clients.', [
       { labels: [], value: v1Requests },
     ]),
     family(
       'gateway_v1_last_request_timestamp_seconds',
       'gauge',
-      'When the last request of a V1 client began; 0 when there was none since the start.',
+      'Start time of the last request of a V1 client; 0 without one since the gateway started.',
       [{ labels: [], value: lastV1Seconds }],
     ),
-    family('gateway_exchanges_total', 'counter', 'Exchanges that ended.', exchanges(series)),
+    family('gateway_exchanges_total', 'counter', 'Finished exchanges.', exchanges(series)),
     family(
       'gateway_edits_total',
       'counter',
@@ -29,25 +29,25 @@ export function exchangeFamilies(
     family(
       'gateway_failures_total',
       'counter',
-      'Responses that the gateway made itself, by code.',
+      'Error responses of the gateway itself, by code.',
       failures(series),
     ),
     family(
       'http_server_request_duration_seconds',
       'histogram',
-      'From the head of a request to the end of its response.',
+      'Time from the head of a request to the end of its response.',
       durations(series, (one) => one.duration, templateOf),
     ),
     family(
       'http_client_request_duration_seconds',
       'histogram',
-      'From the end of the request to V2 to the head of its response.',
+      'Time from the end of the request to V2 to the head of its response.',
       durations(sent, (one) => one.upstream, templateOf),
     ),
     family(
       'gateway_rewrite_duration_seconds',
       'histogram',
-      'Scanning and editing of a V1 body.',
+      'Time to scan and edit a V1 body.',
       rewriting.samples([]),
     ),
   ];

@@ -1,11 +1,11 @@
 import type { MetricSample } from './metric-text.ts';
 
-/** Seconds, as OpenTelemetry's HTTP conventions advise for request durations. */
+/** Upper bounds in seconds, as OpenTelemetry's HTTP conventions advise for request durations. */
 export const REQUEST_BUCKETS = [
   0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
 ] as const;
 
-/** Seconds, for what takes microseconds. */
+/** Upper bounds in seconds, for durations of microseconds. */
 export const REWRITE_BUCKETS = [
   0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.0025, 0.005, 0.01, 0.05,
 ] as const;
@@ -29,7 +29,7 @@ export class MetricHistogram {
     this.sum += seconds;
   }
 
-  /** Adds what `other`, of the same buckets, has counted. */
+  /** Adds the counts of `other`, which has the same buckets. */
   merge(other: MetricHistogram): void {
     for (let at = 0; at < this.counts.length; at += 1) {
       this.counts[at] = (this.counts[at] ?? 0) + (other.counts[at] ?? 0);
@@ -37,7 +37,7 @@ export class MetricHistogram {
     this.sum += other.sum;
   }
 
-  /** The lines of one series; buckets are cumulative. */
+  /** Returns the samples of one series; buckets are cumulative. */
   samples(labels: MetricSample['labels']): MetricSample[] {
     const samples: MetricSample[] = [];
     let count = 0;

@@ -1,4 +1,4 @@
-/** One line of a family: labels in order, and the value. `suffix` is that of a histogram's lines. */
+/** One sample of a family: labels in order, and the value. `suffix` is for the samples of a histogram. */
 export interface MetricSample {
   readonly suffix?: '_bucket' | '_sum' | '_count';
   readonly labels: readonly (readonly [name: string, value: string])[];
@@ -13,10 +13,10 @@ export interface MetricFamily {
   readonly samples: readonly MetricSample[];
 }
 
-/** The media type of `printMetrics`. */
+/** Media type of `printMetrics`. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Prints families in the text format of Prometheus, version 0.0.4; families without series are left out. */
+/** Prints families in the Prometheus text format, version 0.0.4; families without samples are omitted. */
 export function printMetrics(families: readonly MetricFamily[]): string {
   let text = '';
   for (const { name, help, type, samples } of families) {

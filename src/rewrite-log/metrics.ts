@@ -3,12 +3,12 @@ import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Entry, Route, Verdict } from './entry.ts';
 import { MetricHistogram, REQUEST_BUCKETS, REWRITE_BUCKETS } from './metric-histogram.ts';
 
-/** A count that is found once for many entries. */
+/** A counter that is looked up once for many entries. */
 interface Cell {
   value: number;
 }
 
-/** Everything that is counted of exchanges with the same route, operation, method, status, verdict and failure. */
+/** Counts of exchanges with the same route, operation, method, status, verdict and failure. */
 export interface Series {
   readonly route: Route;
   readonly operation: string;
@@ -22,14 +22,16 @@ export interface Series {
   upstreamSeen: boolean;
 }
 
-/** Series beyond which new combinations are counted as one: no client can make labels without end. */
-const SERIES = 500;
+/** Maximum number of series; further combinations are counted as one, so that no client can create labels without limit. */
+const MAX_SERIES = 500;
 
-/** Counts exchanges for `/metrics`. An entry costs a few look-ups by reference or number; no text is made before a scrape. */
+/**
+ * Counts exchanges for `/metrics`. An entry costs a few look-ups by reference or number; no string is created before a scrape.
+ */
 export class Metrics {
-  /** How long bodies took to rewrite. */
+  /** Durations of rewriting bodies. */
   readonly rewriting = new MetricHistogram(REWRITE_BUCKETS);
-  /** Requests of V1 clients that ended, and seconds since 1970 when the last one began; 0 before the first. */
+  /** Finished requests of V1 clients, and seconds since 1970 when the last one began; 0 before the first. */
   v1Requests = 0;
   lastV1Seconds = 0;
   private readonly seriesByKey = new Map<string, Map<number, Series[]>>();
@@ -53,12 +55,12 @@ export class Metrics {
     if (entry.edits.length > 0) for (const cell of this.cellsOf(entry.edits)) cell.value += 1;
   }
 
-  /** What was counted of exchanges. */
+  /** Counted series. */
   get series(): readonly Series[] {
     return [...this.seriesByKey.values()].flatMap((byStatus) => [...byStatus.values()].flat());
   }
 
-  /** How often each rule of each change made an edit, plain or for one of the reasons in `note`. */
+  /** Number of edits by change and rule, and by the reason in `note`. */
   get edits(): readonly { readonly edit: EditRecord; readonly value: number }[] {
     return [...this.editCells.values()];
   }
@@ -82,7 +84,7 @@ export class Metrics {
         if (series.failure === failure) return series;
       }
     }
-    if (this.count >= SERIES && operation !== OVERFLOW.operation)
+    if (this.count >= MAX_SERIES && operation !== OVERFLOW.operation)
       return this.seriesOf({ ...entry, ...OVERFLOW });
     this.count += 1;
     const { route, status, verdict } = entry;
@@ -116,7 +118,7 @@ export class Metrics {
   }
 }
 
-/** Where combinations beyond the bound are counted. */
+/** Series of the combinations beyond the limit. */
 const OVERFLOW = {
   operation: '(overflow)',
   method: 'OTHER',

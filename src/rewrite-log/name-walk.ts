@@ -2,13 +2,13 @@ import { hasByteOrderMark } from '../json/byte-order-mark.ts';
 import { stringEnd } from '../json/string-end.ts';
 import type { AttributePlace, AttributeTree } from './attribute-tree.ts';
 
-/** Names listed of one body: one whose names are data cannot flood the log. */
-const MOST_NAMES = 64;
+/** Maximum names listed of one body: one whose names are data cannot flood the log. */
+const MAX_NAMES = 64;
 
-/** Names of one body that no body had before. */
-const MOST_NEW_NAMES = 128;
+/** Maximum names of one body that are new. */
+const MAX_NEW_NAMES = 128;
 
-/** Elements of an array that are looked into: the first of them, and one in so many of the others. */
+/** Elements of an array to read: the first ones, and a sample of the others. */
 const FIRST_ELEMENTS = 16;
 const ELEMENT_SAMPLE = 64;
 
@@ -22,13 +22,13 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 
 /**
- * Reads the first bytes of a body for the names of its members, each byte once. A value that has no place (its pointer is too
- * long, its name is beyond the bound) is passed over with everything in it, so that no nesting costs more than its bytes.
+ * Reads the names of members in the first bytes of a body, each byte once. Skips a value without a place (its pointer is too
+ * long, its name is beyond the limit) with everything in it, so that nesting costs no more than its bytes.
  */
 export class NameWalk {
-  /** The members that were met, each once, in document order. */
+  /** The members found, each once, in document order. */
   readonly places: AttributePlace[] = [];
-  /** False when the bytes cannot be the beginning of a JSON text. */
+  /** False when the bytes cannot be the start of a JSON text. */
   isJson = true;
   private readonly tree: AttributeTree;
   private readonly body: number;
@@ -37,7 +37,7 @@ export class NameWalk {
   private at: number;
   private newNames = 0;
 
-  /** Reads up to `length` bytes of `bytes`, which are body number `body` of those that went through `tree`. */
+  /** Reads up to `length` bytes of `bytes`, which are body number `body` of `tree`. */
   constructor(tree: AttributeTree, body: number, bytes: Uint8Array, length: number) {
     this.tree = tree;
     this.body = body;
@@ -49,7 +49,7 @@ export class NameWalk {
     else this.value(tree.root);
   }
 
-  /** Reads a value; the depth of calls is that of a pointer, which has a bound. */
+  /** Reads a value; recursion is as deep as a pointer, whose length is limited. */
   private value(place: AttributePlace | undefined): void {
     const byte = this.bytes[this.at];
     if (place !== undefined && byte === OPEN_OBJECT) this.object(place);
@@ -73,7 +73,7 @@ export class NameWalk {
       this.at += 1;
       this.skipSpace();
       this.value(member);
-      if (this.isBehind(CLOSE_OBJECT)) return;
+      if (this.endsAfterValue(CLOSE_OBJECT)) return;
     }
   }
 
@@ -87,12 +87,12 @@ export class NameWalk {
     for (let index = 0; this.at < this.end; index += 1) {
       const isSampled = index < FIRST_ELEMENTS || index % ELEMENT_SAMPLE === 0;
       this.value(isSampled ? this.tree.elementsOf(place) : undefined);
-      if (this.isBehind(CLOSE_ARRAY)) return;
+      if (this.endsAfterValue(CLOSE_ARRAY)) return;
     }
   }
 
-  /** Reads what follows a value; true when that ends its container, or the walk. */
-  private isBehind(closer: number): boolean {
+  /** Reads the separator after a value; true when it ends the container or the walk. */
+  private endsAfterValue(closer: number): boolean {
     this.skipSpace();
     if (this.at >= this.end) return true;
     const byte = this.bytes[this.at];
@@ -106,7 +106,7 @@ export class NameWalk {
     return false;
   }
 
-  /** Reads a key, and notes whose it is. */
+  /** Reads a key and records its member. */
   private member(parent: AttributePlace): AttributePlace | undefined {
     const { bytes, end } = this;
     const start = this.at + 1;
@@ -128,7 +128,7 @@ export class NameWalk {
     if (place !== undefined && place.lastBody !== this.body) {
       place.lastBody = this.body;
       this.places.push(place);
-      if (this.places.length === MOST_NAMES) this.at = end;
+      if (this.places.length === MAX_NAMES) this.at = end;
     }
     return place;
   }
@@ -139,12 +139,12 @@ export class NameWalk {
     start: number,
     end: number,
   ): AttributePlace | undefined {
-    if (this.newNames === MOST_NEW_NAMES) return undefined;
+    if (this.newNames === MAX_NEW_NAMES) return undefined;
     this.newNames += 1;
     return this.tree.add(parent, hash, this.bytes, start, end);
   }
 
-  /** Passes over a value and everything in it, looking at nothing but quotes and brackets. */
+  /** Skips a value and everything in it, reading only quotes and brackets. */
   private skipValue(): void {
     const { bytes, end } = this;
     const start = this.at;

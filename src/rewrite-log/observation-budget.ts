@@ -1,13 +1,13 @@
-/** Bytes of bodies that one stage of observing looks at in a second, and milliseconds that it takes for them. */
+/** Maximum bytes of bodies per second for one stage of observation, and maximum milliseconds. */
 const BYTES_PER_SECOND = 8 * 1024 * 1024;
 const MS_PER_SECOND = 20;
 
-/** The share of both that exchanges which did not fail may use: what failed is looked at before everything else. */
+/** Share of both for exchanges that did not fail: failed ones have priority. */
 const ORDINARY_SHARE = 0.5;
 
 /**
- * Bounds what is done for people beside the traffic: so many bytes and so much time in each second, half of it kept for
- * exchanges that failed. What is beyond the budget is not observed; nothing waits for it.
+ * Limits the bytes and time per second spent on observing traffic; half of both is reserved for exchanges that failed. Anything
+ * beyond the budget is not observed; nothing waits for it.
  */
 export class ObservationBudget {
   private readonly now: () => number;
@@ -15,12 +15,15 @@ export class ObservationBudget {
   private bytes = 0;
   private milliseconds = 0;
 
-  /** `now` is milliseconds of a clock that never goes back. */
+  /** `now` is a monotonic clock, in milliseconds. */
   constructor(now: () => number) {
     this.now = now;
   }
 
-  /** Does `work` on `bytes` bytes and counts the time it takes; undefined, without doing it, when the second's budget is spent. */
+  /**
+   * Runs `work` on `bytes` bytes and counts its time; returns undefined without running it when the budget of the second is used
+   * up.
+   */
   run<Outcome>(bytes: number, isFailure: boolean, work: () => Outcome): Outcome | undefined {
     const began = this.now();
     const second = Math.floor(began / 1000);

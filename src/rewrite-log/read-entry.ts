@@ -1,13 +1,13 @@
 import type { Entry } from './entry.ts';
 
-/** Members of an entry that were called otherwise before 1.0: logs are kept for longer than that. */
+/** Members of an entry that had other names before 1.0: logs are kept for longer than that. */
 const FORMER_NAMES = {
   answerEdits: 'responseEdits',
   answerNote: 'responseNote',
   answerBytes: 'responseBytes',
 } as const;
 
-/** Takes a parsed line of the log for an entry, one of an older gateway too; undefined when it is none. */
+/** Reads a parsed line of the log as an entry, also one of an older gateway; undefined when it is not an entry. */
 export function readEntry(value: unknown): Entry | undefined {
   const renamed = withNewNames(value);
   return isEntry(renamed) ? renamed : undefined;
@@ -23,14 +23,14 @@ function newName(name: string): string {
   return Object.hasOwn(FORMER_NAMES, name) ? Reflect.get(FORMER_NAMES, name) : name;
 }
 
-/** Notes said `answer-too-large` where they say `response-too-large` now. */
+/** Notes used `answer-too-large` instead of `response-too-large`. */
 function newNote(name: string, member: unknown): unknown {
   return name === 'answerNote' && typeof member === 'string'
     ? member.replace(/^answer-/, 'response-')
     : member;
 }
 
-/** True for what has the members that every entry has, and no others of a wrong kind that readers rely on. */
+/** True for a value with the members that every entry has, and no wrong types that readers rely on. */
 function isEntry(value: unknown): value is Entry {
   if (typeof value !== 'object' || value === null) return false;
   const {

@@ -1,13 +1,16 @@
-/** Characters of a target that the log keeps. */
-const MOST_CHARACTERS = 2048;
+/** Maximum characters of a target in the log. */
+const MAX_CHARACTERS = 2048;
 
-/** A path alone, which holds neither a query nor user information. */
+/** A path without query and user information. */
 const ORIGIN_FORM = /^\/(?!\/)/;
 
-/** A raw target for the log: names of query parameters stay, their values, what has no name, and any user information become `…`. */
+/**
+ * Redacts a raw target for the log: names of query parameters stay; their values, parts without a name and user information
+ * become `…`.
+ */
 export function redactTarget(target: string): string {
   const mark = target.indexOf('?');
-  if (mark === -1 && target.length <= MOST_CHARACTERS && ORIGIN_FORM.test(target)) return target;
+  if (mark === -1 && target.length <= MAX_CHARACTERS && ORIGIN_FORM.test(target)) return target;
   const path = (mark === -1 ? target : target.slice(0, mark)).replace(
     /^([a-z][\w+.-]*:)?\/\/[^/]*@/i,
     '$1//…@',
@@ -27,5 +30,5 @@ function redactQuery(query: string): string {
 }
 
 function cut(text: string): string {
-  return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS)}…`;
+  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}…`;
 }

@@ -1,6 +1,6 @@
 import type { Entry } from './entry.ts';
 
-/** The entries of the recent past, numbered from 1 on. Adding costs one store; readers come back with the last number they saw. */
+/** Recent entries, numbered from 1. Adding costs one store; readers continue from the last number they read. */
 export class Ring {
   readonly capacity: number;
   private readonly entries: (Entry | undefined)[];
@@ -11,30 +11,30 @@ export class Ring {
     this.entries = Array.from({ length: capacity });
   }
 
-  /** The number of the entry added last; 0 before the first. */
+  /** Number of the newest entry; 0 before the first. */
   get latest(): number {
     return this.lastSeq;
   }
 
-  /** The number of the oldest entry that is still here; 0 when empty. */
+  /** Number of the oldest stored entry; 0 when empty. */
   get oldest(): number {
     return this.lastSeq === 0 ? 0 : Math.max(1, this.lastSeq - this.capacity + 1);
   }
 
-  /** Adds an entry, in the place of the oldest when full; returns its number. */
+  /** Adds an entry, replacing the oldest when full; returns its number. */
   add(entry: Entry): number {
     this.lastSeq += 1;
     this.entries[this.lastSeq % this.capacity] = entry;
     return this.lastSeq;
   }
 
-  /** Returns the entry numbered `seq`, unless it is gone or not there yet. */
+  /** Returns the entry numbered `seq`, unless it was replaced or does not exist yet. */
   at(seq: number): Entry | undefined {
     if (seq < 1 || seq < this.oldest || seq > this.lastSeq) return undefined;
     return this.entries[seq % this.capacity];
   }
 
-  /** Collects, newest first, up to `limit` entries older than `before` that `accepts` lets through. */
+  /** Returns up to `limit` entries older than `before` that `accepts` matches, newest first. */
   before(
     before: number,
     limit: number,

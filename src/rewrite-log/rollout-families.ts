@@ -1,15 +1,15 @@
 import type { MetricFamily } from './metric-text.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-view.ts';
 
-/** The families of where a migration stands. */
+/** Returns the metric families of a rollout. */
 export function rolloutFamilies(view: RolloutView): MetricFamily[] {
   const stages = [['(default)', view.default] as const, ...Object.entries(view.operations)];
-  const standing = view.rollbacks.filter(({ resolved }) => resolved === undefined);
+  const unresolved = view.rollbacks.filter(({ resolved }) => resolved === undefined);
   return [
     {
       name: 'gateway_rollout_mode',
       type: 'gauge',
-      help: 'One for the mode of the default and of each operation that has its own.',
+      help: '1 for the mode of the default and of each operation that has its own.',
       samples: stages.map(([stage, { mode }]) => ({
         labels: [
           ['stage', stage],
@@ -21,13 +21,13 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
     {
       name: 'gateway_rollout_migrated_share',
       type: 'gauge',
-      help: 'Share of the clients that is migrated, 0 to 1.',
+      help: 'Share of clients that are migrated, 0 to 1.',
       samples: stages.map(([stage, mode]) => ({ labels: [['stage', stage]], value: shareOf(mode) })),
     },
     {
       name: 'gateway_rollout_requests_total',
       type: 'counter',
-      help: 'V1 requests by the origin that got them, while modes were in force.',
+      help: 'V1 requests by origin, while modes were in force.',
       samples: (['v1', 'v2'] as const).map((origin) => ({
         labels: [['origin', origin]],
         value: view.requests[origin],
@@ -36,7 +36,7 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
     {
       name: 'gateway_canary_window_requests',
       type: 'gauge',
-      help: 'Requests in the window of a canary, by origin and whether they failed.',
+      help: 'Requests in the window of a canary, by origin and outcome.',
       samples: view.canaries.flatMap(({ operation, migrated, v1 }) =>
         (
           [
@@ -59,12 +59,12 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
       name: 'gateway_rollbacks_standing',
       type: 'gauge',
       help: 'Canaries that were rolled back and wait for an operator.',
-      samples: [{ labels: [], value: standing.length }],
+      samples: [{ labels: [], value: unresolved.length }],
     },
     {
       name: 'gateway_shadow_comparisons_total',
       type: 'counter',
-      help: 'Reads that both origins were asked, by operation and outcome.',
+      help: 'Reads compared between both origins, by operation and outcome.',
       samples: view.shadows.flatMap(({ operation, same, different, unknown }) =>
         Object.entries({ same, different, unknown }).map(([verdict, value]) => ({
           labels: [

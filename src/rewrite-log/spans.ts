@@ -1,13 +1,13 @@
 import { methodLabel } from '../http/methods.ts';
 import type { Entry } from './entry.ts';
 
-/** A span as OTLP has it in JSON: ids in hex, times in nanoseconds as text. */
+/** An OTLP span in JSON: ids in hex, times in nanoseconds as text. */
 export interface OtlpSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly name: string;
-  /** 2 is a server's, 3 a client's. */
+  /** 2 is a server span, 3 a client span. */
   readonly kind: 2 | 3;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
@@ -16,16 +16,16 @@ export interface OtlpSpan {
   readonly status: { readonly code: 0 | 2 };
 }
 
-/** A name with a value. */
+/** An attribute of a span. */
 export interface OtlpAttribute {
   readonly key: string;
   readonly value: { readonly stringValue: string } | { readonly intValue: string };
 }
 
 /**
- * Makes the spans of an exchange that is recorded: the server's below the span that the client named, and below it the client's to V2
- * when something was sent. The span that was named to V2 is the latter, so that those of V2 hang below it. Requests on `/api/v2` cross
- * unchanged, their `traceparent` too: the gateway has no part in their traces.
+ * Makes the spans of a sampled exchange: the server span is a child of the client's span, and the client span of the request to
+ * V2, if one was sent, is a child of the server span. V2 receives the latter as the parent of its own spans. Requests on
+ * `/api/v2` are forwarded unchanged, including `traceparent`: the gateway takes no part in their traces.
  */
 export function spansOf(entry: Entry, newSpanId: () => string): readonly OtlpSpan[] {
   const { traceId, spanId, parentSpanId, isSampled } = entry;
@@ -50,7 +50,7 @@ export function spansOf(entry: Entry, newSpanId: () => string): readonly OtlpSpa
       text('gateway.request_id', entry.requestId),
       number('gateway.edits', entry.edits.length),
     ]),
-    // A client's fault is none of the server's span (HTTP conventions).
+    // A client error is no error of the server span (HTTP conventions).
     status: { code: entry.status >= 500 || entry.status === 0 ? 2 : 0 },
   };
   if (entry.upstreamPath === undefined) return [server];
@@ -83,7 +83,7 @@ function attributesOf(entry: Entry, own: readonly (OtlpAttribute | undefined)[])
   return [...common, ...own].filter((attribute) => attribute !== undefined);
 }
 
-/** Low in number, as a span's name must be: the operation, or the prefix. */
+/** Low cardinality, as a span name must have: the operation, or the prefix. */
 function routeOf({ route, operation }: Entry): string {
   if (route === 'none') return '';
   if (route === 'pass') return '/api/v2/*';
@@ -102,7 +102,7 @@ function number(key: string, value: number): OtlpAttribute {
   return { key, value: { intValue: String(value) } };
 }
 
-/** Milliseconds with three decimals, as nanoseconds: beyond what a number can hold exactly. */
+/** Converts milliseconds with three decimals to nanoseconds, which exceed the exact range of a number. */
 function nanoseconds(milliseconds: number): string {
   return String(BigInt(Math.round(milliseconds * 1000)) * 1000n);
 }

@@ -1,6 +1,6 @@
 import type { MetricFamily } from './metric-text.ts';
 
-/** What the gateway stands at when somebody asks. Whoever runs it tells; figures that a platform has not are left out. */
+/** Current state of the gateway, provided by the runtime; values that a platform does not have are omitted. */
 export interface GatewayStats {
   readonly version: string;
   readonly inFlight: number;
@@ -10,17 +10,17 @@ export interface GatewayStats {
   readonly ruleBook: {
     readonly hash: string;
     readonly version: string;
-    /** Milliseconds since 1970 when it came into force. */
+    /** Milliseconds since 1970 when it took effect. */
     readonly since: number;
     readonly reloads?: number | undefined;
     readonly refusedReloads?: number | undefined;
-    /** Seconds that the last reading took. */
+    /** Duration of the last reload, in seconds. */
     readonly reloadSeconds?: number | undefined;
   };
   readonly process?: ProcessStats | undefined;
 }
 
-/** Figures of the process. */
+/** State of the process. */
 export interface ProcessStats {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
@@ -29,26 +29,22 @@ export interface ProcessStats {
   readonly startSeconds: number;
   readonly openFiles?: number | undefined;
   readonly maxFiles?: number | undefined;
-  /** Seconds of the event loop's longest delay in the last minute. */
+  /** Maximum delay of the event loop in the last minute, in seconds. */
   readonly loopDelaySeconds?: number | undefined;
 }
 
 const BREAKER_STATES = ['closed', 'open', 'probing'] as const;
 
-/** The families of what the gateway stands at. */
-export function statFamilies(figures: GatewayStats, captured: { readonly bytes: number }): MetricFamily[] {
-  const { ruleBook, breaker, process } = figures;
+/** Returns the metric families of the state of the gateway. */
+export function statFamilies(stats: GatewayStats, captured: { readonly bytes: number }): MetricFamily[] {
+  const { ruleBook, breaker, process } = stats;
   return [
-    gauge('http_server_active_requests', 'Exchanges that are under way.', figures.inFlight),
-    gauge('gateway_buffered_bytes', 'Bytes of bodies held for rewriting.', figures.bufferedBytes),
+    gauge('http_server_active_requests', 'Exchanges in flight.', stats.inFlight),
+    gauge('gateway_buffered_bytes', 'Bytes of bodies held for rewriting.', stats.bufferedBytes),
     gauge('gateway_captured_bytes', 'Bytes held for the inspector.', captured.bytes),
-    counter(
-      'gateway_log_lines_dropped_total',
-      'Lines of the rewrite log that were lost.',
-      figures.droppedLogLines,
-    ),
+    counter('gateway_log_lines_dropped_total', 'Lost lines of the rewrite log.', stats.droppedLogLines),
     {
-      ...gauge('gateway_circuit_state', 'One for the state the circuit to V2 is in.', 1),
+      ...gauge('gateway_circuit_state', '1 for the current state of the circuit to V2.', 1),
       samples: BREAKER_STATES.map((state) => ({
         labels: [['state', state]],
         value: state === breaker ? 1 : 0,
@@ -68,40 +64,40 @@ export function statFamilies(figures: GatewayStats, captured: { readonly bytes: 
     },
     gauge(
       'gateway_rule_book_loaded_timestamp_seconds',
-      'When the rule book came into force.',
+      'Time at which the rule book took effect.',
       ruleBook.since / 1000,
     ),
-    counter(
-      'gateway_rule_book_reloads_total',
-      'Rule books that came into force after the first.',
-      ruleBook.reloads,
-    ),
+    counter('gateway_rule_book_reloads_total', 'Number of successful rule book reloads.', ruleBook.reloads),
     gauge(
       'gateway_rule_book_reload_duration_seconds',
-      'How long the last reading of the rule book took.',
+      'Duration of the last rule book reload.',
       ruleBook.reloadSeconds,
     ),
-    counter('gateway_rule_book_refused_total', 'Rule books that were not taken.', ruleBook.refusedReloads),
+    counter(
+      'gateway_rule_book_refused_total',
+      'Number of refused rule book reloads.',
+      ruleBook.refusedReloads,
+    ),
     {
       ...gauge('gateway_build_info', 'The program.', 1),
-      samples: [{ labels: [['version', figures.version]], value: 1 }],
+      samples: [{ labels: [['version', stats.version]], value: 1 }],
     },
     ...(process === undefined ? [] : processFamilies(process)),
   ];
 }
 
-function processFamilies(figures: ProcessStats): MetricFamily[] {
+function processFamilies(stats: ProcessStats): MetricFamily[] {
   return [
-    counter('process_cpu_seconds_total', 'User and system CPU time.', figures.cpuSeconds),
-    gauge('process_resident_memory_bytes', 'Resident memory.', figures.residentBytes),
-    gauge('process_heap_bytes', 'Heap in use.', figures.heapBytes),
-    gauge('process_start_time_seconds', 'When the process started.', figures.startSeconds),
-    gauge('process_open_fds', 'Open files and sockets.', figures.openFiles),
-    gauge('process_max_fds', 'Files and sockets that may be open.', figures.maxFiles),
+    counter('process_cpu_seconds_total', 'User and system CPU time.', stats.cpuSeconds),
+    gauge('process_resident_memory_bytes', 'Resident memory.', stats.residentBytes),
+    gauge('process_heap_bytes', 'Heap in use.', stats.heapBytes),
+    gauge('process_start_time_seconds', 'Start time of the process.', stats.startSeconds),
+    gauge('process_open_fds', 'Open files and sockets.', stats.openFiles),
+    gauge('process_max_fds', 'Maximum number of open files and sockets.', stats.maxFiles),
     gauge(
       'gateway_event_loop_delay_seconds',
-      'The longest delay of the event loop in the last minute.',
-      figures.loopDelaySeconds,
+      'Maximum delay of the event loop in the last minute.',
+      stats.loopDelaySeconds,
     ),
   ];
 }

@@ -7,11 +7,11 @@ import { MaskPositions } from './mask-positions.ts';
 const MASK = new TextEncoder().encode('"…"');
 
 /**
- * The operator's list of fields whose values capture must not keep. A mask is a pointer (`/data/client/email`, `*` for any
- * member or element) into the body as V1 has it or as V2 has it, or a bare member name, which holds anywhere.
+ * The operator's list of members whose values capture must not keep. A mask is a pointer (`/data/client/email`, `*` for any
+ * member or element) into the V1 or the V2 body, or a bare member name, which matches anywhere.
  */
 export class ValueMasks {
-  /** As given, for people. */
+  /** As given by the operator, for display. */
   readonly masks: readonly string[];
   private readonly pointers: readonly (readonly string[])[];
   private readonly names: ReadonlySet<string>;
@@ -29,7 +29,10 @@ export class ValueMasks {
     return this.masks.length === 0;
   }
 
-  /** The V1 body with masked values as `"…"`; `records` tell where its members went. Undefined when it cannot be read. */
+  /**
+   * Returns the V1 body with masked values as `"…"`; `records` contain the moves of its members. Undefined when it cannot be
+   * parsed.
+   */
   ofRequest(walker: JsonWalker, body: Uint8Array, records: readonly EditRecord[]): Uint8Array | undefined {
     if (this.empty) return body;
     const positions = new MaskPositions(this.pointers, records);
@@ -42,7 +45,10 @@ export class ValueMasks {
     });
   }
 
-  /** A response with masked values as `"…"`. Where a member stands in a response no rule tells, so a mask holds by its last name. */
+  /**
+   * Returns a response body with masked values as `"…"`. No rule describes the positions of members in a response, so a mask
+   * matches by its last name.
+   */
   ofResponse(walker: JsonWalker, body: Uint8Array): Uint8Array | undefined {
     if (this.empty) return body;
     const { lastNames } = this;
@@ -60,7 +66,7 @@ function masked(
   const isJson = walker.walk(body, {
     enter: ({ kind, path, start, end }) => {
       if (path.length > 0 && start >= maskedUntil && isMasked(path)) maskedUntil = end;
-      // Containers stay, so that the rules still find what they look for; all values in them go.
+      // Containers stay, so that the rules still find their members; all values in them are masked.
       if (start < maskedUntil && kind !== 'object' && kind !== 'array')
         edits.push({ start, end, insert: MASK });
     },
@@ -68,7 +74,10 @@ function masked(
   return isJson ? applyEdits(body, edits) : undefined;
 }
 
-/** Where the member at `pointer` of the V1 body stands in the V2 body, as far as `records` tell: the longest move above it counts. */
+/**
+ * Returns the pointer in the V2 body of the member at `pointer` of the V1 body, according to `records`: the longest move above it
+ * applies.
+ */
 export function movedPointer(pointer: string, records: readonly EditRecord[]): string {
   let longest: EditRecord | undefined;
   for (const record of records) {

@@ -1,23 +1,23 @@
 import type { RollbackRule } from '../rules/rollout.ts';
 import type { OriginCount } from './rollout-state.ts';
 
-/** Parts that a window is counted in. */
+/** Number of parts of a window. */
 const WINDOW_PARTS = 12;
 
 interface Part {
-  /** When it began, in lengths of a part. */
+  /** Start, in multiples of the part length. */
   at: number;
   readonly v1: { requests: number; failures: number };
   readonly v2: { requests: number; failures: number };
 }
 
-/** What a window holds: what was migrated, and what V1 answered. */
+/** Counts of a window: migrated requests, and those that V1 served. */
 export interface WindowCount {
   readonly migrated: OriginCount;
   readonly v1: OriginCount;
 }
 
-/** Counts the failures of one canary's stage over a window that moves on. */
+/** Counts the failures of one canary stage over a sliding window. */
 export class CanaryWindow {
   private readonly rule: RollbackRule;
   private readonly parts: Part[] = [];
@@ -26,7 +26,7 @@ export class CanaryWindow {
     this.rule = rule;
   }
 
-  /** Counts a request at `now` (milliseconds); true when migrated requests now fail too often. */
+  /** Counts a request at `now` (milliseconds); returns true when migrated requests now fail too often. */
   add(origin: 'v1' | 'v2', failed: boolean, now: number): boolean {
     const at = Math.floor((now / this.rule.window) * WINDOW_PARTS);
     let part = this.parts.at(-1);
@@ -37,19 +37,19 @@ export class CanaryWindow {
     }
     part[origin].requests += 1;
     if (failed) part[origin].failures += 1;
-    return failed && origin === 'v2' && this.isTooOften();
+    return failed && origin === 'v2' && this.failsTooOften();
   }
 
-  /** What the window holds. */
+  /** Counts of the window. */
   get count(): WindowCount {
     const sum = (origin: 'v1' | 'v2'): OriginCount => ({
-      requests: this.parts.reduce((all, part) => all + part[origin].requests, 0),
-      failures: this.parts.reduce((all, part) => all + part[origin].failures, 0),
+      requests: this.parts.reduce((total, part) => total + part[origin].requests, 0),
+      failures: this.parts.reduce((total, part) => total + part[origin].failures, 0),
     });
     return { migrated: sum('v2'), v1: sum('v1') };
   }
 
-  private isTooOften(): boolean {
+  private failsTooOften(): boolean {
     const { migrated, v1 } = this.count;
     if (migrated.requests < this.rule.requests) return false;
     return percent(migrated) > percent(v1) + this.rule.margin;

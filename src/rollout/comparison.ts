@@ -2,22 +2,22 @@
 export interface FieldDifference {
   /** RFC 6901 pointer, with `*` for elements. */
   readonly path: string;
-  /** `missing`: V2 has no such field. `type`, `value`: it has another one. */
+  /** `missing`: V2 has no such field. `type`, `value`: its type or value differs. */
   readonly kind: 'missing' | 'type' | 'value';
 }
 
-/** What came of asking both origins the same. */
+/** Result of sending the same request to both origins. */
 export interface Comparison {
-  /** `same`: every field of V1 is there with its value, but for noise. `unknown`: the responses could not be compared. */
+  /** `same`: V2 has every field of V1 with the same value, except noise. `unknown`: the responses could not be compared. */
   readonly verdict: 'same' | 'different' | 'unknown';
-  /** The statuses, where they differ. */
+  /** The statuses, if they differ. */
   readonly status?: { readonly v1: number; readonly v2: number };
   /** At most 32. */
   readonly differences: readonly FieldDifference[];
-  /** Fields in which V1 differs from itself, so that they say nothing. */
+  /** Number of fields in which V1 differs from itself, which are ignored. */
   readonly noise: number;
-  /** Fields that only V2 has: a V1 client does not read them. */
+  /** Number of fields that only V2 has: a V1 client does not read them. */
   readonly extra: number;
-  /** Why it is unknown: `timeout`, `unreachable`, `too-large`, `not-json`, `budget`, … */
+  /** Reason of `unknown`: `timeout`, `unreachable`, `too-large`, `not-json`, `budget`, … */
   readonly why?: string;
 }

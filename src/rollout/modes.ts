@@ -6,17 +6,17 @@ import type { Sender } from './scope.ts';
 /** The mode of one request. */
 export interface RoutedMode {
   readonly mode: Mode;
-  /** The origin that gets the request; of a shadow, the one whose response the client gets. */
+  /** Origin that receives the request; for a shadow, the one whose response the client gets. */
   readonly origin: 'v1' | 'v2';
-  /** The canary that the request counts for: of an operation, or with `undefined` the default's. */
+  /** Canary that counts the request; `operation` is undefined for the default's. */
   readonly canary: { readonly operation: string | undefined; readonly share: number } | undefined;
-  /** The modes that it was chosen by. */
+  /** Modes that it was chosen from. */
   readonly modes: Modes;
 }
 
 const MIGRATE: Mode = { mode: 'migrate' };
 
-/** The modes in force: what was chosen at run time stands above the rule book. */
+/** Returns the modes in force: those set at run time take precedence over the rule book. */
 export function modesInForce(book: Modes | undefined, state: RolloutState | undefined): Modes {
   return {
     default: state?.default ?? book?.default ?? MIGRATE,
@@ -26,7 +26,7 @@ export function modesInForce(book: Modes | undefined, state: RolloutState | unde
   };
 }
 
-/** True when some V1 requests are not simply migrated, so that there must be a V1 origin. */
+/** True when some V1 requests are not simply migrated, so that a V1 origin is required. */
 export function needsV1(modes: Modes): boolean {
   return [modes.default, ...Object.values(modes.operations), ...Object.values(modes.clients)].some(
     ({ mode }) => mode !== 'migrate',
@@ -35,9 +35,9 @@ export function needsV1(modes: Modes): boolean {
 
 /** Chooses the mode of a request: the client's own, the operation's, the default. */
 export function chooseMode(modes: Modes, { client, operation }: Sender): RoutedMode {
-  const ofOperation = operation === undefined ? undefined : own(modes.operations, operation);
+  const ofOperation = operation === undefined ? undefined : ownMode(modes.operations, operation);
   const stage = ofOperation ?? modes.default;
-  const mode = (client === undefined ? undefined : own(modes.clients, client)) ?? stage;
+  const mode = (client === undefined ? undefined : ownMode(modes.clients, client)) ?? stage;
   const canary =
     stage.mode === 'canary'
       ? { operation: ofOperation === undefined ? undefined : operation, share: stage.share ?? 0 }
@@ -46,8 +46,8 @@ export function chooseMode(modes: Modes, { client, operation }: Sender): RoutedM
 }
 
 /**
- * Where in the share of clients a client stands: from 0 up to 100, by its hash alone, so that it is the same after a
- * restart and on every replica with the same secret, and who is in a share is in every larger one. Without a key: 100.
+ * Position of a client on the scale of shares: from 0 up to 100, from its hash alone. It is the same after a restart and on every
+ * replica with the same secret, and a client in a share is in every larger one. Without a key: 100.
  */
 export function shareOf(client: string | undefined): number {
   if (client === undefined) return 100;
@@ -60,7 +60,7 @@ function originOf({ mode, share = 0 }: Mode, client: string | undefined): Routed
   return share >= 100 || shareOf(client) < share ? 'v2' : 'v1';
 }
 
-/** Names come from requests and files: `constructor` must not find what every object has. */
-function own(modes: Readonly<Record<string, Mode>>, name: string): Mode | undefined {
+/** Names come from requests and files: `constructor` must not match an inherited member. */
+function ownMode(modes: Readonly<Record<string, Mode>>, name: string): Mode | undefined {
   return Object.hasOwn(modes, name) ? modes[name] : undefined;
 }

@@ -1,40 +1,39 @@
 import type { Shield } from '../rules/rollout.ts';
 
-/** A request that waits for its turn. */
+/** A request in the queue. */
 export interface QueuedRequest {
-  /** True once its client is gone. */
+  /** True once its client disconnected. */
   readonly isOver: boolean;
-  /** Lets it go; called once, with the milliseconds for which it was held. */
+  /** Releases the request; called once, with the milliseconds for which it was held. */
   release(heldMs: number): void;
 }
 
-/** What a shield is given. */
+/** Clock and timer of the queue. */
 export interface RateLimitQueueParts {
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   readonly after: (milliseconds: number, run: () => void) => void;
 }
 
 interface Client {
-  /** When requests were let go, in the time that counts; the oldest first. */
+  /** Times of the released requests within the period; the oldest first. */
   sent: number[];
-  /** Until when the service wants nothing. */
+  /** Time until which the service accepts no request. */
   blockedUntil: number;
   readonly queue: { readonly request: QueuedRequest; readonly since: number }[];
-  /** When the queue is looked at next; 0 while nothing is held. */
-  nextLook: number;
+  /** Time of the next dispatch; 0 while nothing is held. */
+  dispatchAt: number;
 }
 
-/** Clients that are remembered; the idle ones go first. */
-const MOST_CLIENTS = 10_000;
+/** Maximum number of clients in memory; idle ones are evicted first. */
+const MAX_CLIENTS = 10_000;
 
-/** The service's word is taken, but not for longer than this: ten minutes. */
-const MOST_BLOCK_MS = 600_000;
+/** Upper limit for the wait that the service requests: ten minutes. */
+const MAX_BLOCK_MS = 600_000;
 
 /**
- * Holds requests beyond the rate limit of the service back, instead of having them fail: each client in the order in
- * which they came, for a while at the most, and never so many that memory would fill. Who cannot be served in time
- * goes at once, and gets the service's own response.
+ * Queues requests beyond the rate limit of the service instead of letting them fail: in order for each client, for a limited
+ * time, and in limited number. A request that cannot be served in time is forwarded at once and gets the service's own response.
  */
 export class RateLimitQueue {
   private readonly parts: RateLimitQueueParts;
@@ -44,33 +43,33 @@ export class RateLimitQueue {
     this.parts = parts;
   }
 
-  /** Lets the request go now or when it is its turn. */
+  /** Releases the request now, or when it is its turn. */
   admit(shield: Shield, name: string, request: QueuedRequest): void {
     const now = this.parts.now();
     const client = this.clientOf(name, shield, now);
-    if (client.queue.length === 0 && turnOf(client, shield, now, 0) <= now) {
+    if (client.queue.length === 0 && dispatchTime(client, shield, now, 0) <= now) {
       client.sent.push(now);
       request.release(0);
       return;
     }
     const waiting = client.queue.filter((held) => !held.request.isOver).length;
-    if (waiting >= shield.queue || turnOf(client, shield, now, waiting) - now > shield.wait) {
+    if (waiting >= shield.queue || dispatchTime(client, shield, now, waiting) - now > shield.wait) {
       request.release(0);
       return;
     }
     client.queue.push({ request, since: now });
-    this.look(client, shield);
+    this.dispatch(client, shield);
   }
 
-  /** Takes note that the service wants no request of the client for so many seconds. */
+  /** Records that the service accepts no request of the client for this many seconds. */
   block(name: string, seconds: number): void {
     const client = this.clients.get(name);
     if (client === undefined || !(seconds > 0)) return;
-    const until = this.parts.now() + Math.min(seconds * 1000, MOST_BLOCK_MS);
+    const until = this.parts.now() + Math.min(seconds * 1000, MAX_BLOCK_MS);
     client.blockedUntil = Math.max(client.blockedUntil, until);
   }
 
-  /** Requests that are held. */
+  /** Number of queued requests. */
   get held(): number {
     let held = 0;
     for (const { queue } of this.clients.values()) held += queue.length;
@@ -83,34 +82,37 @@ export class RateLimitQueue {
       known.sent = known.sent.filter((time) => time > now - per);
       return known;
     }
-    if (this.clients.size >= MOST_CLIENTS) this.forget(now - per);
-    const client: Client = { sent: [], blockedUntil: 0, queue: [], nextLook: 0 };
+    if (this.clients.size >= MAX_CLIENTS) this.evict(now - per);
+    const client: Client = { sent: [], blockedUntil: 0, queue: [], dispatchAt: 0 };
     this.clients.set(name, client);
     return client;
   }
 
-  /** Anybody can send ever new keys: those of whom nothing counts any more go, and if that is none, all that hold nothing. */
-  private forget(before: number): void {
-    for (const isHard of [false, true]) {
+  /**
+   * Anybody can send ever new keys: evicts clients without recent requests, or if there are none, all that have no queued
+   * request.
+   */
+  private evict(before: number): void {
+    for (const isForced of [false, true]) {
       for (const [name, { sent, queue }] of this.clients) {
-        if (queue.length === 0 && (isHard || (sent.at(-1) ?? 0) < before)) this.clients.delete(name);
+        if (queue.length === 0 && (isForced || (sent.at(-1) ?? 0) < before)) this.clients.delete(name);
       }
-      if (this.clients.size < MOST_CLIENTS) return;
+      if (this.clients.size < MAX_CLIENTS) return;
     }
   }
 
-  /** Lets go whose turn it is, and comes back for the others. */
-  private look(client: Client, shield: Shield): void {
+  /** Releases the requests whose turn it is, and schedules the next dispatch. */
+  private dispatch(client: Client, shield: Shield): void {
     const now = this.parts.now();
     client.sent = client.sent.filter((time) => time > now - shield.per);
     for (;;) {
       const [first] = client.queue;
       if (first === undefined) return;
       const { request, since } = first;
-      const turn = turnOf(client, shield, now, 0);
-      const at = Math.min(turn, since + shield.wait);
+      const dispatchTimeOfFirst = dispatchTime(client, shield, now, 0);
+      const at = Math.min(dispatchTimeOfFirst, since + shield.wait);
       if (!request.isOver && at > now) {
-        this.comeBack(client, shield, at);
+        this.scheduleDispatch(client, shield, at);
         return;
       }
       client.queue.shift();
@@ -120,26 +122,28 @@ export class RateLimitQueue {
     }
   }
 
-  private comeBack(client: Client, shield: Shield, at: number): void {
+  private scheduleDispatch(client: Client, shield: Shield, at: number): void {
     const now = this.parts.now();
-    if (client.nextLook > now && client.nextLook <= at) return;
-    client.nextLook = at;
+    if (client.dispatchAt > now && client.dispatchAt <= at) return;
+    client.dispatchAt = at;
     this.parts.after(Math.max(1, Math.ceil(at - now)), () => {
-      if (client.nextLook !== at) return;
-      client.nextLook = 0;
-      this.look(client, shield);
+      if (client.dispatchAt !== at) return;
+      client.dispatchAt = 0;
+      this.dispatch(client, shield);
     });
   }
 }
 
-/** When the request with so many before it may go: each place is free again one period after it was taken. */
-function turnOf(client: Client, shield: Shield, now: number, before: number): number {
+/**
+ * Time at which the request with `before` requests ahead of it may be sent: each slot is free again one period after it was used.
+ */
+function dispatchTime(client: Client, shield: Shield, now: number, before: number): number {
   const { sent, blockedUntil } = client;
   const open = Math.max(now, blockedUntil);
-  const place = sent.length + before - shield.requests;
-  if (place < 0) return open;
-  const taken = sent[place];
-  // It will be taken by one of those that wait too.
-  if (taken === undefined) return turnOf(client, shield, now, place - sent.length) + shield.per;
+  const slot = sent.length + before - shield.requests;
+  if (slot < 0) return open;
+  const taken = sent[slot];
+  // The slot will be used by another queued request.
+  if (taken === undefined) return dispatchTime(client, shield, now, slot - sent.length) + shield.per;
   return Math.max(open, taken + shield.per);
 }

@@ -1,10 +1,10 @@
 import { type HeaderList, headerValue } from '../http/header-list.ts';
 import { JsonWalker } from '../json/json-walk.ts';
 
-/** Bytes of a response that are read for the time to wait. */
-const MOST_BODY_BYTES = 4096;
+/** Maximum bytes of a response body to search for the reset time. */
+const MAX_BODY_BYTES = 4096;
 
-/** Reads how long the service wants a client to wait, from the response of 429 that streams by. */
+/** Reads the time that the service wants a client to wait, from a streamed 429 response. */
 export class RateLimitReset {
   private readonly headers: HeaderList;
   private readonly time: number;
@@ -17,10 +17,10 @@ export class RateLimitReset {
   }
 
   data(chunk: Uint8Array): void {
-    if (this.chunks.length + chunk.length <= MOST_BODY_BYTES) this.chunks.push(...chunk);
+    if (this.chunks.length + chunk.length <= MAX_BODY_BYTES) this.chunks.push(...chunk);
   }
 
-  /** Seconds: `meta.reset` of the body (documented), else `Retry-After` (RFC 9110 §10.2.3); undefined when neither says. */
+  /** Seconds: `meta.reset` of the body (documented), else `Retry-After` (RFC 9110 §10.2.3); undefined when neither is present. */
   get seconds(): number | undefined {
     const bytes = Uint8Array.from(this.chunks);
     let reset: number | undefined;

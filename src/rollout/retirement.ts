@@ -2,7 +2,7 @@ import type { HeaderList } from '../http/header-list.ts';
 import type { Brownout, Rollout } from '../rules/rollout.ts';
 import { isInScope, type Sender } from './scope.ts';
 
-/** The refusal of a V1 request because V1 comes to its end. */
+/** Refusal of a V1 request because V1 is being retired. */
 export interface Retired {
   readonly code: 'brownout' | 'sunset';
   readonly status: number;
@@ -14,7 +14,7 @@ export interface Retired {
   readonly note: string;
 }
 
-/** Tells whether a request is refused because of the sunset or a brownout; `random` is a number from 0 up to 1. */
+/** Returns the refusal if the sunset or a brownout applies to a request; `random` is a number from 0 up to 1. */
 export function retired(rollout: Rollout, sender: Sender, time: number, random: number): Retired | undefined {
   const { gone, signals, brownouts } = rollout;
   if (
@@ -40,7 +40,7 @@ function isOn({ from, until }: Brownout, time: number): boolean {
 function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number): Retired {
   const { id, status, message, until } = brownout;
   const end = rollout.signals?.sunset;
-  const when = end === undefined ? 'V1 comes to its end' : `V1 ends on ${dayOf(end)}`;
+  const when = end === undefined ? 'V1 is being retired' : `V1 ends on ${dayOf(end)}`;
   const detail =
     message ??
     `${when}, and is switched off for a while to remind of it; use V2 under /api/v2.${hint(rollout)}`;

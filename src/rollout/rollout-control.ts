@@ -11,23 +11,23 @@ import {
   type RolloutState,
 } from './rollout-state.ts';
 
-/** What keeps a rollout beyond this process, and whom it tells. */
+/** Storage and notifications of a rollout. */
 export interface RolloutControlParts {
   /** Milliseconds since 1970. */
   readonly time: () => number;
-  /** Carries a change out on what is kept; absent where nothing is. */
+  /** Applies a change to the stored state; absent without storage. */
   readonly save?: ((change: (state: RolloutState) => RolloutState) => void) | undefined;
-  /** Told of a roll-back, in a sentence. */
+  /** Called with a sentence on each rollback. */
   readonly onNotice: (sentence: string) => void;
 }
 
-/** The modes in force while the gateway runs: the rule book's, what operators chose, and what was rolled back. */
+/** The modes in force while the gateway runs: the rule book's, those that operators set, and rollbacks. */
 export class RolloutControl {
   state: RolloutState = initialRollout;
-  /** V1 requests by the origin that got them, while modes were in force. */
+  /** V1 requests by the origin that received them, while modes were in force. */
   readonly requests = { v1: 0, v2: 0 };
   private readonly parts: RolloutControlParts;
-  private readonly watches = new Map<string | undefined, CanaryWindow>();
+  private readonly windows = new Map<string | undefined, CanaryWindow>();
   private book: Modes | undefined;
   private compiledModes: Modes | undefined;
 
@@ -40,40 +40,40 @@ export class RolloutControl {
     if (this.compiledModes === undefined || this.book !== rollout?.modes) {
       this.book = rollout?.modes;
       this.compiledModes = modesInForce(this.book, this.state);
-      this.watches.clear();
+      this.windows.clear();
     }
     return this.compiledModes;
   }
 
-  /** True when nothing was ever chosen here. */
+  /** True when no mode was ever set at run time. */
   get isInitial(): boolean {
     return this.state === initialRollout;
   }
 
-  /** Takes over a state that was kept, or that another replica made. */
+  /** Adopts a stored state, or one of another replica. */
   adopt(state: RolloutState): void {
     this.state = state;
     this.compiledModes = undefined;
   }
 
-  /** Carries a command out, here at once. */
+  /** Applies a command, here at once. */
   command(command: RolloutCommand): void {
     const now = new Date(this.parts.time()).toISOString();
     this.change((state) => commanded(state, command, now));
   }
 
-  /** Counts a request of a canary; `choice` is what was chosen for it in its time. Rolls back when migrated ones fail. */
+  /** Counts a request of a canary by the mode that was chosen for it. Rolls back when migrated requests fail too often. */
   count({ canary, origin, modes }: RoutedMode, failed: boolean): void {
-    // A request that began under other modes says nothing of the stage that stands now.
+    // A request that began under other modes says nothing about the current stage.
     if (canary === undefined || modes !== this.compiledModes) return;
-    const watch = this.watches.get(canary.operation) ?? new CanaryWindow(modes.rollback);
-    this.watches.set(canary.operation, watch);
-    if (watch.add(origin, failed, this.parts.time())) this.rollBack(canary, watch.count);
+    const window = this.windows.get(canary.operation) ?? new CanaryWindow(modes.rollback);
+    this.windows.set(canary.operation, window);
+    if (window.add(origin, failed, this.parts.time())) this.rollBack(canary, window.count);
   }
 
-  /** What the canaries that stand have counted, by operation; `undefined` is the default's. */
+  /** Counts of the active canaries, by operation; `undefined` is the default's. */
   get counts(): ReadonlyMap<string | undefined, WindowCount> {
-    return new Map([...this.watches].map(([operation, watch]) => [operation, watch.count]));
+    return new Map([...this.windows].map(([operation, window]) => [operation, window.count]));
   }
 
   private rollBack({ operation, share }: NonNullable<RoutedMode['canary']>, count: WindowCount): void {
@@ -86,7 +86,7 @@ export class RolloutControl {
     this.change((state) => (isRolledBack(state, rollback) ? state : rolledBack(state, rollback)));
     const { migrated, v1 } = count;
     this.parts.onNotice(
-      `canary of ${share} % ${operation === undefined ? '' : `of ${operation} `}rolled back to observe: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1. It stays until a mode is chosen.`,
+      `canary of ${share} % ${operation === undefined ? '' : `of ${operation} `}rolled back to observe: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1. It stays in observe until an operator sets a mode.`,
     );
   }
 
@@ -96,7 +96,7 @@ export class RolloutControl {
   }
 }
 
-/** Another replica was faster. */
+/** True when another replica has already rolled back. */
 function isRolledBack({ rollbacks }: RolloutState, { operation }: Rollback): boolean {
   return rollbacks.some((other) => other.operation === operation && other.resolved === undefined);
 }

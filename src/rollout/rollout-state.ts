@@ -1,28 +1,28 @@
 import type { Mode } from '../rules/rollout.ts';
 
-/** What went through one origin in the time that was looked at. */
+/** Requests through one origin in the observed period. */
 export interface OriginCount {
   readonly requests: number;
   readonly failures: number;
 }
 
-/** A canary that went back to `observe` by itself. */
+/** A canary that was rolled back to `observe` automatically. */
 export interface Rollback {
   /** RFC 3339. */
   readonly at: string;
-  /** The operation whose canary it was; absent for the default's. */
+  /** Operation of the canary; absent for the default's. */
   readonly operation?: string;
   /** Percent of the clients that were migrated. */
   readonly share: number;
   readonly migrated: OriginCount;
   readonly v1: OriginCount;
-  /** RFC 3339: when an operator chose a mode again; absent while it stands. */
+  /** RFC 3339: time at which an operator set a mode again; absent while the rollback is in force. */
   readonly resolved?: string;
 }
 
-/** What operators and roll-backs chose while the gateway runs; each stands above what the rule book says of the same. */
+/** Modes that operators and rollbacks set while the gateway runs; each takes precedence over the rule book. */
 export interface RolloutState {
-  /** Counts the changes. */
+  /** Number of changes. */
   readonly revision: number;
   /** RFC 3339: of the last change. */
   readonly changed: string;
@@ -35,21 +35,21 @@ export interface RolloutState {
   readonly rollbacks: readonly Rollback[];
 }
 
-/** What a command is about: a client, an operation, or neither, which is the default. */
+/** Target of a command: a client, an operation, or neither for the default. */
 export interface RolloutAim {
   readonly operation?: string | undefined;
   readonly client?: string | undefined;
 }
 
-/** Chooses a mode; without one, the rule book's holds again. */
+/** Sets a mode; without one, the rule book's applies again. */
 export interface RolloutCommand extends RolloutAim {
   readonly mode?: Mode | undefined;
 }
 
-/** Roll-backs that are remembered. */
-const MOST_ROLLBACKS = 20;
+/** Maximum number of rollbacks in the history. */
+const MAX_ROLLBACKS = 20;
 
-/** The state in which nobody has chosen anything. */
+/** State before any mode is set. */
 export const initialRollout: RolloutState = {
   revision: 0,
   changed: '1970-01-01T00:00:00.000Z',
@@ -58,27 +58,27 @@ export const initialRollout: RolloutState = {
   rollbacks: [],
 };
 
-/** The state after a command at `now` (RFC 3339). Roll-backs of what it is about are resolved by it. */
+/** Returns the state after a command at `now` (RFC 3339), which resolves the rollbacks of its target. */
 export function commanded(
   state: RolloutState,
   { mode, operation, client }: RolloutCommand,
   now: string,
 ): RolloutState {
   const next = { ...state, revision: state.revision + 1, changed: now };
-  if (client !== undefined) return { ...next, clients: chosen(state.clients, client, mode) };
+  if (client !== undefined) return { ...next, clients: withMode(state.clients, client, mode) };
   const rollbacks = state.rollbacks.map((rollback) =>
     rollback.operation === operation && rollback.resolved === undefined
       ? { ...rollback, resolved: now }
       : rollback,
   );
   if (operation !== undefined) {
-    return { ...next, rollbacks, operations: chosen(state.operations, operation, mode) };
+    return { ...next, rollbacks, operations: withMode(state.operations, operation, mode) };
   }
   const { default: _, ...others } = next;
   return { ...others, rollbacks, ...(mode === undefined ? {} : { default: mode }) };
 }
 
-/** The state after a roll-back: what was a canary is observed until an operator acts. */
+/** Returns the state after a rollback: a canary becomes `observe` until an operator acts. */
 export function rolledBack(state: RolloutState, rollback: Rollback): RolloutState {
   const { operation, at } = rollback;
   const mode: Mode = { mode: 'observe' };
@@ -86,14 +86,14 @@ export function rolledBack(state: RolloutState, rollback: Rollback): RolloutStat
     ...state,
     revision: state.revision + 1,
     changed: at,
-    rollbacks: [rollback, ...state.rollbacks].slice(0, MOST_ROLLBACKS),
+    rollbacks: [rollback, ...state.rollbacks].slice(0, MAX_ROLLBACKS),
     ...(operation === undefined
       ? { default: mode }
-      : { operations: chosen(state.operations, operation, mode) }),
+      : { operations: withMode(state.operations, operation, mode) }),
   };
 }
 
-function chosen(
+function withMode(
   modes: RolloutState['clients'],
   name: string,
   mode: Mode | undefined,

@@ -1,20 +1,20 @@
 import type { FieldDifference } from './comparison.ts';
 
-/** A mode, and who chose it. */
+/** A mode and its source. */
 export interface ModeView {
   readonly mode: 'migrate' | 'observe' | 'canary' | 'shadow';
-  /** Percent of clients, of a canary. */
+  /** Percent of clients; canary only. */
   readonly share?: number;
   readonly from: 'default' | 'rule-book' | 'operator' | 'roll-back';
 }
 
-/** Requests and those of them that failed. */
+/** Requests and failed requests. */
 export interface CountView {
   readonly requests: number;
   readonly failures: number;
 }
 
-/** A canary under watch: what its window holds. */
+/** An active canary with the counts of its window. */
 export interface CanaryView {
   /** Absent for the default's. */
   readonly operation?: string;
@@ -22,7 +22,7 @@ export interface CanaryView {
   readonly v1: CountView;
 }
 
-/** A canary that went back to `observe` by itself; it stands until it is resolved. */
+/** A canary that was rolled back to `observe` automatically, in force until it is resolved. */
 export interface RollbackView extends CanaryView {
   /** RFC 3339. */
   readonly at: string;
@@ -30,25 +30,25 @@ export interface RollbackView extends CanaryView {
   readonly resolved?: string;
 }
 
-/** What shadowed reads found for one operation. */
+/** Results of shadowed reads for one operation. */
 export interface ShadowView {
   readonly operation?: string;
   readonly same: number;
   readonly different: number;
   readonly unknown: number;
-  /** Fields that differed, most often first. */
+  /** Fields that differed, most frequent first. */
   readonly fields: readonly (FieldDifference & { readonly count: number })[];
 }
 
-/** Where a migration stands: what V1 traffic goes through, how it fares, and what V1 clients are told. */
+/** Progress of a migration: the modes of V1 traffic, its failures, and the deprecation signals to V1 clients. */
 export interface RolloutView {
-  /** Where V1 is; absent when there is none, so that all there is to do is to migrate. */
+  /** Address of V1; absent without a V1 origin, in which case every request is migrated. */
   readonly v1Origin?: string;
-  /** Counts the changes that were made while the gateway runs. */
+  /** Number of changes at run time. */
   readonly revision: number;
   /** RFC 3339; absent before the first. */
   readonly changed?: string;
-  /** False while client hashes are new at each start, so that nobody stays in a share. */
+  /** False while client hashes are new at each start, so that clients do not stay in a share. */
   readonly isSticky: boolean;
   readonly default: ModeView;
   readonly operations: Readonly<Record<string, ModeView>>;
@@ -59,9 +59,9 @@ export interface RolloutView {
   /** Newest first. */
   readonly rollbacks: readonly RollbackView[];
   readonly shadows: readonly ShadowView[];
-  /** V1 requests that went to each origin while modes were in force, since the start. */
+  /** V1 requests by origin while modes were in force, since the start. */
   readonly requests: { readonly v1: number; readonly v2: number };
-  /** What the rule book says of the end of V1. */
+  /** Dates from the rule book. */
   readonly sunset?: string;
   readonly deprecation?: string;
   readonly brownouts: readonly {
@@ -74,12 +74,12 @@ export interface RolloutView {
   }[];
 }
 
-/** What `POST /rollout` takes. Without `mode` the rule book's holds again. */
+/** Body of `POST /rollout`. Without `mode` the rule book's applies again. */
 export interface RolloutRequest {
   readonly mode?: ModeView['mode'];
-  /** Percent of clients; of a canary only. */
+  /** Percent of clients; canary only. */
   readonly share?: number;
   readonly operation?: string;
-  /** A client hash, or the name that the rule book or the names file has for one. */
+  /** A client hash, or its name in the rule book or the names file. */
   readonly client?: string;
 }

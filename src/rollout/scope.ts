@@ -1,6 +1,6 @@
 import type { Scope } from '../rules/rollout.ts';
 
-/** Who sends a V1 request, and what for. */
+/** Client and operation of a V1 request. */
 export interface Sender {
   /** Client hash; undefined without an API key. */
   readonly client: string | undefined;
@@ -8,7 +8,7 @@ export interface Sender {
   readonly operation: string | undefined;
 }
 
-/** True when the scope is about the request. A list of clients never is about a request without a key. */
+/** True when the scope includes the request. A list of clients never includes a request without a key. */
 export function isInScope({ clients, except, operations }: Scope, { client, operation }: Sender): boolean {
   if (clients !== undefined && (client === undefined || !clients.includes(client))) return false;
   if (except !== undefined && client !== undefined && except.includes(client)) return false;

@@ -2,7 +2,7 @@ import type { MemoryShares } from './memory-shares.ts';
 import type { Settings } from './read-settings.ts';
 import { settings as table } from './settings.ts';
 
-/** How much the inspector keeps of exchanges, as the operator set it. */
+/** The operator's settings for the content that the inspector keeps. */
 export interface CaptureSettings {
   readonly mode: 'off' | 'bodies';
   readonly masks: readonly string[];
@@ -12,7 +12,7 @@ export interface CaptureSettings {
   readonly bodyLimit: number;
 }
 
-/** Reads what the inspector keeps from the settings; `shares` are what holds where they say nothing. */
+/** Reads the capture settings; `shares` are the defaults of unset ones. */
 export function captureOptions(
   settings: Settings,
   shares: Pick<MemoryShares, 'captureBytes'>,

@@ -4,27 +4,27 @@ import type { MemoryShares } from './memory-shares.ts';
 import type { Settings } from './read-settings.ts';
 import { settings as table } from './settings.ts';
 
-/** The limits and choices of the operator that hold on every runtime. */
+/** The operator's limits and choices that apply on every runtime. */
 export interface GatewayOptions {
-  /** Fields of a header section. */
+  /** Maximum number of header fields. */
   readonly count: number;
-  /** Bytes of a header section. */
+  /** Maximum bytes of a header section. */
   readonly bytes: number;
   readonly trustedProxies: readonly AddressRange[];
   readonly maxInFlight: number;
-  /** Minimum bytes a second at which a client reads a response; 0 is no minimum. */
+  /** Minimum bytes per second at which a client must read a response; 0 is no minimum. */
   readonly minDataRate: number;
-  /** Bytes held for rewriting, all requests together. */
+  /** Maximum bytes held for rewriting, all requests together. */
   readonly bufferBytes: number;
-  /** Bytes of a body to rewrite; undefined leaves it to the rule book. */
+  /** Maximum bytes of a body to rewrite; undefined uses the rule book's limit. */
   readonly bodyLimit: number | undefined;
   readonly forwarded: ForwardedMode;
-  /** Upstream failures in a row that open the circuit; 0 never opens it. */
+  /** Number of consecutive upstream failures that open the circuit; 0 never opens it. */
   readonly breakerFailures: number;
   readonly breakerOpenMs: number;
 }
 
-/** Reads the gateway's options from the settings, for Node and the edge alike; `shares` are what holds where they say nothing. */
+/** Reads the gateway's options from the settings, for Node and the edge alike; `shares` are the defaults of unset ones. */
 export function gatewayOptions(
   settings: Settings,
   shares: Pick<MemoryShares, 'bufferBytes'>,

@@ -1,16 +1,17 @@
 const MEBIBYTE = 2 ** 20;
 
-/** Bytes that parts of the gateway may hold where the operator says nothing. */
+/** Default memory limits of parts of the gateway, in bytes. */
 export interface MemoryShares {
-  /** Of bodies under way, in every copy. */
+  /** For bodies in flight, counting every copy. */
   readonly bufferBytes: number;
-  /** Of exchanges kept for the inspector. */
+  /** For exchanges kept for the inspector. */
   readonly captureBytes: number;
 }
 
 /**
- * Divides the memory there is, such as the limit of a container in bytes: a quarter for bodies, a sixteenth for the inspector, and
- * never more than 256 and 64 MiB. The rest is for the runtime, and for what is free but not collected yet. `processes` share it.
+ * Divides the available memory, such as the limit of a container in bytes: a quarter for bodies, a sixteenth for the inspector,
+ * and at most 256 and 64 MiB. The rest is for the runtime and for garbage that is not collected yet. `processes` share the memory
+ * for bodies.
  */
 export function memoryShares(limit: number = Number.POSITIVE_INFINITY, processes = 1): MemoryShares {
   return {

@@ -1,23 +1,23 @@
 import { didYouMean } from '../rules/did-you-mean.ts';
 import { allSettings, environmentName, type Setting } from './settings.ts';
 
-/** Where settings come from: a flag stands above the environment, which stands above the default. */
+/** Sources of settings: a flag takes precedence over the environment, which takes precedence over the default. */
 export interface SettingSources {
   /** By setting name. */
   readonly flags: Readonly<Record<string, string | undefined>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Reads a file of the file system, for secrets; throws when it cannot. */
+  /** Reads a secret from a file; throws when it cannot. */
   readonly readFile: (path: string) => string;
 }
 
-/** Settings that have been checked: asking for one never fails. */
+/** Validated settings: `get` never fails. */
 export interface Settings {
   get<Value>(setting: Setting<Value>): Value;
-  /** The default was not replaced. */
+  /** True when the default was not replaced. */
   isInitial(setting: Setting<unknown>): boolean;
 }
 
-/** Reads every setting, and finds every fault at once; each is a sentence that names setting, value and way out. */
+/** Reads every setting and reports every fault at once; each is a sentence with the setting, the value and the remedy. */
 export function readSettings(
   sources: SettingSources,
 ): { readonly settings: Settings } | { readonly faults: readonly string[] } {
@@ -44,7 +44,7 @@ export function readSettings(
   }
 }
 
-/** Reads one setting before the others are known to be sound; one with a fault counts as its default. */
+/** Reads one setting before the others are validated; an invalid one counts as its default. */
 export function readSetting<Value>(
   setting: Setting<Value>,
   { flags, environment }: Pick<SettingSources, 'flags' | 'environment'>,
@@ -63,7 +63,7 @@ function find(setting: Setting<unknown>, { flags, environment, readFile }: Setti
   if (value !== undefined && path !== undefined) {
     return { fault: `${name} and ${name}_FILE are both set; leave one of them out.` };
   }
-  // An empty variable is how compose files and shells say "not set".
+  // Compose files and shells leave an unset variable empty.
   if (value !== undefined && value !== '') return { text: value, from: name };
   if (path === undefined || path === '') return { text: setting.initial, from: name };
   try {
@@ -79,7 +79,7 @@ function valueOf<Value>(setting: Setting<Value>, text: string | undefined): Valu
   return setting.value;
 }
 
-/** What Kubernetes puts into every container beside a Service that is called `gateway`. */
+/** Variables that Kubernetes adds to every container next to a Service named `gateway`. */
 const SERVICE_LINK = /^GATEWAY_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/;
 
 function unknownNames(environment: SettingSources['environment']): string[] {

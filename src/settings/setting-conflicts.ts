@@ -2,10 +2,10 @@ import type { Settings } from './read-settings.ts';
 import type { ListenAddress, OriginSetting } from './setting-kinds.ts';
 import { environmentName, type Setting, settings as table } from './settings.ts';
 
-/** Characters of a secret that nobody guesses. */
-const SECRET_CHARACTERS = 16;
+/** Minimum characters of a secret. */
+const MIN_SECRET_CHARACTERS = 16;
 
-/** Finds settings that are sound alone and cannot hold together; each fault is a sentence that names them and the way out. */
+/** Finds settings that are valid alone but conflict with each other; each fault is a sentence with their names and the remedy. */
 export function settingConflicts(settings: Settings): readonly string[] {
   return [
     ...shortSecrets(settings),
@@ -22,12 +22,12 @@ export function settingConflicts(settings: Settings): readonly string[] {
 function shortSecrets(settings: Settings): readonly string[] {
   return [table.clientSecret, table.adminToken].flatMap((setting) => {
     const value = settings.get(setting);
-    if (value === undefined || value.length >= SECRET_CHARACTERS) return [];
-    return [`${environmentName(setting)} must have at least ${SECRET_CHARACTERS} characters.`];
+    if (value === undefined || value.length >= MIN_SECRET_CHARACTERS) return [];
+    return [`${environmentName(setting)} must have at least ${MIN_SECRET_CHARACTERS} characters.`];
   });
 }
 
-/** Node's server refuses a whole time below the header's, for it could never tell which one was met. */
+/** Node's server refuses a request timeout below the headers timeout, for it could not tell which one expired. */
 function requestTimeout(settings: Settings): readonly string[] {
   const whole = settings.get(table.clientRequestTimeout);
   const head = settings.get(table.clientHeadersTimeout);
@@ -61,7 +61,7 @@ function sharedAddress(settings: Settings): readonly string[] {
   return [`--listen and --admin-listen are both${same}; give one of them another port.`];
 }
 
-/** A gateway that is its own upstream sends each request to itself until it is full. */
+/** A gateway that is its own upstream sends each request to itself until it is overloaded. */
 function loops(settings: Settings): readonly string[] {
   const listeners = [settings.get(table.listen), settings.get(table.adminListen)];
   return [table.upstream, table.v1Upstream].flatMap((setting) => {
@@ -86,7 +86,7 @@ function isOwn({ origin }: OriginSetting, { host, port }: ListenAddress): boolea
   return name === host || (LOOPBACKS.has(name) && (LOOPBACKS.has(host) || WILDCARDS.has(host)));
 }
 
-/** What one part writes another must neither write nor read. */
+/** A file that one part writes must not be written or read by another. */
 function sharedFiles(settings: Settings): readonly string[] {
   const written = [table.logFile, table.rolloutFile, table.referenceDb];
   const read = [table.rules, table.clientNames, table.tlsCert, table.tlsKey, table.upstreamCa];
@@ -111,7 +111,7 @@ function unusedTls(settings: Settings): readonly string[] {
     );
 }
 
-/** Only trusted proxies are asked for a header. */
+/** The PROXY header is only read from trusted proxies. */
 function unusedProxyProtocol(settings: Settings): readonly string[] {
   if (!settings.get(table.proxyProtocol) || settings.get(table.trustedProxies).length > 0) return [];
   return [

@@ -1,60 +1,60 @@
 import { type AddressRange, readRange } from '../http/address-range.ts';
 import { isHost } from '../http/host.ts';
 
-/** How the text of a setting is read; a fault is a sentence that ends "…, such as x". */
+/** Parser for the text of a setting; a fault is a sentence that ends "…, such as x". */
 export interface SettingKind<Value> {
   /** Placeholder of the value in `--help`, such as `<ms>`. */
   readonly placeholder: string;
-  /** The unit for tables; empty without one. */
+  /** Unit for tables; empty without one. */
   readonly unit: string;
   readonly read: (text: string) => { readonly value: Value } | { readonly fault: string };
 }
 
-/** Where a listener binds; port 0 is any free one. */
+/** Address of a listener; port 0 is any free one. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** The origin of a service: the only place that requests are sent to. */
+/** The origin of a service: the only destination of requests. */
 export interface OriginSetting {
   /** Scheme, host and port. */
   readonly origin: string;
-  /** The path before every target, without a trailing slash; mostly empty. */
+  /** Prefix of every target, without a trailing slash; usually empty. */
   readonly path: string;
-  /** The Unix socket that stands for host and port. */
+  /** Unix socket used instead of host and port. */
   readonly socketPath?: string | undefined;
 }
 
-/** A piece of text: a path, a name. */
+/** Text, such as a path or a name. */
 export const text: SettingKind<string> = {
   placeholder: '<text>',
   unit: '',
-  read: (given) => (given === '' ? { fault: 'must not be empty' } : { value: given }),
+  read: (input) => (input === '' ? { fault: 'must not be empty' } : { value: input }),
 };
 
-/** A path of the file system. */
+/** A file system path. */
 export const file: SettingKind<string> = { ...text, placeholder: '<file>' };
 
 /** A whole number from 0. */
 export const count: SettingKind<number> = numberKind('<n>', '', 'must be a whole number, such as 100');
 
-/** A whole number from 1, of what there cannot be none of. */
+/** A whole number from 1. */
 export const positive: SettingKind<number> = {
   ...count,
-  read: (given) =>
-    /^0*$/.test(given) ? { fault: 'must be a whole number from 1, such as 100' } : count.read(given),
+  read: (input) =>
+    /^0*$/.test(input) ? { fault: 'must be a whole number from 1, such as 100' } : count.read(input),
 };
 
 /** A number of processes, or one for each core. */
 export const processes: SettingKind<number | 'auto'> = {
   placeholder: '<n|auto>',
   unit: '',
-  read: (given) => {
-    if (given === 'auto') return { value: 'auto' };
-    const wanted = Number(given);
-    return /^\d{1,3}$/.test(given) && wanted > 0
-      ? { value: wanted }
+  read: (input) => {
+    if (input === 'auto') return { value: 'auto' };
+    const number = Number(input);
+    return /^\d{1,3}$/.test(input) && number > 0
+      ? { value: number }
       : { fault: 'must be auto, or a number from 1' };
   },
 };
@@ -63,21 +63,21 @@ export const processes: SettingKind<number | 'auto'> = {
 export const milliseconds: SettingKind<number> = {
   placeholder: '<ms>',
   unit: 'ms',
-  read: (given) =>
-    /^\d{1,10}$/.test(given) && Number(given) <= TIMER_LIMIT_MS
-      ? { value: Number(given) }
+  read: (input) =>
+    /^\d{1,10}$/.test(input) && Number(input) <= TIMER_LIMIT_MS
+      ? { value: Number(input) }
       : { fault: 'must be a whole number of milliseconds, such as 5000' },
 };
 
-/** Timers count in 31 bits; one beyond would fire at once. */
+/** Timers count in 31 bits; a longer one would fire at once. */
 const TIMER_LIMIT_MS = 2 ** 31 - 1;
 
 /** A size in bytes, with or without a binary unit: `1048576`, `1MiB`. */
 export const bytes: SettingKind<number> = {
   placeholder: '<bytes>',
   unit: 'bytes',
-  read: (given) => {
-    const match = /^(\d{1,15})(KiB|MiB|GiB)?$/.exec(given);
+  read: (input) => {
+    const match = /^(\d{1,15})(KiB|MiB|GiB)?$/.exec(input);
     const scale = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }[match?.[2] ?? ''] ?? 1;
     return match === null
       ? { fault: 'must be a number of bytes, such as 1048576 or 1MiB' }
@@ -89,9 +89,9 @@ export const bytes: SettingKind<number> = {
 export const onOff: SettingKind<boolean> = {
   placeholder: '<on|off>',
   unit: '',
-  read: (given) => {
-    if (given === 'on' || given === 'true' || given === '1') return { value: true };
-    if (given === 'off' || given === 'false' || given === '0') return { value: false };
+  read: (input) => {
+    if (input === 'on' || input === 'true' || input === '1') return { value: true };
+    if (input === 'off' || input === 'false' || input === '0') return { value: false };
     return { fault: 'must be on or off' };
   },
 };
@@ -100,26 +100,26 @@ export const onOff: SettingKind<boolean> = {
 export const address: SettingKind<ListenAddress> = {
   placeholder: '<host:port>',
   unit: '',
-  read: (given) => {
-    const match = /^(?:(\[[0-9a-fA-F:.]+\]|[\w.-]+)?:)?(\d{1,5})$/.exec(given);
+  read: (input) => {
+    const match = /^(?:(\[[0-9a-fA-F:.]+\]|[\w.-]+)?:)?(\d{1,5})$/.exec(input);
     if (match === null || Number(match[2]) > 65_535) {
       return { fault: 'must be a host and a port, such as 127.0.0.1:8080 or [::1]:8080' };
     }
-    const host = match[1] ?? (given.startsWith(':') ? '0.0.0.0' : '127.0.0.1');
+    const host = match[1] ?? (input.startsWith(':') ? '0.0.0.0' : '127.0.0.1');
     return { value: { host: host.replaceAll(/[[\]]/g, ''), port: Number(match[2]) } };
   },
 };
 
 /**
- * An http or https address, perhaps with a path, without user, query and fragment; or a Unix socket, as `unix:/run/puma.sock`, or as
- * `http+unix://%2Frun%2Fpuma.sock/path` where a path stands before every target.
+ * An http or https address with an optional path, without user, query and fragment; or a Unix socket, as `unix:/run/puma.sock`,
+ * or as `http+unix://%2Frun%2Fpuma.sock/path` with a path before every target.
  */
 export const origin: SettingKind<OriginSetting> = {
   placeholder: '<url>',
   unit: '',
-  read: (given) => {
-    if (/^(?:http\+)?unix:/i.test(given)) return readUnixSocket(given);
-    const url = URL.parse(given);
+  read: (input) => {
+    if (/^(?:http\+)?unix:/i.test(input)) return readUnixSocket(input);
+    const url = URL.parse(input);
     if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
       return { fault: 'must be an http or https address, such as https://captur3d.io' };
     }
@@ -131,16 +131,16 @@ export const origin: SettingKind<OriginSetting> = {
   },
 };
 
-/** The address of a service as a setting has it: for people, and for another process. */
+/** Formats the address of a service as in its setting: for display, and for another process. */
 export function originText({ origin: address, path, socketPath }: OriginSetting): string {
   if (socketPath === undefined) return address + path;
   return path === '' ? `unix:${socketPath}` : `http+unix://${encodeURIComponent(socketPath)}${path}`;
 }
 
-function readUnixSocket(given: string): ReturnType<SettingKind<OriginSetting>['read']> {
-  const socket = /^unix:(?:\/\/)?(\/[^\0]+)$/i.exec(given)?.[1];
+function readUnixSocket(input: string): ReturnType<SettingKind<OriginSetting>['read']> {
+  const socket = /^unix:(?:\/\/)?(\/[^\0]+)$/i.exec(input)?.[1];
   if (socket !== undefined) return { value: { origin: 'http://localhost', path: '', socketPath: socket } };
-  const [, authority = '', path = ''] = /^http\+unix:\/\/([^/?#]+)([^?#]*)$/i.exec(given) ?? [];
+  const [, authority = '', path = ''] = /^http\+unix:\/\/([^/?#]+)([^?#]*)$/i.exec(input) ?? [];
   const socketPath = decoded(authority);
   return socketPath?.startsWith('/') === true
     ? withPath({ origin: 'http://localhost', path, socketPath })
@@ -166,17 +166,17 @@ function withPath(setting: OriginSetting): ReturnType<SettingKind<OriginSetting>
 export const host: SettingKind<string> = {
   placeholder: '<host>',
   unit: '',
-  read: (given) =>
-    isHost(given) && given !== '' ? { value: given } : { fault: 'must be a host, such as captur3d.io' },
+  read: (input) =>
+    isHost(input) && input !== '' ? { value: input } : { fault: 'must be a host, such as captur3d.io' },
 };
 
 /** Addresses and CIDR blocks, separated by commas. */
 export const addressRanges: SettingKind<readonly AddressRange[]> = {
   placeholder: '<cidr,…>',
   unit: '',
-  read: (given) => {
+  read: (input) => {
     const ranges: AddressRange[] = [];
-    for (const part of given.split(',').filter((piece) => piece.trim() !== '')) {
+    for (const part of input.split(',').filter((piece) => piece.trim() !== '')) {
       const range = readRange(part);
       if (range === undefined) return { fault: 'must be addresses or CIDR blocks, such as 10.0.0.0/8,::1' };
       ranges.push(range);
@@ -189,8 +189,8 @@ export const addressRanges: SettingKind<readonly AddressRange[]> = {
 export const names: SettingKind<readonly string[]> = {
   placeholder: '<name,…>',
   unit: '',
-  read: (given) => ({
-    value: given
+  read: (input) => ({
+    value: input
       .split(',')
       .map((part) => part.trim())
       .filter((part) => part !== ''),
@@ -202,8 +202,8 @@ export function choice<const Word extends string>(...words: readonly Word[]): Se
   return {
     placeholder: `<${words.join('|')}>`,
     unit: '',
-    read: (given) => {
-      const word = words.find((candidate) => candidate === given);
+    read: (input) => {
+      const word = words.find((candidate) => candidate === input);
       return word === undefined ? { fault: `must be one of ${words.join(', ')}` } : { value: word };
     },
   };
@@ -213,6 +213,6 @@ function numberKind(placeholder: string, unit: string, fault: string): SettingKi
   return {
     placeholder,
     unit,
-    read: (given) => (/^\d{1,10}$/.test(given) ? { value: Number(given) } : { fault }),
+    read: (input) => (/^\d{1,10}$/.test(input) ? { value: Number(input) } : { fault }),
   };
 }

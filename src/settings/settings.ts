@@ -21,20 +21,22 @@ export interface Setting<Value> {
   /** In kebab case, such as `max-in-flight`. */
   readonly name: string;
   readonly kind: SettingKind<Value>;
-  /** As text; undefined when it is unset by default. */
+  /** Default as text; undefined when it is unset. */
   readonly initial: string | undefined;
-  /** The default. */
+  /** Default value. */
   readonly value: Value;
-  /** One sentence for people, and the meaning of an unset value. */
+  /** Description in one sentence, and the meaning of an unset value. */
   readonly sentence: string;
-  /** True when its value may stand in a file named by `GATEWAY_NAME_FILE`, and is never printed. */
+  /** True when its value may be in a file named by `GATEWAY_NAME_FILE`, and is never printed. */
   readonly secret: boolean;
 }
 
-/** The settings of the gateway. The table drives the environment, the flags, their faults, `--help` and the docs. */
+/**
+ * The settings of the gateway. The table defines the environment variables, the flags, their validation, `--help` and the docs.
+ */
 export const settings = {
-  listen: given('listen', address, '127.0.0.1:8080', 'Address for clients.'),
-  adminListen: given(
+  listen: withDefault('listen', address, '127.0.0.1:8080', 'Address for clients.'),
+  adminListen: withDefault(
     'admin-listen',
     address,
     '127.0.0.1:8081',
@@ -55,20 +57,20 @@ export const settings = {
     file,
     'File that keeps modes chosen at run time; replicas can share it. Unset: kept in memory.',
   ),
-  rules: given('rules', file, 'config/rules.yaml', 'Path of the rule book.'),
-  logLevel: given(
+  rules: withDefault('rules', file, 'config/rules.yaml', 'Path of the rule book.'),
+  logLevel: withDefault(
     'log-level',
     choice('info', 'warn', 'error', 'silent'),
     'info',
     'Minimum level of the process log, on stderr.',
   ),
-  logFormat: given(
+  logFormat: withDefault(
     'log-format',
     choice('auto', 'json', 'text'),
     'auto',
     'Format of the process log; auto is text on a terminal and JSON elsewhere.',
   ),
-  rewriteLogLevel: given(
+  rewriteLogLevel: withDefault(
     'rewrite-log-level',
     choice('info', 'warn', 'error', 'silent'),
     'info',
@@ -80,7 +82,7 @@ export const settings = {
     'Secret key of the client hashes. Unset: random at each start, so clients get new names.',
   ),
 
-  maxInFlight: given(
+  maxInFlight: withDefault(
     'max-in-flight',
     positive,
     '1000',
@@ -96,88 +98,98 @@ export const settings = {
     bytes,
     'Maximum size of a body to rewrite; beyond it, 413. Unset: limits.body of the rule book.',
   ),
-  headerBytes: given('header-bytes', bytes, '16KiB', 'Maximum size of a header section; beyond it, 431.'),
-  headerCount: given('header-count', positive, '100', 'Maximum number of header fields; beyond it, 431.'),
-  clientHeadersTimeout: given(
+  headerBytes: withDefault(
+    'header-bytes',
+    bytes,
+    '16KiB',
+    'Maximum size of a header section; beyond it, 431.',
+  ),
+  headerCount: withDefault(
+    'header-count',
+    positive,
+    '100',
+    'Maximum number of header fields; beyond it, 431.',
+  ),
+  clientHeadersTimeout: withDefault(
     'client-headers-timeout',
     milliseconds,
     '10000',
     'Maximum time to receive request headers.',
   ),
-  clientBodyTimeout: given(
+  clientBodyTimeout: withDefault(
     'client-body-timeout',
     milliseconds,
     '60000',
     'Maximum time between two parts of a request body.',
   ),
-  clientConnections: given(
+  clientConnections: withDefault(
     'client-connections',
     positive,
     '10000',
     'Maximum number of client connections; beyond it, idle ones and half-read heads are closed first.',
   ),
-  clientRequestTimeout: given(
+  clientRequestTimeout: withDefault(
     'client-request-timeout',
     milliseconds,
     '0',
     'Maximum time to receive a whole request; 0 is no limit.',
   ),
-  minDataRate: given(
+  minDataRate: withDefault(
     'min-data-rate',
     bytes,
     '240',
     'Minimum bytes per second at which a client must send a body or read a response; 0 is no limit.',
   ),
-  minDataRateGrace: given(
+  minDataRateGrace: withDefault(
     'min-data-rate-grace',
     milliseconds,
     '5000',
     'Time for which a client may be slower than the minimum data rate.',
   ),
-  idleTimeout: given(
+  idleTimeout: withDefault(
     'idle-timeout',
     milliseconds,
     '65000',
     'Time after which an idle client connection is closed.',
   ),
 
-  upstreamConnections: given(
+  upstreamConnections: withDefault(
     'upstream-connections',
     positive,
     '128',
     'Maximum number of connections to V2; beyond it, requests wait.',
   ),
-  upstreamConnectTimeout: given(
+  upstreamConnectTimeout: withDefault(
     'upstream-connect-timeout',
     milliseconds,
     '5000',
     'Maximum time to connect to V2, all attempts together; requests wait this long while V2 restarts.',
   ),
-  upstreamHeadersTimeout: given(
+  upstreamHeadersTimeout: withDefault(
     'upstream-headers-timeout',
     milliseconds,
     '60000',
     'Maximum time until the first byte of a response from V2.',
   ),
-  upstreamBodyTimeout: given(
+  upstreamBodyTimeout: withDefault(
     'upstream-body-timeout',
     milliseconds,
     '60000',
     'Maximum time between two parts of a response from V2.',
   ),
-  upstreamIdleTimeout: given(
+  upstreamIdleTimeout: withDefault(
     'upstream-idle-timeout',
     milliseconds,
     '55000',
     'Maximum time to keep an idle connection to V2; less if V2 announces a shorter time or closes sooner.',
   ),
-  upstreamMaxAge: given(
+  upstreamMaxAge: withDefault(
     'upstream-max-age',
     milliseconds,
     '300000',
     'Age at which a connection to V2 is replaced and its name resolved again; 0 is no limit.',
   ),
-  upstreamMaxRequests: given(
+  upstreamMaxRequests: withDefault(
     'upstream-max-requests',
     count,
     '0',
@@ -196,56 +208,56 @@ export const settings = {
   ),
   upstreamCert: optional('upstream-cert', file, 'File of the PEM client certificate for V2.'),
   upstreamKey: optional('upstream-key', file, 'File of the PEM key of the client certificate for V2.'),
-  breaker: given(
+  breaker: withDefault(
     'breaker',
     onOff,
     'on',
     'Circuit breaker: stop sending to V2 for a while when it keeps failing.',
   ),
-  breakerFailures: given(
+  breakerFailures: withDefault(
     'breaker-failures',
     count,
     '20',
     'Number of consecutive requests failed by V2 that open the circuit.',
   ),
-  breakerOpen: given(
+  breakerOpen: withDefault(
     'breaker-open',
     milliseconds,
     '5000',
     'Maximum time between two probes of an open circuit; the first two follow at once and after 100 ms.',
   ),
 
-  workers: given(
+  workers: withDefault(
     'workers',
     processes,
     '1',
     'Number of processes sharing the port; auto starts one per core. Limits apply to each process.',
   ),
-  drain: given(
+  drain: withDefault(
     'drain',
     milliseconds,
     '25000',
     'Maximum time to finish requests in flight when the gateway stops.',
   ),
-  drainDelay: given(
+  drainDelay: withDefault(
     'drain-delay',
     milliseconds,
     '500',
     'Time to keep accepting connections when the gateway stops, with responses that close them.',
   ),
-  forwarded: given(
+  forwarded: withDefault(
     'forwarded',
     choice('off', 'x-forwarded', 'rfc7239'),
     'off',
     'Header fields that tell V2 the address of the client.',
   ),
-  trustedProxies: given(
+  trustedProxies: withDefault(
     'trusted-proxies',
     addressRanges,
     '',
     'Address ranges of proxies whose forwarding headers are trusted.',
   ),
-  proxyProtocol: given(
+  proxyProtocol: withDefault(
     'proxy-protocol',
     onOff,
     'off',
@@ -259,20 +271,20 @@ export const settings = {
   tlsKey: optional('tls-key', file, 'File of the PEM key of the certificate for clients.'),
 
   adminToken: secret('admin-token', 'Token of the admin listener; required unless it listens on loopback.'),
-  adminHosts: given('admin-hosts', names, '', 'Host names under which the admin listener is reached.'),
-  capture: given(
+  adminHosts: withDefault('admin-hosts', names, '', 'Host names under which the admin listener is reached.'),
+  capture: withDefault(
     'capture',
     choice('off', 'bodies'),
     'off',
     'Content kept for the inspector: off keeps structure only, bodies keeps values too.',
   ),
-  captureMask: given(
+  captureMask: withDefault(
     'capture-mask',
     names,
     '',
     'Members whose values are never kept: JSON pointers, or names that match anywhere.',
   ),
-  captureEntries: given(
+  captureEntries: withDefault(
     'capture-entries',
     count,
     '1000',
@@ -283,19 +295,19 @@ export const settings = {
     bytes,
     'Maximum memory for exchanges kept for the inspector. Unset: a sixteenth of the memory limit, at most 64MiB.',
   ),
-  captureBodyLimit: given(
+  captureBodyLimit: withDefault(
     'capture-body-limit',
     bytes,
     '256KiB',
     'Maximum size of a body kept for the inspector.',
   ),
-  inspectorEntries: given(
+  inspectorEntries: withDefault(
     'inspector-entries',
     positive,
     '10000',
     'Number of log entries that the inspector can search.',
   ),
-  structureRate: given(
+  structureRate: withDefault(
     'structure-rate',
     count,
     '50',
@@ -303,21 +315,26 @@ export const settings = {
   ),
   clientNames: optional('client-names', file, 'YAML or JSON file of display names by client hash.'),
 
-  referenceListen: given('reference-listen', address, '127.0.0.1:8090', 'Address of the reference service.'),
+  referenceListen: withDefault(
+    'reference-listen',
+    address,
+    '127.0.0.1:8090',
+    'Address of the reference service.',
+  ),
   referenceDb: optional('reference-db', file, 'SQLite file of the reference service. Unset: kept in memory.'),
-  referenceUnknown: given(
+  referenceUnknown: withDefault(
     'reference-unknown',
     choice('refuse', 'strip'),
     'refuse',
     'Treatment of unknown attributes by the reference V2.',
   ),
-  referenceDialect: given(
+  referenceDialect: withDefault(
     'reference-dialect',
     choice('v2', 'v1', 'both'),
     'v2',
     'API versions that the reference service speaks.',
   ),
-  referenceRate: given(
+  referenceRate: withDefault(
     'reference-rate',
     count,
     '0',
@@ -325,15 +342,15 @@ export const settings = {
   ),
 } as const;
 
-/** Every setting, in the order of the table. */
+/** All settings, in the order of the table. */
 export const allSettings: readonly Setting<unknown>[] = Object.values(settings);
 
-/** The environment's name of a setting. */
+/** Returns the environment variable of a setting. */
 export function environmentName(setting: { readonly name: string }): string {
   return `GATEWAY_${setting.name.toUpperCase().replaceAll('-', '_')}`;
 }
 
-function given<Value>(
+function withDefault<Value>(
   name: string,
   kind: SettingKind<Value>,
   initial: string,

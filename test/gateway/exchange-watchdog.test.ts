@@ -9,7 +9,7 @@ class Watched implements WatchedExchange {
   progress = 0;
   readingMs = 0;
   isGivenUp = false;
-  giveUp(): void {
+  abandon(): void {
     this.isGivenUp = true;
   }
 }
@@ -24,7 +24,7 @@ describe('the watchdog', () => {
     let ended = 0;
     for (let now = 0; now <= 1500; now += 100) {
       moving.progress += 1;
-      ended += watchdog.look(now, 1000);
+      ended += watchdog.check(now, 1000);
       if (stuck.isGivenUp) watchdog.end(slot);
     }
     expect([stuck, moving, reading, over].map(({ isGivenUp }) => isGivenUp)).toEqual([
@@ -43,12 +43,12 @@ describe('the watchdog', () => {
     client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
     await until(() => v2.received.length === 1);
     const { watchdog } = gateway.gateway;
-    watchdog.look(0, 1000);
-    expect(watchdog.look(1000, 1000)).toBe(0);
-    expect(watchdog.look(1001, 1000)).toBe(1);
+    watchdog.check(0, 1000);
+    expect(watchdog.check(1000, 1000)).toBe(0);
+    expect(watchdog.check(1001, 1000)).toBe(1);
     expect(gateway.gateway.inFlight).toBe(0);
     expect(await gateway.entry()).toMatchObject({ status: 0, failure: 'internal', cause: 'no progress' });
-    expect(String(gateway.surprises[0])).toMatch(/nothing moves in the exchange/);
+    expect(String(gateway.surprises[0])).toMatch(/no progress in exchange/);
     expect((await client.end()).closed).toBe(true);
     expect(gateway.lines).toHaveLength(1);
   });

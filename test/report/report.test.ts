@@ -113,7 +113,7 @@ describe('the report', () => {
       ['2026-11-21', 1, 1, 1, 0],
     ]);
     expect(report.remaining.join(' ')).toMatch(
-      /1 client has fields.*1 client only has to drop.*not a date.*without a key/,
+      /1 client has fields.*1 client only has to drop.*not a date.*no API key/,
     );
     expect(makeReport(tallyOf([v1('z', 90, [])]), options).canSwitchOff).toBe(true);
     expect(makeReport(new Tally(), options).canSwitchOff).toBe(false);

@@ -2,60 +2,64 @@ import { ObservationBudget } from '../../rewrite-log/observation-budget.ts';
 import type { Comparison, FieldDifference } from '../../rollout/comparison.ts';
 import { type ComparedResponse, compareResponses } from './compare-responses.ts';
 
-/** What shadowing found of one operation. */
+/** Shadowing results of one operation. */
 export interface OperationComparisons {
   /** Absent for requests that the rule book does not name. */
   readonly operation?: string;
   readonly same: number;
   readonly different: number;
   readonly unknown: number;
-  /** The fields that differed, most often first. */
+  /** Fields that differed, most frequent first. */
   readonly fields: readonly (FieldDifference & { readonly count: number })[];
 }
 
-const BEYOND: Comparison = { verdict: 'unknown', differences: [], noise: 0, extra: 0, why: 'budget' };
+const OVER_BUDGET: Comparison = { verdict: 'unknown', differences: [], noise: 0, extra: 0, why: 'budget' };
 
-/** Fields that are told apart for one operation. */
-const MOST_FIELDS = 200;
+/** Maximum number of distinct fields per operation. */
+const MAX_FIELDS = 200;
 
-interface Sum {
+interface Total {
   same: number;
   different: number;
   unknown: number;
   readonly fields: Map<string, { readonly difference: FieldDifference; count: number }>;
 }
 
-/** Adds up what comparing both origins found, since the start. */
+/** Totals the comparisons of both origins since the start. */
 export class Comparisons {
-  private readonly sums = new Map<string | undefined, Sum>();
+  private readonly totals = new Map<string | undefined, Total>();
   private readonly budget: ObservationBudget;
 
-  /** `now` is milliseconds of a clock that never goes back. */
+  /** `now` is a monotonic clock, in milliseconds. */
   constructor(now: () => number) {
     this.budget = new ObservationBudget(now);
   }
 
-  /** Compares as `compareResponses` does, within the second's budget: beyond it the verdict is `unknown`, by `budget`. */
-  compare(v1: ComparedResponse, again: ComparedResponse, v2: ComparedResponse): Comparison {
-    const bytes = v1.body.length + again.body.length + v2.body.length;
-    return this.budget.run(bytes, v1.status !== v2.status, () => compareResponses(v1, again, v2)) ?? BEYOND;
+  /**
+   * Compares like `compareResponses`, within the budget per second: beyond it the verdict is `unknown`, with the reason `budget`.
+   */
+  compare(v1: ComparedResponse, repeat: ComparedResponse, v2: ComparedResponse): Comparison {
+    const bytes = v1.body.length + repeat.body.length + v2.body.length;
+    return (
+      this.budget.run(bytes, v1.status !== v2.status, () => compareResponses(v1, repeat, v2)) ?? OVER_BUDGET
+    );
   }
 
   add(operation: string | undefined, { verdict, differences }: Comparison): void {
-    const sum = this.sums.get(operation) ?? { same: 0, different: 0, unknown: 0, fields: new Map() };
-    this.sums.set(operation, sum);
-    sum[verdict] += 1;
+    const total = this.totals.get(operation) ?? { same: 0, different: 0, unknown: 0, fields: new Map() };
+    this.totals.set(operation, total);
+    total[verdict] += 1;
     for (const difference of differences) {
       const key = `${difference.kind} ${difference.path}`;
-      const known = sum.fields.get(key);
+      const known = total.fields.get(key);
       if (known !== undefined) known.count += 1;
-      else if (sum.fields.size < MOST_FIELDS) sum.fields.set(key, { difference, count: 1 });
+      else if (total.fields.size < MAX_FIELDS) total.fields.set(key, { difference, count: 1 });
     }
   }
 
-  /** What was found, by operation. */
+  /** Results by operation. */
   get list(): readonly OperationComparisons[] {
-    return [...this.sums].map(([operation, { same, different, unknown, fields }]) => ({
+    return [...this.totals].map(([operation, { same, different, unknown, fields }]) => ({
       ...(operation === undefined ? {} : { operation }),
       same,
       different,

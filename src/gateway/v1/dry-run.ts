@@ -9,26 +9,26 @@ import type { EditRecord, PatchOperation } from '../../rewrite/rewrite.ts';
 import type { Would } from '../../rewrite-log/entry.ts';
 import type { Body } from '../exchange.ts';
 
-/** The outcome that migrating a request would have had. */
+/** Outcome that migrating a request would have had. */
 export interface DryRunOutcome {
   readonly would: Would;
   readonly edits: readonly EditRecord[];
   readonly patch?: readonly PatchOperation[];
   readonly note?: string | undefined;
-  /** The decoded body, where it was read. */
+  /** Decoded body, if it was read. */
   readonly body?: Uint8Array;
 }
 
-/** The surroundings of a dry run. */
+/** Dependencies of a dry run. */
 export interface DryRunParts {
-  /** Takes bytes from the budget; false when they are not there. */
+  /** Reserves bytes in the budget; false when they do not fit. */
   readonly take: (bytes: number) => boolean;
   readonly decode: DecodeBody;
-  /** Called once, or never when a body could not be read. */
+  /** Called once, or never when the body could not be read. */
   readonly done: (outcome: DryRunOutcome) => void;
 }
 
-/** Reads a body that crosses untouched, and carries out on a copy what the decision says; the request waits for no more than that. */
+/** Forwards a body untouched and migrates a copy as the decision says; the request is delayed by no more than that. */
 export class DryRun {
   private readonly decision: MigrateDecision;
   private readonly rules: CompiledRuleBook;
@@ -40,7 +40,7 @@ export class DryRun {
     this.parts = parts;
   }
 
-  /** Runs on `body` and hands it on: at once when it is whole, part by part when it comes so. */
+  /** Runs on `body` and forwards it: at once when it is whole, chunk by chunk when it is streamed. */
   run(body: Body, forward: (body: Body) => void): void {
     const { body: decided } = this.decision;
     if (body === null || decided.action === 'forward') {
@@ -65,7 +65,7 @@ export class DryRun {
     this.read(body, () => forward(body));
   }
 
-  /** The parts as they come, read once the last has gone; a copy that grows too large is given up on the way. */
+  /** Forwards the chunks as they arrive and reads the copy after the last; a copy that grows too large is discarded. */
   private async *copied(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     const { bodyLimit } = this.decision;
     const copy = new ByteCollector();
@@ -88,17 +88,17 @@ export class DryRun {
     return taken === 0 || this.parts.take(taken);
   }
 
-  private read(body: Uint8Array, then: () => void): void {
+  private read(body: Uint8Array, onDone: () => void): void {
     const coding = codingOf(this.decision.body, body);
     if (coding === undefined) {
       this.migrate(body);
-      then();
+      onDone();
       return;
     }
     const { bodyLimit } = this.decision;
     this.parts.decode(coding, body, bodyLimit, (decoded) => {
       this.migrate(decoded);
-      then();
+      onDone();
     });
   }
 

@@ -1,24 +1,24 @@
 import { pointerOf } from '../../json/json-pointer.ts';
 import type { JsonWalker, WalkedNode } from '../../json/json-walk.ts';
 
-/** What one body has at a field. */
+/** The value of a field in one body. */
 export interface FieldValue {
   readonly kind: WalkedNode['kind'];
-  /** The bytes of a string or scalar, as they stand; empty for a container. */
+  /** Raw bytes of a string or scalar; empty for a container. */
   readonly bytes: Uint8Array;
 }
 
-/** A field of several bodies: what each of them has there, by the number of the body. */
+/** A field of several bodies: its value in each, by the number of the body. */
 export interface Field {
   readonly place: FieldPlace;
   readonly values: (FieldValue | undefined)[];
   readonly below: Map<string | number, Field>;
 }
 
-/** Characters of a pointer that is told of a field. */
-const MOST_POINTER_CHARACTERS = 240;
+/** Maximum characters of a reported pointer. */
+const MAX_POINTER_CHARACTERS = 240;
 
-/** Where fields stand: their names from the root, all elements of an array being one. */
+/** The place of fields: their names from the root; all elements of an array share one place. */
 export class FieldPlace {
   private readonly parent: FieldPlace | undefined;
   private readonly name: string;
@@ -42,12 +42,12 @@ export class FieldPlace {
     return place;
   }
 
-  /** RFC 6901, with `*` for elements; what is beyond the bound is cut off. */
+  /** RFC 6901, with `*` for elements; truncated at the limit. */
   get pointer(): string {
     let pointer = '';
     for (const step of this.steps()) {
-      pointer += pointerOf([step.slice(0, MOST_POINTER_CHARACTERS)]);
-      if (pointer.length > MOST_POINTER_CHARACTERS) return `${pointer.slice(0, MOST_POINTER_CHARACTERS)}…`;
+      pointer += pointerOf([step.slice(0, MAX_POINTER_CHARACTERS)]);
+      if (pointer.length > MAX_POINTER_CHARACTERS) return `${pointer.slice(0, MAX_POINTER_CHARACTERS)}…`;
     }
     return pointer;
   }
@@ -60,9 +60,9 @@ export class FieldPlace {
   }
 }
 
-/** The fields of several JSON bodies laid over each other: each value costs one look-up, however deep it is. */
+/** The fields of several JSON bodies, merged by place: each value costs one look-up at any depth. */
 export class FieldTree {
-  /** Every field, those of the first body first and in its order. */
+  /** Every field; those of the first body come first, in its order. */
   readonly fields: Field[] = [];
   private readonly walker: JsonWalker;
   private root: Field | undefined = undefined;
@@ -71,7 +71,7 @@ export class FieldTree {
     this.walker = walker;
   }
 
-  /** Adds the values of body number `number`; false when it cannot be walked. A body without anything has no fields. */
+  /** Adds the values of body number `number`; false when it cannot be walked. An empty body has no fields. */
   add(number: number, body: Uint8Array): boolean {
     if (body.length === 0) return true;
     const open: Field[] = [];

@@ -6,7 +6,7 @@ import { bodyTooLarge, migrateBody } from '../../migrate/migrate-body.ts';
 import type { Body } from '../exchange.ts';
 import { V1Exchange } from './v1-exchange.ts';
 
-/** A V1 request on its way to V2: its target, its version header and, where rules apply, its body change. */
+/** Migrates a V1 request to V2: its target, its version header and, where rules apply, its body. */
 export class MigrateExchange extends V1Exchange {
   override start(): void {
     const { decision, received } = this;
@@ -47,7 +47,7 @@ export class MigrateExchange extends V1Exchange {
     );
   }
 
-  /** The body crosses as it came. */
+  /** Forwards the body unchanged. */
   override onBody(body: Body): void {
     this.forward(this.v2Headers(), body);
   }

@@ -9,7 +9,7 @@ import type { UpstreamReceiver } from '../upstream.ts';
 import { V1Exchange } from './v1-exchange.ts';
 import type { V1Routing } from './v1-routing.ts';
 
-/** A V1 request that goes to V1 untouched, while the log says what migrating it would have come to. */
+/** Forwards a V1 request to V1 unchanged and logs the outcome that migrating it would have had. */
 export class ObserveExchange extends V1Exchange {
   constructor(
     gateway: GatewayContext,
@@ -31,7 +31,7 @@ export class ObserveExchange extends V1Exchange {
   }
 
   override onBody(body: Body): void {
-    const run = new DryRun(this.decision, this.rules, {
+    const dryRun = new DryRun(this.decision, this.rules, {
       take: (bytes) => this.takeResponse(bytes),
       decode: (coding, bytes, limit, done) =>
         this.gateway.parts.decode(coding, bytes, limit, (outcome) => this.guarded(() => done(outcome))),
@@ -43,14 +43,14 @@ export class ObserveExchange extends V1Exchange {
         if (outcome.body !== undefined) this.recorder?.clientBody(outcome.body);
       },
     });
-    run.run(body, (seen) => this.forward(seen));
+    dryRun.run(body, (forwarded) => this.forward(forwarded));
   }
 
   protected override receiver(): UpstreamReceiver {
     return this;
   }
 
-  /** The header fields for V1: those that cross, as they came. */
+  /** Header fields for V1: the end-to-end ones, unchanged. */
   protected v1Headers(): string[] {
     const { exchange, head } = this.received;
     const headers = [...head.forwardedHeaders];

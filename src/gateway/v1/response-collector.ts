@@ -6,7 +6,7 @@ import { rewrittenResponseFields } from '../../http/body-fields.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
-/** Why a response that a rule applies to is left as it is, as the log says it. */
+/** Reason why a response that a rule applies to is not rewritten, as logged. */
 export type ResponseNote =
   | 'response-too-large'
   | 'response-undecodable'
@@ -14,25 +14,25 @@ export type ResponseNote =
   | 'response-malformed'
   | 'response-partial';
 
-/** The exchange that a response is collected for: it is told of the response as if it came from V2 in one piece. */
+/** The exchange that a response is collected for; it receives the response as if V2 had sent it in one piece. */
 export interface ResponseCollectorOwner extends UpstreamReceiver {
-  /** True once nobody waits for the response. */
+  /** True once no response is awaited. */
   readonly isOver: boolean;
-  /** Bytes of a response that are rewritten, at the most, decoded. */
+  /** Maximum decoded bytes of a response to rewrite. */
   readonly responseLimit: number;
-  /** How the respond with this head is to be rewritten; undefined leaves it to stream. */
+  /** Decides how to rewrite the response with this head; undefined streams it unchanged. */
   planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined;
-  /** Takes bytes from the budget; false when they are not there. */
+  /** Reserves bytes in the budget; false when they do not fit. */
   takeResponse(bytes: number): boolean;
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
   rewriteResponse(status: number, body: Uint8Array): ResponseRewrite;
-  /** Says in the log why the response is left as it is. */
+  /** Logs why the response is not rewritten. */
   noteResponse(note: ResponseNote): void;
-  /** Shows V2's own response, its body decoded, to whoever observes. */
+  /** Passes V2's own response with its decoded body to the observer. */
   observeResponse(headers: HeaderList, body: Uint8Array): void;
 }
 
-interface Held {
+interface PendingResponse {
   readonly status: number;
   readonly reason: string;
   readonly headers: HeaderList;
@@ -40,10 +40,10 @@ interface Held {
   readonly body: ByteCollector;
 }
 
-/** Collects the responses that response rules apply to, and lets all others stream. */
+/** Collects the responses that response rules apply to, and streams all others. */
 export class ResponseCollector implements UpstreamReceiver {
   private readonly owner: ResponseCollectorOwner;
-  private held: Held | undefined;
+  private pending: PendingResponse | undefined;
 
   constructor(owner: ResponseCollectorOwner) {
     this.owner = owner;
@@ -58,49 +58,49 @@ export class ResponseCollector implements UpstreamReceiver {
     if (plan === undefined) this.owner.head(status, reason, headers);
     else {
       const body = new ByteCollector(Number(headerValue(headers, 'content-length') ?? 0));
-      this.held = { status, reason, headers, coding: plan.coding, body };
+      this.pending = { status, reason, headers, coding: plan.coding, body };
     }
   }
 
   data(chunk: Uint8Array): void {
-    const held = this.held;
-    if (held === undefined) {
+    const pending = this.pending;
+    if (pending === undefined) {
       this.owner.data(chunk);
       return;
     }
-    const taken = held.body.add(chunk);
-    if (held.body.length > this.owner.responseLimit) this.stream(held, 'response-too-large');
-    else if (taken > 0 && !this.owner.takeResponse(taken)) this.stream(held, 'response-buffer-full');
+    const taken = pending.body.add(chunk);
+    if (pending.body.length > this.owner.responseLimit) this.stream(pending, 'response-too-large');
+    else if (taken > 0 && !this.owner.takeResponse(taken)) this.stream(pending, 'response-buffer-full');
   }
 
   end(trailers: HeaderList): void {
-    const held = this.held;
-    if (held === undefined) {
+    const pending = this.pending;
+    if (pending === undefined) {
       this.owner.end(trailers);
       return;
     }
-    this.held = undefined;
-    const { coding } = held;
-    const body = held.body.take();
+    this.pending = undefined;
+    const { coding } = pending;
+    const body = pending.body.take();
     if (coding === undefined || body.length === 0) {
-      this.rewrite(held, body, body, trailers);
+      this.rewrite(pending, body, body, trailers);
       return;
     }
     this.owner.decodeResponse(coding, body, (decoded) => {
       if (this.owner.isOver) return;
       if (decoded instanceof Uint8Array && this.owner.takeResponse(decoded.length)) {
-        this.rewrite(held, body, decoded, trailers);
+        this.rewrite(pending, body, decoded, trailers);
         return;
       }
       this.owner.noteResponse(typeof decoded === 'string' ? NOTE_OF_FAULT[decoded] : 'response-buffer-full');
-      this.send(held, held.headers, body, trailers);
+      this.send(pending, pending.headers, body, trailers);
     });
   }
 
-  /** What came of the response goes out before the break, so that the client sees a broken one and not a failure. */
+  /** Sends the received part of the response first, so that the client sees a truncated response and not a gateway failure. */
   fail(fault: UpstreamFault): void {
-    const held = this.held;
-    if (held !== undefined) this.stream(held, undefined);
+    const pending = this.pending;
+    if (pending !== undefined) this.stream(pending, undefined);
     this.owner.fail(fault);
   }
 
@@ -108,29 +108,39 @@ export class ResponseCollector implements UpstreamReceiver {
     this.owner.endUnproven?.();
   }
 
-  private rewrite(held: Held, original: Uint8Array, body: Uint8Array, trailers: HeaderList): void {
-    const outcome = this.owner.rewriteResponse(held.status, body);
+  private rewrite(
+    pending: PendingResponse,
+    original: Uint8Array,
+    body: Uint8Array,
+    trailers: HeaderList,
+  ): void {
+    const outcome = this.owner.rewriteResponse(pending.status, body);
     if (outcome.verdict === 'unchanged') {
       if (outcome.note === 'response-malformed') this.owner.noteResponse(outcome.note);
-      this.send(held, held.headers, original, trailers);
+      this.send(pending, pending.headers, original, trailers);
       return;
     }
-    this.owner.observeResponse(held.headers, body);
-    this.send(held, rewrittenResponseFields(held.headers, outcome.body.length), outcome.body, []);
+    this.owner.observeResponse(pending.headers, body);
+    this.send(pending, rewrittenResponseFields(pending.headers, outcome.body.length), outcome.body, []);
   }
 
-  private send({ status, reason }: Held, headers: HeaderList, body: Uint8Array, trailers: HeaderList): void {
+  private send(
+    { status, reason }: PendingResponse,
+    headers: HeaderList,
+    body: Uint8Array,
+    trailers: HeaderList,
+  ): void {
     this.owner.head(status, reason, headers);
     if (body.length > 0) this.owner.data(body);
     this.owner.end(trailers);
   }
 
-  /** From here on the response streams, as it came. */
-  private stream(held: Held, note: ResponseNote | undefined): void {
-    this.held = undefined;
+  /** Streams the response from here on, unchanged. */
+  private stream(pending: PendingResponse, note: ResponseNote | undefined): void {
+    this.pending = undefined;
     if (note !== undefined) this.owner.noteResponse(note);
-    this.owner.head(held.status, held.reason, held.headers);
-    const body = held.body.take();
+    this.owner.head(pending.status, pending.reason, pending.headers);
+    const body = pending.body.take();
     if (body.length > 0) this.owner.data(body);
   }
 }

@@ -2,7 +2,7 @@ import { ByteCollector } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
-/** A response that nobody but the gateway reads. */
+/** A response that only the gateway reads. */
 export interface CollectedResponse {
   readonly status: number;
   readonly headers: HeaderList;
@@ -12,7 +12,7 @@ export interface CollectedResponse {
 /** Why a response was not collected. */
 export type CollectFault = UpstreamFault['kind'] | 'too-large';
 
-/** Collects one response, up to `limit` bytes of its body, and tells of it once. */
+/** Collects one response, up to `limit` bytes of its body, and reports it once. */
 export class ResponseCopy implements UpstreamReceiver {
   private readonly limit: number;
   private readonly take: (bytes: number) => boolean;
@@ -20,9 +20,9 @@ export class ResponseCopy implements UpstreamReceiver {
   private status = 0;
   private headers: HeaderList = [];
   private readonly body = new ByteCollector();
-  private isOver = false;
+  private isFinished = false;
 
-  /** `take` takes bytes from the budget; false when they are not there. */
+  /** `take` reserves bytes in the budget; false when they do not fit. */
   constructor(
     limit: number,
     take: (bytes: number) => boolean,
@@ -41,22 +41,22 @@ export class ResponseCopy implements UpstreamReceiver {
   }
 
   data(chunk: Uint8Array): void {
-    if (this.isOver) return;
+    if (this.isFinished) return;
     const taken = this.body.add(chunk);
-    if (this.body.length > this.limit || (taken > 0 && !this.take(taken))) this.tell('too-large');
+    if (this.body.length > this.limit || (taken > 0 && !this.take(taken))) this.finish('too-large');
   }
 
   end(): void {
-    this.tell({ status: this.status, headers: this.headers, body: this.body.take() });
+    this.finish({ status: this.status, headers: this.headers, body: this.body.take() });
   }
 
   fail(fault: UpstreamFault): void {
-    this.tell(fault.kind);
+    this.finish(fault.kind);
   }
 
-  private tell(outcome: CollectedResponse | CollectFault): void {
-    if (this.isOver) return;
-    this.isOver = true;
+  private finish(outcome: CollectedResponse | CollectFault): void {
+    if (this.isFinished) return;
+    this.isFinished = true;
     this.body.take();
     this.done(outcome);
   }

@@ -1,21 +1,21 @@
 import { type HeaderList, isNamed } from '../../http/header-list.ts';
 import { mapLinkTargets } from '../../http/link-targets.ts';
 
-/** Where V2 is and how the client addressed the gateway. */
+/** The addresses of V2 and of the gateway. */
 export interface LinkRewriting {
-  /** Host of V2, with a port that is not the scheme's own; undefined when it is not known. */
+  /** Host of V2, with its port unless it is the scheme's default; undefined when unknown. */
   readonly upstreamHost: string | undefined;
-  /** What stands before every target that is sent, without a trailing slash. */
+  /** Prefix of every target that is sent, without a trailing slash. */
   readonly upstreamPath: string;
-  /** The prefix that the origin responds under. */
+  /** Prefix of the origin's API. */
   readonly prefix: '/api/v1' | '/api/v2';
-  /** Such as `https://gateway.example`; undefined for a client that sent no `Host`. */
+  /** The gateway as the client addressed it, such as `https://gateway.example`; undefined for a client that sent no `Host`. */
   readonly gateway: string | undefined;
 }
 
 /**
- * Has `Location`, `Content-Location` and `Link` of a response lead a V1 client back to V1, in place: `/api/v2/` of the
- * upstream becomes `/api/v1/` of the gateway, and every other character stays (rewriting contract §4).
+ * Points `Location`, `Content-Location` and `Link` of a response back to V1, in place: `/api/v2/` of the upstream becomes
+ * `/api/v1/` of the gateway, and every other character stays (rewriting contract §4).
  */
 export function rewriteLinks(headers: string[], places: LinkRewriting): void {
   for (let at = 0; at < headers.length; at += 2) {
@@ -27,7 +27,7 @@ export function rewriteLinks(headers: string[], places: LinkRewriting): void {
   }
 }
 
-/** True when a response leads anywhere at all. */
+/** True when a response has any of these fields. */
 export function hasLinks(headers: HeaderList): boolean {
   for (let at = 0; at < headers.length; at += 2) {
     if (isAddress(headers[at]) || isNamed(headers[at], 'link')) return true;
@@ -39,17 +39,17 @@ function isAddress(name: string | undefined): boolean {
   return isNamed(name, 'location') || isNamed(name, 'content-location');
 }
 
-/** The address for the client; the very text when it leads anywhere else than below `/api/v2` of the upstream. */
+/** Returns the address for the client; unchanged when it points anywhere else than below `/api/v2` of the upstream. */
 export function rewrittenLink(uri: string, places: LinkRewriting): string {
   const absolute = /^(?:(https?):)?\/\/([^/?#]*)(.*)$/is.exec(uri);
   if (absolute === null) return rewrittenPath(uri, places) ?? uri;
   const [, scheme, host = '', path = ''] = absolute;
   if (places.upstreamHost === undefined || !isHost(host, scheme, places.upstreamHost)) return uri;
-  const turned = rewrittenPath(path, places);
-  if (turned === undefined) return uri;
-  if (places.gateway === undefined) return turned;
-  // `//host/path` leaves the scheme to the reader, and goes on doing so.
-  return (scheme === undefined ? places.gateway.replace(/^https?:/, '') : places.gateway) + turned;
+  const rewritten = rewrittenPath(path, places);
+  if (rewritten === undefined) return uri;
+  if (places.gateway === undefined) return rewritten;
+  // `//host/path` has no scheme, and the rewritten address has none either.
+  return (scheme === undefined ? places.gateway.replace(/^https?:/, '') : places.gateway) + rewritten;
 }
 
 function rewrittenPath(path: string, places: LinkRewriting): string | undefined {

@@ -9,26 +9,27 @@ import type { Origin } from '../origin.ts';
 import type { UpstreamCall, UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
 /**
- * A read that both origins are asked: the client gets V1's response, and when it has it, V2 is asked the same and V1 once
- * more, to learn what differs by itself. The entry waits for the comparison; the client does not, and neither does any other: the
- * place in flight is given back before, and both are asked in the background, within half of the connections and of the bytes.
+ * Compares both origins on a read: the client gets V1's response; afterwards the request is sent to V2, and to V1 once more to
+ * find the fields that differ by themselves. The log entry waits for the comparison; the client does not, nor do other requests:
+ * the exchange no longer counts as in flight, and both requests run in the background, within half of the connections and of the
+ * bytes.
  */
 export class ShadowExchange extends ObserveExchange {
   private copy: ResponseCopy | undefined = undefined;
-  private first: CollectedResponse | CollectFault | undefined = undefined;
-  private second: CollectedResponse | CollectFault | undefined = undefined;
-  private other: CollectedResponse | CollectFault | undefined = undefined;
+  private v1Outcome: CollectedResponse | CollectFault | undefined = undefined;
+  private v1Repeat: CollectedResponse | CollectFault | undefined = undefined;
+  private v2Outcome: CollectedResponse | CollectFault | undefined = undefined;
   private readonly calls: UpstreamCall[] = [];
   private isComparing = false;
 
-  /** Methods that may be asked twice, of two origins: those that change nothing (RFC 9110 §9.2.1). */
+  /** Requests that may be sent twice, to two origins: those with safe methods (RFC 9110 §9.2.1) and without a body. */
   static isFor(method: string, hasBody: boolean): boolean {
     return isRead(method) && !hasBody;
   }
 
   protected override receiver(): UpstreamReceiver {
     this.copy = this.newCopy((outcome) => {
-      this.first = outcome;
+      this.v1Outcome = outcome;
     });
     return this;
   }
@@ -54,13 +55,13 @@ export class ShadowExchange extends ObserveExchange {
   }
 
   override flushed(): void {
-    if (this.first === undefined || typeof this.first === 'string') {
+    if (this.v1Outcome === undefined || typeof this.v1Outcome === 'string') {
       super.flushed();
       return;
     }
-    this.leave();
+    this.releaseSlot();
     this.isComparing = true;
-    this.guarded(() => this.askBoth());
+    this.guarded(() => this.sendToBoth());
   }
 
   override disconnected(): void {
@@ -68,27 +69,27 @@ export class ShadowExchange extends ObserveExchange {
     super.disconnected();
   }
 
-  private askBoth(): void {
+  private sendToBoth(): void {
     const { v2 } = this.gateway;
-    this.ask(v2, migratedTarget(this.decision.target), this.v2Headers(), (outcome) => {
-      this.other = outcome;
+    this.sendCopy(v2, migratedTarget(this.decision.target), this.v2Headers(), (outcome) => {
+      this.v2Outcome = outcome;
     });
-    this.ask(this.origin, this.received.exchange.target, this.v1Headers(), (outcome) => {
-      this.second = outcome;
+    this.sendCopy(this.origin, this.received.exchange.target, this.v1Headers(), (outcome) => {
+      this.v1Repeat = outcome;
     });
   }
 
-  private ask(
+  private sendCopy(
     origin: Origin,
     target: string,
     headers: HeaderList,
-    keep: (outcome: CollectedResponse | CollectFault) => void,
+    onOutcome: (outcome: CollectedResponse | CollectFault) => void,
   ): void {
     const { method } = this.received.exchange;
     const copy = this.newCopy((outcome) =>
       this.guarded(() =>
-        this.decode(outcome, (read) => {
-          keep(read);
+        this.decode(outcome, (decoded) => {
+          onOutcome(decoded);
           this.compare();
         }),
       ),
@@ -137,13 +138,14 @@ export class ShadowExchange extends ObserveExchange {
   }
 
   private compare(): void {
-    const { first, second, other } = this;
-    if (!this.isComparing || first === undefined || second === undefined || other === undefined) return;
+    const { v1Outcome, v1Repeat, v2Outcome } = this;
+    if (!this.isComparing || v1Outcome === undefined || v1Repeat === undefined || v2Outcome === undefined)
+      return;
     this.isComparing = false;
-    // What was too large is still on its way.
+    // A response that was too large is still being received.
     for (const call of this.calls) call.abort();
-    this.decode(first, (read) => {
-      this.facts.comparison = this.compared(read, second, other);
+    this.decode(v1Outcome, (decoded) => {
+      this.facts.comparison = this.compared(decoded, v1Repeat, v2Outcome);
       this.gateway.comparisons.add(this.decision.operation?.id, this.facts.comparison);
       super.flushed();
     });
@@ -151,17 +153,17 @@ export class ShadowExchange extends ObserveExchange {
 
   private compared(
     v1: CollectedResponse | CollectFault,
-    again: CollectedResponse | CollectFault,
+    repeat: CollectedResponse | CollectFault,
     v2: CollectedResponse | CollectFault,
   ): Comparison {
     if (typeof v1 === 'string') return unknown(v1);
-    if (typeof again === 'string') return unknown(again);
+    if (typeof repeat === 'string') return unknown(repeat);
     if (typeof v2 === 'string') return unknown(v2);
     const rewritten = this.v1Response(v2.status, v2.body);
-    return this.gateway.comparisons.compare(v1, again, { status: v2.status, body: rewritten.body });
+    return this.gateway.comparisons.compare(v1, repeat, { status: v2.status, body: rewritten.body });
   }
 }
 
-function unknown(why: string): Comparison {
-  return { verdict: 'unknown', differences: [], noise: 0, extra: 0, why };
+function unknown(reason: string): Comparison {
+  return { verdict: 'unknown', differences: [], noise: 0, extra: 0, why: reason };
 }

@@ -11,7 +11,7 @@ import { ShadowExchange } from './shadow-exchange.ts';
 import type { V1Exchange } from './v1-exchange.ts';
 import type { V1Routing } from './v1-routing.ts';
 
-/** Starts a V1 exchange in the mode that the rule book and the rollout have for its client and operation. */
+/** Starts a V1 exchange in the mode that the rule book and the rollout set for its client and operation. */
 export function startV1Exchange(
   gateway: GatewayContext,
   received: ReceivedRequest,
@@ -53,13 +53,13 @@ function route(
   const exchange = exchangeFor(gateway, received, decision, { sender, routed });
   const refusal = ruleBook.rollout && retired(ruleBook.rollout, sender, time(), random());
   if (refusal !== undefined) exchange.guarded(() => exchange.retire(refusal));
-  // Such modes are refused at the start and on reload: whoever meant V1 must not get V2 instead.
+  // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
   else if (routed.origin === 'v1' && gateway.v1 === undefined) exchange.refuse(failure('no-v1-origin'));
-  else queue(gateway, exchange, ruleBook.rollout?.shield, routed.origin === 'v2' ? client : undefined);
+  else admit(gateway, exchange, ruleBook.rollout?.shield, routed.origin === 'v2' ? client : undefined);
 }
 
-/** Begins the exchange when the rate limit of the service has room for the client. */
-function queue(
+/** Starts the exchange when the rate limit of the service has room for the client. */
+function admit(
   gateway: GatewayContext,
   exchange: V1Exchange,
   shield: Shield | undefined,

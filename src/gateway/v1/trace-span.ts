@@ -3,17 +3,17 @@ import { readTraceparent, newTrace } from '../../http/trace-context.ts';
 import { setField } from '../../http/set-field.ts';
 import type { EntryFacts } from '../../rewrite-log/exchange-entry.ts';
 
-/** What decides on a trace and names spans, while spans are exported. */
+/** Sampler and id generator, while spans are exported. */
 export interface TraceParts {
-  /** Says whether a trace is recorded; `parent` is the decision of the client that began it, if one did. */
+  /** Whether to record a trace; `parent` is the decision of the client that began it, if one did. */
   readonly isSampled: (traceId: string, parent: boolean | undefined) => boolean;
   /** 48 random hex digits. */
   readonly newTraceHex: () => string;
 }
 
 /**
- * Puts the gateway's own span between the client's and V2's, where the trace is recorded: `facts` name it, and the one of the client
- * as its parent. Decides once an exchange; a trace that is not recorded stays as it is.
+ * Inserts the gateway's own span between the client's and V2's when the trace is recorded: sets its id and the client's span as
+ * its parent in `facts`. Decides once per exchange; a trace that is not recorded stays unchanged.
  */
 export function beginSpan(facts: EntryFacts, traceparent: string | undefined, parts: TraceParts): void {
   if (facts.isTraceDecided === true) return;
@@ -29,7 +29,7 @@ export function beginSpan(facts: EntryFacts, traceparent: string | undefined, pa
   if (parent !== undefined || facts.spanId === undefined) facts.spanId = hex.slice(32);
 }
 
-/** The fields of a request with the span of `facts` as its parent, sampled: what is exported must not be dropped by V2. */
+/** Returns the header fields of a request with the span of `facts` as its parent, sampled: V2 must not drop an exported trace. */
 export function withSpan(headers: HeaderList, { traceId, spanId, isSampled }: EntryFacts): HeaderList {
   if (isSampled !== true) return headers;
   const traced = [...headers];

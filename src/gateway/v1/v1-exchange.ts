@@ -48,7 +48,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.responsePlan = this.rules.responsePlan(operation, received.exchange.method);
   }
 
-  /** Begins to take the request in. */
+  /** Starts to receive the request. */
   start(): void {}
 
   protected override send(request: UpstreamRequest): void {
@@ -56,7 +56,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     super.send(headers === request.headers ? request : { ...request, headers });
   }
 
-  /** True while spans are exported. */
+  /** Begins the span; returns true while spans are exported. */
   private beginSpan(): boolean {
     const { observer, newTraceHex } = this.gateway.parts;
     const isSampled = observer?.isSampled;
@@ -73,7 +73,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     if (routed !== undefined && failed !== undefined) this.gateway.rollout.count(routed, failed);
   }
 
-  /** It is its turn by the rate limit of the service; `heldMs` is how long it waited. */
+  /** Called when the rate limit of the service admits the request; `heldMs` is the time it was queued. */
   release(heldMs: number): void {
     if (heldMs > 0) this.facts.heldMs = heldMs;
     this.guarded(() => this.start());
@@ -103,20 +103,20 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     super.end(trailers);
   }
 
-  /** Refuses the request because V1 comes to its end. */
+  /** Refuses the request because V1 is being retired. */
   retire(retired: Retired): void {
     this.facts.note = retired.note;
     this.refuse(new Failure(retired));
   }
 
-  /** The dated release that the rule book has for this client or operation. */
+  /** The dated release that the rule book pins for this client or operation. */
   private pinned(): string | undefined {
     const { routing, rules } = this;
     if (routing === undefined) return undefined;
     return rules.ruleBook.rollout?.pins.find((pin) => isInScope(pin, routing.sender))?.version;
   }
 
-  /** The header fields for V2; the version is said in the log, and a trace is begun where there is none. */
+  /** Returns the header fields for V2, and logs the version; starts a trace if there is none. */
   protected v2Headers(isRewritten = false): string[] {
     const { exchange, head } = this.received;
     const { parts, options } = this.gateway;
@@ -153,11 +153,11 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     if (readJsonType(headerValue(headers, 'content-type')) !== 'json') return undefined;
     const encoding = headerValues(headers, 'content-encoding');
     const coding = encoding.length === 0 ? undefined : readCoding(encoding.join(','));
-    if (coding === 'unsupported') return this.unread('response-undecodable');
+    if (coding === 'unsupported') return this.skipRewrite('response-undecodable');
     if (status === 206 || headerValue(headers, 'content-range') !== undefined)
-      return this.unread('response-partial');
+      return this.skipRewrite('response-partial');
     if (Number(headerValue(headers, 'content-length')) > this.responseLimit)
-      return this.unread('response-too-large');
+      return this.skipRewrite('response-too-large');
     return { coding };
   }
 
@@ -179,7 +179,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return outcome;
   }
 
-  /** The response of V2 as a V1 client would get it. */
+  /** Returns V2's response as a V1 client receives it. */
   protected v1Response(status: number, body: Uint8Array): ResponseRewrite {
     const { edits } = this.facts;
     const deprecated = this.rules.deprecatedAttributes.of(edits);
@@ -218,17 +218,17 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.gateway.signals(ruleBook)?.addTo(headers, deprecatedAttributes.of(this.facts.edits));
   }
 
-  private unread(note: ResponseNote): undefined {
+  private skipRewrite(note: ResponseNote): undefined {
     this.noteResponse(note);
     return undefined;
   }
 }
 
-/** The gateway as the client addressed it; what a trusted proxy says of that stands above what its connection shows. */
+/** The gateway's address as the client sees it; a trusted proxy's headers take precedence over the connection. */
 function gatewayAddress({ exchange, head }: ReceivedRequest): string | undefined {
   const host = headerValue(head.forwardedHeaders, 'x-forwarded-host') ?? head.host;
   if (host === undefined || !isHost(host)) return undefined;
-  const told = headerValue(head.forwardedHeaders, 'x-forwarded-proto')?.toLowerCase();
-  const scheme = told === 'http' || told === 'https' ? told : exchange.secure ? 'https' : 'http';
+  const proto = headerValue(head.forwardedHeaders, 'x-forwarded-proto')?.toLowerCase();
+  const scheme = proto === 'http' || proto === 'https' ? proto : exchange.secure ? 'https' : 'http';
   return `${scheme}://${host}`;
 }

@@ -4,7 +4,7 @@ import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { Body } from '../exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 
-/** A V2 request on its way: nothing of it is read, and nothing but hop-by-hop fields and `Host` changes. */
+/** Forwards a V2 request unread: only hop-by-hop fields and `Host` change. */
 export class PassExchange extends ProxiedExchange {
   constructor(gateway: GatewayContext, received: ReceivedRequest) {
     super(gateway, received, 'pass');
