@@ -9,7 +9,11 @@ const LATIN1 = ['Content-Type', 'application/json; charset=latin1'];
 
 function decisionFor(
   fields: readonly string[],
-  { method = 'POST', hasBody = true, unsupported = 'refuse' as 'refuse' | 'forward' } = {},
+  {
+    method = 'POST',
+    hasBody = true,
+    unsupported = 'refuse',
+  }: { method?: string; hasBody?: boolean; unsupported?: 'refuse' | 'forward' } = {},
 ): BodyDecision {
   const head = readHead(['Host', 'g', ...fields], { count: 100, bytes: 16_384 }, false);
   const policies = { ...testRuleBook().policies, unsupported };
