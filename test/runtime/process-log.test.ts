@@ -33,8 +33,14 @@ test('start, upstream faults, circuit, reload, drain and exit are JSON lines in 
     [
       'serve',
       ...ANY_PORT,
-      ...['--upstream', v2.origin, '--upstream-connect-timeout', '200'],
-      ...['--breaker-failures', '2', '--breaker-open', '50'],
+      '--upstream',
+      v2.origin,
+      '--upstream-connect-timeout',
+      '200',
+      '--breaker-failures',
+      '2',
+      '--breaker-open',
+      '50',
     ],
     { GATEWAY_LOG_FORMAT: 'auto' },
   );
