@@ -9,7 +9,7 @@ export interface LifeCycle {
   /** Flushes the log; called last. */
   readonly flush: () => Promise<void>;
   /** Handles an uncaught error: it is logged and counted, and the process goes on serving. */
-  readonly surprised: (error: unknown) => void;
+  readonly onUnexpectedError: (error: unknown) => void;
   /** Files that trigger a reload when they change. */
   readonly watched: readonly string[];
   /** Maximum time from the signal to the exit, in milliseconds. */
@@ -25,7 +25,7 @@ const POLL_MS = 1000;
 export function liveUntilSignal(life: LifeCycle): Promise<number> {
   // By default SIGUSR1 opens a debugger on a port: any user of the machine could run code in the gateway.
   process.on('SIGUSR1', () => {});
-  process.on('uncaughtException', life.surprised);
+  process.on('uncaughtException', life.onUnexpectedError);
   process.on('SIGHUP', () => void life.reload('SIGHUP'));
   for (const file of life.watched) {
     watchFile(file, { interval: POLL_MS, persistent: false }, (now, before) => {

@@ -47,7 +47,7 @@ export async function startServing(
   worker?: WorkerLink,
 ): Promise<Serving | { readonly faults: readonly string[] }> {
   const limited = new LimitedLines(log.write);
-  const surprised = (error: unknown): void => reportBug(limited, error);
+  const onUnexpectedError = (error: unknown): void => reportBug(limited, error);
   const checked = await preflight(flags, environment);
   if ('faults' in checked) return checked;
   const { settings, rulesPath: path, ruleBook: first } = checked;
@@ -118,7 +118,7 @@ export async function startServing(
         const { key, ...line } = noticeLine(notice);
         limited.add(key, line);
       },
-      surprised,
+      onUnexpectedError,
     });
     if (worker === undefined)
       log.write(startedLine({ running, settings, ruleBooks, rulesPath: path, embedded: embedded?.origin }));
@@ -128,7 +128,7 @@ export async function startServing(
       ruleBooks,
       sink,
       log,
-      surprised,
+      onUnexpectedError,
       embedded,
       path,
       rollout,
@@ -224,7 +224,7 @@ interface Parts {
   readonly ruleBooks: RuleBooks;
   readonly sink: LogSink;
   readonly log: ProcessLog;
-  readonly surprised: (error: unknown) => void;
+  readonly onUnexpectedError: (error: unknown) => void;
   readonly embedded: RunningReference | undefined;
   readonly path: string;
   readonly rollout: OpenRollout;
@@ -241,7 +241,7 @@ function lifeOf({
   ruleBooks,
   sink,
   log,
-  surprised,
+  onUnexpectedError,
   embedded,
   path,
   rollout,
@@ -251,7 +251,7 @@ function lifeOf({
   return {
     watched: [path],
     drain: settings.get(table.drain),
-    surprised,
+    onUnexpectedError,
     reload: async (why) => {
       // First, because the log rotator may be about to compress the old file.
       if (why === 'SIGHUP') reopenLog(sink, log.write);

@@ -32,7 +32,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     bodyLimit: readSetting(table.captureBodyLimit, sources),
     wanted: () => (level === 'bodies' ? 'bodies' : rate.next()),
   });
-  const write: WriteProcessLine = (line) => send({ kind: 'told', line });
+  const write: WriteProcessLine = (line) => send({ kind: 'process-line', line });
   const log = { write, flush: () => Promise.resolve() };
   const started = await startServing(flags, process.env, log, link);
   if ('faults' in started) {
@@ -40,18 +40,18 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     return;
   }
   const { running, settings, life } = started;
-  process.on('uncaughtException', life.surprised);
+  process.on('uncaughtException', life.onUnexpectedError);
   const processStats = watchProcess();
   const report = (done?: () => void): void => {
     const { inFlight, budget, v2 } = running.gateway;
-    const figures = {
+    const stats = {
       inFlight,
       bufferedBytes: budget.held,
       breaker: v2.breaker.state,
       process: processStats(),
       dropped: link.dropped,
     };
-    send({ kind: 'figures', figures }, done);
+    send({ kind: 'stats', stats }, done);
   };
   let stopping = false;
   const stop = async (): Promise<void> => {

@@ -116,7 +116,7 @@ export class EdgeExchange implements Exchange {
   closeAfterResponse(): void {}
 
   reset(): void {
-    this.response.breakOff();
+    this.response.abort();
     this.body?.cancel();
     this.disconnect();
   }

@@ -17,7 +17,7 @@ export interface BreakerOptions {
 const FIRST_PROBE_INTERVAL_MS = 100;
 
 /**
- * Stops sending to an origin that stays down (transport contract §4). Counts a request once, however often it was sent, when the
+ * Stops sending to an origin that stays down. Counts a request once, however often it was sent, when the
  * origin is unreachable, closes the connection or does not respond in time; a response of any status is a success of the hop.
  */
 export class CircuitBreaker {

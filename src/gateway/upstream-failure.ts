@@ -8,7 +8,7 @@ import type { UpstreamFault, UpstreamRequest } from './upstream.ts';
 const SMALL_BODY_BYTES = 16 * 1024;
 
 /**
- * Decides on a retry (transport contract §4): when the connection closed before a response, once more for idempotent methods
+ * Decides on a retry: when the connection closed before a response, once more for idempotent methods
  * whose body is still available. Anything else is never retried, for an order must not be placed twice. While nothing was sent,
  * the upstream itself keeps connecting until the timeout.
  */

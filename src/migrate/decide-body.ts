@@ -22,7 +22,7 @@ export interface BodyLimits {
   readonly codings: readonly Coding[];
 }
 
-/** Decides how to handle the body of a V1 request, from its method and its head (rewriting contract §2). */
+/** Decides how to handle the body of a V1 request, from its method and its head. */
 export function decideBody(
   {
     method,

@@ -42,7 +42,7 @@ export interface NodeGatewayParts {
   /** Called with changes of the circuits and with upstream faults. */
   readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
   /** Called with bugs. */
-  readonly surprised: (error: unknown) => void;
+  readonly onUnexpectedError: (error: unknown) => void;
   readonly observer?: Observer | undefined;
   /** Where clients connect, when it is not a server of this process. */
   readonly front?: ClientListener | undefined;
@@ -212,7 +212,7 @@ function gatewayOf(
       },
       random: () => Math.random(),
       onNotice: parts.onNotice,
-      onUnexpectedError: parts.surprised,
+      onUnexpectedError: parts.onUnexpectedError,
     },
     gatewayOptions(settings, memoryShares(memoryLimit())),
   );

@@ -17,7 +17,7 @@ export interface Would {
 }
 
 /**
- * One entry of the rewrite log: one exchange, one JSON line (rewriting contract §5).
+ * One entry of the rewrite log: one exchange, one JSON line.
  * It never holds a value of a body, a query value or an API key.
  */
 export interface Entry {

@@ -17,7 +17,7 @@ export type RuleBookReading =
   | { readonly ok: true; readonly ruleBook: RuleBook }
   | { readonly ok: false; readonly faults: readonly RuleBookFault[] };
 
-/** The policies that a rule book has by default (rewriting contract §2). */
+/** The policies that a rule book has by default. */
 const DEFAULT_POLICIES: Policies = {
   flat: 'migrate',
   siblings: 'drop',

@@ -1,5 +1,5 @@
 /**
- * True for a method whose request bodies are rewritten (rewriting contract §2). This is what the rules promise and no fact of HTTP, which
+ * True for a method whose request bodies are rewritten. This is what the rules promise and no fact of HTTP, which
  * lets PUT have a body too: so it stands here, where every folder that applies rules can read it.
  */
 export function isRewritten(method: string): boolean {

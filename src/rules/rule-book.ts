@@ -10,7 +10,7 @@ export interface Operation {
   readonly assumed: boolean;
 }
 
-/** How to handle cases where the specification leaves a choice (rewriting contract §2, last paragraph). */
+/** How to handle cases where the specification leaves a choice. */
 export interface Policies {
   /** A body that is an object without the wrapper. */
   readonly flat: 'migrate' | 'refuse' | 'forward';

@@ -1,7 +1,7 @@
 /** Member names from the body's root downwards; `*` is any element of an array. Empty means the body itself. */
 export type Path = readonly string[];
 
-/** Replaces the body by the object in its member `member` (rewriting contract §2). */
+/** Replaces the body by the object in its member `member`. */
 export interface UnwrapRule {
   readonly rule: 'unwrap';
   readonly member: string;

@@ -64,7 +64,7 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     sink,
     upstreamTls: undefined,
     clientTls: undefined,
-    surprised: (error) => void surprises.push(error),
+    onUnexpectedError: (error) => void surprises.push(error),
     ...options.parts,
   });
   let stopped: Promise<void> | undefined;

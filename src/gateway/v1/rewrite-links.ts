@@ -15,7 +15,7 @@ export interface LinkRewriting {
 
 /**
  * Points `Location`, `Content-Location` and `Link` of a response back to V1, in place: `/api/v2/` of the upstream becomes
- * `/api/v1/` of the gateway, and every other character stays (rewriting contract §4).
+ * `/api/v1/` of the gateway, and every other character stays.
  */
 export function rewriteLinks(headers: string[], places: LinkRewriting): void {
   for (let at = 0; at < headers.length; at += 2) {

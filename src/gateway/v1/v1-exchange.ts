@@ -25,7 +25,7 @@ import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
 import { isFailed, type V1Routing } from './v1-routing.ts';
 import { RateLimitReset } from '../../rollout/rate-limit-reset.ts';
 
-/** A V1 exchange: its response is one that a V1 client can read (rewriting contract §4). */
+/** A V1 exchange: its response is one that a V1 client can read. */
 export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwner, QueuedRequest {
   protected readonly decision: MigrateDecision;
   protected readonly routing: V1Routing | undefined;

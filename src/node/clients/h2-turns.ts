@@ -38,7 +38,7 @@ export class H2Turns {
   /** Resumes the next connection. */
   next(): void {
     this.timer = undefined;
-    this.waiting.shift()?.readOn();
+    this.waiting.shift()?.readMore();
     this.schedule();
   }
 
@@ -89,7 +89,7 @@ export class SessionTurn {
     this.turns.wait(this);
   }
 
-  readOn(): void {
+  readMore(): void {
     this.isStopped = false;
     this.isWaiting = false;
     this.frames = 0;

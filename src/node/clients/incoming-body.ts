@@ -122,7 +122,7 @@ export class IncomingBody
       if (this.bytes > limit) overrun();
     });
     this.listen();
-    this.flow.readOn();
+    this.flow.readMore();
     this.source.resume();
   }
 
@@ -142,7 +142,7 @@ export class IncomingBody
     this.stopTimers();
     this.leaveStream();
     this.release();
-    this.flow.readOn();
+    this.flow.readMore();
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
@@ -152,12 +152,12 @@ export class IncomingBody
   next(): Promise<IteratorResult<Uint8Array>> {
     if (this.parts.length > 0) {
       const value = this.takeParts();
-      this.flow.readOn();
+      this.flow.readMore();
       return Promise.resolve({ done: false, value });
     }
     if (this.broken !== undefined) return Promise.reject(this.broken);
     if (this.complete) return Promise.resolve({ done: true, value: undefined });
-    this.flow.readOn();
+    this.flow.readMore();
     this.waitForClient();
     return new Promise((resolve, reject) => {
       this.want = { resolve, reject };

@@ -66,7 +66,7 @@ export class PacedFlow {
   }
 
   /** Resumes: the consumer wants more. */
-  readOn(): void {
+  readMore(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
     if (!this.isHeld) this.flow.resume();

@@ -36,8 +36,8 @@ export type FromWorker =
   /** Lines of the log, and exchanges for subscribed observers, gathered over some milliseconds. */
   | { readonly kind: 'seen'; readonly lines: readonly string[]; readonly seen: readonly ObservedExchange[] }
   /** A line of the process log. */
-  | { readonly kind: 'told'; readonly line: ProcessLine }
-  | { readonly kind: 'figures'; readonly figures: WorkerStats };
+  | { readonly kind: 'process-line'; readonly line: ProcessLine }
+  | { readonly kind: 'stats'; readonly stats: WorkerStats };
 
 /** True for any object on the channel: only the two processes write to it. */
 export function isFromWorker(message: unknown): message is FromWorker {

@@ -39,7 +39,7 @@ interface Worker {
   readonly child: ChildProcess;
   readonly since: number;
   up: boolean;
-  figures: WorkerStats | undefined;
+  stats: WorkerStats | undefined;
 }
 
 /** Processes that share the port of the clients (`SO_REUSEPORT`): the kernel spreads connections over them. */
@@ -62,7 +62,7 @@ export class WorkerPool implements ClientListener {
 
   /** Last reported state of each worker. */
   get stats(): readonly WorkerStats[] {
-    return [...this.workers.values()].flatMap(({ figures }) => (figures === undefined ? [] : [figures]));
+    return [...this.workers.values()].flatMap(({ stats }) => (stats === undefined ? [] : [stats]));
   }
 
   /** Lines of the log that were lost on their way from the workers, since the start. */
@@ -109,7 +109,7 @@ export class WorkerPool implements ClientListener {
 
   private start(number: number): Promise<string> {
     const child = this.parts.fork();
-    const worker: Worker = { number, child, since: Date.now(), up: false, figures: undefined };
+    const worker: Worker = { number, child, since: Date.now(), up: false, stats: undefined };
     this.workers.set(number, worker);
     const { host, port } = this.address;
     const listen = `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -143,22 +143,22 @@ export class WorkerPool implements ClientListener {
         for (const line of message.lines) this.parts.write(line);
         for (const seen of message.seen) this.parts.observe(seen);
         return;
-      case 'told':
+      case 'process-line':
         this.parts.log({
           ...message.line,
           message: `worker ${worker.number}: ${message.line.message}`,
           fields: { ...message.line.fields, worker: worker.number },
         });
         return;
-      case 'figures':
-        worker.figures = message.figures;
+      case 'stats':
+        worker.stats = message.stats;
         return;
     }
   }
 
   private ended(worker: Worker, how: string): void {
     this.workers.delete(worker.number);
-    this.lost += worker.figures?.dropped ?? 0;
+    this.lost += worker.stats?.dropped ?? 0;
     // A worker that never listened fails the start instead: its settings are the same each time.
     if (this.stopping || (!worker.up && !this.ends.has(worker.number))) return;
     const before = Date.now() - worker.since > SETTLED_MS ? 0 : (this.ends.get(worker.number) ?? 0);

@@ -139,7 +139,7 @@ describe('a body in parts gives its place back, once', () => {
     expect(v2.most()).toBe(1);
   });
 
-  test('when V2 cannot be reached, dies, talks nonsense or responses before it has the body', async () => {
+  test('when V2 cannot be reached, dies, talks nonsense or responds before it has the body', async () => {
     const responses = ['', 'nonsense', ok()];
     const v2 = await countingV2(() => {});
     v2.server.on('connection', (socket) => {
