@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { median } from './statistics.ts';
+import { freePort } from '../test/support/free-port.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const tool = (path: string): string => join(root, 'node_modules', path);
@@ -107,16 +108,6 @@ function servedConnection(port: number): Promise<Socket> {
       `POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const port = portOf(server.address());
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 function portOf(address: ReturnType<ReturnType<typeof createServer>['address']>): number {

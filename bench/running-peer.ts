@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { Client } from './load.ts';
 import type { Peer } from './peers/peer.ts';
 import { processorTime, residentBytes } from './processes.ts';
+import { freePort } from '../test/support/free-port.ts';
 
 /** A peer that serves. */
 export class RunningPeer {
@@ -93,14 +93,4 @@ async function firstResponse(
       });
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

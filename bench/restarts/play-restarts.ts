@@ -2,7 +2,8 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RestartingServer, RunningServer } from './restarting-server.ts';
-import { freePort, type RestartProxy } from './restart-proxies.ts';
+import { freePort } from '../../test/support/free-port.ts';
+import type { RestartProxy } from './restart-proxies.ts';
 
 /** The outcomes at clients while a server was restarted behind a proxy. */
 export interface RestartResult {

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { startGatewayProcess } from '../gateway-process.ts';
 import { nginx } from '../peers/nginx-peers.ts';
 import { found } from '../peers/peer.ts';
 import { takesConnections } from './restarting-server.ts';
+import { freePort } from '../../test/support/free-port.ts';
 
 /** A proxy in front of a server that is restarted. */
 export interface RestartProxy {
@@ -58,17 +58,6 @@ export const restartProxies: readonly RestartProxy[] = [
     },
   },
 ];
-
-/** A port that is free now. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const bound = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof bound === 'object' && bound !== null ? bound.port : 0;
-}
 
 async function started(child: ChildProcess, port: number): Promise<RunningProxy> {
   await takesConnections(port);

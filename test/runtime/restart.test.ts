@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
-import { createServer as createNetServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { spawnGateway } from '../support/spawn-gateway.ts';
+import { freePort } from '../support/free-port.ts';
 
 const CLIENTS = 10;
 /** Milliseconds between two requests of a client. */
@@ -20,16 +20,6 @@ function sendRequest(agent: Agent, port: number, method: string): Promise<string
     sent.on('error', (error) => resolve('code' in error ? String(error.code) : error.message));
     sent.end(method === 'POST' ? '{}' : undefined);
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createNetServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const bound = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof bound === 'object' && bound !== null ? bound.port : 0;
 }
 
 test('restarted under load behind a client that retries refused connections only, no request fails', async () => {

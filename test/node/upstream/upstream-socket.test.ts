@@ -1,25 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { socketServer } from '../../support/socket-server.ts';
 import { Call, upstreamTo } from './upstream-calls.ts';
-
-/** A V2 that does as it likes with each connection. */
-async function socketServer(accept: (socket: Socket) => void): Promise<string> {
-  const sockets: Socket[] = [];
-  const server = createServer((socket) => {
-    sockets.push(socket);
-    socket.on('error', () => {});
-    accept(socket);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const bound = server.address();
-  return `http://127.0.0.1:${typeof bound === 'object' && bound !== null ? bound.port : 0}`;
-}
 
 async function* endlessBody(): AsyncGenerator<Buffer, void> {
   for (;;) {
