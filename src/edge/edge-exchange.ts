@@ -116,7 +116,7 @@ export class EdgeExchange implements Exchange {
   closeAfterResponse(): void {}
 
   reset(): void {
-    this.response.abort();
+    this.response.reset();
     this.body?.cancel();
     this.disconnect();
   }

@@ -85,7 +85,7 @@ export class EdgeResponse {
   }
 
   /** Aborts the connection during the body; before the headers are sent, the client gets a bare 500. */
-  abort(): void {
+  reset(): void {
     this.ended = true;
     if (this.writer === undefined) this.resolve(new Response(null, { status: 500 }));
     else this.writer.abort(new Error('the upstream response was aborted')).catch(ignore);
