@@ -30,6 +30,8 @@ const IDLE_CHECK_MS = 250;
 const PARTIAL_BODY_WAIT_MS = 25;
 /** Milliseconds by which a kept-alive connection outlives the timeout sent to its client: a request may be on its way by then. */
 const KEEP_ALIVE_GRACE_MS = 1000;
+/** Milliseconds for which a new connection stays open without a request while the server drains. */
+const FIRST_REQUEST_GRACE_MS = 500;
 
 /**
  * The plain connections that the gateway reads itself: all that begin with a fast-path request, until something unusual arrives.
@@ -74,9 +76,13 @@ export class ClientConnections implements ClientConnectionOwner {
     return connection !== undefined && !connection.isIdle && connection.partialHeadSince === undefined;
   }
 
-  /** Closes the connections with nothing in flight. */
+  /** Closes the connections with nothing in flight, except new ones: their first request may be on its way. */
   closeIdle(): void {
-    for (const connection of this.all.values()) if (connection.isIdle) connection.socket.destroy();
+    const now = performance.now();
+    for (const connection of this.all.values()) {
+      const isNew = !connection.isUsed && now - connection.idleSince < FIRST_REQUEST_GRACE_MS;
+      if (connection.isIdle && !isNew) connection.socket.destroy();
+    }
   }
 
   addressOf(socket: Socket): string {

@@ -17,7 +17,9 @@ const IDLE_GRACE_MS = 500;
 /** Milliseconds between two checks for idle connections. */
 const IDLE_CHECK_MS = 50;
 /** Turns of the event loop in which new connections may still arrive before the server stops accepting regardless. */
-const MAX_TURNS = 100;
+const MAX_TURNS = 500;
+/** Milliseconds of a turn of the event loop in which nothing happens. */
+const QUIET_TURN_MS = 0.05;
 
 /**
  * Drains a server within `limit` milliseconds. It goes on accepting for the first `delay` of them, while each response closes its
@@ -46,12 +48,16 @@ export async function drainConnections(server: DrainingServer, delay: number, li
   clearInterval(idleTimer);
 }
 
-/** Accepts the connections that the system has queued: closing the server would reset them. */
+/**
+ * Accepts the connections that the system has queued: closing the server would reset them. It returns after a turn of the event
+ * loop that brought no connection and little else, so that hardly any time is left in which one could arrive.
+ */
 async function acceptQueue(server: DrainingServer): Promise<void> {
   for (let count = 0; count < MAX_TURNS; count += 1) {
     const before = server.accepted;
+    const began = performance.now();
     await turn();
-    if (server.accepted === before) return;
+    if (server.accepted === before && performance.now() - began < QUIET_TURN_MS) return;
   }
 }
 

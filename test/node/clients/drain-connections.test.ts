@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
@@ -41,5 +42,21 @@ test('connections in the listen queue when the delay ends are served', async () 
   const responses = await Promise.all(clients.map((client) => client.until(/\}$/)));
   expect(responses.map(statusOf)).toEqual(clients.map(() => 200));
   expect(responses.filter(({ reset }) => reset)).toEqual([]);
+  await stopped;
+});
+
+test('a connection accepted as the delay ends has time to send its first request', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, { flags: { 'drain-delay': '600' } });
+  const kept = rawClient(gateway.port);
+  kept.write(GET);
+  await kept.until(/\}$/);
+  const stopped = gateway.stop();
+  await pause(500);
+  const late = rawClient(gateway.port);
+  // The gateway closes the kept connection once it no longer accepts.
+  await kept.end();
+  late.write(GET);
+  expect(statusOf(await late.end())).toBe(200);
   await stopped;
 });
