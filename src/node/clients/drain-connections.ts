@@ -17,7 +17,7 @@ const IDLE_GRACE_MS = 500;
 /** Milliseconds between two checks for idle connections. */
 const IDLE_CHECK_MS = 50;
 /** Turns of the event loop in which new connections may still arrive before the server stops accepting regardless. */
-const MAX_TURNS = 500;
+const MAX_TURNS = 200;
 /** Milliseconds of a turn of the event loop in which nothing happens. */
 const QUIET_TURN_MS = 0.05;
 
@@ -54,6 +54,8 @@ export async function drainConnections(server: DrainingServer, delay: number, li
  */
 async function acceptQueue(server: DrainingServer): Promise<void> {
   for (let count = 0; count < MAX_TURNS; count += 1) {
+    // A process that has just slept is not likely to be suspended before it closes its port.
+    await pause(1);
     const before = server.accepted;
     const began = performance.now();
     await turn();
