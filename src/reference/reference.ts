@@ -71,7 +71,6 @@ export function createReference(parts: ReferenceParts): Hono {
 function addVersion(app: Hono, dialects: readonly Dialect[], keys: ApiKeys, parts: ReferenceParts): void {
   const [{ prefix } = { prefix: '' }] = dialects;
   const releases = dialects.map(({ release }) => release ?? '');
-  const descriptions = new Map(dialects.map((dialect) => [dialect, describeApi(dialect, releases)]));
   const dialectOf = (c: Context): Dialect => {
     const release = resolveRelease(c.req.header('x-api-version'), releases);
     const dialect = dialects[releases.indexOf(release)];
@@ -84,7 +83,7 @@ function addVersion(app: Hono, dialects: readonly Dialect[], keys: ApiKeys, part
     const { release } = dialectOf(c);
     if (release !== undefined) c.header('x-api-version', release);
   });
-  app.get(`${prefix}/openapi.json`, (c) => c.json(descriptions.get(dialectOf(c))));
+  app.get(`${prefix}/openapi.json`, (c) => c.json(describeApi(dialectOf(c), releases)));
   app.use(`${prefix}/*`, async (c, next) => {
     admit(keys, c.req.method, c.req.header('authorization'));
     await next();
