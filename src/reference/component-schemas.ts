@@ -10,17 +10,18 @@ import type { Schemas } from './schemas.ts';
 export function componentSchemas(
   resources: readonly Resource[],
   schemas: Schemas,
-  hasDeprecations: boolean,
+  deprecated: readonly string[],
 ): Record<string, unknown> {
   const registry = z.registry<{ id: string }>();
   for (const { kind, schema } of resources) {
     const attributes = schemas[kind];
     registry.add(attributes, { id: `${schema}Attributes` });
-    registry.add(z.object({ id: z.int().positive(), ...attributes.shape }), { id: schema });
+    const members = Object.entries(attributes.shape).filter(([name]) => !deprecated.includes(name));
+    registry.add(z.object({ id: z.int().positive(), ...Object.fromEntries(members) }), { id: schema });
   }
   registry.add(pageMeta, { id: 'PageMeta' });
   registry.add(errors, { id: 'Errors' });
-  if (hasDeprecations) registry.add(deprecations, { id: 'Deprecations' });
+  if (deprecated.length > 0) registry.add(deprecations, { id: 'Deprecations' });
   const generated = z.toJSONSchema(registry, { io: 'input', uri: (id) => `#/components/schemas/${id}` });
   return Object.fromEntries(
     Object.entries(generated.schemas).map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [

@@ -34,7 +34,8 @@ export interface Dialect extends Edition {
 export function createDialect(edition: Edition, unknown: UnknownAttributes): Dialect {
   const { name, wrapper, spelling } = edition;
   const schemas = createSchemas(unknown, spelling);
-  const presented = createSchemas('strip', spelling);
+  // A request may use the deprecated attributes, but no resource has them.
+  const presented = createSchemas('strip', { ...spelling, deprecated: [] });
   return {
     ...edition,
     prefix: `/api/${name}`,
@@ -45,10 +46,15 @@ export function createDialect(edition: Edition, unknown: UnknownAttributes): Dia
         at: wrapper === undefined ? [] : [wrapper],
         unknown: (path, key) => unknownAttribute(edition, kind, path, key),
       });
-      return { attributes: toStored(spelling, kind, given), deprecations: deprecationsOf(spelling, given) };
+      const stored = toStored(spelling, kind, withoutDeprecated(spelling, given));
+      return { attributes: stored, deprecations: deprecationsOf(spelling, given) };
     },
     present: (kind, stored) => presented[kind].parse(fromStored(spelling, kind, stored)),
   };
+}
+
+function withoutDeprecated({ deprecated }: Spelling, given: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !deprecated.includes(name)));
 }
 
 function deprecationsOf({ deprecated }: Spelling, given: Attributes): Deprecation[] {

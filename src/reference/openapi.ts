@@ -38,7 +38,7 @@ export function describeApi(
         key: { type: 'http', scheme: 'bearer', description: 'Any API key that is not empty.' },
       },
       ...(release === undefined ? {} : versionComponents(releases)),
-      schemas: componentSchemas(RESOURCES, schemas, spelling.deprecated.length > 0),
+      schemas: componentSchemas(RESOURCES, schemas, spelling.deprecated),
     },
   };
 }

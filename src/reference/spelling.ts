@@ -12,7 +12,7 @@ export interface Spelling {
   readonly highlight: 'transition_type' | 'highlight_type';
   /** The name of a client. The specification has only `name`; later releases are the invention of this service. */
   readonly clientName: 'name' | 'display_name';
-  /** Top-level attributes of every resource, with any value, that V1 still takes, stores and answers, and V2 has dropped. */
+  /** Top-level attributes of every resource, with any value, that V1 still takes, and V2 has dropped. No resource has them. */
   readonly deprecated: readonly string[];
 }
 

@@ -191,8 +191,8 @@ test("V1's description is V2's with the six changes, to the order of its members
     }
   }
   for (const name of Object.keys(schemas).filter((name) => !/^(Errors|PageMeta)$/.test(name))) {
-    const legacy = { deprecated: true };
-    schemas[name].properties = { ...rename(schemas[name].properties), legacy_code: legacy };
+    const legacy = name.endsWith('Attributes') ? { legacy_code: { deprecated: true } } : {};
+    schemas[name].properties = { ...rename(schemas[name].properties), ...legacy };
   }
   for (const item of Object.values<any>(v2.paths)) {
     for (const operation of Object.values<any>(item)) withoutVersion(operation);
