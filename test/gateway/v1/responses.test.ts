@@ -138,6 +138,30 @@ describe('a response that is left alone', () => {
   });
 });
 
+describe('a HEAD', () => {
+  const INVERSE: ResponseRule = { rule: 'inverse', status: ['2xx'] };
+  const read = { id: 'read', method: 'GET', template: '/orders/post_productions/{id}', assumed: false };
+  const { operations, changes: all } = testRuleBook();
+  const changes = all.map((change) => (change.on === 'every' ? change : { ...change, response: [INVERSE] }));
+
+  test.each([
+    ['/orders/post_productions/1', 'application/json', false],
+    ['/orders/post_productions/1', 'text/html', true],
+    ['/clients/1', 'application/json', true],
+  ])('of %s in %s has V2’s length only if a GET has it: %s', async (path, type, hasLength) => {
+    const v2 = await rawServer((socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: 88\r\nX-Other: 1\r\n\r\n`),
+    );
+    const gateway = await gatewayFor(v2.origin, { ruleBook: { operations: [...operations, read], changes } });
+    for (const more of ['', 'Expect: 100-continue\r\n']) {
+      const client = await exchange(gateway.port, `HEAD /api/v1${path} HTTP/1.1\r\nHost: g\r\n${more}\r\n`);
+      expect(client.text).toContain('X-Other: 1\r\n');
+      expect(/content-length: 88/i.test(client.text)).toBe(hasLength);
+      expect(client.text).not.toMatch(/transfer-encoding/i);
+    }
+  });
+});
+
 describe('deprecated attributes and errors', () => {
   const order =
     '{"data":{"transition_type":"x","legacy":1,"property":{"suburb":"Enmore","postcode":"2042"}}}';
