@@ -18,6 +18,7 @@ import type { GatewayContext } from '../gateway-context.ts';
 import type { Retired } from '../../rollout/retirement.ts';
 import type { QueuedRequest } from '../../rollout/rate-limit-queue.ts';
 import { isInScope } from '../../rollout/scope.ts';
+import { removeField } from '../../http/set-field.ts';
 import { newTrace } from '../../http/trace-context.ts';
 import { hasLinks, rewriteLinks } from './rewrite-links.ts';
 import { beginSpan, withSpan } from './trace-span.ts';
@@ -148,7 +149,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined {
     this.noteResponseTime();
-    const deprecated = this.rules.deprecatedAttributes.of(this.facts.edits);
+    const deprecated = this.rules.deprecatedAttributes.inV1(this.facts.edits);
     if (!this.responsePlan.appliesTo(status, deprecated.length > 0)) return undefined;
     if (readJsonType(headerValue(headers, 'content-type')) !== 'json') return undefined;
     const encoding = headerValues(headers, 'content-encoding');
@@ -175,14 +176,19 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   rewriteResponse(status: number, body: Uint8Array): ResponseRewrite {
     const outcome = this.v1Response(status, body);
-    if (outcome.verdict === 'rewritten') this.facts.responseEdits = outcome.records;
+    if (outcome.verdict === 'rewritten') {
+      const { facts } = this;
+      facts.responseEdits = outcome.records;
+      if (outcome.patch.length > 0) facts.responsePatch = outcome.patch;
+      if (outcome.omitted > 0) facts.responseEditsOmitted = outcome.omitted;
+    }
     return outcome;
   }
 
   /** Returns V2's response as a V1 client receives it. */
   protected v1Response(status: number, body: Uint8Array): ResponseRewrite {
     const { edits } = this.facts;
-    const deprecated = this.rules.deprecatedAttributes.of(edits);
+    const deprecated = this.rules.deprecatedAttributes.inV1(edits);
     return this.responsePlan.rewrite(body, { status, deprecated, isWrapped: isWrapped(edits) });
   }
 
@@ -199,7 +205,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return new ResponseCollector(this);
   }
 
-  protected override responseHeaders(_status: number, headers: string[]): string[] {
+  protected override responseHeaders(status: number, headers: string[]): string[] {
+    if (this.isHeadOfRewritten(status, headers)) removeField(headers, 'content-length');
     if (hasLinks(headers)) {
       const { host, path, version } = this.origin;
       rewriteLinks(headers, {
@@ -216,6 +223,13 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   protected override addSignals(headers: string[]): void {
     const { ruleBook, deprecatedAttributes } = this.rules;
     this.gateway.signals(ruleBook)?.addTo(headers, deprecatedAttributes.of(this.facts.edits));
+  }
+
+  /** A HEAD has the length that a GET would have (RFC 9110 §8.6), and nobody knows it before a body is rewritten. */
+  private isHeadOfRewritten(status: number, headers: HeaderList): boolean {
+    if (this.received.exchange.method !== 'HEAD') return false;
+    const plan = this.rules.responsePlan(this.rules.match('GET', this.decision.target.rest), 'GET');
+    return plan.appliesTo(status, false) && readJsonType(headerValue(headers, 'content-type')) === 'json';
   }
 
   private skipRewrite(note: ResponseNote): undefined {
