@@ -1,3 +1,4 @@
+import { didYouMean } from '../rules/did-you-mean.ts';
 import type { Entry } from './entry.ts';
 import {
   FILTER_FIELDS,
@@ -88,12 +89,13 @@ export function words(text: string): readonly FilterWord[] {
 function readTerm({ text, start, end }: FilterWord): FilterTerm | FilterFault {
   const negated = text.startsWith('-') && text.length > 1;
   const rest = negated ? text.slice(1) : text;
-  const colon = /^[a-z]+:/i.exec(rest);
+  const colon = /^[a-z][\w-]*:/i.exec(rest);
   if (colon === null) return { negated, field: undefined, values: choices(rest), start, end };
   const name = colon[0].slice(0, -1).toLowerCase();
   if (!isFilterField(name)) {
-    const known = Object.keys(FILTER_FIELDS).join(', ');
-    return { message: `There is no field ${name}; there are ${known}.`, start, end };
+    const known = Object.keys(FILTER_FIELDS);
+    const hint = didYouMean(name, known) || `; there are ${known.join(', ')}.`;
+    return { message: `There is no field ${name}${hint}`, start, end };
   }
   return { negated, field: name, values: choices(rest.slice(colon[0].length)), start, end };
 }
@@ -110,7 +112,7 @@ function unquoted(text: string): string {
 }
 
 function quoted(value: string, isFree: boolean): string {
-  const isPlain = !/[\s",]/.test(value) && !(isFree && /^-|^[a-z]+:/i.test(value));
+  const isPlain = !/[\s",]/.test(value) && !(isFree && /^-|^[a-z][\w-]*:/i.test(value));
   return isPlain ? value : `"${value.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 

@@ -33,15 +33,43 @@ describe('the history', () => {
     expect(minutes).toHaveLength(60);
     expect(minutes.at(-2)).toMatchObject({
       time: '2026-11-21T10:00:00.000Z',
-      verdicts: { rewritten: 1, unchanged: 0, refused: 1, passed: 0 },
+      outcomes: { rewritten: 1, unchanged: 0, refused: 1, passed: 0, v1: 0 },
+      faults: { v1: 0, v2: 0 },
       failed: 1,
     });
     expect(minutes.at(-2)?.total?.p50).toBeGreaterThan(13);
-    expect(minutes.at(-1)).toMatchObject({ verdicts: { rewritten: 0 } });
+    expect(minutes.at(-1)).toMatchObject({ outcomes: { rewritten: 0 } });
     expect(minutes.at(-1)).not.toHaveProperty('total');
-    expect(history.minutes(start + 61 * 60_000).every(({ verdicts }) => verdicts.rewritten === 0)).toBe(true);
+    expect(history.minutes(start + 61 * 60_000).every(({ outcomes }) => outcomes.rewritten === 0)).toBe(true);
     history.add(entry, start + 3_600_000);
-    expect(history.minutes(start + 3_600_000).at(-1)?.verdicts).toMatchObject({ rewritten: 1, refused: 0 });
+    expect(history.minutes(start + 3_600_000).at(-1)?.outcomes).toMatchObject({ rewritten: 1, refused: 0 });
+  });
+
+  test('counts V1 requests that went to V1 apart, with 4xx and times of the service that responded', () => {
+    const history = new History(60);
+    const start = Date.UTC(2026, 10, 21, 10, 0, 30);
+    const entry = { ...sampleEntry(1, start), status: 422 };
+    history.add(entry, start);
+    history.add(
+      {
+        ...entry,
+        verdict: 'passed',
+        mode: 'observe',
+        origin: 'v1',
+        would: { verdict: 'rewritten' },
+        upstreamMs: 900,
+      },
+      start,
+    );
+    history.add({ ...entry, verdict: 'refused', failure: 'wrapper-not-object' }, start);
+    const minute = history.minutes(start).at(-1);
+    expect(minute).toMatchObject({
+      outcomes: { rewritten: 1, unchanged: 0, refused: 1, passed: 0, v1: 1 },
+      faults: { v1: 1, v2: 1 },
+      failed: 0,
+    });
+    expect(minute?.v1?.p50).toBeGreaterThan(800);
+    expect(minute?.v2?.p99).toBeLessThan(20);
   });
 
   test('tells the last whole second', () => {

@@ -69,7 +69,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.beginSpan();
     const { routed } = this.routing ?? {};
     const failed = routed?.canary === undefined ? undefined : isFailed(this.facts, status);
-    if (routed !== undefined && this.facts.attempts > 0) this.gateway.rollout.requests[routed.origin] += 1;
+    if (this.facts.attempts > 0 && this.facts.sent !== false)
+      this.gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
     if (routed !== undefined && failed !== undefined) this.gateway.rollout.count(routed, failed);
   }
 

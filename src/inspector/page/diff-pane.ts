@@ -10,6 +10,10 @@ import { requestLine } from './perspective-view.ts';
 /** The result of a request, for live exchanges and explanations alike. */
 export type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
   readonly edits: EntryDetail['entry']['edits'];
+  /** The heading above the edits. */
+  readonly editsTitle: string;
+  /** Who sent the left body, and what became of the right one. */
+  readonly captions: { readonly before: string; readonly after: string };
   /** Shown when there is no diff, or no right side of it. */
   readonly missing: string;
 };
@@ -23,7 +27,7 @@ export interface DiffPaneProps {
 
 /** The differences between V1 and V2 request: first line, headers, body, and each edit with its reason. */
 export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
-  const { v1Request, v2Request, diff, edits, missing } = changed;
+  const { v1Request, v2Request, diff, edits, editsTitle, captions, missing } = changed;
   const [active, setActive] = useState<number>();
   useEffect(() => setActive(undefined), [diff]);
   return el(
@@ -32,8 +36,16 @@ export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
     v1Request !== undefined && heads(v1Request, v2Request),
     diff === undefined
       ? el('p', { class: 'empty' }, missing)
-      : part(DiffView, { diff, hueOf, active, onActive: setActive, missing }),
-    part(EditList, { edits, marks: diff?.marks ?? [], hueOf, active, onActive: setActive, summaryOf }),
+      : part(DiffView, { diff, captions, hueOf, active, onActive: setActive, missing }),
+    part(EditList, {
+      title: editsTitle,
+      edits,
+      marks: diff?.marks ?? [],
+      hueOf,
+      active,
+      onActive: setActive,
+      summaryOf,
+    }),
   );
 }
 

@@ -3,11 +3,11 @@ import type { DiffMark } from '../api.ts';
 import type { EditRecord } from '../../rewrite/rewrite.ts';
 import { markNumber } from './code-lines.ts';
 import { classes, el } from './element.ts';
-import { counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 
 /** Properties of the list of edits. */
 export interface EditListProps {
+  readonly title: string;
   readonly edits: readonly EditRecord[];
   readonly marks: readonly DiffMark[];
   readonly hueOf: HueOf;
@@ -24,7 +24,7 @@ export function EditList(props: EditListProps): VNode {
   return el(
     'section',
     { class: 'edits', 'aria-label': 'Edits' },
-    el('h3', null, title(props)),
+    el('h3', null, props.title),
     props.marks.map(
       (mark, at) =>
         mark.index < 0 &&
@@ -44,11 +44,6 @@ export function EditList(props: EditListProps): VNode {
       ),
     ),
   );
-}
-
-function title({ edits, marks }: EditListProps): string {
-  if (marks.some(({ index }) => index < 0)) return 'Refused';
-  return edits.length === 0 ? 'No edits: the body was forwarded unchanged' : counted(edits.length, 'edit');
 }
 
 function editItem(edit: EditRecord, index: number, props: EditListProps): VNode {

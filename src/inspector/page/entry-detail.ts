@@ -5,8 +5,9 @@ import { useAsked } from './admin-client.ts';
 import { curlButtons } from './curl-buttons.ts';
 import { DiffPane } from './diff-pane.ts';
 import { el, part } from './element.ts';
-import { EntryFacts, EntryIds } from './entry-facts.ts';
-import { entryName } from './entry-words.ts';
+import { outcomeOf } from '../../rewrite-log/entry-outcome.ts';
+import { bodyCaptions, editsTitle, entryName } from '../entry-words.ts';
+import { EntryAccount, EntryFacts, EntryIds } from './entry-facts.ts';
 import type { HueOf } from './hues.ts';
 import { PerspectiveTabs } from './perspective-tabs.ts';
 import { PerspectiveView } from './perspective-view.ts';
@@ -54,7 +55,7 @@ export function EntryDetail(props: EntryDetailProps): VNode {
 }
 
 function title(entry: NumberedEntry): VNode {
-  return el('h2', null, part(VerdictBadge, { verdict: entry.verdict }), ' ', entryName(entry));
+  return el('h2', null, part(VerdictBadge, { outcome: outcomeOf(entry) }), ' ', entryName(entry));
 }
 
 function shown(detail: Detail, props: EntryDetailProps): VNode {
@@ -63,6 +64,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
   return el(
     'div',
     { class: 'detail-body' },
+    part(EntryAccount, { entry: detail.entry }),
     part(EntryFacts, { entry: detail.entry, go }),
     curl !== undefined &&
       el(
@@ -71,7 +73,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
         ...curlButtons({ curl, announce, hasShortcuts: true }),
         el('small', null, 'with $API_KEY in the place of the key'),
       ),
-    part(PerspectiveTabs, { perspective, go }),
+    part(PerspectiveTabs, { perspective, origin: detail.entry.origin ?? 'v2', go }),
     el(
       'div',
       {
@@ -82,7 +84,11 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
         tabIndex: 0,
       },
       perspective === 'diff'
-        ? part(DiffPane, { changed: changedIn(detail), hueOf: props.hueOf, summaryOf: props.summaryOf })
+        ? part(DiffPane, {
+            changed: changedIn(detail),
+            hueOf: props.hueOf,
+            summaryOf: props.summaryOf,
+          })
         : part(PerspectiveView, { detail, perspective }),
     ),
     part(EntryIds, { entry: detail.entry }),
@@ -98,6 +104,8 @@ function changedIn({
 }: Detail): Parameters<typeof DiffPane>[0]['changed'] {
   return {
     edits: entry.edits,
+    editsTitle: editsTitle(entry),
+    captions: bodyCaptions(entry),
     ...(v1Request === undefined ? {} : { v1Request }),
     ...(v2Request === undefined ? {} : { v2Request }),
     ...(diff === undefined ? {} : { diff }),
@@ -105,10 +113,13 @@ function changedIn({
   };
 }
 
-function missingWords({ verdict, failure }: NumberedEntry, note: string | undefined): string {
+function missingWords({ verdict, failure, would }: NumberedEntry, note: string | undefined): string {
   if (verdict === 'refused')
-    return `Nothing was sent to V2: the gateway refused it (${failure ?? 'no code'}).`;
-  if (verdict === 'passed') return 'V2 requests pass unchanged and unread; there is nothing to compare.';
+    return `There is no V2 body: the gateway refused the request (${failure ?? 'no code'}).`;
+  if (would?.verdict === 'refused')
+    return `There is no V2 body: a migration would have been refused (${would.failure ?? 'no code'}).`;
+  if (verdict === 'passed' && would === undefined)
+    return 'The body was not read, so there is nothing to compare.';
   return note ?? 'The body of this exchange was not captured, so there is nothing to compare.';
 }
 

@@ -5,6 +5,7 @@ import { asFailure, postJson } from './admin-client.ts';
 import { curlButtons } from './curl-buttons.ts';
 import { DiffPane } from './diff-pane.ts';
 import { classes, el, part } from './element.ts';
+import { editWords } from '../entry-words.ts';
 import type { HueOf } from './hues.ts';
 import { VerdictBadge } from './verdict-badge.ts';
 
@@ -92,13 +93,18 @@ function explained(explanation: Explanation, { hueOf, summaryOf, announce }: Exp
   return el(
     'section',
     { class: 'card', 'aria-label': 'Explanation' },
-    el('h3', null, part(VerdictBadge, { verdict }), ' ', refusal?.detail ?? note ?? ''),
+    el('h3', null, part(VerdictBadge, { outcome: verdict }), ' ', refusal?.detail ?? note ?? ''),
     part(DiffPane, {
       changed: {
         v1Request,
         ...(v2Request === undefined ? {} : { v2Request }),
         ...(diff === undefined ? {} : { diff }),
         edits,
+        editsTitle: refusal === undefined ? editWords({ edits }) : 'Refused: no edits',
+        captions: {
+          before: 'as the client would send it',
+          after: 'only worked out: nothing is sent',
+        },
         missing: refusal === undefined ? 'There is nothing to compare.' : 'Nothing would be sent to V2.',
       },
       hueOf,

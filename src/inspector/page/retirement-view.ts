@@ -40,6 +40,18 @@ export function RetirementView({ go, announce, hueOf }: RetirementViewProps): VN
 
 function responseBanner(report: Report): VNode {
   const { canSwitchOff, remaining, classes } = report;
+  if (isEmpty(report)) {
+    return el(
+      'section',
+      { class: 'response unknown' },
+      el('h3', null, 'Nothing was seen yet'),
+      el(
+        'p',
+        null,
+        'This gateway has seen no exchange since its start, which says nothing about V1. The command report reads the logs of earlier times.',
+      ),
+    );
+  }
   return el(
     'section',
     { class: canSwitchOff ? 'response yes' : 'response no' },
@@ -63,6 +75,11 @@ function responseBanner(report: Report): VNode {
       ),
     ),
   );
+}
+
+/** True while no client was counted: such a report must not be read as an answer. */
+function isEmpty({ clients, omittedClients }: Report): boolean {
+  return clients.length === 0 && omittedClients === 0;
 }
 
 function exportsOf(): VNode {

@@ -5,7 +5,7 @@ import type { KnownValues } from '../../rewrite-log/filter-completion.ts';
 import { classes, el, part } from './element.ts';
 import { EntryDetail } from './entry-detail.ts';
 import { EntryList } from './entry-list.ts';
-import { entrySentence } from './entry-words.ts';
+import { entrySentence } from '../entry-words.ts';
 import { FilterBar } from './filter-bar.ts';
 import { count } from './format.ts';
 import type { HueOf } from './hues.ts';
@@ -111,7 +111,10 @@ function flow({ paused, waiting, stride, state }: LiveView, live: LiveEntries): 
         'aria-keyshortcuts': 'p',
         onClick: () => (paused ? live.resume() : live.pause()),
       },
-      el('span', { class: classes('sign', paused ? 'sign-live' : 'sign-pause'), 'aria-hidden': true }),
+      el('span', {
+        class: classes('sign', paused ? 'sign-live' : 'sign-pause'),
+        'aria-hidden': true,
+      }),
       paused ? 'Go live' : 'Pause',
       paused && waiting > 0 && el('span', { class: 'waiting' }, `${count(waiting)} new`),
     ),
@@ -134,6 +137,7 @@ function knownValues(rules: RulesView | undefined, rows: readonly NumberedEntry[
     op: rules?.operations.flatMap(({ id }) => (id === '(other)' ? [] : [id])) ?? [],
     change: rules?.changes.map(({ id }) => id) ?? [],
     client: several(rows.map(({ client }) => client)).slice(0, 20),
-    failure: several(rows.map(({ failure }) => failure)),
+    failure: several(rows.map(({ failure, would }) => failure ?? would?.failure)),
+    cause: several(rows.map(({ cause }) => cause)),
   };
 }
