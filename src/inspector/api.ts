@@ -5,6 +5,7 @@
  * |---|---|---|
  * | `GET /entries` | `filter`, `before` (a seq), `limit` (1–500, 100) | `EntriesPage`, newest first |
  * | `GET /entries/:seq` | | `EntryDetail`, large bodies folded; 404 when it has left the ring |
+ * | `GET /entries/find` | `id` (a request id), `n` (a seq, if several have the id) | `EntryDetail`, from the log file if need be; 404 |
  * | `GET /entries/stream` | `filter`, `Last-Event-ID` or `after` | SSE: `entry` (`NumberedEntry`), `gap` (`StreamGap`), `state` (`State`) |
  * | `GET /state` | | `State` |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
@@ -41,8 +42,10 @@ export interface EntriesPage {
   readonly entries: readonly NumberedEntry[];
   /** The `before` of the next page; absent on the last. */
   readonly next?: number;
-  /** The range that the ring still holds; both are 0 when it is empty. */
+  /** The range that the ring still holds whole; both are 0 when it is empty. */
   readonly oldest: number;
+  /** The oldest entry that it holds: those before `oldest` are failures only. */
+  readonly oldestFailure: number;
   readonly latest: number;
 }
 
@@ -69,6 +72,17 @@ export interface State {
   readonly structurePerSecond: number;
   readonly inFlight: number;
   readonly droppedLogLines: number;
+  /** The rule book that was refused last, until a good one is read: the one before it stays in force. */
+  readonly refusedRuleBook?: RefusedRuleBook;
+}
+
+/** A refused rule book: at most 20 of its faults, each a sentence. */
+export interface RefusedRuleBook {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly faults: readonly string[];
+  /** Number of faults beyond those listed. */
+  readonly omitted: number;
 }
 
 /** The capture level, and its use of memory. */
@@ -89,6 +103,8 @@ export interface EntryDetail {
   readonly entry: NumberedEntry;
   /** `structure`: every value in every body is replaced by its type, `"‹string›"`, `"‹number›"`, `"‹boolean›"`; `null` stays. */
   readonly kept: 'bodies' | 'structure' | 'nothing';
+  /** Number of further exchanges in the ring with the same request id. */
+  readonly namesakes?: number;
   /** A sentence that explains why the capture is missing or incomplete. */
   readonly note?: string;
   readonly v1Request?: RequestView;

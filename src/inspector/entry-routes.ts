@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
-import type { EntriesPage } from './api.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
+import type { EntriesPage, EntryDetail } from './api.ts';
 import { entryDetail } from './entry-detail.ts';
 import { entryStream } from './entry-stream.ts';
 import { failureBody } from './failure-body.ts';
@@ -11,9 +12,14 @@ import type { InspectorParts } from './inspector-parts.ts';
 /** Maximum entries on one page of the API. */
 const MAX_PAGE_ENTRIES = 500;
 
-/** Adds `/entries`, `/entries/stream` and `/entries/:seq`. */
+/** Adds `/entries`, `/entries/stream`, `/entries/find` and `/entries/:seq`. */
 export function entryRoutes(app: Hono, parts: InspectorParts): void {
   const { ring, capture } = parts.view;
+  const detailOf = async (seq: number, entry: Entry): Promise<EntryDetail> => {
+    const { run, origin } = parts;
+    const rules = parts.rulesOf(entry.ruleBook);
+    return await entryDetail({ run, seq, entry, kept: capture.of(seq), rules, origin }, pause);
+  };
   app.get('/entries', (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '');
     if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
@@ -24,8 +30,11 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     const page: EntriesPage = {
       run: parts.run,
       entries: found.map(({ seq, entry }) => Object.assign({ seq }, entry)),
-      ...(last !== undefined && found.length >= limit && last.seq > ring.oldest ? { next: last.seq } : {}),
+      ...(last !== undefined && found.length >= limit && last.seq > ring.oldestFailure
+        ? { next: last.seq }
+        : {}),
       oldest: ring.oldest,
+      oldestFailure: ring.oldestFailure,
       latest: ring.latest,
     };
     return jsonResponse(page);
@@ -44,16 +53,34 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
       every: parts.every,
     });
   });
+  app.get('/entries/find', async (c) => {
+    const id = c.req.query('id') ?? '';
+    const found = ring.before(ring.latest + 1, Infinity, ({ requestId }) => requestId === id);
+    const hinted = wholeNumber(c.req.query('n'));
+    const one = found.find(({ seq }) => seq === hinted) ?? found[0];
+    if (one !== undefined) {
+      const detail = await detailOf(one.seq, one.entry);
+      return jsonResponse(found.length > 1 ? { ...detail, namesakes: found.length - 1 } : detail);
+    }
+    const logged = id === '' ? undefined : await parts.loggedEntry?.(id);
+    if (logged === undefined)
+      return c.json(failureBody(404, 'no-entry', 'No exchange with this request id is kept.'), 404);
+    const detail: EntryDetail = {
+      run: parts.run,
+      entry: { seq: 0, ...logged },
+      kept: 'nothing',
+      note: 'The gateway no longer keeps this exchange; its entry is from the log.',
+    };
+    return jsonResponse(detail);
+  });
   app.get('/entries/:seq{[0-9]+}', async (c) => {
     const seq = Number(c.req.param('seq'));
     const entry = ring.at(seq);
     if (entry === undefined) {
-      const detail = `There is no entry ${seq}; the ring holds ${ring.oldest} to ${ring.latest}.`;
+      const detail = `There is no entry ${seq}; the ring holds ${ring.oldest} to ${ring.latest}, and failures from ${ring.oldestFailure}.`;
       return c.json(failureBody(404, 'no-entry', detail), 404);
     }
-    const rules = parts.rulesOf(entry.ruleBook);
-    const { run, origin } = parts;
-    return jsonResponse(await entryDetail({ run, seq, entry, kept: capture.of(seq), rules, origin }, pause));
+    return jsonResponse(await detailOf(seq, entry));
   });
 }
 

@@ -179,7 +179,8 @@ function wouldSentence(entry: Entry): string | undefined {
       ? undefined
       : 'What a migration would have done is not known: the gateway did not read the whole body.';
   }
-  const start = 'Only worked out, sent to nobody: a migration';
+  const isCopied = entry.comparison !== undefined;
+  const start = `Only worked out, ${isCopied ? 'not for the client' : 'sent to nobody'}: a migration`;
   switch (would.verdict) {
     case 'rewritten':
       return `${start} would have made ${editWords(entry)}.`;

@@ -1,4 +1,5 @@
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
 import type { GatewayStats } from '../rewrite-log/stat-families.ts';
 import type { PageFile } from './api.ts';
 import type { ExplainParts } from './explain.ts';
@@ -20,7 +21,11 @@ export interface InspectorParts extends GuardOptions {
     readonly current: CompiledRuleBook;
     readonly since: number;
     readonly text: string;
+    /** The rule book that was refused last, until a good one is read. */
+    readonly refusal?: { readonly at: number; readonly faults: readonly string[] } | undefined;
   };
+  /** Finds the newest entry of a request in the log, where it is in a file. */
+  readonly loggedEntry?: ((requestId: string) => Promise<Entry | undefined>) | undefined;
   /** Returns the rule book with which an entry was written, while it is still known. */
   readonly rulesOf: (hash: string) => CompiledRuleBook | undefined;
   readonly limits: ExplainParts['limits'];

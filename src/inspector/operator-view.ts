@@ -1,4 +1,5 @@
 import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
+import { isNotable } from '../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { History } from '../rewrite-log/history.ts';
 import { Metrics } from '../rewrite-log/metrics.ts';
@@ -50,8 +51,8 @@ export class OperatorView implements Observer {
     this.history.add(entry, this.options.time());
     this.tally.add(entry);
     if (material !== undefined) {
-      this.capture.keep(seq, material, entry.edits);
-      this.capture.forget(this.ring.oldest - 1);
+      this.capture.keep(seq, material, entry.edits, isNotable(entry));
+      this.capture.forget(this.ring.oldest - 1, this.ring.oldestFailure - 1);
     }
     this.options.also?.(entry, seq);
   }

@@ -311,7 +311,7 @@ export const settings = {
     'structure-rate',
     count,
     '50',
-    'Maximum number of exchanges per second whose structure is recorded; of failed ones, four times as many more.',
+    'Maximum number of exchanges per second whose structure is recorded; further ones only if they fail.',
   ),
   clientNames: optional('client-names', file, 'YAML or JSON file of display names by client hash.'),
 

@@ -104,7 +104,7 @@ describe('a read in mode shadow', () => {
     expect(told(entry)).toEqual([
       'Sent to V1 as it came.',
       'V1 responded with 200 after N ms.',
-      'Only worked out, sent to nobody: a migration would have gone to V2 without a body.',
+      'Only worked out, not for the client: a migration would have gone to V2 without a body.',
       'After the response, the read was repeated on V2 and V1 for a comparison: V2 differs in 1 field.',
     ]);
     expect(sentToWords(entry)).toBe('V1, V2');

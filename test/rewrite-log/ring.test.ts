@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DurationSteps } from '../../src/rewrite-log/duration-steps.ts';
 import { History } from '../../src/rewrite-log/history.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { Ring } from '../../src/rewrite-log/ring.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
@@ -8,7 +9,7 @@ describe('the ring', () => {
   test('numbers entries, keeps the newest, and pages backwards', () => {
     const ring = new Ring(5);
     expect([ring.oldest, ring.latest, ring.at(1)]).toEqual([0, 0, undefined]);
-    for (let n = 1; n <= 12; n += 1) expect(ring.add(sampleEntry(n, n))).toBe(n);
+    for (let n = 1; n <= 12; n += 1) expect(ring.add({ ...sampleEntry(n, n), status: 201 })).toBe(n);
     expect([ring.oldest, ring.latest]).toEqual([8, 12]);
     expect([ring.at(7), ring.at(13), ring.at(8)?.requestId]).toEqual([
       undefined,
@@ -19,6 +20,25 @@ describe('the ring', () => {
     expect(page.map(({ seq }) => seq)).toEqual([12, 11]);
     expect(ring.before(11, 10, () => true).map(({ seq }) => seq)).toEqual([10, 9, 8]);
     expect(ring.before(13, 10, (entry) => entry.requestId.endsWith('a')).map(({ seq }) => seq)).toEqual([10]);
+  });
+
+  test('keeps failures for longer than the rest, and pages back to them', () => {
+    const ring = new Ring(100);
+    const ordinary = { ...sampleEntry(1, 0), status: 201 };
+    const notable: readonly Entry[] = [
+      { ...ordinary, status: 422 },
+      { ...ordinary, status: 0 },
+      { ...ordinary, verdict: 'refused' },
+      { ...ordinary, failure: 'upstream-broken' },
+      { ...ordinary, origin: 'v1', would: { verdict: 'refused' } },
+    ];
+    for (const entry of notable) ring.add(entry);
+    for (let n = 0; n < 1000; n += 1) ring.add(ordinary);
+    expect([ring.oldest, ring.oldestFailure, ring.latest]).toEqual([906, 1, 1005]);
+    expect(ring.before(908, 10, () => true).map(({ seq }) => seq)).toEqual([907, 906, 5, 4, 3, 2, 1]);
+    expect([ring.at(3)?.verdict, ring.at(6)]).toEqual(['refused', undefined]);
+    for (let n = 0; n < 1000; n += 1) ring.add({ ...ordinary, status: 500 });
+    expect(ring.latest - ring.oldestFailure).toBe(124);
   });
 });
 

@@ -21,22 +21,27 @@ export async function twoServices(
   const gateway = await gatewayFor(v2.origin, {
     ...options,
     ruleBook: {
-      rollout: {
-        clients: {},
-        brownouts: [],
-        pins: [],
-        modes: {
-          default: { mode: 'migrate' },
-          operations: {},
-          clients: {},
-          rollback: DEFAULT_ROLLBACK,
-          ...modes,
-        },
-        ...rollout,
-      },
+      rollout: rolloutOf(modes, rollout),
       ...options.ruleBook,
     },
     parts: { v1Origin: { origin: v1.origin, path: '' }, ...options.parts },
   });
   return { v1, v2, gateway };
+}
+
+/** The rollout of a rule book with these modes. */
+export function rolloutOf(modes: Partial<Modes>, over: Partial<Rollout> = {}): Rollout {
+  return {
+    clients: {},
+    brownouts: [],
+    pins: [],
+    modes: {
+      default: { mode: 'migrate' },
+      operations: {},
+      clients: {},
+      rollback: DEFAULT_ROLLBACK,
+      ...modes,
+    },
+    ...over,
+  };
 }

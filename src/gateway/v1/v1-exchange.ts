@@ -191,8 +191,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.facts.responseNote = note;
   }
 
-  observeResponse(headers: HeaderList, body: Uint8Array): void {
-    this.recorder?.upstreamResponse(headers, body);
+  observeResponse(status: number, headers: HeaderList, body: Uint8Array): void {
+    this.recorder?.upstreamResponse(status, headers, body);
   }
 
   protected override receiver(): UpstreamReceiver {

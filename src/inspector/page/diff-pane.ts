@@ -14,6 +14,8 @@ export type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
   readonly editsTitle: string;
   /** Who sent the left body, and what became of the right one. */
   readonly captions: { readonly before: string; readonly after: string };
+  /** Shown in the place of a V2 request that is not there. */
+  readonly nothingSent: string;
   /** Shown when there is no diff, or no right side of it. */
   readonly missing: string;
 };
@@ -27,13 +29,13 @@ export interface DiffPaneProps {
 
 /** The differences between V1 and V2 request: first line, headers, body, and each edit with its reason. */
 export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
-  const { v1Request, v2Request, diff, edits, editsTitle, captions, missing } = changed;
+  const { v1Request, v2Request, nothingSent, diff, edits, editsTitle, captions, missing } = changed;
   const [active, setActive] = useState<number>();
   useEffect(() => setActive(undefined), [diff]);
   return el(
     'div',
     { class: 'changed' },
-    v1Request !== undefined && heads(v1Request, v2Request),
+    v1Request !== undefined && heads(v1Request, v2Request, nothingSent),
     diff === undefined
       ? el('p', { class: 'empty' }, missing)
       : part(DiffView, { diff, captions, hueOf, active, onActive: setActive, missing }),
@@ -50,7 +52,7 @@ export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
 }
 
 /** First lines side by side, with the headers that differ. */
-function heads(v1: RequestView, v2: RequestView | undefined): VNode {
+function heads(v1: RequestView, v2: RequestView | undefined, nothingSent: string): VNode {
   const changed = v2?.headers.filter(({ change }) => change !== undefined) ?? [];
   return el(
     'div',
@@ -59,7 +61,7 @@ function heads(v1: RequestView, v2: RequestView | undefined): VNode {
     el(
       'div',
       { class: 'head' },
-      v2 === undefined ? el('p', { class: 'empty' }, 'Nothing was sent to V2.') : requestLine(v2),
+      v2 === undefined ? el('p', { class: 'empty' }, nothingSent) : requestLine(v2),
       headerLines(
         changed.filter(({ change }) => change !== 'removed'),
         'after',

@@ -8,15 +8,16 @@ import { el, part } from './element.ts';
 import { outcomeOf } from '../../rewrite-log/entry-outcome.ts';
 import { bodyCaptions, editsTitle, entryName } from '../entry-words.ts';
 import { EntryAccount, EntryFacts, EntryIds } from './entry-facts.ts';
+import { counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { PerspectiveTabs } from './perspective-tabs.ts';
-import { PerspectiveView } from './perspective-view.ts';
-import type { Go, Perspective } from './page-state.ts';
+import { PerspectiveView, whyMissing } from './perspective-view.ts';
+import type { EntryLink, Go, Perspective } from './page-state.ts';
 import { VerdictBadge } from './verdict-badge.ts';
 
 /** Properties of the detail of an exchange. */
 export interface EntryDetailProps {
-  readonly seq: number;
+  readonly link: EntryLink;
   readonly perspective: Perspective;
   readonly go: Go;
   readonly announce: (sentence: string) => void;
@@ -26,17 +27,17 @@ export interface EntryDetailProps {
 
 /** One exchange: its facts and perspectives. */
 export function EntryDetail(props: EntryDetailProps): VNode {
-  const { seq, go } = props;
-  const { response, failure } = useAsked<Detail>(`entries/${seq}`);
+  const { link, go } = props;
+  const { response, failure } = useAsked<Detail>(findAddress(link));
   const panel = useRef<HTMLElement>(null);
-  useEffect(() => panel.current?.scrollTo(0, 0), [seq]);
+  useEffect(() => panel.current?.scrollTo(0, 0), [link.id, link.seq]);
   return el(
     'section',
     { class: 'detail', 'aria-label': 'Exchange', ref: panel, tabIndex: -1, id: 'detail' },
     el(
       'header',
       { class: 'detail-head' },
-      response === undefined ? el('h2', null, `Exchange ${seq}`) : title(response.entry),
+      response === undefined ? el('h2', null, `Exchange ${link.id}`) : title(response.entry),
       el(
         'button',
         {
@@ -49,7 +50,8 @@ export function EntryDetail(props: EntryDetailProps): VNode {
         '✕',
       ),
     ),
-    failure !== undefined && el('p', { class: 'empty' }, failureWords(failure.status, failure.message)),
+    failure !== undefined &&
+      el('p', { class: 'empty' }, failureWords(failure.status, failure.message, link.id)),
     response !== undefined && shown(response, props),
   );
 }
@@ -64,7 +66,19 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
   return el(
     'div',
     { class: 'detail-body' },
+    detail.entry.seq === 0 && detail.note !== undefined && el('p', { class: 'from-log' }, detail.note),
     part(EntryAccount, { entry: detail.entry }),
+    detail.namesakes !== undefined &&
+      el(
+        'p',
+        null,
+        `The client used this request id for ${counted(detail.namesakes, 'more exchange')}: `,
+        el(
+          'button',
+          { type: 'button', class: 'link', onClick: () => go({ filter: `id:"${detail.entry.requestId}"` }) },
+          'show all',
+        ),
+      ),
     part(EntryFacts, { entry: detail.entry, go }),
     curl !== undefined &&
       el(
@@ -97,6 +111,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
 
 function changedIn({
   entry,
+  kept,
   note,
   v1Request,
   v2Request,
@@ -105,6 +120,7 @@ function changedIn({
   return {
     edits: entry.edits,
     editsTitle: editsTitle(entry),
+    nothingSent: whyMissing({ entry, kept, ...(note === undefined ? {} : { note }) }, 'v2-request'),
     captions: bodyCaptions(entry),
     ...(v1Request === undefined ? {} : { v1Request }),
     ...(v2Request === undefined ? {} : { v2Request }),
@@ -113,18 +129,23 @@ function changedIn({
   };
 }
 
-function missingWords({ verdict, failure, would }: NumberedEntry, note: string | undefined): string {
+function missingWords({ verdict, failure, would, bytesIn }: NumberedEntry, note: string | undefined): string {
   if (verdict === 'refused')
     return `There is no V2 body: the gateway refused the request (${failure ?? 'no code'}).`;
   if (would?.verdict === 'refused')
     return `There is no V2 body: a migration would have been refused (${would.failure ?? 'no code'}).`;
   if (verdict === 'passed' && would === undefined)
     return 'The body was not read, so there is nothing to compare.';
+  if (bytesIn === 0) return 'The request has no body.';
   return note ?? 'The body of this exchange was not captured, so there is nothing to compare.';
 }
 
-function failureWords(status: number, message: string): string {
+function findAddress({ id, seq }: EntryLink): string {
+  return `entries/find?id=${encodeURIComponent(id)}${seq === undefined ? '' : `&n=${seq}`}`;
+}
+
+function failureWords(status: number, message: string, id: string): string {
   return status === 404
-    ? 'The gateway no longer holds this exchange in memory; the log still has its entry.'
+    ? `The gateway no longer keeps the exchange ${id}. If the rewrite log of its day is kept, it has the entry: gateway tail <log> --filter id:${id}`
     : message;
 }

@@ -4,6 +4,7 @@ import type { NumberedEntry } from '../api.ts';
 import { el, part } from './element.ts';
 import { COLUMNS, EntryRow } from './entry-row.ts';
 import type { HueOf } from './hues.ts';
+import type { EntryLink } from './page-state.ts';
 import { type ListWindow, useAnchor, useMeasured } from './list-window.ts';
 
 /** Properties of the list. */
@@ -13,11 +14,11 @@ export interface EntryListProps {
   /** True while rows arrive, with the list scrolled to its top. */
   readonly isLive: boolean;
   readonly active: number | undefined;
-  readonly open: number | undefined;
+  readonly open: EntryLink | undefined;
   readonly hueOf: HueOf;
   /** Message for an empty list. */
   readonly empty: string;
-  readonly onOpen: (seq: number) => void;
+  readonly onOpen: (entry: NumberedEntry) => void;
   /** Called when the reader scrolls away from the top: rows must not move from then on. */
   readonly onLeaveTop: () => void;
   readonly onNearEnd: () => void;
@@ -77,7 +78,7 @@ export function EntryList(props: EntryListProps): VNode {
           index: first + at,
           top: (first + at) * rowHeight,
           isActive: entry.seq === active,
-          isOpen: entry.seq === open,
+          isOpen: entry.requestId === open?.id && entry.seq === (open.seq ?? entry.seq),
           hueOf,
           onOpen,
         }),

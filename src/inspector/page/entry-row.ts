@@ -40,7 +40,7 @@ export interface EntryRowProps {
   readonly isActive: boolean;
   readonly isOpen: boolean;
   readonly hueOf: HueOf;
-  readonly onOpen: (seq: number) => void;
+  readonly onOpen: (entry: NumberedEntry) => void;
 }
 
 /** One exchange as a row of the list. */
@@ -60,7 +60,7 @@ export function EntryRow({ entry, index, top, isActive, isOpen, hueOf, onOpen }:
       'aria-rowindex': index + 2,
       'aria-selected': isOpen,
       style: { transform: `translateY(${top}px)` },
-      onClick: () => onOpen(entry.seq),
+      onClick: () => onOpen(entry),
     },
     cell('time', clockTime(entry.time)),
     cell('client', shortClient(entry.client), entry.client),

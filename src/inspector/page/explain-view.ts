@@ -100,6 +100,7 @@ function explained(explanation: Explanation, { hueOf, summaryOf, announce }: Exp
         ...(v2Request === undefined ? {} : { v2Request }),
         ...(diff === undefined ? {} : { diff }),
         edits,
+        nothingSent: 'Nothing would be sent to V2.',
         editsTitle: refusal === undefined ? editWords({ edits }) : 'Refused: no edits',
         captions: {
           before: 'as the client would send it',

@@ -11,7 +11,8 @@ import { LiveEntries } from './live-entries.ts';
 import { NOTHING_YET } from './live-view.ts';
 import { Login } from './login.ts';
 import { PageHeader, VIEW_NAMES } from './page-header.ts';
-import { PERSPECTIVES, VIEWS } from './page-state.ts';
+import { linkTo, PERSPECTIVES, VIEWS } from './page-state.ts';
+import { RefusedBanner } from './refused-banner.ts';
 import { RetirementView } from './retirement-view.ts';
 import { RolloutView } from './rollout-view.ts';
 import { RulesView } from './rules-view.ts';
@@ -28,7 +29,7 @@ export function InspectorPage(): VNode {
   const [place, go] = usePlace();
   const [view, setView] = useState(NOTHING_YET);
   const live = useMemo(() => new LiveEntries(setView), []);
-  const [active, setActive] = useState<number | undefined>(place.entry);
+  const [active, setActive] = useState<number | undefined>(place.entry?.seq);
   const [isHelpOpen, setIsHelpOpen] = useState(false);
   const [hasLetters, setHasLetters] = useState(() => localStorage.getItem(LETTERS_KEY) !== 'off');
   const [announcement, announce] = useAnnouncement();
@@ -61,7 +62,7 @@ export function InspectorPage(): VNode {
     if (next === undefined) return;
     setActive(next.seq);
     document.getElementById('entries')?.focus({ preventScroll: true });
-    if (place.entry !== undefined) go({ entry: next.seq }, 'replace');
+    if (place.entry !== undefined) go({ entry: linkTo(next) }, 'replace');
   };
   const close = (): void => {
     document.getElementById('entries')?.focus({ preventScroll: true });
@@ -71,7 +72,10 @@ export function InspectorPage(): VNode {
   };
   const actions: KeyActions = {
     move,
-    open: () => active !== undefined && go({ entry: active }),
+    open: () => {
+      const row = view.rows.find(({ seq }) => seq === active);
+      if (row !== undefined) go({ entry: linkTo(row) });
+    },
     close,
     filter: () => document.getElementById('filter')?.focus(),
     pause: () => (view.paused ? live.resume() : live.pause()),
@@ -96,6 +100,8 @@ export function InspectorPage(): VNode {
     { class: 'page' },
     el('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
     part(PageHeader, { place, go, view, onHelp: () => setIsHelpOpen(true) }),
+    view.state?.refusedRuleBook !== undefined &&
+      part(RefusedBanner, { refused: view.state.refusedRuleBook, inForce: view.state.ruleBook }),
     el(
       'main',
       { id: 'main', tabIndex: -1 },

@@ -80,7 +80,11 @@ function viewOf(
   }
 }
 
-function whyMissing({ entry, kept, note }: EntryDetail, perspective: Perspective): string {
+/** Says why the message of a perspective is not there. */
+export function whyMissing(
+  { entry, kept, note }: Pick<EntryDetail, 'entry' | 'kept' | 'note'>,
+  perspective: Perspective,
+): string {
   if (perspective === 'v2-request' && entry.origin === 'v1')
     return entry.comparison === undefined
       ? 'Nothing was sent to V2: the mode sends this request to V1.'

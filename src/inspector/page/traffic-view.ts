@@ -7,11 +7,11 @@ import { EntryDetail } from './entry-detail.ts';
 import { EntryList } from './entry-list.ts';
 import { entrySentence } from '../entry-words.ts';
 import { FilterBar } from './filter-bar.ts';
-import { count } from './format.ts';
+import { count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import type { LiveEntries } from './live-entries.ts';
 import type { LiveView } from './live-view.ts';
-import type { Go, PageState } from './page-state.ts';
+import { type Go, linkTo, type PageState } from './page-state.ts';
 
 /** Properties of the traffic. */
 export interface TrafficViewProps {
@@ -36,11 +36,10 @@ export function TrafficView(props: TrafficViewProps): VNode {
     if (open !== undefined) live.pause();
   }, [open]);
   const known = useMemo(() => knownValues(rules, view.rows), [rules, view.paused, open, filter]);
-  const openEntry = (seq: number): void => {
-    onActive(seq);
-    go({ entry: seq }, open === undefined ? 'keep' : 'replace');
-    const entry = view.rows.find((row) => row.seq === seq);
-    if (entry !== undefined) announce(entrySentence(entry));
+  const openEntry = (entry: NumberedEntry): void => {
+    onActive(entry.seq);
+    go({ entry: linkTo(entry) }, open === undefined ? 'keep' : 'replace');
+    announce(entrySentence(entry));
   };
   return el(
     'div',
@@ -72,7 +71,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
       ),
       open !== undefined &&
         part(EntryDetail, {
-          seq: open,
+          link: open,
           perspective: place.perspective,
           go,
           announce,
@@ -84,8 +83,9 @@ export function TrafficView(props: TrafficViewProps): VNode {
 }
 
 /** The state of the list, and the button that pauses or resumes it. */
-function flow({ paused, waiting, stride, state }: LiveView, live: LiveEntries): VNode {
-  const sample = stride > 1 && !paused ? `showing 1 of ${stride}` : '';
+function flow(view: LiveView, live: LiveEntries): VNode {
+  const { paused, waiting, state } = view;
+  const sample = paused ? olderWords(view) : sampleWords(view.strides);
   return el(
     'div',
     { class: 'flow' },
@@ -98,7 +98,9 @@ function flow({ paused, waiting, stride, state }: LiveView, live: LiveEntries): 
           'span',
           {
             class: 'sample',
-            title: 'Only a sample is shown at this rate. Pause or filter to see every exchange.',
+            title: paused
+              ? 'The gateway keeps failures for longer than other exchanges.'
+              : 'Only a sample is shown at this rate. Pause or filter to see every exchange.',
           },
           sample,
         ),
@@ -119,6 +121,16 @@ function flow({ paused, waiting, stride, state }: LiveView, live: LiveEntries): 
       paused && waiting > 0 && el('span', { class: 'waiting' }, `${count(waiting)} new`),
     ),
   );
+}
+
+function sampleWords({ failures, others }: LiveView['strides']): string {
+  if (failures > 1) return `showing 1 of ${failures} failures, 1 of ${others} others`;
+  return others > 1 ? `showing 1 of ${others}, and every failure` : '';
+}
+
+function olderWords({ rows, oldest }: LiveView): string {
+  const older = rows.filter(({ seq }) => seq < oldest).length;
+  return older === 0 ? '' : `the last ${counted(older, 'row')}: failures only`;
 }
 
 function emptyWords({ connection, failure }: LiveView, filter: string): string {

@@ -13,6 +13,7 @@ import type { GatewayStats } from '../../rewrite-log/stat-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
 import { watchClientNames } from './client-names.ts';
+import { findLoggedEntry } from '../log/find-logged-entry.ts';
 import type { LogSink } from '../log/log-sink.ts';
 import { watchProcess } from './process-stats.ts';
 import { createRolloutAdmin } from '../rollout/rollout-admin.ts';
@@ -73,6 +74,7 @@ export function createOperators(parts: OperatorParts): Operators {
   const books = new Books();
   const processFigures = watchProcess();
   const names = watchClientNames(settings.get(table.clientNames));
+  const logFile = settings.get(table.logFile);
   const run = randomBytes(4).toString('hex');
   const startedAt = Date.now();
   const observer: Observer = {
@@ -108,6 +110,7 @@ export function createOperators(parts: OperatorParts): Operators {
       time: Date.now,
       stats: () => parts.merge?.(figuresOf(gateway)) ?? figuresOf(gateway),
       rules: () => ruleBooks,
+      loggedEntry: logFile === undefined ? undefined : (id) => findLoggedEntry(logFile, id),
       rulesOf: (hash) => books.of(hash),
       limits: gateway.options,
       decode: gateway.parts.decode,

@@ -30,7 +30,7 @@ function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
     decodeResponse: (_coding, _body, done) => done(Buffer.from('decoded')),
     rewriteResponse: () => ({ verdict: 'rewritten', body: Buffer.from('new'), edits: [], records: [] }),
     noteResponse: (note) => void calls.push(`note ${note}`),
-    observeResponse: (_headers, body) => void calls.push(`observe ${Buffer.from(body).toString()}`),
+    observeResponse: (_status, _headers, body) => void calls.push(`observe ${Buffer.from(body).toString()}`),
     ...over,
   };
   return { collector: new ResponseCollector(owner), calls };
