@@ -29,6 +29,8 @@ interface Play {
   readonly request: string;
   readonly rollout?: Partial<Rollout>;
   readonly isDown?: true;
+  /** True to look for barriers with axe, which takes seconds. */
+  readonly isChecked?: true;
   /** Sentences that must not be on the page. */
   readonly never: readonly string[];
 }
@@ -44,6 +46,7 @@ const PLAYS: readonly Play[] = [
     name: 'shadowed',
     modes: { default: { mode: 'shadow' } },
     request: READ,
+    isChecked: true,
     never: ['as V2 received it', 'Nothing was sent'],
   },
   {
@@ -94,14 +97,15 @@ test.each(PLAYS)('the page tells the truth about an exchange that was $name', as
   );
   const text = await page.locator('.detail').innerText();
   for (const sentence of play.never) expect(text).not.toContain(sentence);
-  await page.evaluate(axe.source);
+  if (play.isChecked === true) await page.evaluate(axe.source);
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
+    await takePicture(page, `${play.name}-${colorScheme}`);
+    if (play.isChecked !== true) continue;
     const { violations } = (await page.evaluate('axe.run(".detail-body, .list")')) as {
       readonly violations: readonly { readonly id: string }[];
     };
     expect(violations.map(({ id }) => id)).toEqual([]);
-    await takePicture(page, `${play.name}-${colorScheme}`);
   }
   expect(complaints).toEqual([]);
   await browser.closePages();

@@ -6,6 +6,7 @@ import { ago, count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import type { Go } from './page-state.ts';
 import { scrollTable } from './scroll-table.ts';
+import { visibleText } from './visible-text.ts';
 
 /** The work that each class of client needs. */
 export const CLIENT_CLASSES = {
@@ -63,7 +64,7 @@ function clientRow(client: ClientReport, go: Go, hueOf: HueOf): VNode {
     el(
       'th',
       { scope: 'row' },
-      name !== undefined && el('span', { class: 'client-name' }, name),
+      name !== undefined && el('span', { class: 'client-name' }, visibleText(name)),
       el(
         'button',
         {

@@ -6,6 +6,7 @@ import { EditList } from './edit-list.ts';
 import { classes, el, part } from './element.ts';
 import type { HueOf } from './hues.ts';
 import { requestLine } from './perspective-view.ts';
+import { visibleText } from './visible-text.ts';
 
 /** The result of a request, for live exchanges and explanations alike. */
 export type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
@@ -84,7 +85,7 @@ function headerLines(headers: readonly HeaderView[], side: 'before' | 'after'): 
     'ul',
     { class: classes('header-lines', side) },
     headers.map(({ name, value }) =>
-      el('li', { key: name }, el('span', { class: 'name' }, `${name}: `), value),
+      el('li', { key: name }, el('span', { class: 'name' }, visibleText(`${name}: `)), visibleText(value)),
     ),
   );
 }

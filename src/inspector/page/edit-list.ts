@@ -4,6 +4,7 @@ import type { EditRecord } from '../../rewrite/rewrite.ts';
 import { markNumber } from './code-lines.ts';
 import { classes, el } from './element.ts';
 import type { HueOf } from './hues.ts';
+import { visibleText } from './visible-text.ts';
 
 /** Properties of the list of edits. */
 export interface EditListProps {
@@ -71,7 +72,7 @@ function editItem(edit: EditRecord, index: number, props: EditListProps): VNode 
       el('span', { class: 'pointers' }, pointers(edit)),
       edit.note !== undefined && el('span', { class: 'note' }, edit.note),
       mark !== undefined &&
-        el('span', { class: 'reason' }, ownWords(mark.reason, props.summaryOf(edit.change))),
+        el('span', { class: 'reason' }, visibleText(ownWords(mark.reason, props.summaryOf(edit.change)))),
     ),
   );
 }
@@ -83,7 +84,7 @@ function ownWords(reason: string, summary: string | undefined): string {
 
 /** The path of a member from the V1 to the V2 body, as pointers; `/` alone is the body itself. */
 function pointers({ from, path }: EditRecord): (VNode | string)[] {
-  const shown = (pointer: string): VNode => el('code', null, pointer === '' ? '/' : pointer);
+  const shown = (pointer: string): VNode => el('code', null, pointer === '' ? '/' : visibleText(pointer));
   if (from !== undefined && path !== undefined) {
     return from === path ? [shown(from)] : [shown(from), ' → ', shown(path)];
   }

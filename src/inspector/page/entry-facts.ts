@@ -13,13 +13,14 @@ import {
 } from '../entry-words.ts';
 import { bytes, clockTime } from './format.ts';
 import type { Go } from './page-state.ts';
+import { visibleText } from './visible-text.ts';
 
 /** What happened, in sentences: who got what, who responded, and what was only worked out. */
 export function EntryAccount({ entry }: { readonly entry: NumberedEntry }): VNode {
   return el(
     'ul',
     { class: 'account plain', 'aria-label': 'Account' },
-    accountOf(entry).map((sentence) => el('li', { key: sentence }, sentence)),
+    accountOf(entry).map((sentence) => el('li', { key: sentence }, visibleText(sentence))),
   );
 }
 
@@ -51,7 +52,7 @@ export function EntryFacts({ entry, go }: { readonly entry: NumberedEntry; reado
     mode !== undefined && fact('Mode', el('span', { title: MODE_MEANINGS[mode] }, narrow(`mode:${mode}`))),
     fact('Sent to', sentToWords(entry)),
     fact('Duration', durations(entry)),
-    failed !== undefined && fact('Failure', el('code', null, failed)),
+    failed !== undefined && fact('Failure', el('code', null, visibleText(failed))),
     entry.cause !== undefined &&
       fact('Cause', narrow(`cause:${/[\\s",]/.test(entry.cause) ? '*' : entry.cause}`)),
     entry.note !== undefined && fact('Note', entry.note),
@@ -68,7 +69,7 @@ export function EntryIds({ entry }: { readonly entry: NumberedEntry }): VNode {
     fact('Bytes', `${bytes(bytesIn)} in, ${bytes(bytesOut)} on, ${bytes(responseBytes)} back`),
     rewriteMs !== undefined && fact('Rewriting', `${rewriteMs.toFixed(2)} ms`),
     apiVersion !== undefined && fact('x-api-version', `${apiVersion.sent} (${WHY[apiVersion.why]})`),
-    fact('Request id', el('code', null, entry.requestId)),
+    fact('Request id', el('code', null, visibleText(entry.requestId))),
     traceId !== undefined && fact('Trace', el('code', null, traceId)),
     fact('Rule book', el('code', null, entry.ruleBook)),
   );

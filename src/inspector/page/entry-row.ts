@@ -15,6 +15,7 @@ import {
 import { clockTime, count, milliseconds } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { VerdictBadge } from './verdict-badge.ts';
+import { visibleText } from './visible-text.ts';
 
 /** The columns of the list. */
 export const COLUMNS = [
@@ -89,8 +90,8 @@ function name(entry: NumberedEntry): VNode {
   return el(
     'span',
     { role: 'gridcell', class: 'cell name', title: `${method} ${path}` },
-    entryName(entry),
-    operation !== undefined && el('span', { class: 'asked' }, `${method} ${path}`),
+    visibleText(entryName(entry)),
+    operation !== undefined && el('span', { class: 'asked' }, visibleText(`${method} ${path}`)),
   );
 }
 

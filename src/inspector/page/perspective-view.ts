@@ -5,6 +5,7 @@ import { el, part } from './element.ts';
 import { statusFrom } from '../../rewrite-log/entry-outcome.ts';
 import { failureWords, statusTone } from '../entry-words.ts';
 import type { Perspective } from './page-state.ts';
+import { visibleText } from './visible-text.ts';
 
 /** Returns the name of a perspective; the second response is that of the service which got the request. */
 export function perspectiveName(perspective: Perspective, origin: 'v1' | 'v2'): string {
@@ -51,7 +52,7 @@ export function requestLine({ method, target }: Pick<RequestView, 'method' | 'ta
     el('strong', null, method),
     ' ',
     el('span', { class: 'api-prefix' }, prefix),
-    target.slice(prefix.length),
+    visibleText(target.slice(prefix.length)),
   );
 }
 
