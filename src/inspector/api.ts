@@ -7,6 +7,7 @@
  * | `GET /entries/:seq` | | `EntryDetail`, large bodies folded; 404 when it has left the ring |
  * | `GET /entries/find` | `id` (a request id), `n` (a seq, if several have the id) | `EntryDetail`, from the log file if need be; 404 |
  * | `GET /entries/stream` | `filter`, `Last-Event-ID` or `after` | SSE: `entry` (`NumberedEntry`), `gap` (`StreamGap`), `state` (`State`) |
+ * | `GET /entries/:seq/har`, `/case` | | the exchange as an HTTP Archive, or as a text case; 404, 422 |
  * | `GET /state` | | `State` |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`; `client` with `guide` (Markdown) | `Report` |

@@ -27,14 +27,15 @@ export const FILTER_FIELDS = {
   id: 'first characters of the request id or trace id',
   ms: 'total duration: >250, 10-20',
   edits: 'number of edits, listed or not: 0, >3',
+  has: 'text in the entry, or in its kept header fields and bodies, such as the name of a member',
   time: 'UTC time, cut as you like: 2026-11-22T04, >=2026-11-22T04:30, 2026-11-22T04:30..2026-11-22T05',
 } as const;
 
 /** Name of a filter field. */
 export type FilterField = keyof typeof FILTER_FIELDS;
 
-/** Returns whether an entry matches. */
-export type FilterTest = (entry: Entry) => boolean;
+/** Returns whether an entry matches; `content` returns the text of what is kept of its messages, where anything is. */
+export type FilterTest = (entry: Entry, content?: () => string) => boolean;
 
 /** An invalid value of a field, explained in a sentence. */
 export interface ValueFault {
@@ -110,6 +111,9 @@ export function fieldTest(field: FilterField, value: string): FilterTest | Value
       return amount(field, value, (entry) => entry.totalMs);
     case 'edits':
       return amount(field, value, editCount);
+    case 'has':
+      return (entry, content) =>
+        contains(JSON.stringify(entry), value) || (content !== undefined && contains(content(), value));
     case 'time':
       return timeTest(value);
   }

@@ -1,5 +1,4 @@
 import { didYouMean } from '../rules/did-you-mean.ts';
-import type { Entry } from './entry.ts';
 import {
   FILTER_FIELDS,
   type FilterField,
@@ -14,7 +13,7 @@ import {
 export interface Filter {
   /** Normalised text, for use in URLs. */
   readonly text: string;
-  readonly accepts: (entry: Entry) => boolean;
+  readonly accepts: FilterTest;
 }
 
 /** A fault in the text of a filter: a sentence, and its place in UTF-16 code units. */
@@ -50,9 +49,12 @@ export function parseFilter(text: string): Filter | FilterFault {
     const test = testOf(term);
     if (typeof test !== 'function') return { message: test.message, start: term.start, end: term.end };
     terms.push(term);
-    tests.push(term.negated ? (entry) => !test(entry) : test);
+    tests.push(term.negated ? (entry, content) => !test(entry, content) : test);
   }
-  return { text: printFilter(terms), accepts: (entry) => tests.every((test) => test(entry)) };
+  return {
+    text: printFilter(terms),
+    accepts: (entry, content) => tests.every((test) => test(entry, content)),
+  };
 }
 
 /** Tells a fault from a filter. */
@@ -126,5 +128,7 @@ function testOf({ field, values }: FilterTerm): FilterTest | ValueFault {
     tests.push(test);
   }
   const [only] = tests;
-  return tests.length === 1 && only !== undefined ? only : (entry) => tests.some((test) => test(entry));
+  return tests.length === 1 && only !== undefined
+    ? only
+    : (entry, content) => tests.some((test) => test(entry, content));
 }

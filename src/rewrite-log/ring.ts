@@ -71,7 +71,8 @@ export class Ring {
     return found;
   }
 
-  private *numbersBefore(before: number): Generator<number> {
+  /** Yields the numbers of the stored entries older than `before`, newest first. */
+  *numbersBefore(before: number): Generator<number> {
     const { oldest } = this;
     for (let seq = Math.min(before - 1, this.lastSeq); seq >= oldest && seq > 0; seq -= 1) yield seq;
     for (const seq of [...this.failures.keys()].reverse()) if (seq < before) yield seq;

@@ -70,3 +70,41 @@ test('a refused rule book stands on the page until a good one is read', async ()
   expect(complaints).toEqual([]);
   expect(ruleBooks.refusal).toBeUndefined();
 });
+
+test('what is kept is searched by text and time, and an exchange is explained again', async () => {
+  const { gateway } = await watchedServices(
+    { default: { mode: 'observe' } },
+    {},
+    { flags: { capture: 'bodies' } },
+  );
+  for (const suburb of ['Enmore', 'Newtown']) {
+    await fetch(`${gateway.origin}/api/v1/orders/floor_plans`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-request-id': suburb },
+      body: JSON.stringify({ data: { property: { suburb } } }),
+    });
+  }
+  const { time } = await gateway.entry(2);
+  const count = async (filter: string): Promise<number> => {
+    const response = await fetch(`${gateway.adminOrigin}/entries?filter=${encodeURIComponent(filter)}`);
+    return ((await response.json()) as { readonly entries: readonly unknown[] }).entries.length;
+  };
+  expect(await Promise.all(['has:newtown', '-has:newtown', 'has:nowhere', 'has:suburb'].map(count))).toEqual([
+    1, 1, 0, 2,
+  ]);
+  expect(await Promise.all([`time:${time.slice(0, 13)}`, `time:>${time.slice(0, 13)}`].map(count))).toEqual([
+    2, 0,
+  ]);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?entry=Newtown`);
+  await page.getByRole('button', { name: 'Explain', exact: true }).click();
+  await page.getByText('The request Newtown, as it was kept').waitFor();
+  await page.getByRole('button', { name: 'Explain', exact: true }).click();
+  const explanation = page.getByRole('region', { name: 'Explanation' });
+  await explanation.waitFor();
+  expect(await explanation.getByRole('group', { name: 'V2 body' }).innerText()).toContain('"Newtown"');
+  expect(await explanation.getByRole('region', { name: 'Edits' }).locator('h3').textContent()).toBe(
+    '2 edits',
+  );
+  expect(complaints).toEqual([]);
+  await browser.closePages();
+});

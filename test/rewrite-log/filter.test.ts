@@ -69,6 +69,8 @@ describe('a filter', () => {
     ['ms:<=119.9', [false, false, false]],
     ['edits:0', [false, true, true]],
     ['edits:>2', [true, false, false]],
+    ['has:FEED000', [true, true, true]],
+    ['has:"a note"', [false, true, false]],
     ['mode:migrate', [true, true, false]],
     ['mode:-', [false, false, true]],
     ['mode:observe,canary', [false, false, false]],
@@ -172,7 +174,7 @@ describe('completion', () => {
     expect(completeFilter('status:4xx,5', 12, known).map(({ insert }) => insert)).toEqual([
       'status:4xx,5xx ',
     ]);
-    expect(completeFilter('', 0, known)).toHaveLength(20);
+    expect(completeFilter('', 0, known)).toHaveLength(21);
     expect(completeFilter('colour:', 7, known)).toEqual([]);
   });
 });

@@ -12,7 +12,7 @@ import { counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { PerspectiveTabs } from './perspective-tabs.ts';
 import { PerspectiveView, whyMissing } from './perspective-view.ts';
-import type { EntryLink, Go, Perspective } from './page-state.ts';
+import { type EntryLink, findAddress, type Go, type Perspective } from './page-state.ts';
 import { VerdictBadge } from './verdict-badge.ts';
 
 /** Properties of the detail of an exchange. */
@@ -83,9 +83,22 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
     curl !== undefined &&
       el(
         'div',
-        { class: 'actions', role: 'group', 'aria-label': 'Copy as curl' },
+        { class: 'actions', role: 'group', 'aria-label': 'Export' },
         ...curlButtons({ curl, announce, hasShortcuts: true }),
         el('small', null, 'with $API_KEY in the place of the key'),
+        el('a', { class: 'button', href: `entries/${detail.entry.seq}/har`, download: true }, 'HAR'),
+        detail.entry.route === 'migrate' &&
+          el(
+            'a',
+            { class: 'button', href: `entries/${detail.entry.seq}/case`, target: '_blank' },
+            'Text case',
+          ),
+        detail.entry.route === 'migrate' &&
+          el(
+            'button',
+            { type: 'button', class: 'button', onClick: () => go({ view: 'explain' }) },
+            'Explain',
+          ),
       ),
     part(PerspectiveTabs, { perspective, origin: detail.entry.origin ?? 'v2', go }),
     el(
@@ -138,10 +151,6 @@ function missingWords({ verdict, failure, would, bytesIn }: NumberedEntry, note:
     return 'The body was not read, so there is nothing to compare.';
   if (bytesIn === 0) return 'The request has no body.';
   return note ?? 'The body of this exchange was not captured, so there is nothing to compare.';
-}
-
-function findAddress({ id, seq }: EntryLink): string {
-  return `entries/find?id=${encodeURIComponent(id)}${seq === undefined ? '' : `&n=${seq}`}`;
 }
 
 function failureWords(status: number, message: string, id: string): string {

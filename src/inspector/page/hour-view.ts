@@ -45,7 +45,7 @@ export function HourView({ go }: { readonly go: Go }): VNode {
       minutes.some(({ v1 }) => v1 !== undefined) &&
         card('Response time of V1', 'to its response headers', part(DurationChart, { minutes, of: 'v1' })),
     ),
-    figures(minutes),
+    figures(minutes, go),
   );
 }
 
@@ -122,7 +122,7 @@ function share(part: number): string {
 }
 
 /** The data of the charts as a table. */
-function figures(minutes: readonly HistoryMinute[]): VNode {
+function figures(minutes: readonly HistoryMinute[], go: Go): VNode {
   const busy = minutes.filter((minute) => allOf(minute) > 0).reverse();
   return el(
     'details',
@@ -131,19 +131,32 @@ function figures(minutes: readonly HistoryMinute[]): VNode {
     scrollTable(
       'Data of the last hour',
       { columns: ['Minute', ...FIGURES], numbers: FIGURES },
-      busy.map(figureRow),
+      busy.map((minute) => figureRow(minute, go)),
     ),
   );
 }
 
-function figureRow(minute: HistoryMinute): VNode {
+function figureRow(minute: HistoryMinute, go: Go): VNode {
   const { total, v1, v2, faults, failed, outcomes } = minute;
   const counts = [...HOUR_OUTCOMES.map(({ outcome }) => outcomes[outcome]), faults.v2, faults.v1, failed];
   const quantiles = [total?.p50, total?.p90, total?.p99, v2?.p50, v2?.p99, v1?.p50, v1?.p99];
   return el(
     'tr',
     { key: minute.time },
-    el('th', { scope: 'row' }, minuteTime(minute.time)),
+    el(
+      'th',
+      { scope: 'row' },
+      el(
+        'button',
+        {
+          type: 'button',
+          class: 'link',
+          onClick: () =>
+            go({ view: 'traffic', filter: `time:${minute.time.slice(0, 16)}`, entry: undefined }),
+        },
+        minuteTime(minute.time),
+      ),
+    ),
     counts.map((value, index) => el('td', { key: `count-${index}`, class: 'number' }, count(value))),
     quantiles.map((value, index) =>
       el('td', { key: index, class: 'number' }, value === undefined ? '–' : milliseconds(value)),

@@ -119,7 +119,7 @@ export function InspectorPage(): VNode {
       place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf }),
       place.view === 'retirement' && part(RetirementView, shared),
       place.view === 'rollout' && part(RolloutView, { go }),
-      place.view === 'explain' && part(ExplainView, { rules: rules.response, ...shared }),
+      place.view === 'explain' && part(ExplainView, { rules: rules.response, link: place.entry, ...shared }),
     ),
     el(
       'p',

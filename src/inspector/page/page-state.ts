@@ -57,3 +57,8 @@ export type Go = (change: Partial<PageState>, step?: 'keep' | 'replace') => void
 export function linkTo({ requestId, seq }: { readonly requestId: string; readonly seq: number }): EntryLink {
   return { id: requestId, seq };
 }
+
+/** The address of the detail of an exchange, relative to the page. */
+export function findAddress({ id, seq }: EntryLink): string {
+  return `entries/find?id=${encodeURIComponent(id)}${seq === undefined ? '' : `&n=${seq}`}`;
+}
