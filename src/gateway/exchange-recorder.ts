@@ -83,8 +83,9 @@ export class ExchangeRecorder {
       this.observer.observe(entry);
       return;
     }
-    const { method, target, headers } = this.exchange;
+    const { method, target, headers, remote } = this.exchange;
     const captured: CapturedExchange = {
+      remote,
       v1Request: { method, target, headers, ...this.request() },
       v2Request: this.v2Request,
       v2Response:

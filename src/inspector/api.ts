@@ -11,6 +11,7 @@
  * | `GET /state` | | `State` |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`; `client` with `guide` (Markdown) | `Report` |
+ * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
  * | `GET /rules` | | `RulesView` |
  * | `POST /explain` | `ExplainRequest` | `Explanation` |
  * | `GET /metrics` | | Prometheus text |
@@ -20,6 +21,7 @@
  */
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/rewrite.ts';
 import type { Entry, Verdict } from '../rewrite-log/entry.ts';
+import type { ClientTrace } from '../rewrite-log/client-traces.ts';
 import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
@@ -284,6 +286,13 @@ export interface RuleOutcome {
   readonly text: string;
   readonly applied: boolean;
   readonly why: string;
+}
+
+/** The clients that have a name, or were seen in a captured exchange. */
+export interface ClientsView {
+  /** True when names can be given: there is a names file. */
+  readonly canBeNamed: boolean;
+  readonly clients: readonly (ClientTrace & { readonly client: string; readonly name?: string })[];
 }
 
 /** A file of the page, as the runtime that can read files passes it to `createInspector`. */

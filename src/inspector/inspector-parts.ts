@@ -7,7 +7,7 @@ import type { GuardOptions } from './guard.ts';
 import type { OperatorView } from './operator-view.ts';
 import type { RolloutAdmin } from './rollout-routes.ts';
 
-/** The data that the inspector reads. It writes nothing; changes of the rollout go through `RolloutAdmin`. */
+/** The data that the inspector reads. It writes nothing itself; changes of the rollout go through `RolloutAdmin`. */
 export interface InspectorParts extends GuardOptions {
   readonly view: OperatorView;
   /** Identifies this run of the gateway. */
@@ -35,6 +35,10 @@ export interface InspectorParts extends GuardOptions {
   readonly origin: string;
   /** Display names by client hash. */
   readonly names: () => ReadonlyMap<string, string>;
+  /** Keeps the name of a client, or takes it away; absent without a names file. */
+  readonly nameClient?:
+    | ((client: string, name: string | undefined) => { readonly fault: string } | undefined)
+    | undefined;
   /** Calls `run` at a fixed interval until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
   /** The rollout; absent when it cannot be changed. */

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { clientRoutes } from './client-routes.ts';
 import { entryRoutes } from './entry-routes.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 import { statRoutes } from './stat-routes.ts';
@@ -24,6 +25,7 @@ export function createInspector(parts: InspectorParts): Hono {
   loginRoute(app, parts, tries);
   app.use(tokenGate(parts, tries));
   entryRoutes(app, parts);
+  clientRoutes(app, parts);
   statRoutes(app, parts);
   ruleRoutes(app, parts);
   if (parts.rollout !== undefined) rolloutRoutes(app, parts.rollout);

@@ -26,6 +26,8 @@ export interface ObservedResponse extends ObservedBody {
 
 /** The four messages of one exchange, as far as the gateway had them in memory. */
 export interface CapturedExchange {
+  /** Address that the client's connection came from. */
+  readonly remote?: string | undefined;
   readonly v1Request: ObservedHead & ObservedBody;
   /** Absent when nothing was sent. Its body is not captured: the plan makes it again from V1's. */
   readonly v2Request?: ObservedHead | undefined;

@@ -22,6 +22,7 @@ export interface EntryDetailProps {
   readonly go: Go;
   readonly announce: (sentence: string) => void;
   readonly hueOf: HueOf;
+  readonly nameOf: (client: string | undefined) => string | undefined;
   readonly summaryOf: (change: string) => string | undefined;
 }
 
@@ -79,7 +80,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
           'show all',
         ),
       ),
-    part(EntryFacts, { entry: detail.entry, go }),
+    part(EntryFacts, { entry: detail.entry, name: props.nameOf(detail.entry.client), go }),
     curl !== undefined &&
       el(
         'div',

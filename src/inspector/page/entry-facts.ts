@@ -25,7 +25,16 @@ export function EntryAccount({ entry }: { readonly entry: NumberedEntry }): VNod
 }
 
 /** The facts of an entry, the most requested first. */
-export function EntryFacts({ entry, go }: { readonly entry: NumberedEntry; readonly go: Go }): VNode {
+export function EntryFacts({
+  entry,
+  name,
+  go,
+}: {
+  readonly entry: NumberedEntry;
+  /** The name of its client, where it has one. */
+  readonly name: string | undefined;
+  readonly go: Go;
+}): VNode {
   const narrow = (term: string): VNode =>
     el(
       'button',
@@ -47,7 +56,10 @@ export function EntryFacts({ entry, go }: { readonly entry: NumberedEntry; reado
       el('span', { class: `status status-${statusTone(entry.status)}` }, statusWords(entry.status)),
     ),
     fact('Time', el('time', { dateTime: entry.time, title: entry.time }, clockTime(entry.time))),
-    fact('Client', entry.client === undefined ? 'no key' : narrow(`client:${entry.client}`)),
+    fact('Client', [
+      name !== undefined && [visibleText(name), ' '],
+      entry.client === undefined ? 'no key' : narrow(`client:${entry.client}`),
+    ]),
     entry.operation !== undefined && fact('Operation', narrow(`op:${entry.operation}`)),
     mode !== undefined && fact('Mode', el('span', { title: MODE_MEANINGS[mode] }, narrow(`mode:${mode}`))),
     fact('Sent to', sentToWords(entry)),

@@ -41,11 +41,22 @@ export interface EntryRowProps {
   readonly isActive: boolean;
   readonly isOpen: boolean;
   readonly hueOf: HueOf;
+  /** The name of a client, where it has one. */
+  readonly nameOf: (client: string | undefined) => string | undefined;
   readonly onOpen: (entry: NumberedEntry) => void;
 }
 
 /** One exchange as a row of the list. */
-export function EntryRow({ entry, index, top, isActive, isOpen, hueOf, onOpen }: EntryRowProps): VNode {
+export function EntryRow({
+  entry,
+  index,
+  top,
+  isActive,
+  isOpen,
+  hueOf,
+  nameOf,
+  onOpen,
+}: EntryRowProps): VNode {
   return el(
     'div',
     {
@@ -64,7 +75,7 @@ export function EntryRow({ entry, index, top, isActive, isOpen, hueOf, onOpen }:
       onClick: () => onOpen(entry),
     },
     cell('time', clockTime(entry.time)),
-    cell('client', shortClient(entry.client), entry.client),
+    cell('client', nameOf(entry.client) ?? shortClient(entry.client), entry.client),
     name(entry),
     mode(entry),
     cell(`sent-to to-${sentTo(entry) ?? 'none'}`, sentToWords(entry)),

@@ -1,7 +1,8 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { RulesView as Rules } from '../api.ts';
+import type { ClientsView, RulesView as Rules } from '../api.ts';
 import { useAsked } from './admin-client.ts';
+import { nameOf } from './client-name.ts';
 import { el, part } from './element.ts';
 import { HelpDialog } from './help-dialog.ts';
 import { HourView } from './hour-view.ts';
@@ -21,6 +22,7 @@ import { usePlace } from './use-page-state.ts';
 import { ExplainView } from './explain-view.ts';
 
 const RULES_EVERY = 5000;
+const CLIENTS_EVERY = 10_000;
 const ANNOUNCEMENT_MS = 4000;
 const LETTERS_KEY = 'capture-gateway.letters';
 
@@ -34,6 +36,10 @@ export function InspectorPage(): VNode {
   const [hasLetters, setHasLetters] = useState(() => localStorage.getItem(LETTERS_KEY) !== 'off');
   const [announcement, announce] = useAnnouncement();
   const rules = useAsked<Rules>('rules', RULES_EVERY);
+  const asked = useAsked<ClientsView>('clients', CLIENTS_EVERY);
+  const [named, setNamed] = useState<ClientsView | undefined>(undefined);
+  useEffect(() => setNamed(undefined), [asked.response]);
+  const clients = named ?? asked.response;
   const hueOf = useMemo(
     () => huesOf(rules.response?.changes.map(({ id }) => id) ?? []),
     [rules.response?.hash],
@@ -114,10 +120,11 @@ export function InspectorPage(): VNode {
           rules: rules.response,
           active,
           onActive: setActive,
+          nameOf: (hash) => nameOf(clients, hash),
         }),
       place.view === 'hour' && part(HourView, { go }),
       place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf }),
-      place.view === 'retirement' && part(RetirementView, shared),
+      place.view === 'retirement' && part(RetirementView, { ...shared, clients, onNamed: setNamed }),
       place.view === 'rollout' && part(RolloutView, { go }),
       place.view === 'explain' && part(ExplainView, { rules: rules.response, link: place.entry, ...shared }),
     ),

@@ -23,6 +23,8 @@ export interface TrafficViewProps {
   readonly active: number | undefined;
   readonly onActive: (seq: number | undefined) => void;
   readonly hueOf: HueOf;
+  /** The name of a client, where it has one. */
+  readonly nameOf: (client: string | undefined) => string | undefined;
   readonly summaryOf: (change: string) => string | undefined;
   readonly announce: (sentence: string) => void;
 }
@@ -63,6 +65,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
           active,
           open,
           hueOf,
+          nameOf: props.nameOf,
           empty: emptyWords(view, filter),
           onOpen: openEntry,
           onLeaveTop: () => live.pause(),
@@ -76,6 +79,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
           go,
           announce,
           hueOf,
+          nameOf: props.nameOf,
           summaryOf: props.summaryOf,
         }),
     ),

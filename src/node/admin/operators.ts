@@ -14,6 +14,7 @@ import type { Observer } from '../../rewrite-log/observer.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
 import { watchClientNames } from './client-names.ts';
 import { findLoggedEntry } from '../log/find-logged-entry.ts';
+import { nameClient } from './name-client.ts';
 import type { LogSink } from '../log/log-sink.ts';
 import { watchProcess } from './process-stats.ts';
 import { createRolloutAdmin } from '../rollout/rollout-admin.ts';
@@ -73,7 +74,8 @@ export function createOperators(parts: OperatorParts): Operators {
   });
   const books = new Books();
   const processFigures = watchProcess();
-  const names = watchClientNames(settings.get(table.clientNames));
+  const namesFile = settings.get(table.clientNames);
+  const names = watchClientNames(namesFile);
   const logFile = settings.get(table.logFile);
   const run = randomBytes(4).toString('hex');
   const startedAt = Date.now();
@@ -117,6 +119,7 @@ export function createOperators(parts: OperatorParts): Operators {
       gatewayOrigin: parts.gatewayOrigin,
       origin: parts.origin,
       names,
+      nameClient: namesFile === undefined ? undefined : (hash, name) => nameClient(namesFile, hash, name),
       token: settings.get(table.adminToken),
       hosts: settings.get(table.adminHosts),
       every: (milliseconds, work) => {
