@@ -68,7 +68,7 @@ const PLAYS: readonly Play[] = [
     modes: { default: { mode: 'observe' } },
     request: WRITE,
     rollout: { brownouts: [{ id: 'first', share: 100, status: 503 }] },
-    never: ['Sent to V1 as', 'as V2 received it'],
+    never: ['Sent to V1 as', 'as V2 received it', 'sends this request to V1'],
   },
 ];
 

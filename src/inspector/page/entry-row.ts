@@ -27,7 +27,7 @@ export const COLUMNS = [
   'Outcome',
   'Edits',
   'Status',
-  'Their ms',
+  'Upstream ms',
   'Total ms',
 ] as const;
 

@@ -86,13 +86,15 @@ export function whyMissing(
   { entry, kept, note }: Pick<EntryDetail, 'entry' | 'kept' | 'note'>,
   perspective: Perspective,
 ): string {
+  const isUpstream = perspective === 'v2-request' || perspective === 'v2-response';
+  if (isUpstream && entry.upstreamPath === undefined)
+    return entry.status === 0 && entry.failure === undefined
+      ? 'Nothing was sent: the client went away before.'
+      : 'Nothing was sent: the gateway responded itself.';
   if (perspective === 'v2-request' && entry.origin === 'v1')
     return entry.comparison === undefined
       ? 'Nothing was sent to V2: the mode sends this request to V1.'
       : 'The mode sends this request to V1. The copy of the read for the comparison is not kept.';
-  const isUpstream = perspective === 'v2-request' || perspective === 'v2-response';
-  if (isUpstream && entry.upstreamPath === undefined)
-    return 'Nothing was sent: the gateway responded itself, or the client went away before.';
   if (perspective === 'v2-response' && statusFrom(entry) === 'gateway' && entry.upstreamMs === undefined)
     return `There is no response: ${failureWords(entry) ?? 'no cause is known'}.`;
   if (note !== undefined) return note;
