@@ -8,6 +8,7 @@
  * | `GET /entries/find` | `id` (a request id), `n` (a seq, if several have the id) | `EntryDetail`, from the log file if need be; 404 |
  * | `GET /entries/stream` | `filter`, `Last-Event-ID` or `after` | SSE: `entry` (`NumberedEntry`), `gap` (`StreamGap`), `state` (`State`) |
  * | `GET /entries/:seq/har`, `/case` | | the exchange as an HTTP Archive, or as a text case; 404, 422 |
+ * | `POST /entries/:seq/resend` | `{"key"}` | `Resent`; 403 unless the setting allows it |
  * | `GET /state` | | `State` |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`; `client` with `guide` (Markdown) | `Report` |
@@ -75,6 +76,8 @@ export interface State {
   readonly structurePerSecond: number;
   readonly inFlight: number;
   readonly droppedLogLines: number;
+  /** True where operators may send a kept request to V2 again. */
+  readonly canResend: boolean;
   /** The rule book that was refused last, until a good one is read: the one before it stays in force. */
   readonly refusedRuleBook?: RefusedRuleBook;
 }
@@ -293,6 +296,14 @@ export interface ClientsView {
   /** True when names can be given: there is a names file. */
   readonly canBeNamed: boolean;
   readonly clients: readonly (ClientTrace & { readonly client: string; readonly name?: string })[];
+}
+
+/** The outcome of sending a request again. */
+export interface Resent {
+  /** The request id under which it is logged. */
+  readonly requestId: string;
+  /** Absent without a response. */
+  readonly status?: number;
 }
 
 /** A file of the page, as the runtime that can read files passes it to `createInspector`. */

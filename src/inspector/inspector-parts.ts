@@ -39,10 +39,21 @@ export interface InspectorParts extends GuardOptions {
   readonly nameClient?:
     | ((client: string, name: string | undefined) => { readonly fault: string } | undefined)
     | undefined;
+  /** Sends a request as a client does, and returns the status; absent where the setting forbids it. */
+  readonly resend?: ((request: RequestToResend) => Promise<number | undefined>) | undefined;
   /** Calls `run` at a fixed interval until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
   /** The rollout; absent when it cannot be changed. */
   readonly rollout?: RolloutAdmin | undefined;
   /** The page's files by path, loaded on the first request for the page; empty without a page. */
   readonly page: () => ReadonlyMap<string, PageFile>;
+}
+
+/** A V2 request to send, with its whole body. */
+export interface RequestToResend {
+  readonly method: string;
+  /** Path and query, under `/api/v2`. */
+  readonly target: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array | undefined;
 }

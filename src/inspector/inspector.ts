@@ -6,6 +6,7 @@ import { statRoutes } from './stat-routes.ts';
 import { requestRate, sameSite, secureHeaders, tokenGate } from './guard.ts';
 import { loginRoute, pageRoutes } from './page-routes.ts';
 import { type Rate, RateLimit } from './rate-limit.ts';
+import { resendRoute } from './resend-route.ts';
 import { ruleRoutes } from './rule-routes.ts';
 import { rolloutRoutes } from './rollout-routes.ts';
 
@@ -26,6 +27,7 @@ export function createInspector(parts: InspectorParts): Hono {
   app.use(tokenGate(parts, tries));
   entryRoutes(app, parts);
   clientRoutes(app, parts);
+  resendRoute(app, parts);
   statRoutes(app, parts);
   ruleRoutes(app, parts);
   if (parts.rollout !== undefined) rolloutRoutes(app, parts.rollout);

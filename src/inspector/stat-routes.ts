@@ -59,7 +59,7 @@ const CSV_TYPE = 'text/csv; charset=utf-8';
 const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
 
 /** The content of the page's header. */
-export function stateOf({ view, run, startedAt, time, stats, origin, rules }: InspectorParts): State {
+export function stateOf({ view, run, startedAt, time, stats, origin, rules, resend }: InspectorParts): State {
   const { version, ruleBook, inFlight, droppedLogLines } = stats();
   const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
   return {
@@ -75,6 +75,7 @@ export function stateOf({ view, run, startedAt, time, stats, origin, rules }: In
     structurePerSecond,
     inFlight,
     droppedLogLines,
+    canResend: resend !== undefined,
     ...refusedRuleBook(rules().refusal),
   };
 }

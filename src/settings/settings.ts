@@ -313,6 +313,12 @@ export const settings = {
     '50',
     'Maximum number of exchanges per second whose structure is recorded; further ones only if they fail.',
   ),
+  inspectorResend: withDefault(
+    'inspector-resend',
+    choice('off', 'v2'),
+    'off',
+    'Whether operators may send a kept request to V2 again, with a key that they enter.',
+  ),
   clientNames: optional('client-names', file, 'YAML or JSON file of display names by client hash.'),
 
   referenceListen: withDefault(

@@ -13,11 +13,14 @@ import type { HueOf } from './hues.ts';
 import { PerspectiveTabs } from './perspective-tabs.ts';
 import { PerspectiveView, whyMissing } from './perspective-view.ts';
 import { type EntryLink, findAddress, type Go, type Perspective } from './page-state.ts';
+import { ResendForm } from './resend-form.ts';
 import { VerdictBadge } from './verdict-badge.ts';
 
 /** Properties of the detail of an exchange. */
 export interface EntryDetailProps {
   readonly link: EntryLink;
+  /** True where operators may send a kept request to V2 again. */
+  readonly canResend: boolean;
   readonly perspective: Perspective;
   readonly go: Go;
   readonly announce: (sentence: string) => void;
@@ -100,6 +103,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
             { type: 'button', class: 'button', onClick: () => go({ view: 'explain' }) },
             'Explain',
           ),
+        props.canResend && part(ResendForm, { seq: detail.entry.seq, go, announce }),
       ),
     part(PerspectiveTabs, { perspective, origin: detail.entry.origin ?? 'v2', go }),
     el(

@@ -75,6 +75,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
       open !== undefined &&
         part(EntryDetail, {
           link: open,
+          canResend: view.state?.canResend === true,
           perspective: place.perspective,
           go,
           announce,

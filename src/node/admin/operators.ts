@@ -16,6 +16,7 @@ import { watchClientNames } from './client-names.ts';
 import { findLoggedEntry } from '../log/find-logged-entry.ts';
 import { nameClient } from './name-client.ts';
 import type { LogSink } from '../log/log-sink.ts';
+import { resendThrough } from './resend.ts';
 import { watchProcess } from './process-stats.ts';
 import { createRolloutAdmin } from '../rollout/rollout-admin.ts';
 import { memoryLimit } from '../memory-limit.ts';
@@ -119,6 +120,10 @@ export function createOperators(parts: OperatorParts): Operators {
       gatewayOrigin: parts.gatewayOrigin,
       origin: parts.origin,
       names,
+      resend:
+        settings.get(table.inspectorResend) === 'off'
+          ? undefined
+          : (request) => resendThrough(parts.gatewayOrigin(), request),
       nameClient: namesFile === undefined ? undefined : (hash, name) => nameClient(namesFile, hash, name),
       token: settings.get(table.adminToken),
       hosts: settings.get(table.adminHosts),
