@@ -52,7 +52,7 @@ export function demo(program: Command): void {
     }
     await play(started.running.origin, started.ruleBooks.current);
     process.stdout.write(
-      `${styleText('bold', 'Still serving.')} Paste the request above, or stop with Ctrl-C.\n`,
+      `${styleText('bold', 'Still serving')} on ${started.running.origin}; these requests are on ${started.running.adminOrigin}. Stop with Ctrl-C.\n`,
     );
     process.exit(await liveUntilSignal(started.life));
   });

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { check } from './check.ts';
+import { clients } from './clients.ts';
 import { demo } from './demo.ts';
 import { explain } from './explain.ts';
 import { packageVersion } from './package-version.ts';
@@ -26,6 +27,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   replay(program);
   report(program);
   rollout(program);
+  clients(program);
   tail(program);
   reference(program);
   for (const command of program.commands) command.copyInheritedSettings(program);

@@ -56,12 +56,17 @@ export class ExchangeRecorder {
   /** Records a chunk of V2's response; the recorder owns it from then on. */
   responseChunk(chunk: Uint8Array): void {
     this.bytes += chunk.length;
+    if (this.isOrdinary(this.clientResponse?.status)) return;
     if (this.bytes <= this.observer.bodyLimit) this.chunks.add(chunk);
   }
 
   /** Records V2's own response with its decoded body, when the client receives a rewritten one. */
-  upstreamResponse(headers: HeaderList, body: Uint8Array): void {
+  upstreamResponse(status: number, headers: HeaderList, body: Uint8Array): void {
     this.upstreamHeaders = headers;
+    if (this.isOrdinary(status)) {
+      this.response = { withheld: 'ordinary' };
+      return;
+    }
     this.response =
       body.length > this.observer.bodyLimit
         ? { withheld: 'too-large' }
@@ -78,8 +83,9 @@ export class ExchangeRecorder {
       this.observer.observe(entry);
       return;
     }
-    const { method, target, headers } = this.exchange;
+    const { method, target, headers, remote } = this.exchange;
     const captured: CapturedExchange = {
+      remote,
       v1Request: { method, target, headers, ...this.request() },
       v2Request: this.v2Request,
       v2Response:
@@ -89,6 +95,11 @@ export class ExchangeRecorder {
       clientResponse: this.withBody(this.clientResponse),
     };
     this.observer.observe(entry, captured);
+  }
+
+  /** True for a response whose body is not worth a copy: only failures are captured, and it is none. */
+  private isOrdinary(status: number | undefined): boolean {
+    return this.level === 'failure' && status !== undefined && status < 400;
   }
 
   private request(): ObservedBody {
@@ -101,6 +112,7 @@ export class ExchangeRecorder {
     response: { readonly status: number; readonly headers: HeaderList } | undefined,
   ): ObservedResponse | undefined {
     if (response === undefined || this.bytes === 0) return response;
+    if (this.isOrdinary(this.clientResponse?.status)) return { ...response, withheld: 'ordinary' };
     if (this.bytes > this.observer.bodyLimit) return { ...response, withheld: 'too-large' };
     // An exact copy: it may be retained for long.
     this.body ??= new Uint8Array(this.chunks.take());

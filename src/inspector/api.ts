@@ -5,10 +5,14 @@
  * |---|---|---|
  * | `GET /entries` | `filter`, `before` (a seq), `limit` (1–500, 100) | `EntriesPage`, newest first |
  * | `GET /entries/:seq` | | `EntryDetail`, large bodies folded; 404 when it has left the ring |
+ * | `GET /entries/find` | `id` (a request id), `n` (a seq, if several have the id) | `EntryDetail`, from the log file if need be; 404 |
  * | `GET /entries/stream` | `filter`, `Last-Event-ID` or `after` | SSE: `entry` (`NumberedEntry`), `gap` (`StreamGap`), `state` (`State`) |
+ * | `GET /entries/:seq/har`, `/case` | | the exchange as an HTTP Archive, or as a text case; 404, 422 |
+ * | `POST /entries/:seq/resend` | `{"key"}` | `Resent`; 403 unless the setting allows it |
  * | `GET /state` | | `State` |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`; `client` with `guide` (Markdown) | `Report` |
+ * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
  * | `GET /rules` | | `RulesView` |
  * | `POST /explain` | `ExplainRequest` | `Explanation` |
  * | `GET /metrics` | | Prometheus text |
@@ -18,6 +22,7 @@
  */
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/rewrite.ts';
 import type { Entry, Verdict } from '../rewrite-log/entry.ts';
+import type { ClientTrace } from '../rewrite-log/client-traces.ts';
 import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
@@ -41,8 +46,10 @@ export interface EntriesPage {
   readonly entries: readonly NumberedEntry[];
   /** The `before` of the next page; absent on the last. */
   readonly next?: number;
-  /** The range that the ring still holds; both are 0 when it is empty. */
+  /** The range that the ring still holds whole; both are 0 when it is empty. */
   readonly oldest: number;
+  /** The oldest entry that it holds: those before `oldest` are failures only. */
+  readonly oldestFailure: number;
   readonly latest: number;
 }
 
@@ -69,6 +76,19 @@ export interface State {
   readonly structurePerSecond: number;
   readonly inFlight: number;
   readonly droppedLogLines: number;
+  /** True where operators may send a kept request to V2 again. */
+  readonly canResend: boolean;
+  /** The rule book that was refused last, until a good one is read: the one before it stays in force. */
+  readonly refusedRuleBook?: RefusedRuleBook;
+}
+
+/** A refused rule book: at most 20 of its faults, each a sentence. */
+export interface RefusedRuleBook {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly faults: readonly string[];
+  /** Number of faults beyond those listed. */
+  readonly omitted: number;
 }
 
 /** The capture level, and its use of memory. */
@@ -89,6 +109,8 @@ export interface EntryDetail {
   readonly entry: NumberedEntry;
   /** `structure`: every value in every body is replaced by its type, `"‹string›"`, `"‹number›"`, `"‹boolean›"`; `null` stays. */
   readonly kept: 'bodies' | 'structure' | 'nothing';
+  /** Number of further exchanges in the ring with the same request id. */
+  readonly namesakes?: number;
   /** A sentence that explains why the capture is missing or incomplete. */
   readonly note?: string;
   readonly v1Request?: RequestView;
@@ -267,6 +289,21 @@ export interface RuleOutcome {
   readonly text: string;
   readonly applied: boolean;
   readonly why: string;
+}
+
+/** The clients that have a name, or were seen in a captured exchange. */
+export interface ClientsView {
+  /** True when names can be given: there is a names file. */
+  readonly canBeNamed: boolean;
+  readonly clients: readonly (ClientTrace & { readonly client: string; readonly name?: string })[];
+}
+
+/** The outcome of sending a request again. */
+export interface Resent {
+  /** The request id under which it is logged. */
+  readonly requestId: string;
+  /** Absent without a response. */
+  readonly status?: number;
 }
 
 /** A file of the page, as the runtime that can read files passes it to `createInspector`. */

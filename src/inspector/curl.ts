@@ -48,7 +48,8 @@ function quote(text: string): string {
   return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function placeholders(structure: string): string {
+/** Replaces the types in the text of a structure by values of these types. */
+export function placeholders(structure: string): string {
   return structure
     .replaceAll('"‹number›"', '0')
     .replaceAll('"‹boolean›"', 'false')

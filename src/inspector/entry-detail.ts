@@ -5,7 +5,7 @@ import type { ResponseView, BodyView, EntryDetail, NumberedEntry, RequestView } 
 import { curlCommand } from './curl.ts';
 import { makeDiff } from './diff.ts';
 import { compareHeaders } from './header-views.ts';
-import { type JsonLayout, layOutJson, layOutText } from './json-layout.ts';
+import { type JsonLayout, layOutJson, layOutText, SHOWN_LIMITS, withContainers } from './json-layout.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 
 /** The parts for the detail of an entry. */
@@ -29,7 +29,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
   const numbered: NumberedEntry = { seq, ...entry };
   if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_CAPTURED_NOTE };
   const outcome = repeatRewrite(parts, kept);
-  const bodies = new BodyViews();
+  const bodies = new BodyViews(pointersOf(entry, outcome));
   for (const bytes of bytesOf(kept, outcome)) {
     if (bytes.length < LARGE_BYTES) continue;
     await pause();
@@ -80,6 +80,13 @@ function repeatRewrite({ entry, rules }: DetailParts, kept: KeptExchange): Rewri
   return rules.requestPlan(operation).rewrite(bytes);
 }
 
+/** The members that edits and response edits touch, or where a body is refused. */
+function pointersOf({ responseEdits = [], pointer }: Entry, outcome: Rewrite | undefined): readonly string[] {
+  const records = outcome === undefined || outcome.verdict === 'refused' ? [] : outcome.records;
+  const pointers = [...records, ...responseEdits].flatMap(({ from, path }) => [from, path]);
+  return [...pointers, pointer].filter((one) => one !== undefined);
+}
+
 /** The displayed bodies of an exchange. */
 function bytesOf(kept: KeptExchange, outcome: Rewrite | undefined): Uint8Array[] {
   const sent = outcome !== undefined && 'body' in outcome ? outcome.body : undefined;
@@ -92,9 +99,15 @@ function bytesOf(kept: KeptExchange, outcome: Rewrite | undefined): Uint8Array[]
 /** Lays out each body once, however often it is displayed. */
 class BodyViews {
   private readonly layouts = new Map<Uint8Array, JsonLayout | undefined>();
+  /** The containers that stay unfolded in a large body. */
+  private readonly unfolded: ReadonlySet<string>;
+
+  constructor(pointers: readonly string[]) {
+    this.unfolded = withContainers(pointers);
+  }
 
   layOut(bytes: Uint8Array): JsonLayout | undefined {
-    if (!this.layouts.has(bytes)) this.layouts.set(bytes, layOutJson(bytes));
+    if (!this.layouts.has(bytes)) this.layouts.set(bytes, layOutJson(bytes, SHOWN_LIMITS, this.unfolded));
     return this.layouts.get(bytes);
   }
 

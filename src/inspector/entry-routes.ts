@@ -1,31 +1,46 @@
 import type { Hono } from 'hono';
 import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
-import type { EntriesPage } from './api.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
+import type { EntriesPage, EntryDetail } from './api.ts';
+import { caseText } from './case-text.ts';
 import { entryDetail } from './entry-detail.ts';
 import { entryStream } from './entry-stream.ts';
 import { failureBody } from './failure-body.ts';
+import { harOf } from './har.ts';
 import { jsonResponse, pause } from './json-response.ts';
+import { rewriteAgain } from './replayable.ts';
+import { contentOf, searchEntries } from './search-entries.ts';
 import { stateOf } from './stat-routes.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 
 /** Maximum entries on one page of the API. */
 const MAX_PAGE_ENTRIES = 500;
 
-/** Adds `/entries`, `/entries/stream` and `/entries/:seq`. */
+/** Adds `/entries`, `/entries/stream`, `/entries/find`, `/entries/:seq` and its exports. */
 export function entryRoutes(app: Hono, parts: InspectorParts): void {
+  exportRoutes(app, parts);
   const { ring, capture } = parts.view;
-  app.get('/entries', (c) => {
+  const detailOf = async (seq: number, entry: Entry): Promise<EntryDetail> => {
+    const { run, origin } = parts;
+    const rules = parts.rulesOf(entry.ruleBook);
+    return await entryDetail({ run, seq, entry, kept: capture.of(seq), rules, origin }, pause);
+  };
+  app.get('/entries', async (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '');
     if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
     const limit = Math.min(MAX_PAGE_ENTRIES, wholeNumber(c.req.query('limit')) ?? 100);
     const before = wholeNumber(c.req.query('before')) ?? ring.latest + 1;
-    const found = ring.before(before, Math.max(1, limit), filter.accepts);
+    const search = { before, limit: Math.max(1, limit), accepts: filter.accepts };
+    const found = await searchEntries(parts.view, search, pause);
     const last = found.at(-1);
     const page: EntriesPage = {
       run: parts.run,
       entries: found.map(({ seq, entry }) => Object.assign({ seq }, entry)),
-      ...(last !== undefined && found.length >= limit && last.seq > ring.oldest ? { next: last.seq } : {}),
+      ...(last !== undefined && found.length >= limit && last.seq > ring.oldestFailure
+        ? { next: last.seq }
+        : {}),
       oldest: ring.oldest,
+      oldestFailure: ring.oldestFailure,
       latest: ring.latest,
     };
     return jsonResponse(page);
@@ -37,6 +52,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
       resumeAt(c.req.header('last-event-id'), parts) ?? wholeNumber(c.req.query('after')) ?? ring.latest;
     return entryStream({
       ring,
+      contentOf: (seq) => contentOf(capture, seq),
       run: parts.run,
       filter,
       after: Math.min(after, ring.latest),
@@ -44,16 +60,62 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
       every: parts.every,
     });
   });
+  app.get('/entries/find', async (c) => {
+    const id = c.req.query('id') ?? '';
+    const found = ring.before(ring.latest + 1, Infinity, ({ requestId }) => requestId === id);
+    const hinted = wholeNumber(c.req.query('n'));
+    const one = found.find(({ seq }) => seq === hinted) ?? found[0];
+    if (one !== undefined) {
+      const detail = await detailOf(one.seq, one.entry);
+      return jsonResponse(found.length > 1 ? { ...detail, namesakes: found.length - 1 } : detail);
+    }
+    const logged = id === '' ? undefined : await parts.loggedEntry?.(id);
+    if (logged === undefined)
+      return c.json(failureBody(404, 'no-entry', 'No exchange with this request id is kept.'), 404);
+    const detail: EntryDetail = {
+      run: parts.run,
+      entry: { seq: 0, ...logged },
+      kept: 'nothing',
+      note: 'The gateway no longer keeps this exchange; its entry is from the log.',
+    };
+    return jsonResponse(detail);
+  });
   app.get('/entries/:seq{[0-9]+}', async (c) => {
     const seq = Number(c.req.param('seq'));
     const entry = ring.at(seq);
     if (entry === undefined) {
-      const detail = `There is no entry ${seq}; the ring holds ${ring.oldest} to ${ring.latest}.`;
+      const detail = `There is no entry ${seq}; the ring holds ${ring.oldest} to ${ring.latest}, and failures from ${ring.oldestFailure}.`;
       return c.json(failureBody(404, 'no-entry', detail), 404);
     }
-    const rules = parts.rulesOf(entry.ruleBook);
-    const { run, origin } = parts;
-    return jsonResponse(await entryDetail({ run, seq, entry, kept: capture.of(seq), rules, origin }, pause));
+    return jsonResponse(await detailOf(seq, entry));
+  });
+}
+
+/** Adds `/entries/:seq/har` and `/entries/:seq/case`: an exchange as a file. */
+function exportRoutes(app: Hono, parts: InspectorParts): void {
+  const { ring, capture } = parts.view;
+  app.get('/entries/:seq{[0-9]+}/:format{har|case}', (c) => {
+    const seq = Number(c.req.param('seq'));
+    const [entry, kept] = [ring.at(seq), capture.of(seq)];
+    if (entry === undefined || kept === undefined)
+      return c.json(failureBody(404, 'no-content', 'The content of this exchange is not kept.'), 404);
+    const outcome = rewriteAgain(entry, kept, parts.rulesOf(entry.ruleBook));
+    if (c.req.param('format') === 'har') {
+      const { origin } = parts;
+      const { version } = parts.stats();
+      const har = harOf({ version, entry, kept, outcome, gatewayOrigin: parts.gatewayOrigin(), origin });
+      return c.body(JSON.stringify(har, undefined, 2), 200, {
+        'Content-Type': 'application/json',
+        'Content-Disposition': `attachment; filename="exchange-${seq}.har"`,
+      });
+    }
+    const text = caseText(entry, kept, outcome);
+    if (text === undefined) {
+      const detail =
+        'This exchange is no case: its body was not kept, it is V2 traffic, or a service or the client was missing.';
+      return c.json(failureBody(422, 'no-case', detail), 422);
+    }
+    return c.text(text);
   });
 }
 

@@ -5,6 +5,8 @@ import type { State, StreamGap } from './api.ts';
 /** The parts of a stream of entries. */
 export interface StreamParts {
   readonly ring: Ring;
+  /** The text of what is kept of an exchange. */
+  readonly contentOf: (seq: number) => string;
   /** Identifies this run in event ids, so that a reader of the previous run starts over. */
   readonly run: string;
   readonly filter: Filter;
@@ -64,7 +66,7 @@ class StreamReader {
 
   /** Returns the events since the last call; empty when there are none. */
   poll(): string {
-    const { ring, filter, run } = this.parts;
+    const { ring, filter, run, contentOf } = this.parts;
     let events = '';
     const missed = ring.oldest - 1 - this.position;
     if (missed > 0) {
@@ -75,7 +77,7 @@ class StreamReader {
     const end = Math.min(ring.latest, this.position + MAX_ENTRIES_PER_POLL);
     for (let seq = this.position + 1; seq <= end; seq += 1) {
       const entry = ring.at(seq);
-      if (entry === undefined || !filter.accepts(entry)) continue;
+      if (entry === undefined || !filter.accepts(entry, () => contentOf(seq))) continue;
       events += `event: entry\nid: ${run}-${seq}\ndata: ${JSON.stringify({ seq, ...entry })}\n\n`;
     }
     this.position = end;

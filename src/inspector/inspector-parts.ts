@@ -1,4 +1,5 @@
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
 import type { GatewayStats } from '../rewrite-log/stat-families.ts';
 import type { PageFile } from './api.ts';
 import type { ExplainParts } from './explain.ts';
@@ -6,7 +7,7 @@ import type { GuardOptions } from './guard.ts';
 import type { OperatorView } from './operator-view.ts';
 import type { RolloutAdmin } from './rollout-routes.ts';
 
-/** The data that the inspector reads. It writes nothing; changes of the rollout go through `RolloutAdmin`. */
+/** The data that the inspector reads. It writes nothing itself; changes of the rollout go through `RolloutAdmin`. */
 export interface InspectorParts extends GuardOptions {
   readonly view: OperatorView;
   /** Identifies this run of the gateway. */
@@ -20,7 +21,11 @@ export interface InspectorParts extends GuardOptions {
     readonly current: CompiledRuleBook;
     readonly since: number;
     readonly text: string;
+    /** The rule book that was refused last, until a good one is read. */
+    readonly refusal?: { readonly at: number; readonly faults: readonly string[] } | undefined;
   };
+  /** Finds the newest entry of a request in the log, where it is in a file. */
+  readonly loggedEntry?: ((requestId: string) => Promise<Entry | undefined>) | undefined;
   /** Returns the rule book with which an entry was written, while it is still known. */
   readonly rulesOf: (hash: string) => CompiledRuleBook | undefined;
   readonly limits: ExplainParts['limits'];
@@ -30,10 +35,25 @@ export interface InspectorParts extends GuardOptions {
   readonly origin: string;
   /** Display names by client hash. */
   readonly names: () => ReadonlyMap<string, string>;
+  /** Keeps the name of a client, or takes it away; absent without a names file. */
+  readonly nameClient?:
+    | ((client: string, name: string | undefined) => { readonly fault: string } | undefined)
+    | undefined;
+  /** Sends a request as a client does, and returns the status; absent where the setting forbids it. */
+  readonly resend?: ((request: RequestToResend) => Promise<number | undefined>) | undefined;
   /** Calls `run` at a fixed interval until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
   /** The rollout; absent when it cannot be changed. */
   readonly rollout?: RolloutAdmin | undefined;
   /** The page's files by path, loaded on the first request for the page; empty without a page. */
   readonly page: () => ReadonlyMap<string, PageFile>;
+}
+
+/** A V2 request to send, with its whole body. */
+export interface RequestToResend {
+  readonly method: string;
+  /** Path and query, under `/api/v2`. */
+  readonly target: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array | undefined;
 }

@@ -1,10 +1,12 @@
 import { Hono } from 'hono';
+import { clientRoutes } from './client-routes.ts';
 import { entryRoutes } from './entry-routes.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 import { statRoutes } from './stat-routes.ts';
 import { requestRate, sameSite, secureHeaders, tokenGate } from './guard.ts';
 import { loginRoute, pageRoutes } from './page-routes.ts';
 import { type Rate, RateLimit } from './rate-limit.ts';
+import { resendRoute } from './resend-route.ts';
 import { ruleRoutes } from './rule-routes.ts';
 import { rolloutRoutes } from './rollout-routes.ts';
 
@@ -24,6 +26,8 @@ export function createInspector(parts: InspectorParts): Hono {
   loginRoute(app, parts, tries);
   app.use(tokenGate(parts, tries));
   entryRoutes(app, parts);
+  clientRoutes(app, parts);
+  resendRoute(app, parts);
   statRoutes(app, parts);
   ruleRoutes(app, parts);
   if (parts.rollout !== undefined) rolloutRoutes(app, parts.rollout);

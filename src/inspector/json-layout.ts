@@ -31,6 +31,10 @@ export interface LayoutLimits {
 /** Limits for display: a text nested 500 deep would grow to hundreds of times its size, most of it white space. */
 export const SHOWN_LIMITS: LayoutLimits = { levels: 32, values: 2000, characters: 256 * 1024, pointer: 1024 };
 
+/** Bytes of a body from which on its parts are folded: containers and scalars beyond the second limit. */
+const FOLDED_BODY_BYTES = 64 * 1024;
+const FOLDED_PART_BYTES = 4 * 1024;
+
 /** No limits, for commands that compare whole bodies. */
 export const NO_LIMITS: LayoutLimits = {
   levels: Number.POSITIVE_INFINITY,
@@ -43,15 +47,32 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * Formats a JSON text with two spaces per level and one member per line. Only white space changes: numbers, escapes, order and
- * repeated names are those of the bytes. Undefined when it is not JSON.
+ * repeated names are those of the bytes. In a large body the large parts are folded, except for those on the way to the pointers
+ * in `unfolded`. Undefined when it is not JSON.
  */
-export function layOutJson(bytes: Uint8Array, limits: LayoutLimits = SHOWN_LIMITS): JsonLayout | undefined {
-  const printer = new LayoutPrinter(bytes, limits);
+export function layOutJson(
+  bytes: Uint8Array,
+  limits: LayoutLimits = SHOWN_LIMITS,
+  unfolded: ReadonlySet<string> = NO_POINTERS,
+): JsonLayout | undefined {
+  const printer = new LayoutPrinter(bytes, limits, unfolded);
   const isJson = new JsonWalker(Number.POSITIVE_INFINITY, limits.levels).walk(bytes, {
     enter: (node) => printer.enter(node),
     leave: (node) => printer.leave(node),
   });
   return isJson ? printer : undefined;
+}
+
+const NO_POINTERS: ReadonlySet<string> = new Set();
+
+/** The pointers with those of every container around them. */
+export function withContainers(pointers: Iterable<string>): ReadonlySet<string> {
+  const all = new Set<string>();
+  for (const pointer of pointers) {
+    for (let end = pointer.length; end >= 0; end = end === 0 ? -1 : pointer.lastIndexOf('/', end - 1))
+      all.add(pointer.slice(0, end));
+  }
+  return all;
 }
 
 interface Opened {
@@ -67,13 +88,19 @@ class LayoutPrinter implements JsonLayout {
   readonly places = new Map<string, Place[]>();
   private readonly bytes: Uint8Array;
   private readonly limits: LayoutLimits;
+  private readonly unfolded: ReadonlySet<string>;
+  /** Bytes beyond which a part is folded. */
+  private readonly maxPart: number;
   private readonly opened: Opened[] = [];
   private values = 0;
   private isFull = false;
 
-  constructor(bytes: Uint8Array, limits: LayoutLimits) {
+  constructor(bytes: Uint8Array, limits: LayoutLimits, unfolded: ReadonlySet<string>) {
     this.bytes = bytes;
     this.limits = limits;
+    this.unfolded = unfolded;
+    const isLarge = limits !== NO_LIMITS && bytes.length > FOLDED_BODY_BYTES;
+    this.maxPart = isLarge ? FOLDED_PART_BYTES : Number.POSITIVE_INFINITY;
   }
 
   /** Prints a value, or the opening of a container; false when its content is not printed. */
@@ -94,7 +121,9 @@ class LayoutPrinter implements JsonLayout {
     if (keyEnd > keyStart) this.text += ': ';
     const opened = { pointer: this.pointerAt(path), key, start: this.text.length };
     const isContainer = kind === 'object' || kind === 'array';
-    if (isContainer && path.length < this.limits.levels) {
+    const isFoldedPart =
+      end - start > this.maxPart && path.length > 0 && !this.unfolded.has(opened.pointer ?? '?');
+    if (isContainer && path.length < this.limits.levels && !isFoldedPart) {
       this.text += kind === 'object' ? '{' : '[';
       this.opened.push(opened);
       return true;
@@ -125,7 +154,7 @@ class LayoutPrinter implements JsonLayout {
   }
 
   private scalar(start: number, end: number): string {
-    const room = this.limits.characters - this.text.length;
+    const room = Math.min(this.maxPart, this.limits.characters - this.text.length);
     if (end - start <= room) return decoder.decode(this.bytes.subarray(start, end));
     this.isFolded = true;
     const shown = Math.min(Math.max(0, room), CUT_SCALAR_BYTES);

@@ -1,4 +1,6 @@
 import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
+import { ClientTraces } from '../rewrite-log/client-traces.ts';
+import { isNotable } from '../rewrite-log/entry-outcome.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { History } from '../rewrite-log/history.ts';
 import { Metrics } from '../rewrite-log/metrics.ts';
@@ -30,6 +32,7 @@ export class OperatorView implements Observer {
   readonly metrics = new Metrics();
   readonly tally = new Tally(MAX_CLIENTS);
   readonly capture: Capture;
+  readonly traces = new ClientTraces();
   readonly bodyLimit: number;
   private readonly options: OperatorViewOptions;
 
@@ -50,8 +53,9 @@ export class OperatorView implements Observer {
     this.history.add(entry, this.options.time());
     this.tally.add(entry);
     if (material !== undefined) {
-      this.capture.keep(seq, material, entry.edits);
-      this.capture.forget(this.ring.oldest - 1);
+      if (entry.client !== undefined) this.traces.add(entry.client, material.v1Request, material.remote);
+      this.capture.keep(seq, material, entry.edits, isNotable(entry));
+      this.capture.forget(this.ring.oldest - 1, this.ring.oldestFailure - 1);
     }
     this.options.also?.(entry, seq);
   }

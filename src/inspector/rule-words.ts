@@ -48,25 +48,24 @@ export function editReason(edit: EditRecord, change: Change | undefined): string
 function doneBy({ rule, from, path, note }: EditRecord): string {
   const name = nameOf(from);
   if (note === 'already-flat') return 'The body has no wrapper; nothing to remove.';
-  if (note === 'byte-order-mark') return 'The byte order mark was dropped; JSON does not allow one.';
-  if (note === 'sibling') return `${name} stood beside the wrapper, where V1 ignored it; it was dropped.`;
-  if (note === 'duplicate')
-    return `${name} occurred more than once; the last one counts, this one was dropped.`;
+  if (note === 'byte-order-mark') return 'The byte order mark goes; JSON does not allow one.';
+  if (note === 'sibling') return `${name} stands beside the wrapper, where V1 ignores it; it goes.`;
+  if (note === 'duplicate') return `${name} occurs more than once; the last one counts, this one goes.`;
   if (note === 'conflict' && path === undefined) {
-    return `${name} is the V2 name of an attribute that is present under its V1 name; V1 ignored it, so it was dropped.`;
+    return `${name} is the V2 name of an attribute that is present under its V1 name; V1 ignores it, so it goes.`;
   }
-  const conflictNote = note === 'conflict' ? ' V2’s name was there too; the V1 value won.' : '';
+  const conflictNote = note === 'conflict' ? ' V2’s name is there too; the V1 value wins.' : '';
   switch (rule) {
     case 'unwrap':
-      return `The wrapper ${name} was removed.`;
+      return `The wrapper ${name} goes.`;
     case 'nest':
-      return `${name} moved into ${nameOf(parentOf(path))}.${conflictNote}`;
+      return `${name} moves into ${nameOf(parentOf(path))}.${conflictNote}`;
     case 'rename':
       return `${name} is now called ${nameOf(path)}.${conflictNote}`;
     case 'strip':
-      return `${name} was removed.`;
+      return `${name} goes.`;
     case 'only':
-      return `${name} is not an attribute that V2 accepts; it was removed.`;
+      return `${name} is not an attribute that V2 accepts; it goes.`;
   }
 }
 

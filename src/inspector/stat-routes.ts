@@ -59,7 +59,7 @@ const CSV_TYPE = 'text/csv; charset=utf-8';
 const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
 
 /** The content of the page's header. */
-export function stateOf({ view, run, startedAt, time, stats, origin }: InspectorParts): State {
+export function stateOf({ view, run, startedAt, time, stats, origin, rules, resend }: InspectorParts): State {
   const { version, ruleBook, inFlight, droppedLogLines } = stats();
   const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
   return {
@@ -75,6 +75,24 @@ export function stateOf({ view, run, startedAt, time, stats, origin }: Inspector
     structurePerSecond,
     inFlight,
     droppedLogLines,
+    canResend: resend !== undefined,
+    ...refusedRuleBook(rules().refusal),
+  };
+}
+
+const MAX_FAULTS = 20;
+
+function refusedRuleBook(
+  refusal: ReturnType<InspectorParts['rules']>['refusal'],
+): Pick<State, 'refusedRuleBook'> {
+  if (refusal === undefined) return {};
+  const { at, faults } = refusal;
+  return {
+    refusedRuleBook: {
+      at: new Date(at).toISOString(),
+      faults: faults.slice(0, MAX_FAULTS),
+      omitted: Math.max(0, faults.length - MAX_FAULTS),
+    },
   };
 }
 

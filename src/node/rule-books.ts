@@ -20,6 +20,8 @@ export class RuleBooks {
   reloads = 0;
   refused = 0;
   reloadSeconds: number | undefined = undefined;
+  /** The rule book that was refused last, until a good one is read; `at` is milliseconds since 1970. */
+  refusal: { readonly at: number; readonly faults: readonly string[] } | undefined = undefined;
   private readonly load: () => Promise<RuleBookOutcome>;
   private readonly time: () => number;
   private reading: Promise<unknown> = Promise.resolve();
@@ -45,8 +47,10 @@ export class RuleBooks {
     this.reloadSeconds = (this.time() - began) / 1000;
     if ('faults' in outcome) {
       this.refused += 1;
+      this.refusal = { at: this.time(), faults: outcome.faults };
       return { changed: false, faults: outcome.faults };
     }
+    this.refusal = undefined;
     const changed = outcome.rules.ruleBook.hash !== this.current.ruleBook.hash;
     this.current = outcome.rules;
     this.text = outcome.text;

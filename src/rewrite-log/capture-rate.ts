@@ -1,16 +1,16 @@
 import type { CaptureLevel } from './observer.ts';
 
-/** Exchanges captured only on failure, for each one that is always captured. */
-const FAILURE_ONLY_FACTOR = 4;
-
-/** Chooses the capture level: the structure of a limited number of exchanges per second, and of further ones if they fail. */
+/**
+ * Chooses the capture level: the structure of a limited number of exchanges per second, and of every further one if it fails.
+ * The observation budget limits the work for failures.
+ */
 export class CaptureRate {
   private readonly perSecond: number;
   private readonly now: () => number;
   private second = -1;
   private begunInSecond = 0;
 
-  /** `now` is a clock in milliseconds. */
+  /** `now` is a clock in milliseconds; a rate of 0 captures nothing. */
   constructor(perSecond: number, now: () => number) {
     this.perSecond = perSecond;
     this.now = now;
@@ -18,13 +18,13 @@ export class CaptureRate {
 
   /** Returns the level for the exchange that begins now. */
   next(): CaptureLevel {
+    if (this.perSecond === 0) return 'nothing';
     const second = Math.floor(this.now() / 1000);
     if (second !== this.second) {
       this.second = second;
       this.begunInSecond = 0;
     }
     this.begunInSecond += 1;
-    if (this.begunInSecond <= this.perSecond) return 'structure';
-    return this.begunInSecond <= this.perSecond * (1 + FAILURE_ONLY_FACTOR) ? 'failure' : 'nothing';
+    return this.begunInSecond <= this.perSecond ? 'structure' : 'failure';
   }
 }

@@ -31,15 +31,28 @@ export interface CaptureOptions {
   readonly now: () => number;
 }
 
-/** Keeps the content of recent exchanges for the inspector, limited by number and bytes; the oldest are evicted first. */
+interface Held {
+  readonly exchange: KeptExchange;
+  readonly bytes: number;
+}
+
+/** Share of both limits up to which failures outlast everything else. */
+const FAILURE_SHARE = 0.5;
+
+/**
+ * Keeps the content of recent exchanges for the inspector, limited by number and bytes. The oldest are evicted first, failures
+ * last.
+ */
 export class Capture {
   readonly options: CaptureOptions;
   private readonly masks: ValueMasks;
   private readonly walker = new JsonWalker(MAX_VALUES);
   private readonly rate: CaptureRate;
   private readonly budget: ObservationBudget;
-  private readonly kept = new Map<number, { readonly exchange: KeptExchange; readonly bytes: number }>();
+  private readonly ordinary = new Map<number, Held>();
+  private readonly failed = new Map<number, Held>();
   private bytes = 0;
+  private failedBytes = 0;
 
   constructor(options: CaptureOptions) {
     this.options = options;
@@ -50,7 +63,7 @@ export class Capture {
 
   /** Number of kept exchanges and their approximate bytes. */
   get held(): { readonly entries: number; readonly bytes: number } {
-    return { entries: this.kept.size, bytes: this.bytes };
+    return { entries: this.ordinary.size + this.failed.size, bytes: this.bytes };
   }
 
   /** Returns the capture level of the exchange that begins now. */
@@ -58,35 +71,46 @@ export class Capture {
     return this.options.mode === 'bodies' ? 'bodies' : this.rate.next();
   }
 
-  /** Keeps the permitted content of an exchange, within the budget of the second; holds no reference to `captured` afterwards. */
-  keep(seq: number, captured: CapturedExchange, records: readonly EditRecord[]): void {
+  /**
+   * Keeps the permitted content of an exchange, within the budget of the second; holds no reference to `captured` afterwards. A
+   * failure has more of the budget, and outlasts other exchanges.
+   */
+  keep(
+    seq: number,
+    captured: CapturedExchange,
+    records: readonly EditRecord[],
+    isFailure = hasFailed(captured),
+  ): void {
     const { v1Request, v2Response, clientResponse } = captured;
     const lengths = [v1Request, v2Response, clientResponse].map((side) => this.lengthOf(side));
-    const hasFailed = clientResponse === undefined || clientResponse.status >= 400;
     const kept = this.budget.run(
       lengths.reduce((sum, length) => sum + length, 0),
-      hasFailed,
+      isFailure,
       () => this.exchangeOf(captured, records),
     );
     if (kept === undefined) return;
     const bytes = sizeOf(kept);
     if (bytes > this.options.maxBytes) return;
-    this.kept.set(seq, { exchange: kept, bytes });
+    (isFailure ? this.failed : this.ordinary).set(seq, { exchange: kept, bytes });
     this.bytes += bytes;
+    if (isFailure) this.failedBytes += bytes;
     this.shrink();
   }
 
   /** Returns the kept content of the exchange with the entry `seq`. */
   of(seq: number): KeptExchange | undefined {
-    return this.kept.get(seq)?.exchange;
+    return (this.ordinary.get(seq) ?? this.failed.get(seq))?.exchange;
   }
 
-  /** Evicts everything up to the entry `seq`. */
-  forget(seq: number): void {
-    for (const [oldest, { bytes }] of this.kept) {
-      if (oldest > seq) return;
-      this.kept.delete(oldest);
-      this.bytes -= bytes;
+  /** Evicts everything up to the entry `seq`, and failures up to `failure`. */
+  forget(seq: number, failure = seq): void {
+    for (const [oldest] of this.ordinary) {
+      if (oldest > seq) break;
+      this.evict(this.ordinary, oldest);
+    }
+    for (const [oldest] of this.failed) {
+      if (oldest > failure) break;
+      this.evict(this.failed, oldest);
     }
   }
 
@@ -117,11 +141,23 @@ export class Capture {
   }
 
   private shrink(): void {
-    for (const [oldest, { bytes }] of this.kept) {
-      if (this.kept.size <= this.options.maxEntries && this.bytes <= this.options.maxBytes) return;
-      this.kept.delete(oldest);
-      this.bytes -= bytes;
+    const { maxEntries, maxBytes } = this.options;
+    while (this.held.entries > maxEntries || this.bytes > maxBytes) {
+      const isWithinShare =
+        this.failed.size <= maxEntries * FAILURE_SHARE && this.failedBytes <= maxBytes * FAILURE_SHARE;
+      const from =
+        (isWithinShare && this.ordinary.size > 0) || this.failed.size === 0 ? this.ordinary : this.failed;
+      const [oldest] = from.keys();
+      if (oldest === undefined) return;
+      this.evict(from, oldest);
     }
+  }
+
+  private evict(from: Map<number, Held>, seq: number): void {
+    const bytes = from.get(seq)?.bytes ?? 0;
+    from.delete(seq);
+    this.bytes -= bytes;
+    if (from === this.failed) this.failedBytes -= bytes;
   }
 
   private head(request: ObservedHead): KeptHead {
@@ -176,7 +212,12 @@ const WITHHELD: Readonly<Record<string, string>> = {
   streamed: 'It was streamed and not read.',
   encoded: 'It is compressed and was not read.',
   'too-large': TOO_LARGE,
+  ordinary: 'It was not kept, because the exchange was beyond the sample and its response was not a failure.',
 };
+
+function hasFailed({ clientResponse }: CapturedExchange): boolean {
+  return clientResponse === undefined || clientResponse.status >= 400;
+}
 
 function isEncoded({ headers, body, isDecoded }: ObservedResponse): boolean {
   if (isDecoded === true) return false;

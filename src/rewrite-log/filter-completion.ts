@@ -1,4 +1,4 @@
-import { FILTER_FIELDS, type FilterField, isFilterField } from './filter-field.ts';
+import { FILTER_FIELDS, type FilterField, FIXED_VALUES, isFilterField } from './filter-field.ts';
 import { words } from './filter.ts';
 
 /** Current values for completion: operations, changes, recent clients, and so on. */
@@ -15,10 +15,11 @@ export interface Completion {
 
 /** Values that never change. */
 const FIXED: KnownValues = {
-  rule: ['unwrap', 'nest', 'rename', 'strip', 'only'],
+  ...FIXED_VALUES,
   status: ['2xx', '3xx', '4xx', '5xx', '422', '429'],
-  verdict: ['rewritten', 'unchanged', 'refused', 'passed'],
   route: ['v1', 'v2', 'none'],
+  failure: ['*', '-'],
+  cause: ['*', '-'],
   method: ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'],
   version: ['absent', 'invalid', 'client', 'pin'],
   note: ['already-flat', 'conflict', 'sibling', 'duplicate'],

@@ -1,4 +1,4 @@
-import type { Entry } from './entry.ts';
+import { didYouMean } from '../rules/did-you-mean.ts';
 import {
   FILTER_FIELDS,
   type FilterField,
@@ -13,7 +13,7 @@ import {
 export interface Filter {
   /** Normalised text, for use in URLs. */
   readonly text: string;
-  readonly accepts: (entry: Entry) => boolean;
+  readonly accepts: FilterTest;
 }
 
 /** A fault in the text of a filter: a sentence, and its place in UTF-16 code units. */
@@ -49,9 +49,12 @@ export function parseFilter(text: string): Filter | FilterFault {
     const test = testOf(term);
     if (typeof test !== 'function') return { message: test.message, start: term.start, end: term.end };
     terms.push(term);
-    tests.push(term.negated ? (entry) => !test(entry) : test);
+    tests.push(term.negated ? (entry, content) => !test(entry, content) : test);
   }
-  return { text: printFilter(terms), accepts: (entry) => tests.every((test) => test(entry)) };
+  return {
+    text: printFilter(terms),
+    accepts: (entry, content) => tests.every((test) => test(entry, content)),
+  };
 }
 
 /** Tells a fault from a filter. */
@@ -88,12 +91,13 @@ export function words(text: string): readonly FilterWord[] {
 function readTerm({ text, start, end }: FilterWord): FilterTerm | FilterFault {
   const negated = text.startsWith('-') && text.length > 1;
   const rest = negated ? text.slice(1) : text;
-  const colon = /^[a-z]+:/i.exec(rest);
+  const colon = /^[a-z][\w-]*:/i.exec(rest);
   if (colon === null) return { negated, field: undefined, values: choices(rest), start, end };
   const name = colon[0].slice(0, -1).toLowerCase();
   if (!isFilterField(name)) {
-    const known = Object.keys(FILTER_FIELDS).join(', ');
-    return { message: `There is no field ${name}; there are ${known}.`, start, end };
+    const known = Object.keys(FILTER_FIELDS);
+    const hint = didYouMean(name, known) || `; there are ${known.join(', ')}.`;
+    return { message: `There is no field ${name}${hint}`, start, end };
   }
   return { negated, field: name, values: choices(rest.slice(colon[0].length)), start, end };
 }
@@ -110,7 +114,7 @@ function unquoted(text: string): string {
 }
 
 function quoted(value: string, isFree: boolean): string {
-  const isPlain = !/[\s",]/.test(value) && !(isFree && /^-|^[a-z]+:/i.test(value));
+  const isPlain = !/[\s",]/.test(value) && !(isFree && /^-|^[a-z][\w-]*:/i.test(value));
   return isPlain ? value : `"${value.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
@@ -124,5 +128,7 @@ function testOf({ field, values }: FilterTerm): FilterTest | ValueFault {
     tests.push(test);
   }
   const [only] = tests;
-  return tests.length === 1 && only !== undefined ? only : (entry) => tests.some((test) => test(entry));
+  return tests.length === 1 && only !== undefined
+    ? only
+    : (entry, content) => tests.some((test) => test(entry, content));
 }

@@ -1,15 +1,24 @@
 import { DurationSteps } from './duration-steps.ts';
-import type { Entry, Verdict } from './entry.ts';
+import type { Entry } from './entry.ts';
+import { outcomeOf, statusFrom } from './entry-outcome.ts';
+
+/** What became of an exchange; `v1` is a V1 request that went to V1 as it came. */
+export type HourOutcome = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'v1';
 
 /** Traffic of one minute. Quantiles are milliseconds, absent without requests. */
 export interface HistoryMinute {
   /** RFC 3339, the start of the minute. */
   readonly time: string;
-  readonly verdicts: Readonly<Record<Verdict, number>>;
+  readonly outcomes: Readonly<Record<HourOutcome, number>>;
+  /** Responses of V1 and V2 with a status from 400 to 499. */
+  readonly faults: Readonly<Record<'v1' | 'v2', number>>;
   /** Responses of 500 and above, and disconnected clients. */
   readonly failed: number;
   readonly total?: Quantiles;
-  readonly upstream?: Quantiles;
+  /** Until V2 began to respond. */
+  readonly v2?: Quantiles;
+  /** Until V1 began to respond. */
+  readonly v1?: Quantiles;
 }
 
 /** From a histogram with steps of about 10 %: each is the upper bound of its step. */
@@ -21,10 +30,12 @@ export interface Quantiles {
 
 interface Minute {
   start: number;
-  verdicts: Record<Verdict, number>;
+  outcomes: Record<HourOutcome, number>;
+  faults: Record<'v1' | 'v2', number>;
   failed: number;
   readonly total: DurationSteps;
-  readonly upstream: DurationSteps;
+  readonly v1: DurationSteps;
+  readonly v2: DurationSteps;
 }
 
 const MINUTE_MS = 60_000;
@@ -39,10 +50,12 @@ export class History {
   constructor(minutes = 60) {
     this.ringOfMinutes = Array.from({ length: minutes }, () => ({
       start: -1,
-      verdicts: noVerdicts(),
+      outcomes: noOutcomes(),
+      faults: { v1: 0, v2: 0 },
       failed: 0,
       total: new DurationSteps(),
-      upstream: new DurationSteps(),
+      v1: new DurationSteps(),
+      v2: new DurationSteps(),
     }));
   }
 
@@ -51,10 +64,13 @@ export class History {
     this.advanceTo(Math.floor(time / 1000));
     this.countInSecond += 1;
     const minute = this.minute(Math.floor(time / MINUTE_MS) * MINUTE_MS);
-    minute.verdicts[entry.verdict] += 1;
+    minute.outcomes[hourOutcome(entry)] += 1;
+    const from = statusFrom(entry);
+    const isFault = entry.status >= 400 && entry.status < 500;
+    if (isFault && from !== undefined && from !== 'gateway') minute.faults[from] += 1;
     if (entry.status >= 500 || entry.status === 0) minute.failed += 1;
     minute.total.add(entry.totalMs);
-    if (entry.upstreamMs !== undefined) minute.upstream.add(entry.upstreamMs);
+    if (entry.upstreamMs !== undefined) minute[entry.origin ?? 'v2'].add(entry.upstreamMs);
   }
 
   /** Number of exchanges in the last whole second before `time`. */
@@ -85,28 +101,35 @@ export class History {
     if (minute === undefined) throw new RangeError('a history has at least one minute');
     if (minute.start !== start) {
       minute.start = start;
-      minute.verdicts = noVerdicts();
+      minute.outcomes = noOutcomes();
+      minute.faults = { v1: 0, v2: 0 };
       minute.failed = 0;
       minute.total.clear();
-      minute.upstream.clear();
+      minute.v1.clear();
+      minute.v2.clear();
     }
     return minute;
   }
 }
 
-function noVerdicts(): Record<Verdict, number> {
-  return { rewritten: 0, unchanged: 0, refused: 0, passed: 0 };
+function noOutcomes(): Record<HourOutcome, number> {
+  return { rewritten: 0, unchanged: 0, refused: 0, passed: 0, v1: 0 };
+}
+
+function hourOutcome(entry: Entry): HourOutcome {
+  return entry.verdict !== 'refused' && outcomeOf(entry) !== entry.verdict ? 'v1' : entry.verdict;
 }
 
 function historyMinute(start: number, minute: Minute | undefined): HistoryMinute {
-  const total = minute && quantiles(minute.total);
-  const upstream = minute && quantiles(minute.upstream);
+  const [total, v1, v2] = [minute?.total, minute?.v1, minute?.v2].map((steps) => steps && quantiles(steps));
   return {
     time: new Date(start).toISOString(),
-    verdicts: { ...(minute?.verdicts ?? noVerdicts()) },
+    outcomes: { ...(minute?.outcomes ?? noOutcomes()) },
+    faults: { ...(minute?.faults ?? { v1: 0, v2: 0 }) },
     failed: minute?.failed ?? 0,
     ...(total === undefined ? {} : { total }),
-    ...(upstream === undefined ? {} : { upstream }),
+    ...(v1 === undefined ? {} : { v1 }),
+    ...(v2 === undefined ? {} : { v2 }),
   };
 }
 

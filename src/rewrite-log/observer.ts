@@ -12,7 +12,7 @@ export interface ObservedHead {
 export interface ObservedBody {
   /** Absent without a body, or when it is withheld. */
   readonly body?: Uint8Array | undefined;
-  /** Reason why `body` is absent although there was one: `streamed`, `encoded`, `too-large`. */
+  /** Reason why `body` is absent although there was one: `streamed`, `encoded`, `too-large`, `ordinary`. */
   readonly withheld?: string | undefined;
   /** True when `body` is decoded although the headers, as on the wire, name a content coding. */
   readonly isDecoded?: true;
@@ -26,6 +26,8 @@ export interface ObservedResponse extends ObservedBody {
 
 /** The four messages of one exchange, as far as the gateway had them in memory. */
 export interface CapturedExchange {
+  /** Address that the client's connection came from. */
+  readonly remote?: string | undefined;
   readonly v1Request: ObservedHead & ObservedBody;
   /** Absent when nothing was sent. Its body is not captured: the plan makes it again from V1's. */
   readonly v2Request?: ObservedHead | undefined;
@@ -36,7 +38,7 @@ export interface CapturedExchange {
 
 /**
  * Amount of an exchange captured in addition to its entry: `structure` for a limited number of exchanges per second; `failure`
- * for some more, captured only if they fail; `bodies` only while capture is on.
+ * for all further ones, captured only if they fail; `bodies` only while capture is on.
  */
 export type CaptureLevel = 'nothing' | 'failure' | 'structure' | 'bodies';
 

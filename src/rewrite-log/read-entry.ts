@@ -33,26 +33,39 @@ function newNote(name: string, member: unknown): unknown {
 /** True for a value with the members that every entry has, and no wrong types that readers rely on. */
 function isEntry(value: unknown): value is Entry {
   if (typeof value !== 'object' || value === null) return false;
-  const {
-    time,
-    requestId,
-    route,
-    method,
-    path,
-    verdict,
-    edits,
-    status,
-    totalMs,
-    ruleBook,
-    client,
-    operation,
-  }: Partial<Record<keyof Entry, unknown>> = value;
+  const members: Partial<Record<keyof Entry, unknown>> = value;
+  const { edits, would, comparison } = members;
   return (
-    [time, requestId, route, method, path, verdict, ruleBook].every((text) => typeof text === 'string') &&
-    [status, totalMs].every((number) => typeof number === 'number') &&
-    [client, operation].every((text) => text === undefined || typeof text === 'string') &&
+    TEXTS.every((name) => typeof members[name] === 'string') &&
+    NUMBERS.every((name) => typeof members[name] === 'number') &&
+    OPTIONAL_TEXTS.every((name) => ['undefined', 'string'].includes(typeof members[name])) &&
+    OPTIONAL_NUMBERS.every((name) => ['undefined', 'number'].includes(typeof members[name])) &&
+    (would === undefined || hasVerdict(would)) &&
+    (comparison === undefined ||
+      (hasVerdict(comparison) && 'differences' in comparison && Array.isArray(comparison.differences))) &&
     Array.isArray(edits) &&
     edits.every((edit: unknown) => isEdit(edit))
+  );
+}
+
+const TEXTS = ['time', 'requestId', 'route', 'method', 'path', 'verdict', 'ruleBook'] as const;
+const NUMBERS = ['status', 'totalMs'] as const;
+const OPTIONAL_TEXTS = [
+  'client',
+  'operation',
+  'mode',
+  'origin',
+  'upstreamPath',
+  'failure',
+  'cause',
+  'note',
+  'pointer',
+] as const;
+const OPTIONAL_NUMBERS = ['upstreamMs', 'editsOmitted', 'attempts', 'heldMs'] as const;
+
+function hasVerdict(value: unknown): value is { readonly verdict: string } {
+  return (
+    typeof value === 'object' && value !== null && 'verdict' in value && typeof value.verdict === 'string'
   );
 }
 

@@ -27,7 +27,7 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
     {
       name: 'gateway_rollout_requests_total',
       type: 'counter',
-      help: 'V1 requests by origin, while modes were in force.',
+      help: 'V1 requests by the origin that they were sent to.',
       samples: (['v1', 'v2'] as const).map((origin) => ({
         labels: [['origin', origin]],
         value: view.requests[origin],

@@ -24,7 +24,7 @@ export interface RolloutControlParts {
 /** The modes in force while the gateway runs: the rule book's, those that operators set, and rollbacks. */
 export class RolloutControl {
   state: RolloutState = initialRollout;
-  /** V1 requests by the origin that received them, while modes were in force. */
+  /** V1 requests by the origin that they were sent to. */
   readonly requests = { v1: 0, v2: 0 };
   private readonly parts: RolloutControlParts;
   private readonly windows = new Map<string | undefined, CanaryWindow>();

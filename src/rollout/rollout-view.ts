@@ -59,7 +59,7 @@ export interface RolloutView {
   /** Newest first. */
   readonly rollbacks: readonly RollbackView[];
   readonly shadows: readonly ShadowView[];
-  /** V1 requests by origin while modes were in force, since the start. */
+  /** V1 requests by the service that they were sent to, since the start. */
   readonly requests: { readonly v1: number; readonly v2: number };
   /** Dates from the rule book. */
   readonly sunset?: string;

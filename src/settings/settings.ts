@@ -312,7 +312,13 @@ export const settings = {
     'structure-rate',
     count,
     '50',
-    'Maximum number of exchanges per second whose structure is recorded; of failed ones, four times as many more.',
+    'Maximum number of exchanges per second whose structure is recorded; further ones only if they fail.',
+  ),
+  inspectorResend: withDefault(
+    'inspector-resend',
+    choice('off', 'v2'),
+    'off',
+    'Whether operators may send a kept request to V2 again, with a key that they enter.',
   ),
   clientNames: optional('client-names', file, 'YAML or JSON file of display names by client hash.'),
 

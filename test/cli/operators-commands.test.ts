@@ -196,6 +196,9 @@ describe('tail', () => {
         .every((line) => line.includes('"passed"')),
     ).toBe(true);
     expect(await run('tail', path, '--filter', 'colour:red')).toMatchObject({ code: 2 });
+    const misspelt = await run('tail', path, '--filter', 'verdict:refusd');
+    expect(misspelt).toMatchObject({ code: 2 });
+    expect(misspelt.err).toContain('did you mean "refused"?');
   });
 
   test('follows a file that grows, and one that was replaced', async () => {
@@ -212,7 +215,7 @@ describe('tail', () => {
   test('follows a running gateway', async () => {
     const gateway = await inspected();
     const tail = command(['tail', '--admin', gateway.adminOrigin, '--filter', 'op:create_client']);
-    await tail.until(/verdict/);
+    await tail.until(/outcome/);
     for (let n = 0; n < 50 && !tail.stdout().includes('create_client'); n += 1) {
       await gateway.post('/clients', '{"data":{}}');
       await new Promise((resolve) => {

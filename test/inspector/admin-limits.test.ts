@@ -89,7 +89,7 @@ describe('large data', () => {
     expect(text.length).toBeLessThan(2_000_000);
     const detail = JSON.parse(text) as EntryDetail;
     expect(detail.v1Request?.body).toMatchObject({ isFolded: true, bytes: body.length });
-    expect(detail.v1Request?.body.text).toMatch(/\{ … \d+ bytes … \}/);
+    expect(detail.v1Request?.body.text).toMatch(/\[ … \d+ bytes … \]/);
     expect(detail.diff?.marks.map(({ rule }) => rule)).toContain('unwrap');
     expect(detail.curl?.v1).toContain('--data-binary @body.json');
   });

@@ -56,9 +56,9 @@ describe('a diff', () => {
   });
 
   test('gives each edit a sentence', () => {
-    expect(byFrom('nest', 'suburb')?.reason).toContain('suburb moved into address.');
+    expect(byFrom('nest', 'suburb')?.reason).toContain('suburb moves into address.');
     expect(byFrom('strip', 'source')).toMatchObject({ note: 'sibling' });
-    expect(byFrom('strip', 'source')?.reason).toContain('V1 ignored it');
+    expect(byFrom('strip', 'source')?.reason).toContain('V1 ignores it');
   });
 
   test('points at the fault of a refusal, in JSON and in other bodies', () => {

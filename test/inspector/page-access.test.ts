@@ -9,12 +9,12 @@ let gateway: InspectedGateway;
 
 beforeAll(async () => {
   [browser, gateway] = await Promise.all([startBrowser(), inspectGateway()]);
-  await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}');
+  await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}', undefined, 'refused');
   await gateway.send('POST', '/api/v1/clients', '{"name":"flat"}');
   await gateway.send('POST', '/api/v2/clients', '{"name":"native"}');
   await gateway.send('GET', '/api/v1/heartbeat');
   await gateway.send('POST', '/api/v1/bookings', '{"data":{"no_such_name":1}}');
-  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
+  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
 }, 60_000);
 
 afterEach(() => browser.closePages());
@@ -26,12 +26,12 @@ afterAll(async () => {
 /** Every place of the page, by its address; the newest exchange is the floor plan order. */
 const PLACES = [
   ['the list', './'],
-  ['the comparison', './?entry=6'],
-  ['a V1 request', './?entry=6&show=v1-request'],
-  ['a V2 request', './?entry=6&show=v2-request'],
-  ['a V2 response', './?entry=6&show=v2-response'],
-  ['a response to the client', './?entry=6&show=client-response'],
-  ['a refused exchange', './?entry=1'],
+  ['the comparison', './?entry=order'],
+  ['a V1 request', './?entry=order&show=v1-request'],
+  ['a V2 request', './?entry=order&show=v2-request'],
+  ['a V2 response', './?entry=order&show=v2-response'],
+  ['a response to the client', './?entry=order&show=client-response'],
+  ['a refused exchange', './?entry=refused'],
   ['an exchange that is not there', './?entry=4711'],
   ['the last hour', './?view=hour'],
   ['the rule book', './?view=rules'],

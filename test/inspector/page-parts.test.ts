@@ -4,7 +4,7 @@ import type { Diff, DiffMark } from '../../src/inspector/api.ts';
 import { pairsOf } from '../../src/inspector/page/joins.ts';
 import { foldLines, markedLines, type MarkedSpan } from '../../src/inspector/page/marked-lines.ts';
 import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../src/inspector/page/page-state.ts';
-import { Sampler } from '../../src/inspector/page/sampler.ts';
+import { FailuresFirst, Sampler } from '../../src/inspector/page/sampler.ts';
 import { linearTicks, logShare, logTicks } from '../../src/inspector/page/scale.ts';
 import { pageFiles } from '../../src/inspector/page-files.ts';
 import { loadInspectorPage } from '../../src/cli/inspector-assets.ts';
@@ -15,7 +15,13 @@ describe('a place', () => {
       view: fc.constantFrom(...VIEWS),
       filter: fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed()),
       entry: fc.option(
-        fc.nat().map((seq) => seq + 1),
+        fc.record({
+          id: fc.string({ unit: 'binary', minLength: 1 }).filter((text) => text.isWellFormed()),
+          seq: fc.option(
+            fc.nat().map((seq) => seq + 1),
+            { nil: undefined },
+          ),
+        }),
         { nil: undefined },
       ),
       perspective: fc.constantFrom(...PERSPECTIVES),
@@ -117,6 +123,32 @@ describe('the sampler', () => {
     expect(drawn).toBe(Math.floor((40 * 250) / 13));
     for (let tick = 0; tick < 8; tick += 1) draw(5);
     expect(sampler.stride).toBe(1);
+  });
+
+  test('draws every failure among many other exchanges, whatever the rate', () => {
+    const sampler = new FailuresFirst();
+    const ordinary = JSON.stringify({
+      path: '/"status":500,',
+      verdict: 'rewritten',
+      status: 201,
+      totalMs: 1,
+    });
+    const failures = [
+      { verdict: 'rewritten', status: 422, totalMs: 1 },
+      { verdict: 'rewritten', status: 0, totalMs: 1 },
+      { verdict: 'refused', status: 400, totalMs: 1 },
+      { verdict: 'passed', would: { verdict: 'refused' }, status: 201, totalMs: 1 },
+      { verdict: 'passed', comparison: { verdict: 'different' }, status: 200, totalMs: 1 },
+      { verdict: 'rewritten', failure: 'upstream-broken', status: 200, totalMs: 1 },
+    ].map((entry) => JSON.stringify(entry));
+    let drawn: readonly string[] = [];
+    for (let tick = 1; tick <= 12; tick += 1) {
+      const many = Array.from({ length: 250 }, (_, at) => `${ordinary.slice(0, -1)},"seq":${tick}${at}}`);
+      drawn = sampler.take([...many.slice(0, 100), ...failures, ...many.slice(100)], tick * 250);
+    }
+    expect(sampler.strides).toEqual({ failures: 1, others: 13 });
+    expect(drawn.filter((text) => failures.includes(text))).toEqual(failures);
+    expect(drawn.length).toBeLessThan(30);
   });
 
   test('counts the entries that the stream had to leave out', () => {

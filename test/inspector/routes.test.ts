@@ -226,7 +226,7 @@ describe('the other routes', () => {
     expect(rules.assumptions.length).toBeGreaterThan(0);
     const history = await gateway.readJson<HistoryView>('/history');
     expect(history.minutes).toHaveLength(60);
-    expect(history.minutes.reduce((sum, { verdicts }) => sum + verdicts.rewritten, 0)).toBe(2);
+    expect(history.minutes.reduce((sum, { outcomes }) => sum + outcomes.rewritten, 0)).toBe(2);
     const state = await gateway.readJson<State>('/state');
     expect(state).toMatchObject({
       version: '0.0.0-test',

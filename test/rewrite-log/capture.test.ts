@@ -150,13 +150,35 @@ describe('a kept exchange', () => {
     expect(small.held).toEqual({ entries: 0, bytes: 0 });
   });
 
+  test('outlasts other exchanges if it failed, in half of the room', () => {
+    const capture = new Capture({ ...options, maxEntries: 8 });
+    const failure = { ...material('{}'), clientResponse: { status: 422, headers: [] } };
+    const ordinary = { ...material('{}'), clientResponse: { status: 201, headers: [] } };
+    for (let seq = 1; seq <= 3; seq += 1) capture.keep(seq, failure, []);
+    for (let seq = 4; seq <= 100; seq += 1) capture.keep(seq, ordinary, []);
+    expect([1, 2, 3, 95, 96, 100].map((seq) => capture.of(seq) !== undefined)).toEqual([
+      true,
+      true,
+      true,
+      false,
+      true,
+      true,
+    ]);
+    for (let seq = 101; seq <= 200; seq += 1) capture.keep(seq, failure, []);
+    expect([capture.held.entries, capture.of(96) !== undefined, capture.of(196)]).toEqual([
+      8,
+      false,
+      undefined,
+    ]);
+  });
+
   test('is limited to so many exchanges a second, and unlimited while capture is on', () => {
     let now = 0;
     const capture = new Capture({ ...options, now: () => now });
     const nextLevels = (times: number): string[] => Array.from({ length: times }, () => capture.nextLevel());
     expect(nextLevels(7).filter((level) => level === 'structure')).toHaveLength(5);
-    // Of some more, if they fail.
-    expect(nextLevels(20).filter((level) => level === 'failure')).toHaveLength(18);
+    // Of all others, if they fail.
+    expect(new Set(nextLevels(2000))).toEqual(new Set(['failure']));
     now = 1000;
     expect(capture.nextLevel()).toBe('structure');
     expect(new Capture({ ...options, mode: 'bodies', structurePerSecond: 0 }).nextLevel()).toBe('bodies');

@@ -69,6 +69,21 @@ describe('a filter', () => {
     ['ms:<=119.9', [false, false, false]],
     ['edits:0', [false, true, true]],
     ['edits:>2', [true, false, false]],
+    ['has:FEED000', [true, true, true]],
+    ['has:"a note"', [false, true, false]],
+    ['mode:migrate', [true, true, false]],
+    ['mode:-', [false, false, true]],
+    ['mode:observe,canary', [false, false, false]],
+    ['origin:v2', [true, false, false]],
+    ['origin:none', [false, true, true]],
+    ['would:-', [true, true, true]],
+    ['would:*', [false, false, false]],
+    ['cause:-', [true, true, true]],
+    ['failure:-', [true, false, true]],
+    ['time:2026-11-21', [true, true, true]],
+    ['time:>=2026-11-21T00:00:00.001', [false, false, false]],
+    ['time:2026-11-20..2026-11-21t00Z', [true, true, true]],
+    ['time:<2026-11-21', [false, false, false]],
     ['heartbeat', [false, false, true]],
     ['-heartbeat', [true, true, false]],
     ['path:"floor_plans"', [true, true, false]],
@@ -86,6 +101,13 @@ describe('a filter', () => {
     ['x status:4yy', 'status: wants', 2, 12],
     ['ms:fast', 'ms: wants', 0, 7],
     ['client:', 'client: wants a value', 0, 7],
+    ['stauts:4xx', 'There is no field stauts; did you mean "status"?', 0, 10],
+    ['would-be:refused', 'There is no field would-be', 0, 16],
+    ['verdict:refusd', 'verdict: has no value refusd; did you mean "refused"?', 0, 14],
+    ['mode:shadwo', 'mode: has no value shadwo; did you mean "shadow"?', 0, 11],
+    ['origin:v3', 'origin: has no value v3', 0, 9],
+    ['time:yesterday', 'time: wants', 0, 14],
+    ['time:2026..2027..2028', 'time: wants', 0, 21],
   ])('reports the fault in %s, and its position', (text, message, start, end) => {
     const fault = parseFilter(text);
     expect(fault).toMatchObject({ start, end });
@@ -152,7 +174,7 @@ describe('completion', () => {
     expect(completeFilter('status:4xx,5', 12, known).map(({ insert }) => insert)).toEqual([
       'status:4xx,5xx ',
     ]);
-    expect(completeFilter('', 0, known)).toHaveLength(15);
+    expect(completeFilter('', 0, known)).toHaveLength(21);
     expect(completeFilter('colour:', 7, known)).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DurationSteps } from '../../src/rewrite-log/duration-steps.ts';
 import { History } from '../../src/rewrite-log/history.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { Ring } from '../../src/rewrite-log/ring.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
@@ -8,7 +9,7 @@ describe('the ring', () => {
   test('numbers entries, keeps the newest, and pages backwards', () => {
     const ring = new Ring(5);
     expect([ring.oldest, ring.latest, ring.at(1)]).toEqual([0, 0, undefined]);
-    for (let n = 1; n <= 12; n += 1) expect(ring.add(sampleEntry(n, n))).toBe(n);
+    for (let n = 1; n <= 12; n += 1) expect(ring.add({ ...sampleEntry(n, n), status: 201 })).toBe(n);
     expect([ring.oldest, ring.latest]).toEqual([8, 12]);
     expect([ring.at(7), ring.at(13), ring.at(8)?.requestId]).toEqual([
       undefined,
@@ -19,6 +20,25 @@ describe('the ring', () => {
     expect(page.map(({ seq }) => seq)).toEqual([12, 11]);
     expect(ring.before(11, 10, () => true).map(({ seq }) => seq)).toEqual([10, 9, 8]);
     expect(ring.before(13, 10, (entry) => entry.requestId.endsWith('a')).map(({ seq }) => seq)).toEqual([10]);
+  });
+
+  test('keeps failures for longer than the rest, and pages back to them', () => {
+    const ring = new Ring(100);
+    const ordinary = { ...sampleEntry(1, 0), status: 201 };
+    const notable: readonly Entry[] = [
+      { ...ordinary, status: 422 },
+      { ...ordinary, status: 0 },
+      { ...ordinary, verdict: 'refused' },
+      { ...ordinary, failure: 'upstream-broken' },
+      { ...ordinary, origin: 'v1', would: { verdict: 'refused' } },
+    ];
+    for (const entry of notable) ring.add(entry);
+    for (let n = 0; n < 1000; n += 1) ring.add(ordinary);
+    expect([ring.oldest, ring.oldestFailure, ring.latest]).toEqual([906, 1, 1005]);
+    expect(ring.before(908, 10, () => true).map(({ seq }) => seq)).toEqual([907, 906, 5, 4, 3, 2, 1]);
+    expect([ring.at(3)?.verdict, ring.at(6)]).toEqual(['refused', undefined]);
+    for (let n = 0; n < 1000; n += 1) ring.add({ ...ordinary, status: 500 });
+    expect(ring.latest - ring.oldestFailure).toBe(124);
   });
 });
 
@@ -33,15 +53,43 @@ describe('the history', () => {
     expect(minutes).toHaveLength(60);
     expect(minutes.at(-2)).toMatchObject({
       time: '2026-11-21T10:00:00.000Z',
-      verdicts: { rewritten: 1, unchanged: 0, refused: 1, passed: 0 },
+      outcomes: { rewritten: 1, unchanged: 0, refused: 1, passed: 0, v1: 0 },
+      faults: { v1: 0, v2: 0 },
       failed: 1,
     });
     expect(minutes.at(-2)?.total?.p50).toBeGreaterThan(13);
-    expect(minutes.at(-1)).toMatchObject({ verdicts: { rewritten: 0 } });
+    expect(minutes.at(-1)).toMatchObject({ outcomes: { rewritten: 0 } });
     expect(minutes.at(-1)).not.toHaveProperty('total');
-    expect(history.minutes(start + 61 * 60_000).every(({ verdicts }) => verdicts.rewritten === 0)).toBe(true);
+    expect(history.minutes(start + 61 * 60_000).every(({ outcomes }) => outcomes.rewritten === 0)).toBe(true);
     history.add(entry, start + 3_600_000);
-    expect(history.minutes(start + 3_600_000).at(-1)?.verdicts).toMatchObject({ rewritten: 1, refused: 0 });
+    expect(history.minutes(start + 3_600_000).at(-1)?.outcomes).toMatchObject({ rewritten: 1, refused: 0 });
+  });
+
+  test('counts V1 requests that went to V1 apart, with 4xx and times of the service that responded', () => {
+    const history = new History(60);
+    const start = Date.UTC(2026, 10, 21, 10, 0, 30);
+    const entry = { ...sampleEntry(1, start), status: 422 };
+    history.add(entry, start);
+    history.add(
+      {
+        ...entry,
+        verdict: 'passed',
+        mode: 'observe',
+        origin: 'v1',
+        would: { verdict: 'rewritten' },
+        upstreamMs: 900,
+      },
+      start,
+    );
+    history.add({ ...entry, verdict: 'refused', failure: 'wrapper-not-object' }, start);
+    const minute = history.minutes(start).at(-1);
+    expect(minute).toMatchObject({
+      outcomes: { rewritten: 1, unchanged: 0, refused: 1, passed: 0, v1: 1 },
+      faults: { v1: 1, v2: 1 },
+      failed: 0,
+    });
+    expect(minute?.v1?.p50).toBeGreaterThan(800);
+    expect(minute?.v2?.p99).toBeLessThan(20);
   });
 
   test('tells the last whole second', () => {

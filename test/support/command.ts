@@ -17,17 +17,20 @@ export interface RunningCommand {
   readonly exit: Promise<number | null>;
 }
 
-/** Starts `node src/cli/main.ts` with the arguments; it is ended with the test at the latest. */
+/** Starts `node src/cli/main.ts` with the arguments, and `input` or nothing on stdin; it is ended with the test at the latest. */
 export function command(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  input?: string,
 ): RunningCommand {
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, ['src/cli/main.ts', ...args], {
     cwd: root,
     env: { PATH, NO_COLOR: '1', GATEWAY_LOG_FORMAT: 'text', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // A process that reads nothing may end first.
+  child.stdin.on('error', () => {}).end(input);
   let out = '';
   let err = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));

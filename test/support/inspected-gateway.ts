@@ -8,7 +8,7 @@ export interface InspectedGateway {
   readonly origin: string;
   readonly adminOrigin: string;
   /** Sends a request as a client does; returns the status. */
-  send(method: string, path: string, body?: string, key?: string): Promise<number>;
+  send(method: string, path: string, body?: string, key?: string, requestId?: string): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -43,13 +43,14 @@ export async function inspectGateway(
   return {
     origin,
     adminOrigin,
-    send: async (method, path, body, key = API_KEY) => {
+    send: async (method, path, body, key = API_KEY, requestId) => {
       const response = await fetch(`${origin}${path}`, {
         method,
         headers: {
           authorization: `Bearer ${key}`,
           'x-customer': 'customer-of-the-tests',
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(requestId === undefined ? {} : { 'x-request-id': requestId }),
         },
         ...(body === undefined ? {} : { body }),
       });

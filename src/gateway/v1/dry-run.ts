@@ -14,6 +14,8 @@ export interface DryRunOutcome {
   readonly would: Would;
   readonly edits: readonly EditRecord[];
   readonly patch?: readonly PatchOperation[];
+  /** Number of edits beyond those listed; there is no patch then. */
+  readonly omitted?: number;
   readonly note?: string | undefined;
   /** Decoded body, if it was read. */
   readonly body?: Uint8Array;
@@ -114,7 +116,7 @@ export class DryRun {
       would: { verdict: outcome.verdict },
       edits: outcome.records,
       ...(body === undefined ? {} : { body }),
-      ...(outcome.verdict === 'rewritten' ? { patch: outcome.patch } : { note: outcome.note }),
+      ...(outcome.verdict === 'unchanged' ? { note: outcome.note } : listed(outcome)),
     });
   }
 
@@ -125,4 +127,15 @@ export class DryRun {
       ...(body === undefined ? {} : { body }),
     });
   }
+}
+
+/** A patch that lacks edits would be wrong, so the log has one or the number of those it lacks. */
+function listed({
+  patch,
+  omitted,
+}: {
+  readonly patch: readonly PatchOperation[];
+  readonly omitted: number;
+}): Pick<DryRunOutcome, 'patch' | 'omitted'> {
+  return omitted > 0 ? { omitted } : { patch };
 }

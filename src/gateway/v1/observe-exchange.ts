@@ -40,6 +40,7 @@ export class ObserveExchange extends V1Exchange {
         this.facts.edits = outcome.edits;
         this.facts.note = outcome.note;
         if (outcome.patch !== undefined) this.facts.patch = outcome.patch;
+        if (outcome.omitted !== undefined) this.facts.editsOmitted = outcome.omitted;
         if (outcome.body !== undefined) this.recorder?.clientBody(outcome.body);
       },
     });

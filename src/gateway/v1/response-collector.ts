@@ -29,7 +29,7 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   /** Logs why the response is not rewritten. */
   noteResponse(note: ResponseNote): void;
   /** Passes V2's own response with its decoded body to the observer. */
-  observeResponse(headers: HeaderList, body: Uint8Array): void;
+  observeResponse(status: number, headers: HeaderList, body: Uint8Array): void;
 }
 
 interface PendingResponse {
@@ -120,7 +120,7 @@ export class ResponseCollector implements UpstreamReceiver {
       this.send(pending, pending.headers, original, trailers);
       return;
     }
-    this.owner.observeResponse(pending.headers, body);
+    this.owner.observeResponse(pending.status, pending.headers, body);
     this.send(pending, rewrittenResponseFields(pending.headers, outcome.body.length), outcome.body, []);
   }
 

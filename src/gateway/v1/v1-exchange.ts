@@ -70,7 +70,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.beginSpan();
     const { routed } = this.routing ?? {};
     const failed = routed?.canary === undefined ? undefined : isFailed(this.facts, status);
-    if (routed !== undefined && this.facts.attempts > 0) this.gateway.rollout.requests[routed.origin] += 1;
+    if (this.facts.attempts > 0 && this.facts.sent !== false)
+      this.gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
     if (routed !== undefined && failed !== undefined) this.gateway.rollout.count(routed, failed);
   }
 
@@ -196,8 +197,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.facts.responseNote = note;
   }
 
-  observeResponse(headers: HeaderList, body: Uint8Array): void {
-    this.recorder?.upstreamResponse(headers, body);
+  observeResponse(status: number, headers: HeaderList, body: Uint8Array): void {
+    this.recorder?.upstreamResponse(status, headers, body);
   }
 
   protected override receiver(): UpstreamReceiver {

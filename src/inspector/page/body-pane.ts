@@ -5,6 +5,7 @@ import { CodeLines } from './code-lines.ts';
 import { classes, el, part } from './element.ts';
 import { bytes } from './format.ts';
 import { markedLines } from './marked-lines.ts';
+import { visibleText } from './visible-text.ts';
 
 /** A body as one side saw it: its values, its structure, or the reason that neither is available. */
 export function BodyPane({ body, label }: { readonly body: BodyView; readonly label: string }): VNode {
@@ -48,8 +49,8 @@ export function HeaderTable({ headers }: { readonly headers: readonly HeaderView
             { class: 'header-change' },
             change === undefined ? '' : el('abbr', { title: change }, SIGNS[change]),
           ),
-          el('th', { scope: 'row' }, name),
-          el('td', { class: classes('header-value', masked && 'masked') }, value),
+          el('th', { scope: 'row' }, visibleText(name)),
+          el('td', { class: classes('header-value', masked && 'masked') }, visibleText(value)),
         ),
       ),
     ),

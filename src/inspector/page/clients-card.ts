@@ -1,7 +1,8 @@
 import type { VNode } from 'preact';
 import type { ClientReport, Report } from '../api.ts';
 import { card } from './card.ts';
-import { el } from './element.ts';
+import { ClientName, type ClientNameProps } from './client-name.ts';
+import { el, part } from './element.ts';
 import { ago, count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import type { Go } from './page-state.ts';
@@ -16,14 +17,15 @@ export const CLIENT_CLASSES = {
 } as const;
 
 /** Properties of the clients. */
-export interface ClientsCardProps {
+export interface ClientsCardProps extends Pick<ClientNameProps, 'clients' | 'announce' | 'onNamed'> {
   readonly report: Report;
   readonly go: Go;
   readonly hueOf: HueOf;
 }
 
 /** Every client that ever used V1, with the work it needs to leave it. */
-export function ClientsCard({ report, go, hueOf }: ClientsCardProps): VNode {
+export function ClientsCard(props: ClientsCardProps): VNode {
+  const { report } = props;
   const { clients, omittedClients, goneAfterDays } = report;
   return card(
     counted(clients.length, 'client'),
@@ -46,7 +48,7 @@ export function ClientsCard({ report, go, hueOf }: ClientsCardProps): VNode {
           ],
           numbers: ['V1', 'V2', 'Refused'],
         },
-        clients.map((client) => clientRow(client, go, hueOf)),
+        clients.map((client) => clientRow(client, props)),
         'wide',
       ),
     omittedClients > 0 &&
@@ -54,7 +56,7 @@ export function ClientsCard({ report, go, hueOf }: ClientsCardProps): VNode {
   );
 }
 
-function clientRow(client: ClientReport, go: Go, hueOf: HueOf): VNode {
+function clientRow(client: ClientReport, { go, hueOf, clients, announce, onNamed }: ClientsCardProps): VNode {
   const { client: hash, name } = client;
   const guide = `report?client=${encodeURIComponent(hash)}&guide=1`;
   return el(
@@ -63,7 +65,7 @@ function clientRow(client: ClientReport, go: Go, hueOf: HueOf): VNode {
     el(
       'th',
       { scope: 'row' },
-      name !== undefined && el('span', { class: 'client-name' }, name),
+      part(ClientName, { client: hash, clients, announce, onNamed }),
       el(
         'button',
         {

@@ -4,6 +4,7 @@ import type { DiffMark } from '../api.ts';
 import { classes, el } from './element.ts';
 import { count } from './format.ts';
 import { type HueOf, markClass } from './hues.ts';
+import { visibleText } from './visible-text.ts';
 import { type Fold, foldLines, type MarkedLine, type Piece } from './marked-lines.ts';
 
 /** Properties of the lines of a body. */
@@ -85,7 +86,7 @@ function stretches(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
 
 function codeStretch(pieces: readonly Piece[], props: CodeLinesProps): VNode {
   const tokens = pieces.map(({ text, kind }) =>
-    kind === undefined ? text : el('span', { class: `token-${kind}` }, text),
+    kind === undefined ? visibleText(text) : el('span', { class: `token-${kind}` }, visibleText(text)),
   );
   const span = pieces[0]?.span;
   const mark = span === undefined ? undefined : props.marks[span.mark];

@@ -6,10 +6,17 @@ import { EditList } from './edit-list.ts';
 import { classes, el, part } from './element.ts';
 import type { HueOf } from './hues.ts';
 import { requestLine } from './perspective-view.ts';
+import { visibleText } from './visible-text.ts';
 
 /** The result of a request, for live exchanges and explanations alike. */
 export type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
   readonly edits: EntryDetail['entry']['edits'];
+  /** The heading above the edits. */
+  readonly editsTitle: string;
+  /** Who sent the left body, and what became of the right one. */
+  readonly captions: { readonly before: string; readonly after: string };
+  /** Shown in the place of a V2 request that is not there. */
+  readonly nothingSent: string;
   /** Shown when there is no diff, or no right side of it. */
   readonly missing: string;
 };
@@ -23,22 +30,30 @@ export interface DiffPaneProps {
 
 /** The differences between V1 and V2 request: first line, headers, body, and each edit with its reason. */
 export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
-  const { v1Request, v2Request, diff, edits, missing } = changed;
+  const { v1Request, v2Request, nothingSent, diff, edits, editsTitle, captions, missing } = changed;
   const [active, setActive] = useState<number>();
   useEffect(() => setActive(undefined), [diff]);
   return el(
     'div',
     { class: 'changed' },
-    v1Request !== undefined && heads(v1Request, v2Request),
+    v1Request !== undefined && heads(v1Request, v2Request, nothingSent),
     diff === undefined
       ? el('p', { class: 'empty' }, missing)
-      : part(DiffView, { diff, hueOf, active, onActive: setActive, missing }),
-    part(EditList, { edits, marks: diff?.marks ?? [], hueOf, active, onActive: setActive, summaryOf }),
+      : part(DiffView, { diff, captions, hueOf, active, onActive: setActive, missing }),
+    part(EditList, {
+      title: editsTitle,
+      edits,
+      marks: diff?.marks ?? [],
+      hueOf,
+      active,
+      onActive: setActive,
+      summaryOf,
+    }),
   );
 }
 
 /** First lines side by side, with the headers that differ. */
-function heads(v1: RequestView, v2: RequestView | undefined): VNode {
+function heads(v1: RequestView, v2: RequestView | undefined, nothingSent: string): VNode {
   const changed = v2?.headers.filter(({ change }) => change !== undefined) ?? [];
   return el(
     'div',
@@ -47,7 +62,7 @@ function heads(v1: RequestView, v2: RequestView | undefined): VNode {
     el(
       'div',
       { class: 'head' },
-      v2 === undefined ? el('p', { class: 'empty' }, 'Nothing was sent to V2.') : requestLine(v2),
+      v2 === undefined ? el('p', { class: 'empty' }, nothingSent) : requestLine(v2),
       headerLines(
         changed.filter(({ change }) => change !== 'removed'),
         'after',
@@ -70,7 +85,7 @@ function headerLines(headers: readonly HeaderView[], side: 'before' | 'after'): 
     'ul',
     { class: classes('header-lines', side) },
     headers.map(({ name, value }) =>
-      el('li', { key: name }, el('span', { class: 'name' }, `${name}: `), value),
+      el('li', { key: name }, el('span', { class: 'name' }, visibleText(`${name}: `)), visibleText(value)),
     ),
   );
 }

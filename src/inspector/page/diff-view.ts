@@ -11,6 +11,8 @@ import { type MarkedSpan, markedLines } from './marked-lines.ts';
 /** Properties of the two bodies. */
 export interface DiffViewProps {
   readonly diff: Diff;
+  /** Who sent the left body, and what became of the right one. */
+  readonly captions: { readonly before: string; readonly after: string };
   readonly hueOf: HueOf;
   readonly active: number | undefined;
   readonly onActive: (mark: number | undefined) => void;
@@ -19,7 +21,7 @@ export interface DiffViewProps {
 }
 
 /** The V1 and the V2 body side by side, their edits highlighted and joined by lines. */
-export function DiffView({ diff, hueOf, active, onActive, missing }: DiffViewProps): VNode {
+export function DiffView({ diff, captions, hueOf, active, onActive, missing }: DiffViewProps): VNode {
   const panes = useRef<HTMLDivElement>(null);
   const gutter = useRef<HTMLDivElement>(null);
   const [joins, setJoins] = useState<readonly Join[]>([]);
@@ -47,7 +49,7 @@ export function DiffView({ diff, hueOf, active, onActive, missing }: DiffViewPro
     el(
       'div',
       { class: 'pane' },
-      el('h3', { class: 'pane-title' }, 'V1', el('small', null, 'as the client sent it')),
+      el('h3', { class: 'pane-title' }, 'V1', el('small', null, captions.before)),
       part(CodeLines, { ...shared, lines: left, side: 'before', label: 'V1 body' }),
     ),
     el(
@@ -58,7 +60,7 @@ export function DiffView({ diff, hueOf, active, onActive, missing }: DiffViewPro
     el(
       'div',
       { class: 'pane' },
-      el('h3', { class: 'pane-title' }, 'V2', el('small', null, 'as the gateway sent it on')),
+      el('h3', { class: 'pane-title' }, 'V2', right !== undefined && el('small', null, captions.after)),
       right === undefined
         ? el('p', { class: 'empty' }, missing)
         : part(CodeLines, { ...shared, lines: right, side: 'after', label: 'V2 body' }),

@@ -10,9 +10,11 @@ const QUANTILES = ['p99', 'p90', 'p50'] as const;
 /** Properties of a chart of durations. */
 export interface DurationChartProps {
   readonly minutes: readonly HistoryMinute[];
-  /** `total`: the client's waiting time; `upstream`: until V2 began to respond. */
-  readonly of: 'total' | 'upstream';
+  /** `total`: the client's waiting time; `v1`, `v2`: until that service began to respond. */
+  readonly of: Measured;
 }
+
+type Measured = 'total' | 'v1' | 'v2';
 
 /** Quantiles of durations by minute, as lines on a logarithmic scale. */
 export function DurationChart({ minutes, of }: DurationChartProps): VNode {
@@ -42,7 +44,7 @@ export function DurationChart({ minutes, of }: DurationChartProps): VNode {
 /** A line with gaps for minutes without requests; an isolated minute is a short stroke. */
 function linePath(
   minutes: readonly HistoryMinute[],
-  of: 'total' | 'upstream',
+  of: Measured,
   quantile: keyof Quantiles,
   plot: Plot,
   ticks: readonly number[],
@@ -62,7 +64,7 @@ function linePath(
     .join(' ');
 }
 
-function readout(minute: HistoryMinute | undefined, of: 'total' | 'upstream'): (VNode | string)[] {
+function readout(minute: HistoryMinute | undefined, of: Measured): (VNode | string)[] {
   const quantiles = minute?.[of];
   return [
     ...(minute === undefined ? [] : [el('strong', null, minuteTime(minute.time))]),
@@ -81,8 +83,8 @@ function tickLabel(tick: number): string {
   return tick >= 1000 ? `${tick / 1000} s` : `${Number(tick.toFixed(1))} ms`;
 }
 
-function summaryOf(known: readonly Quantiles[], of: 'total' | 'upstream'): string {
-  const whose = of === 'total' ? 'Response times for clients' : 'Response times of V2';
+function summaryOf(known: readonly Quantiles[], of: Measured): string {
+  const whose = of === 'total' ? 'Response times for clients' : `Response times of ${of.toUpperCase()}`;
   const last = known.at(-1);
   if (last === undefined) return `${whose}: no requests in the last hour.`;
   const words = QUANTILES.map((quantile) => `${quantile} ${milliseconds(last[quantile])} ms`);

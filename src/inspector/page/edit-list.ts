@@ -3,11 +3,12 @@ import type { DiffMark } from '../api.ts';
 import type { EditRecord } from '../../rewrite/rewrite.ts';
 import { markNumber } from './code-lines.ts';
 import { classes, el } from './element.ts';
-import { counted } from './format.ts';
 import type { HueOf } from './hues.ts';
+import { visibleText } from './visible-text.ts';
 
 /** Properties of the list of edits. */
 export interface EditListProps {
+  readonly title: string;
   readonly edits: readonly EditRecord[];
   readonly marks: readonly DiffMark[];
   readonly hueOf: HueOf;
@@ -24,7 +25,7 @@ export function EditList(props: EditListProps): VNode {
   return el(
     'section',
     { class: 'edits', 'aria-label': 'Edits' },
-    el('h3', null, title(props)),
+    el('h3', null, props.title),
     props.marks.map(
       (mark, at) =>
         mark.index < 0 &&
@@ -44,11 +45,6 @@ export function EditList(props: EditListProps): VNode {
       ),
     ),
   );
-}
-
-function title({ edits, marks }: EditListProps): string {
-  if (marks.some(({ index }) => index < 0)) return 'Refused';
-  return edits.length === 0 ? 'No edits: the body was forwarded unchanged' : counted(edits.length, 'edit');
 }
 
 function editItem(edit: EditRecord, index: number, props: EditListProps): VNode {
@@ -76,7 +72,7 @@ function editItem(edit: EditRecord, index: number, props: EditListProps): VNode 
       el('span', { class: 'pointers' }, pointers(edit)),
       edit.note !== undefined && el('span', { class: 'note' }, edit.note),
       mark !== undefined &&
-        el('span', { class: 'reason' }, ownWords(mark.reason, props.summaryOf(edit.change))),
+        el('span', { class: 'reason' }, visibleText(ownWords(mark.reason, props.summaryOf(edit.change)))),
     ),
   );
 }
@@ -88,7 +84,7 @@ function ownWords(reason: string, summary: string | undefined): string {
 
 /** The path of a member from the V1 to the V2 body, as pointers; `/` alone is the body itself. */
 function pointers({ from, path }: EditRecord): (VNode | string)[] {
-  const shown = (pointer: string): VNode => el('code', null, pointer === '' ? '/' : pointer);
+  const shown = (pointer: string): VNode => el('code', null, pointer === '' ? '/' : visibleText(pointer));
   if (from !== undefined && path !== undefined) {
     return from === path ? [shown(from)] : [shown(from), ' → ', shown(path)];
   }

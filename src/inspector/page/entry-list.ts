@@ -2,8 +2,9 @@ import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { NumberedEntry } from '../api.ts';
 import { el, part } from './element.ts';
-import { COLUMNS, EntryRow } from './entry-row.ts';
+import { COLUMNS, EntryRow, type EntryRowProps } from './entry-row.ts';
 import type { HueOf } from './hues.ts';
+import type { EntryLink } from './page-state.ts';
 import { type ListWindow, useAnchor, useMeasured } from './list-window.ts';
 
 /** Properties of the list. */
@@ -13,11 +14,12 @@ export interface EntryListProps {
   /** True while rows arrive, with the list scrolled to its top. */
   readonly isLive: boolean;
   readonly active: number | undefined;
-  readonly open: number | undefined;
+  readonly open: EntryLink | undefined;
   readonly hueOf: HueOf;
+  readonly nameOf: EntryRowProps['nameOf'];
   /** Message for an empty list. */
   readonly empty: string;
-  readonly onOpen: (seq: number) => void;
+  readonly onOpen: (entry: NumberedEntry) => void;
   /** Called when the reader scrolls away from the top: rows must not move from then on. */
   readonly onLeaveTop: () => void;
   readonly onNearEnd: () => void;
@@ -29,7 +31,7 @@ const SPARE = 8;
 
 /** The exchanges as a grid; only the visible rows are in the document. */
 export function EntryList(props: EntryListProps): VNode {
-  const { rows, isLive, active, open, hueOf, onOpen, onLeaveTop, onNearEnd, empty } = props;
+  const { rows, isLive, active, open, hueOf, nameOf, onOpen, onLeaveTop, onNearEnd, empty } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const sheet = useRef<HTMLDivElement>(null);
   const [{ top, height, rowHeight }, setWindow] = useState(START);
@@ -76,8 +78,9 @@ export function EntryList(props: EntryListProps): VNode {
           entry,
           index: first + at,
           top: (first + at) * rowHeight,
+          nameOf,
           isActive: entry.seq === active,
-          isOpen: entry.seq === open,
+          isOpen: entry.requestId === open?.id && entry.seq === (open.seq ?? entry.seq),
           hueOf,
           onOpen,
         }),

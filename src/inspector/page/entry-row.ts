@@ -1,20 +1,33 @@
 import type { VNode } from 'preact';
 import type { NumberedEntry } from '../api.ts';
 import { classes, el, part } from './element.ts';
-import { entryName, shortClient, statusTone, statusWords } from './entry-words.ts';
-import { clockTime, milliseconds } from './format.ts';
+import { editCount, modeOf, outcomeOf, sentTo } from '../../rewrite-log/entry-outcome.ts';
+import {
+  editWords,
+  entryName,
+  failureWords,
+  MODE_MEANINGS,
+  sentToWords,
+  shortClient,
+  statusTone,
+  statusWords,
+} from '../entry-words.ts';
+import { clockTime, count, milliseconds } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { VerdictBadge } from './verdict-badge.ts';
+import { visibleText } from './visible-text.ts';
 
 /** The columns of the list. */
 export const COLUMNS = [
   'Time',
   'Client',
   'Operation',
-  'Verdict',
+  'Mode',
+  'Sent to',
+  'Outcome',
   'Edits',
   'Status',
-  'V2 ms',
+  'Upstream ms',
   'Total ms',
 ] as const;
 
@@ -28,11 +41,22 @@ export interface EntryRowProps {
   readonly isActive: boolean;
   readonly isOpen: boolean;
   readonly hueOf: HueOf;
-  readonly onOpen: (seq: number) => void;
+  /** The name of a client, where it has one. */
+  readonly nameOf: (client: string | undefined) => string | undefined;
+  readonly onOpen: (entry: NumberedEntry) => void;
 }
 
 /** One exchange as a row of the list. */
-export function EntryRow({ entry, index, top, isActive, isOpen, hueOf, onOpen }: EntryRowProps): VNode {
+export function EntryRow({
+  entry,
+  index,
+  top,
+  isActive,
+  isOpen,
+  hueOf,
+  nameOf,
+  onOpen,
+}: EntryRowProps): VNode {
   return el(
     'div',
     {
@@ -48,18 +72,20 @@ export function EntryRow({ entry, index, top, isActive, isOpen, hueOf, onOpen }:
       'aria-rowindex': index + 2,
       'aria-selected': isOpen,
       style: { transform: `translateY(${top}px)` },
-      onClick: () => onOpen(entry.seq),
+      onClick: () => onOpen(entry),
     },
     cell('time', clockTime(entry.time)),
-    cell('client', shortClient(entry.client), entry.client),
+    cell('client', nameOf(entry.client) ?? shortClient(entry.client), entry.client),
     name(entry),
+    mode(entry),
+    cell(`sent-to to-${sentTo(entry) ?? 'none'}`, sentToWords(entry)),
     el(
       'span',
       { role: 'gridcell', class: 'cell verdict-cell' },
-      part(VerdictBadge, { verdict: entry.verdict }),
+      part(VerdictBadge, { outcome: outcomeOf(entry) }),
     ),
     edits(entry, hueOf),
-    cell(`status status-${statusTone(entry.status)}`, statusWords(entry.status), entry.failure),
+    cell(`status status-${statusTone(entry.status)}`, statusWords(entry.status), failureWords(entry)),
     cell('ms upstream', entry.upstreamMs === undefined ? '–' : milliseconds(entry.upstreamMs)),
     cell('ms total', milliseconds(entry.totalMs)),
   );
@@ -75,18 +101,31 @@ function name(entry: NumberedEntry): VNode {
   return el(
     'span',
     { role: 'gridcell', class: 'cell name', title: `${method} ${path}` },
-    entryName(entry),
-    operation !== undefined && el('span', { class: 'asked' }, `${method} ${path}`),
+    visibleText(entryName(entry)),
+    operation !== undefined && el('span', { class: 'asked' }, visibleText(`${method} ${path}`)),
   );
 }
 
+function mode(entry: NumberedEntry): VNode {
+  const applied = modeOf(entry);
+  return applied === undefined
+    ? cell('mode', '–', 'V2 request')
+    : cell(`mode mode-${applied}`, applied, MODE_MEANINGS[applied]);
+}
+
 /** The number of edits, with a dot for each change that produced some. */
-function edits({ edits: made }: NumberedEntry, hueOf: HueOf): VNode {
+function edits(entry: NumberedEntry, hueOf: HueOf): VNode {
+  const all = editCount(entry);
+  const made = entry.edits.filter(({ note }) => note !== 'already-flat');
   const changes = [...new Set(made.map(({ change }) => change))];
   return el(
     'span',
-    { role: 'gridcell', class: 'cell edits-cell', title: changes.join(', ') },
-    el('span', { class: 'edit-count' }, made.length === 0 ? '–' : made.length),
+    {
+      role: 'gridcell',
+      class: 'cell edits-cell',
+      title: `${editWords(entry)}: ${changes.join(', ')}`,
+    },
+    el('span', { class: 'edit-count' }, all === 0 ? '–' : count(all)),
     changes.slice(0, 4).map((change) => el('span', { key: change, class: `dot hue-${hueOf(change)}` })),
   );
 }

@@ -1,15 +1,19 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
-import type { Explanation, ExplainRequest, RuleOutcome, RulesView } from '../api.ts';
-import { asFailure, postJson } from './admin-client.ts';
+import { useEffect, useState } from 'preact/hooks';
+import type { EntryDetail, Explanation, ExplainRequest, RuleOutcome, RulesView } from '../api.ts';
+import { asFailure, postJson, useAsked } from './admin-client.ts';
 import { curlButtons } from './curl-buttons.ts';
 import { DiffPane } from './diff-pane.ts';
 import { classes, el, part } from './element.ts';
+import { editWords } from '../entry-words.ts';
+import { type EntryLink, findAddress } from './page-state.ts';
 import type { HueOf } from './hues.ts';
 import { VerdictBadge } from './verdict-badge.ts';
 
 /** Properties of an explanation. */
 export interface ExplainViewProps {
+  /** The exchange whose request is explained; undefined for one that the operator writes. */
+  readonly link: EntryLink | undefined;
   readonly rules: RulesView | undefined;
   readonly hueOf: HueOf;
   readonly summaryOf: (change: string) => string | undefined;
@@ -30,10 +34,17 @@ const EXAMPLE = `{
 export function ExplainView(props: ExplainViewProps): VNode {
   const [operation, setOperation] = useState('order_floor_plan');
   const [body, setBody] = useState(EXAMPLE);
+  const [source, setSource] = useState<ExplainRequest | undefined>(undefined);
+  const { response: detail, failure } = useAsked<EntryDetail>(props.link && findAddress(props.link));
+  useEffect(() => {
+    if (detail === undefined) return;
+    setSource(requestOf(detail));
+    setBody(detail.v1Request?.body.text ?? '');
+  }, [detail]);
   const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
   const [fault, setFault] = useState('');
   const explain = async (): Promise<void> => {
-    const request: ExplainRequest = { operation, body };
+    const request: ExplainRequest = { ...(source ?? { operation }), body };
     try {
       setExplanation(await postJson<Explanation>('explain', request));
       setFault('');
@@ -51,6 +62,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
       { class: 'lead' },
       'Shows what the gateway would do with a request, by the same plan as live traffic. Nothing is sent.',
     ),
+    props.link !== undefined && el('p', null, sourceWords(props.link, detail, failure?.message)),
     el(
       'form',
       {
@@ -65,11 +77,24 @@ export function ExplainView(props: ExplainViewProps): VNode {
         'select',
         {
           id: 'explain-operation',
-          value: operation,
-          onChange: ({ currentTarget }) => setOperation(currentTarget.value),
+          value: source === undefined ? operation : '',
+          onChange: ({ currentTarget }) => {
+            setOperation(currentTarget.value);
+            setSource(undefined);
+          },
         },
+        source !== undefined &&
+          el(
+            'option',
+            { value: '', selected: true },
+            `As sent: ${source.method ?? ''} ${source.target ?? ''}`,
+          ),
         operations.map(({ id, method, template }) =>
-          el('option', { key: id, value: id, selected: id === operation }, `${id} – ${method} ${template}`),
+          el(
+            'option',
+            { key: id, value: id, selected: source === undefined && id === operation },
+            `${id} – ${method} ${template}`,
+          ),
         ),
       ),
       el('label', { for: 'explain-body' }, 'V1 body'),
@@ -87,18 +112,58 @@ export function ExplainView(props: ExplainViewProps): VNode {
   );
 }
 
+/** The kept request, without fields whose values are not known. */
+function requestOf({ v1Request }: EntryDetail): ExplainRequest | undefined {
+  if (v1Request === undefined) return undefined;
+  const { method, target, headers } = v1Request;
+  return {
+    method,
+    target: target.replaceAll('…', ''),
+    headers: headers
+      .filter(({ name, masked }) => !masked && !OMITTED.has(name.toLowerCase()))
+      .map(({ name, value }) => [name, value] as const),
+  };
+}
+
+/** Fields that say how the body was sent: the text here is decoded and laid out anew. */
+const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
+
+function sourceWords(
+  { id }: EntryLink,
+  detail: EntryDetail | undefined,
+  failure: string | undefined,
+): string {
+  if (failure !== undefined) return failure;
+  if (detail === undefined) return 'Loading the exchange…';
+  if (detail.v1Request === undefined) return `The request ${id} was not kept; only its entry is known.`;
+  const { state } = detail.v1Request.body;
+  const body =
+    state === 'structure'
+      ? 'Its values were not kept; types stand in their place, which changes nothing for the rules.'
+      : state === 'withheld'
+        ? 'Its body was not kept: what is explained below has none.'
+        : '';
+  return `The request ${id}, as it was kept, by the rule book that is in force now. ${body}`;
+}
+
 function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainViewProps): VNode {
   const { verdict, v1Request, v2Request, diff, edits, refusal, note, curl } = explanation;
   return el(
     'section',
     { class: 'card', 'aria-label': 'Explanation' },
-    el('h3', null, part(VerdictBadge, { verdict }), ' ', refusal?.detail ?? note ?? ''),
+    el('h3', null, part(VerdictBadge, { outcome: verdict }), ' ', refusal?.detail ?? note ?? ''),
     part(DiffPane, {
       changed: {
         v1Request,
         ...(v2Request === undefined ? {} : { v2Request }),
         ...(diff === undefined ? {} : { diff }),
         edits,
+        nothingSent: 'Nothing would be sent to V2.',
+        editsTitle: refusal === undefined ? editWords({ edits }) : 'Refused: no edits',
+        captions: {
+          before: 'as the client would send it',
+          after: 'only worked out: nothing is sent',
+        },
         missing: refusal === undefined ? 'There is nothing to compare.' : 'Nothing would be sent to V2.',
       },
       hueOf,

@@ -15,7 +15,7 @@ export interface FilterBarProps {
 
 /** Pause in typing before the filter takes effect, in milliseconds. */
 const SETTLE_MS = 250;
-const MAX_OPTIONS = 12;
+const MAX_OPTIONS = 24;
 
 /** The filter, a combobox: it completes fields and values, and reports invalid terms. */
 export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {

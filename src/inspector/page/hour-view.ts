@@ -7,13 +7,24 @@ import { el, part } from './element.ts';
 import { count, milliseconds, minuteTime } from './format.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
-import { allOf, totalOf, VerdictChart } from './verdict-chart.ts';
-import { VERDICT_NAMES, VERDICTS } from './verdict-badge.ts';
+import { allOf, HOUR_OUTCOMES, totalOf, VerdictChart } from './verdict-chart.ts';
 import { scrollTable } from './scroll-table.ts';
 
 const REFRESH = 5000;
 
-const FIGURES = [...VERDICT_NAMES, 'failed', 'p50 ms', 'p90 ms', 'p99 ms', 'V2 p50 ms', 'V2 p99 ms'];
+const FIGURES = [
+  ...HOUR_OUTCOMES.map(({ name }) => name),
+  '4xx of V2',
+  '4xx of V1',
+  'failed',
+  'p50 ms',
+  'p90 ms',
+  'p99 ms',
+  'V2 p50 ms',
+  'V2 p99 ms',
+  'V1 p50 ms',
+  'V1 p99 ms',
+];
 
 /** The last hour: traffic by verdict, and durations. */
 export function HourView({ go }: { readonly go: Go }): VNode {
@@ -25,56 +36,82 @@ export function HourView({ go }: { readonly go: Go }): VNode {
     { class: 'view hour' },
     el('h2', null, 'Last hour'),
     tiles(minutes, go),
-    card('Exchanges per minute, by verdict', undefined, part(VerdictChart, { minutes })),
+    card('Exchanges per minute, by outcome', undefined, part(VerdictChart, { minutes })),
     el(
       'div',
       { class: 'pair' },
       card('Response time for clients', 'logarithmic', part(DurationChart, { minutes, of: 'total' })),
-      card(
-        'Response time of V2',
-        'to its response headers',
-        part(DurationChart, { minutes, of: 'upstream' }),
-      ),
+      card('Response time of V2', 'to its response headers', part(DurationChart, { minutes, of: 'v2' })),
+      minutes.some(({ v1 }) => v1 !== undefined) &&
+        card('Response time of V1', 'to its response headers', part(DurationChart, { minutes, of: 'v1' })),
     ),
-    figures(minutes),
+    figures(minutes, go),
   );
 }
 
-/** A count for each verdict, linked to its exchanges. */
+/** A count for each outcome, linked to its exchanges. */
 function tiles(minutes: readonly HistoryMinute[], go: Go): VNode {
   const all = minutes.reduce((sum, minute) => sum + allOf(minute), 0);
-  const failed = minutes.reduce((sum, minute) => sum + minute.failed, 0);
+  const [failed, ofV2, ofV1] = [
+    minutes.reduce((sum, minute) => sum + minute.failed, 0),
+    minutes.reduce((sum, { faults }) => sum + faults.v2, 0),
+    minutes.reduce((sum, { faults }) => sum + faults.v1, 0),
+  ];
   return el(
     'ul',
     { class: 'tiles' },
-    VERDICT_NAMES.map((verdict) => {
-      const total = totalOf(minutes, verdict);
-      return el(
-        'li',
-        { key: verdict, class: `tile tile-${verdict}` },
-        el(
-          'button',
-          {
-            type: 'button',
-            onClick: () => go({ view: 'traffic', filter: `verdict:${verdict}`, entry: undefined }),
-          },
-          el('span', { class: 'tile-name' }, verdict),
-          el('strong', null, count(total)),
-          el('span', { class: 'tile-share' }, all === 0 ? '–' : share(total / all)),
-          el('span', { class: 'sr-only' }, VERDICTS[verdict]),
-        ),
-      );
-    }),
+    HOUR_OUTCOMES.filter(({ outcome }) => outcome !== 'v1' || totalOf(minutes, 'v1') > 0).map(
+      ({ outcome, name, meaning, filter }) => {
+        const total = totalOf(minutes, outcome);
+        const shareWords = all === 0 ? '–' : share(total / all);
+        return tile({ tone: outcome, name, total, words: shareWords, filter, meaning }, go);
+      },
+    ),
+    tile(
+      {
+        tone: 'faults',
+        name: '4xx',
+        total: ofV2 + ofV1,
+        words: ofV1 === 0 ? 'responses of V2' : `${count(ofV2)} of V2, ${count(ofV1)} of V1`,
+        filter: 'status:4xx -verdict:refused',
+        meaning: 'not counting what the gateway refused',
+      },
+      go,
+    ),
+    tile(
+      {
+        tone: 'failed',
+        name: 'failed',
+        total: failed,
+        words: '5xx, or the client went away',
+        filter: 'status:5xx,0',
+        meaning: '',
+      },
+      go,
+    ),
+  );
+}
+
+interface Tile {
+  readonly tone: string;
+  readonly name: string;
+  readonly total: number;
+  readonly words: string;
+  readonly filter: string;
+  readonly meaning: string;
+}
+
+function tile({ tone, name, total, words, filter, meaning }: Tile, go: Go): VNode {
+  return el(
+    'li',
+    { key: name, class: `tile tile-${tone}` },
     el(
-      'li',
-      { class: 'tile tile-failed' },
-      el(
-        'button',
-        { type: 'button', onClick: () => go({ view: 'traffic', filter: 'status:5xx', entry: undefined }) },
-        el('span', { class: 'tile-name' }, 'failed'),
-        el('strong', null, count(failed)),
-        el('span', { class: 'tile-share' }, '5xx, or the client went away'),
-      ),
+      'button',
+      { type: 'button', onClick: () => go({ view: 'traffic', filter, entry: undefined }) },
+      el('span', { class: 'tile-name' }, name),
+      el('strong', null, count(total)),
+      el('span', { class: 'tile-share' }, words),
+      meaning !== '' && el('span', { class: 'sr-only' }, meaning),
     ),
   );
 }
@@ -85,7 +122,7 @@ function share(part: number): string {
 }
 
 /** The data of the charts as a table. */
-function figures(minutes: readonly HistoryMinute[]): VNode {
+function figures(minutes: readonly HistoryMinute[], go: Go): VNode {
   const busy = minutes.filter((minute) => allOf(minute) > 0).reverse();
   return el(
     'details',
@@ -94,22 +131,33 @@ function figures(minutes: readonly HistoryMinute[]): VNode {
     scrollTable(
       'Data of the last hour',
       { columns: ['Minute', ...FIGURES], numbers: FIGURES },
-      busy.map(figureRow),
+      busy.map((minute) => figureRow(minute, go)),
     ),
   );
 }
 
-function figureRow(minute: HistoryMinute): VNode {
-  const { total, upstream } = minute;
-  const quantiles = [total?.p50, total?.p90, total?.p99, upstream?.p50, upstream?.p99];
+function figureRow(minute: HistoryMinute, go: Go): VNode {
+  const { total, v1, v2, faults, failed, outcomes } = minute;
+  const counts = [...HOUR_OUTCOMES.map(({ outcome }) => outcomes[outcome]), faults.v2, faults.v1, failed];
+  const quantiles = [total?.p50, total?.p90, total?.p99, v2?.p50, v2?.p99, v1?.p50, v1?.p99];
   return el(
     'tr',
     { key: minute.time },
-    el('th', { scope: 'row' }, minuteTime(minute.time)),
-    VERDICT_NAMES.map((verdict) =>
-      el('td', { key: verdict, class: 'number' }, count(minute.verdicts[verdict])),
+    el(
+      'th',
+      { scope: 'row' },
+      el(
+        'button',
+        {
+          type: 'button',
+          class: 'link',
+          onClick: () =>
+            go({ view: 'traffic', filter: `time:${minute.time.slice(0, 16)}`, entry: undefined }),
+        },
+        minuteTime(minute.time),
+      ),
     ),
-    el('td', { class: 'number' }, count(minute.failed)),
+    counts.map((value, index) => el('td', { key: `count-${index}`, class: 'number' }, count(value))),
     quantiles.map((value, index) =>
       el('td', { key: index, class: 'number' }, value === undefined ? '–' : milliseconds(value)),
     ),

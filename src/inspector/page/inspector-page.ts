@@ -1,7 +1,8 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { RulesView as Rules } from '../api.ts';
+import type { ClientsView, RulesView as Rules } from '../api.ts';
 import { useAsked } from './admin-client.ts';
+import { nameOf } from './client-name.ts';
 import { el, part } from './element.ts';
 import { HelpDialog } from './help-dialog.ts';
 import { HourView } from './hour-view.ts';
@@ -11,7 +12,8 @@ import { LiveEntries } from './live-entries.ts';
 import { NOTHING_YET } from './live-view.ts';
 import { Login } from './login.ts';
 import { PageHeader, VIEW_NAMES } from './page-header.ts';
-import { PERSPECTIVES, VIEWS } from './page-state.ts';
+import { linkTo, PERSPECTIVES, VIEWS } from './page-state.ts';
+import { RefusedBanner } from './refused-banner.ts';
 import { RetirementView } from './retirement-view.ts';
 import { RolloutView } from './rollout-view.ts';
 import { RulesView } from './rules-view.ts';
@@ -20,6 +22,7 @@ import { usePlace } from './use-page-state.ts';
 import { ExplainView } from './explain-view.ts';
 
 const RULES_EVERY = 5000;
+const CLIENTS_EVERY = 10_000;
 const ANNOUNCEMENT_MS = 4000;
 const LETTERS_KEY = 'capture-gateway.letters';
 
@@ -28,11 +31,15 @@ export function InspectorPage(): VNode {
   const [place, go] = usePlace();
   const [view, setView] = useState(NOTHING_YET);
   const live = useMemo(() => new LiveEntries(setView), []);
-  const [active, setActive] = useState<number | undefined>(place.entry);
+  const [active, setActive] = useState<number | undefined>(place.entry?.seq);
   const [isHelpOpen, setIsHelpOpen] = useState(false);
   const [hasLetters, setHasLetters] = useState(() => localStorage.getItem(LETTERS_KEY) !== 'off');
   const [announcement, announce] = useAnnouncement();
   const rules = useAsked<Rules>('rules', RULES_EVERY);
+  const asked = useAsked<ClientsView>('clients', CLIENTS_EVERY);
+  const [named, setNamed] = useState<ClientsView | undefined>(undefined);
+  useEffect(() => setNamed(undefined), [asked.response]);
+  const clients = named ?? asked.response;
   const hueOf = useMemo(
     () => huesOf(rules.response?.changes.map(({ id }) => id) ?? []),
     [rules.response?.hash],
@@ -61,7 +68,7 @@ export function InspectorPage(): VNode {
     if (next === undefined) return;
     setActive(next.seq);
     document.getElementById('entries')?.focus({ preventScroll: true });
-    if (place.entry !== undefined) go({ entry: next.seq }, 'replace');
+    if (place.entry !== undefined) go({ entry: linkTo(next) }, 'replace');
   };
   const close = (): void => {
     document.getElementById('entries')?.focus({ preventScroll: true });
@@ -71,7 +78,10 @@ export function InspectorPage(): VNode {
   };
   const actions: KeyActions = {
     move,
-    open: () => active !== undefined && go({ entry: active }),
+    open: () => {
+      const row = view.rows.find(({ seq }) => seq === active);
+      if (row !== undefined) go({ entry: linkTo(row) });
+    },
     close,
     filter: () => document.getElementById('filter')?.focus(),
     pause: () => (view.paused ? live.resume() : live.pause()),
@@ -96,6 +106,8 @@ export function InspectorPage(): VNode {
     { class: 'page' },
     el('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
     part(PageHeader, { place, go, view, onHelp: () => setIsHelpOpen(true) }),
+    view.state?.refusedRuleBook !== undefined &&
+      part(RefusedBanner, { refused: view.state.refusedRuleBook, inForce: view.state.ruleBook }),
     el(
       'main',
       { id: 'main', tabIndex: -1 },
@@ -108,12 +120,13 @@ export function InspectorPage(): VNode {
           rules: rules.response,
           active,
           onActive: setActive,
+          nameOf: (hash) => nameOf(clients, hash),
         }),
       place.view === 'hour' && part(HourView, { go }),
       place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf }),
-      place.view === 'retirement' && part(RetirementView, shared),
+      place.view === 'retirement' && part(RetirementView, { ...shared, clients, onNamed: setNamed }),
       place.view === 'rollout' && part(RolloutView, { go }),
-      place.view === 'explain' && part(ExplainView, { rules: rules.response, ...shared }),
+      place.view === 'explain' && part(ExplainView, { rules: rules.response, link: place.entry, ...shared }),
     ),
     el(
       'p',

@@ -2,7 +2,7 @@ import type { EntriesPage, NumberedEntry, State } from '../api.ts';
 import { asFailure, getJson, type AdminFailure } from './admin-client.ts';
 import { type LiveView, NOTHING_YET } from './live-view.ts';
 import { openEntryStream } from './entry-stream.ts';
-import { Sampler } from './sampler.ts';
+import { FailuresFirst } from './sampler.ts';
 
 /** Interval between redraws, in milliseconds. */
 const DRAW_EVERY = 250;
@@ -22,7 +22,7 @@ export class LiveEntries {
   private filter = '';
   private stream: { close(): void } | undefined;
   private aborter = new AbortController();
-  private sampler = new Sampler();
+  private sampler = new FailuresFirst();
   private pending: string[] = [];
   private missed = 0;
   private timer: ReturnType<typeof setInterval> | undefined;
@@ -41,12 +41,13 @@ export class LiveEntries {
     const aborter = new AbortController();
     this.aborter = aborter;
     this.filter = filter;
-    this.sampler = new Sampler();
-    this.set({ paused: false, waiting: 0, stride: 1 });
+    this.sampler = new FailuresFirst();
+    this.set({ paused: false, waiting: 0, strides: NOTHING_YET.strides });
     try {
       const page = await getJson<EntriesPage>(this.address(), aborter.signal);
       this.isComplete = true;
-      this.set({ rows: page.entries, hasOlder: page.next !== undefined, failure: undefined });
+      const { entries: rows, oldest, next } = page;
+      this.set({ rows, oldest, hasOlder: next !== undefined, failure: undefined });
       this.open(page.latest);
     } catch (error) {
       if (!aborter.signal.aborted) this.fail(asFailure(error));
@@ -104,7 +105,11 @@ export class LiveEntries {
       const page = await getJson<EntriesPage>(this.address(before), this.aborter.signal);
       this.isComplete = true;
       if (this.view.paused)
-        this.set({ rows: [...loaded, ...page.entries], hasOlder: page.next !== undefined });
+        this.set({
+          rows: [...loaded, ...page.entries],
+          oldest: page.oldest,
+          hasOlder: page.next !== undefined,
+        });
     } catch {
       // The existing rows stay; the stream reports whether the gateway is unreachable.
     } finally {
@@ -148,16 +153,18 @@ export class LiveEntries {
     if (this.isStale) this.set({});
     if (this.view.paused) return;
     const drawn = this.sampler.take(this.pending, performance.now(), this.missed);
-    const { stride } = this.sampler;
-    const isSame = drawn.length === 0 && stride === this.view.stride;
+    const { strides } = this.sampler;
+    const before = this.view.strides;
+    const isSame =
+      drawn.length === 0 && strides.failures === before.failures && strides.others === before.others;
     this.pending = [];
     this.missed = 0;
     if (isSame) return;
-    if (stride > 1) this.isComplete = false;
+    if (strides.failures > 1 || strides.others > 1) this.isComplete = false;
     const entries = drawn.map((data): NumberedEntry => JSON.parse(data)).reverse();
     const rows = [...entries, ...this.view.rows];
     const hasOlder = this.view.hasOlder || rows.length > MAX_LIVE_ROWS;
-    this.set({ rows: rows.slice(0, MAX_LIVE_ROWS), stride, hasOlder });
+    this.set({ rows: rows.slice(0, MAX_LIVE_ROWS), strides, hasOlder });
   }
 
   private fail(failure: AdminFailure): void {

@@ -5,8 +5,10 @@ import type { AdminFailure } from './admin-client.ts';
 export interface LiveView {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
-  /** One in this many incoming entries is drawn. */
-  readonly stride: number;
+  /** One in this many incoming failures, and in this many others, is drawn. */
+  readonly strides: { readonly failures: number; readonly others: number };
+  /** Rows before this `seq` are failures only: the gateway keeps them for longer. */
+  readonly oldest: number;
   /** True while the list is paused. */
   readonly paused: boolean;
   /** Entries that arrived since the pause. */
@@ -21,7 +23,8 @@ export interface LiveView {
 /** State of the list before the first response. */
 export const NOTHING_YET: LiveView = {
   rows: [],
-  stride: 1,
+  strides: { failures: 1, others: 1 },
+  oldest: 0,
   paused: false,
   waiting: 0,
   connection: 'connecting',

@@ -10,23 +10,30 @@ export const PERSPECTIVES = ['diff', 'v1-request', 'v2-request', 'v2-response', 
 /** A perspective of one exchange. */
 export type Perspective = (typeof PERSPECTIVES)[number];
 
+/** A link to an exchange: by its request id, which outlives a restart; `seq` distinguishes several with the same id. */
+export interface EntryLink {
+  readonly id: string;
+  readonly seq: number | undefined;
+}
+
 /** The state of the page, kept in its URL so that it can be sent to a colleague. */
 export interface PageState {
   readonly view: View;
   readonly filter: string;
-  /** The `seq` of the open exchange. */
-  readonly entry: number | undefined;
+  /** The open exchange. */
+  readonly entry: EntryLink | undefined;
   readonly perspective: Perspective;
 }
 
 /** Parses a state from the query of a URL; unknown parameters are ignored. */
 export function readPlace(search: string): PageState {
   const query = new URLSearchParams(search);
-  const entry = Number(query.get('entry'));
+  const id = query.get('entry') ?? '';
+  const seq = Number(query.get('n'));
   return {
     view: VIEWS.find((view) => view === query.get('view')) ?? 'traffic',
     filter: query.get('filter') ?? '',
-    entry: Number.isSafeInteger(entry) && entry > 0 ? entry : undefined,
+    entry: id === '' ? undefined : { id, seq: Number.isSafeInteger(seq) && seq > 0 ? seq : undefined },
     perspective: PERSPECTIVES.find((perspective) => perspective === query.get('show')) ?? 'diff',
   };
 }
@@ -36,7 +43,8 @@ export function placeAddress(place: PageState): string {
   const query = new URLSearchParams();
   if (place.view !== 'traffic') query.set('view', place.view);
   if (place.filter !== '') query.set('filter', place.filter);
-  if (place.entry !== undefined) query.set('entry', String(place.entry));
+  if (place.entry !== undefined) query.set('entry', place.entry.id);
+  if (place.entry?.seq !== undefined) query.set('n', String(place.entry.seq));
   if (place.entry !== undefined && place.perspective !== 'diff') query.set('show', place.perspective);
   const text = query.toString().replaceAll('%3A', ':').replaceAll('%2C', ',');
   return text === '' ? './' : `./?${text}`;
@@ -44,3 +52,13 @@ export function placeAddress(place: PageState): string {
 
 /** Changes parts of the state; `keep` adds a history entry for the browser's Back button. */
 export type Go = (change: Partial<PageState>, step?: 'keep' | 'replace') => void;
+
+/** The link to an exchange of the list. */
+export function linkTo({ requestId, seq }: { readonly requestId: string; readonly seq: number }): EntryLink {
+  return { id: requestId, seq };
+}
+
+/** The address of the detail of an exchange, relative to the page. */
+export function findAddress({ id, seq }: EntryLink): string {
+  return `entries/find?id=${encodeURIComponent(id)}${seq === undefined ? '' : `&n=${seq}`}`;
+}

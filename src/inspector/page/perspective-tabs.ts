@@ -1,14 +1,17 @@
 import type { VNode } from 'preact';
 import { el } from './element.ts';
-import { PERSPECTIVE_NAMES } from './perspective-view.ts';
+import { perspectiveName } from './perspective-view.ts';
 import { type Go, type Perspective, PERSPECTIVES } from './page-state.ts';
 
 /** Tabs as the ARIA practices recommend: arrow keys wrap around, and only one tab is in the tab order. */
 export function PerspectiveTabs({
   perspective,
+  origin,
   go,
 }: {
   readonly perspective: Perspective;
+  /** The service that was to get the request. */
+  readonly origin: 'v1' | 'v2';
   readonly go: Go;
 }): VNode {
   const step = (by: number): void => {
@@ -41,7 +44,7 @@ export function PerspectiveTabs({
           tabIndex: name === perspective ? 0 : -1,
           onClick: () => go({ perspective: name }, 'replace'),
         },
-        PERSPECTIVE_NAMES[name],
+        perspectiveName(name, origin),
       ),
     ),
   );

@@ -2,17 +2,26 @@ import type { VNode } from 'preact';
 import type { ResponseView, EntryDetail, RequestView } from '../api.ts';
 import { BodyPane, HeaderTable } from './body-pane.ts';
 import { el, part } from './element.ts';
-import { statusTone } from './entry-words.ts';
+import { statusFrom } from '../../rewrite-log/entry-outcome.ts';
+import { failureWords, statusTone } from '../entry-words.ts';
 import type { Perspective } from './page-state.ts';
+import { visibleText } from './visible-text.ts';
 
-/** The name of each perspective, and the side that saw it. */
-export const PERSPECTIVE_NAMES: Readonly<Record<Perspective, string>> = {
-  diff: 'What changed',
-  'v1-request': 'V1 request',
-  'v2-request': 'V2 request',
-  'v2-response': 'V2 response',
-  'client-response': 'Response to the client',
-};
+/** Returns the name of a perspective; the second response is that of the service which got the request. */
+export function perspectiveName(perspective: Perspective, origin: 'v1' | 'v2'): string {
+  switch (perspective) {
+    case 'diff':
+      return origin === 'v1' ? 'What would change' : 'What changed';
+    case 'v1-request':
+      return 'V1 request';
+    case 'v2-request':
+      return 'V2 request';
+    case 'v2-response':
+      return origin === 'v1' ? 'V1 response' : 'V2 response';
+    case 'client-response':
+      return 'Response to the client';
+  }
+}
 
 /** One of the four perspectives of an exchange: its first line, headers and body. */
 export function PerspectiveView({
@@ -22,7 +31,7 @@ export function PerspectiveView({
   readonly detail: EntryDetail;
   readonly perspective: Exclude<Perspective, 'diff'>;
 }): VNode {
-  const name = PERSPECTIVE_NAMES[perspective];
+  const name = perspectiveName(perspective, detail.entry.origin ?? 'v2');
   const view = viewOf(detail, perspective);
   if (view === undefined) return el('p', { class: 'empty' }, whyMissing(detail, perspective));
   return el(
@@ -43,7 +52,7 @@ export function requestLine({ method, target }: Pick<RequestView, 'method' | 'ta
     el('strong', null, method),
     ' ',
     el('span', { class: 'api-prefix' }, prefix),
-    target.slice(prefix.length),
+    visibleText(target.slice(prefix.length)),
   );
 }
 
@@ -72,10 +81,22 @@ function viewOf(
   }
 }
 
-function whyMissing({ entry, kept, note }: EntryDetail, perspective: Perspective): string {
-  const isFromV2 = perspective === 'v2-request' || perspective === 'v2-response';
-  if (isFromV2 && entry.upstreamPath === undefined)
-    return 'Nothing was sent to V2: the gateway responded itself.';
+/** Says why the message of a perspective is not there. */
+export function whyMissing(
+  { entry, kept, note }: Pick<EntryDetail, 'entry' | 'kept' | 'note'>,
+  perspective: Perspective,
+): string {
+  const isUpstream = perspective === 'v2-request' || perspective === 'v2-response';
+  if (isUpstream && entry.upstreamPath === undefined)
+    return entry.status === 0 && entry.failure === undefined
+      ? 'Nothing was sent: the client went away before.'
+      : 'Nothing was sent: the gateway responded itself.';
+  if (perspective === 'v2-request' && entry.origin === 'v1')
+    return entry.comparison === undefined
+      ? 'Nothing was sent to V2: the mode sends this request to V1.'
+      : 'The mode sends this request to V1. The copy of the read for the comparison is not kept.';
+  if (perspective === 'v2-response' && statusFrom(entry) === 'gateway' && entry.upstreamMs === undefined)
+    return `There is no response: ${failureWords(entry) ?? 'no cause is known'}.`;
   if (note !== undefined) return note;
   return kept === 'nothing'
     ? 'Only the log entry of this exchange was kept.'

@@ -5,6 +5,7 @@ import { BurnDown } from './burn-down.ts';
 import { CensusCard } from './census-card.ts';
 import { CLIENT_CLASSES, ClientsCard } from './clients-card.ts';
 import { card } from './card.ts';
+import type { ClientNameProps } from './client-name.ts';
 import { el, part } from './element.ts';
 import { count } from './format.ts';
 import type { HueOf } from './hues.ts';
@@ -12,7 +13,7 @@ import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
 
 /** Properties of the retirement report. */
-export interface RetirementViewProps {
+export interface RetirementViewProps extends Pick<ClientNameProps, 'clients' | 'onNamed'> {
   readonly go: Go;
   readonly announce: (sentence: string) => void;
   readonly hueOf: HueOf;
@@ -23,7 +24,7 @@ const REFRESH = 10_000;
 const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'gone'] as const;
 
 /** The clients that still need V1, and the work that remains before it can be switched off. */
-export function RetirementView({ go, announce, hueOf }: RetirementViewProps): VNode {
+export function RetirementView({ go, announce, hueOf, clients, onNamed }: RetirementViewProps): VNode {
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   if (report === undefined) return part(Loading, { failure, subject: 'the clients on V1' });
   return el(
@@ -33,13 +34,25 @@ export function RetirementView({ go, announce, hueOf }: RetirementViewProps): VN
     responseBanner(report),
     exportsOf(),
     card('Burn-down by day', undefined, part(BurnDown, { days: report.days })),
-    part(ClientsCard, { report, go, hueOf }),
+    part(ClientsCard, { report, go, hueOf, clients, announce, onNamed }),
     part(CensusCard, { census: report.census, announce }),
   );
 }
 
 function responseBanner(report: Report): VNode {
   const { canSwitchOff, remaining, classes } = report;
+  if (isEmpty(report)) {
+    return el(
+      'section',
+      { class: 'response unknown' },
+      el('h3', null, 'Nothing was seen yet'),
+      el(
+        'p',
+        null,
+        'This gateway has seen no exchange since its start, which says nothing about V1. The command report reads the logs of earlier times.',
+      ),
+    );
+  }
   return el(
     'section',
     { class: canSwitchOff ? 'response yes' : 'response no' },
@@ -63,6 +76,11 @@ function responseBanner(report: Report): VNode {
       ),
     ),
   );
+}
+
+/** True while no client was counted: such a report must not be read as an answer. */
+function isEmpty({ clients, omittedClients }: Report): boolean {
+  return clients.length === 0 && omittedClients === 0;
 }
 
 function exportsOf(): VNode {

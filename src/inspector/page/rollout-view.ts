@@ -8,7 +8,7 @@ import type {
 import { useAsked } from './admin-client.ts';
 import { card } from './card.ts';
 import { el, part } from './element.ts';
-import { ago, count } from './format.ts';
+import { ago, count, counted } from './format.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
 import { scrollTable } from './scroll-table.ts';
@@ -66,7 +66,7 @@ function modesCard(rollout: Rollout, go: Go): VNode {
   const { requests } = rollout;
   return card(
     'Modes',
-    `${count(requests.v2)} requests migrated, ${count(requests.v1)} to V1 since the start`,
+    `since the start ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1`,
     table(
       ['For', 'Mode', 'Chosen by'],
       [],
@@ -161,6 +161,9 @@ function canaryRow(
   );
 }
 
+/** Fields that differ, listed for one operation. */
+const MAX_FIELDS = 10;
+
 function shadowsCard({ shadows }: Rollout): VNode | false {
   if (shadows.length === 0) return false;
   return card(
@@ -181,10 +184,12 @@ function shadowsCard({ shadows }: Rollout): VNode | false {
             'td',
             null,
             fields
-              .slice(0, 10)
+              .slice(0, MAX_FIELDS)
               .map(({ path, kind, count: times }) =>
                 el('div', { key: `${kind} ${path}` }, el('code', null, path), ` ${kind}, ${count(times)}×`),
               ),
+            fields.length > MAX_FIELDS &&
+              el('div', null, `and ${counted(fields.length - MAX_FIELDS, 'more field')}, not listed`),
           ),
         ),
       ),

@@ -4,8 +4,8 @@ export const DRAWN_PER_SECOND = 80;
 const SECOND = 1000;
 
 /**
- * Selects the incoming entries to draw: all of them up to `perSecond`, then one in every `stride`. The selection does not depend
- * on the entries, so the sample is fair.
+ * Selects the incoming entries of one kind to draw: all of them up to `perSecond`, then one in every `stride`. The selection does
+ * not depend on the entries, so the sample is fair.
  */
 export class Sampler {
   private readonly perSecond: number;
@@ -37,3 +37,28 @@ export class Sampler {
     });
   }
 }
+
+/** Samples failures and other exchanges apart, so that a few failures among many others are all drawn. */
+export class FailuresFirst {
+  private readonly failures = new Sampler();
+  private readonly others = new Sampler();
+
+  /** One in this many is drawn of each kind; 1 draws all. */
+  get strides(): { readonly failures: number; readonly others: number } {
+    return { failures: this.failures.stride, others: this.others.stride };
+  }
+
+  /** Accepts the entries, as unparsed JSON, that arrived since the last call; returns those to draw, in the same order. */
+  take(entries: readonly string[], now: number, missed = 0): readonly string[] {
+    const [failures, others] = [entries.filter(isFailure), entries.filter((text) => !isFailure(text))];
+    const drawn = new Set([...this.failures.take(failures, now), ...this.others.take(others, now, missed)]);
+    return entries.filter((text) => drawn.has(text));
+  }
+}
+
+/** As `isNotable`, on unparsed JSON: within a string the quotation marks would be escaped. */
+function isFailure(text: string): boolean {
+  return FAILURE.test(text);
+}
+
+const FAILURE = /"status":(?:0|[45]\d\d)[,}]|"verdict":"(?:refused|different)"|"failure":"/;

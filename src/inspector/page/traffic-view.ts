@@ -5,13 +5,13 @@ import type { KnownValues } from '../../rewrite-log/filter-completion.ts';
 import { classes, el, part } from './element.ts';
 import { EntryDetail } from './entry-detail.ts';
 import { EntryList } from './entry-list.ts';
-import { entrySentence } from './entry-words.ts';
+import { entrySentence } from '../entry-words.ts';
 import { FilterBar } from './filter-bar.ts';
-import { count } from './format.ts';
+import { count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import type { LiveEntries } from './live-entries.ts';
 import type { LiveView } from './live-view.ts';
-import type { Go, PageState } from './page-state.ts';
+import { type Go, linkTo, type PageState } from './page-state.ts';
 
 /** Properties of the traffic. */
 export interface TrafficViewProps {
@@ -23,6 +23,8 @@ export interface TrafficViewProps {
   readonly active: number | undefined;
   readonly onActive: (seq: number | undefined) => void;
   readonly hueOf: HueOf;
+  /** The name of a client, where it has one. */
+  readonly nameOf: (client: string | undefined) => string | undefined;
   readonly summaryOf: (change: string) => string | undefined;
   readonly announce: (sentence: string) => void;
 }
@@ -36,11 +38,10 @@ export function TrafficView(props: TrafficViewProps): VNode {
     if (open !== undefined) live.pause();
   }, [open]);
   const known = useMemo(() => knownValues(rules, view.rows), [rules, view.paused, open, filter]);
-  const openEntry = (seq: number): void => {
-    onActive(seq);
-    go({ entry: seq }, open === undefined ? 'keep' : 'replace');
-    const entry = view.rows.find((row) => row.seq === seq);
-    if (entry !== undefined) announce(entrySentence(entry));
+  const openEntry = (entry: NumberedEntry): void => {
+    onActive(entry.seq);
+    go({ entry: linkTo(entry) }, open === undefined ? 'keep' : 'replace');
+    announce(entrySentence(entry));
   };
   return el(
     'div',
@@ -64,6 +65,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
           active,
           open,
           hueOf,
+          nameOf: props.nameOf,
           empty: emptyWords(view, filter),
           onOpen: openEntry,
           onLeaveTop: () => live.pause(),
@@ -72,11 +74,13 @@ export function TrafficView(props: TrafficViewProps): VNode {
       ),
       open !== undefined &&
         part(EntryDetail, {
-          seq: open,
+          link: open,
+          canResend: view.state?.canResend === true,
           perspective: place.perspective,
           go,
           announce,
           hueOf,
+          nameOf: props.nameOf,
           summaryOf: props.summaryOf,
         }),
     ),
@@ -84,8 +88,9 @@ export function TrafficView(props: TrafficViewProps): VNode {
 }
 
 /** The state of the list, and the button that pauses or resumes it. */
-function flow({ paused, waiting, stride, state }: LiveView, live: LiveEntries): VNode {
-  const sample = stride > 1 && !paused ? `showing 1 of ${stride}` : '';
+function flow(view: LiveView, live: LiveEntries): VNode {
+  const { paused, waiting, state } = view;
+  const sample = paused ? olderWords(view) : sampleWords(view.strides);
   return el(
     'div',
     { class: 'flow' },
@@ -98,7 +103,9 @@ function flow({ paused, waiting, stride, state }: LiveView, live: LiveEntries): 
           'span',
           {
             class: 'sample',
-            title: 'Only a sample is shown at this rate. Pause or filter to see every exchange.',
+            title: paused
+              ? 'The gateway keeps failures for longer than other exchanges.'
+              : 'Only a sample is shown at this rate. Pause or filter to see every exchange.',
           },
           sample,
         ),
@@ -111,11 +118,24 @@ function flow({ paused, waiting, stride, state }: LiveView, live: LiveEntries): 
         'aria-keyshortcuts': 'p',
         onClick: () => (paused ? live.resume() : live.pause()),
       },
-      el('span', { class: classes('sign', paused ? 'sign-live' : 'sign-pause'), 'aria-hidden': true }),
+      el('span', {
+        class: classes('sign', paused ? 'sign-live' : 'sign-pause'),
+        'aria-hidden': true,
+      }),
       paused ? 'Go live' : 'Pause',
       paused && waiting > 0 && el('span', { class: 'waiting' }, `${count(waiting)} new`),
     ),
   );
+}
+
+function sampleWords({ failures, others }: LiveView['strides']): string {
+  if (failures > 1) return `showing 1 of ${failures} failures, 1 of ${others} others`;
+  return others > 1 ? `showing 1 of ${others}, and every failure` : '';
+}
+
+function olderWords({ rows, oldest }: LiveView): string {
+  const older = rows.filter(({ seq }) => seq < oldest).length;
+  return older === 0 ? '' : `the last ${counted(older, 'row')}: failures only`;
 }
 
 function emptyWords({ connection, failure }: LiveView, filter: string): string {
@@ -134,6 +154,7 @@ function knownValues(rules: RulesView | undefined, rows: readonly NumberedEntry[
     op: rules?.operations.flatMap(({ id }) => (id === '(other)' ? [] : [id])) ?? [],
     change: rules?.changes.map(({ id }) => id) ?? [],
     client: several(rows.map(({ client }) => client)).slice(0, 20),
-    failure: several(rows.map(({ failure }) => failure)),
+    failure: several(rows.map(({ failure, would }) => failure ?? would?.failure)),
+    cause: several(rows.map(({ cause }) => cause)),
   };
 }

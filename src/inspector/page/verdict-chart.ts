@@ -1,13 +1,42 @@
 import type { VNode } from 'preact';
 import type { HistoryMinute } from '../api.ts';
-import type { Verdict } from '../../rewrite-log/entry.ts';
+import { OUTCOME_MEANINGS } from '../entry-words.ts';
+import type { HourOutcome } from '../../rewrite-log/history.ts';
 import { ChartFrame, type Plot } from './chart-frame.ts';
 import { el, part } from './element.ts';
 import { count, counted, minuteTime } from './format.ts';
 import { linearTicks } from './scale.ts';
-import { VERDICT_NAMES } from './verdict-badge.ts';
 
-/** Exchanges by minute and verdict, as stacked bars. */
+/** The outcomes in the order in which charts and tiles show them, with name, meaning and filter. */
+export const HOUR_OUTCOMES: readonly {
+  readonly outcome: HourOutcome;
+  readonly name: string;
+  readonly meaning: string;
+  readonly filter: string;
+}[] = [
+  {
+    outcome: 'rewritten',
+    name: 'rewritten',
+    meaning: OUTCOME_MEANINGS.rewritten,
+    filter: 'verdict:rewritten',
+  },
+  {
+    outcome: 'unchanged',
+    name: 'unchanged',
+    meaning: OUTCOME_MEANINGS.unchanged,
+    filter: 'verdict:unchanged',
+  },
+  { outcome: 'refused', name: 'refused', meaning: OUTCOME_MEANINGS.refused, filter: 'verdict:refused' },
+  { outcome: 'passed', name: 'passed', meaning: OUTCOME_MEANINGS.passed, filter: 'route:v2 verdict:passed' },
+  {
+    outcome: 'v1',
+    name: 'to V1',
+    meaning: 'V1 request that went to V1 as it came',
+    filter: 'route:v1 verdict:passed',
+  },
+];
+
+/** Exchanges by minute and outcome, as stacked bars. */
 export function VerdictChart({ minutes }: { readonly minutes: readonly HistoryMinute[] }): VNode {
   const ticks = linearTicks(Math.max(...minutes.map(allOf), 1), 4);
   const max = ticks.at(-1) ?? 1;
@@ -23,13 +52,13 @@ export function VerdictChart({ minutes }: { readonly minutes: readonly HistoryMi
 }
 
 /** Every exchange of a minute. */
-export function allOf({ verdicts }: HistoryMinute): number {
-  return VERDICT_NAMES.reduce((sum, verdict) => sum + verdicts[verdict], 0);
+export function allOf({ outcomes }: HistoryMinute): number {
+  return HOUR_OUTCOMES.reduce((sum, { outcome }) => sum + outcomes[outcome], 0);
 }
 
-/** Exchanges of a verdict over all of `minutes`. */
-export function totalOf(minutes: readonly HistoryMinute[], verdict: Verdict): number {
-  return minutes.reduce((sum, { verdicts }) => sum + verdicts[verdict], 0);
+/** Exchanges of an outcome over all of `minutes`. */
+export function totalOf(minutes: readonly HistoryMinute[], outcome: HourOutcome): number {
+  return minutes.reduce((sum, { outcomes }) => sum + outcomes[outcome], 0);
 }
 
 function bar(minute: HistoryMinute, index: number, plot: Plot, slots: number, max: number): VNode {
@@ -38,14 +67,14 @@ function bar(minute: HistoryMinute, index: number, plot: Plot, slots: number, ma
   return el(
     'g',
     { key: minute.time },
-    VERDICT_NAMES.map((verdict) => {
-      const height = (minute.verdicts[verdict] / max) * plot.height;
+    HOUR_OUTCOMES.map(({ outcome }) => {
+      const height = (minute.outcomes[outcome] / max) * plot.height;
       y -= height;
       return (
         height > 0 &&
         el('rect', {
-          key: verdict,
-          class: `fill-${verdict}`,
+          key: outcome,
+          class: `fill-${outcome}`,
           x: plot.left + width * index + width * 0.12,
           y,
           width: width * 0.76,
@@ -58,25 +87,31 @@ function bar(minute: HistoryMinute, index: number, plot: Plot, slots: number, ma
 
 function readout(minute: HistoryMinute | undefined): (VNode | string)[] {
   if (minute === undefined) {
-    return VERDICT_NAMES.map((verdict) =>
-      el('span', { key: verdict, class: 'legend' }, el('i', { class: `swatch fill-${verdict}` }), verdict),
+    return HOUR_OUTCOMES.map(({ outcome, name }) =>
+      el('span', { key: outcome, class: 'legend' }, el('i', { class: `swatch fill-${outcome}` }), name),
     );
   }
+  const { faults, failed } = minute;
+  const extra = [
+    ...(faults.v2 > 0 ? [`${count(faults.v2)} with 4xx of V2`] : []),
+    ...(faults.v1 > 0 ? [`${count(faults.v1)} with 4xx of V1`] : []),
+    ...(failed > 0 ? [`${count(failed)} failed`] : []),
+  ];
   return [
     el('strong', null, minuteTime(minute.time)),
-    ...VERDICT_NAMES.map((verdict) =>
+    ...HOUR_OUTCOMES.map(({ outcome, name }) =>
       el(
         'span',
-        { key: verdict, class: 'legend' },
-        el('i', { class: `swatch fill-${verdict}` }),
-        `${count(minute.verdicts[verdict])} ${verdict}`,
+        { key: outcome, class: 'legend' },
+        el('i', { class: `swatch fill-${outcome}` }),
+        `${count(minute.outcomes[outcome])} ${name}`,
       ),
     ),
-    ...(minute.failed > 0 ? [el('span', { class: 'legend' }, `${count(minute.failed)} failed`)] : []),
+    ...extra.map((words) => el('span', { key: words, class: 'legend' }, words)),
   ];
 }
 
 function summaryOf(minutes: readonly HistoryMinute[]): string {
-  const parts = VERDICT_NAMES.map((verdict) => `${count(totalOf(minutes, verdict))} ${verdict}`);
-  return `Exchanges of the last ${counted(minutes.length, 'minute')} by verdict: ${parts.join(', ')}.`;
+  const parts = HOUR_OUTCOMES.map(({ outcome, name }) => `${count(totalOf(minutes, outcome))} ${name}`);
+  return `Exchanges of the last ${counted(minutes.length, 'minute')} by outcome: ${parts.join(', ')}.`;
 }

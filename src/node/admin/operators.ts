@@ -13,7 +13,10 @@ import type { GatewayStats } from '../../rewrite-log/stat-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
 import { watchClientNames } from './client-names.ts';
+import { findLoggedEntry } from '../log/find-logged-entry.ts';
+import { nameClient } from './name-client.ts';
 import type { LogSink } from '../log/log-sink.ts';
+import { resendThrough } from './resend.ts';
 import { watchProcess } from './process-stats.ts';
 import { createRolloutAdmin } from '../rollout/rollout-admin.ts';
 import { memoryLimit } from '../memory-limit.ts';
@@ -72,7 +75,9 @@ export function createOperators(parts: OperatorParts): Operators {
   });
   const books = new Books();
   const processFigures = watchProcess();
-  const names = watchClientNames(settings.get(table.clientNames));
+  const namesFile = settings.get(table.clientNames);
+  const names = watchClientNames(namesFile);
+  const logFile = settings.get(table.logFile);
   const run = randomBytes(4).toString('hex');
   const startedAt = Date.now();
   const observer: Observer = {
@@ -108,12 +113,18 @@ export function createOperators(parts: OperatorParts): Operators {
       time: Date.now,
       stats: () => parts.merge?.(figuresOf(gateway)) ?? figuresOf(gateway),
       rules: () => ruleBooks,
+      loggedEntry: logFile === undefined ? undefined : (id) => findLoggedEntry(logFile, id),
       rulesOf: (hash) => books.of(hash),
       limits: gateway.options,
       decode: gateway.parts.decode,
       gatewayOrigin: parts.gatewayOrigin,
       origin: parts.origin,
       names,
+      resend:
+        settings.get(table.inspectorResend) === 'off'
+          ? undefined
+          : (request) => resendThrough(parts.gatewayOrigin(), request),
+      nameClient: namesFile === undefined ? undefined : (hash, name) => nameClient(namesFile, hash, name),
       token: settings.get(table.adminToken),
       hosts: settings.get(table.adminHosts),
       every: (milliseconds, work) => {

@@ -37,7 +37,7 @@ function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
       patch: [],
     }),
     noteResponse: (note) => void calls.push(`note ${note}`),
-    observeResponse: (_headers, body) => void calls.push(`observe ${Buffer.from(body).toString()}`),
+    observeResponse: (_status, _headers, body) => void calls.push(`observe ${Buffer.from(body).toString()}`),
     ...over,
   };
   return { collector: new ResponseCollector(owner), calls };

@@ -1,0 +1,54 @@
+import type { Entry, Verdict, Would } from './entry.ts';
+
+/** What became of a request; `would-…` is the migration of a request that went to V1, worked out only; `to-v1` is without one. */
+export type Outcome = Verdict | `would-${Would['verdict']}` | 'to-v1';
+
+/** The mode that applied to a request; undefined for one that is not V1 traffic. */
+export type EntryMode = 'migrate' | NonNullable<Entry['mode']>;
+
+/** Returns the outcome of an entry. */
+export function outcomeOf({ verdict, origin, would }: Entry): Outcome {
+  if (origin !== 'v1' || verdict === 'refused') return verdict;
+  return would === undefined ? 'to-v1' : `would-${would.verdict}`;
+}
+
+/** Returns the mode of V1 traffic; undefined for V2 traffic. */
+export function modeOf({ mode, route }: Entry): EntryMode | undefined {
+  return route === 'migrate' ? (mode ?? 'migrate') : undefined;
+}
+
+/**
+ * The service that got the request, or may have got a part of it; undefined when nothing of it was sent. A copy of a shadowed read
+ * does not count.
+ */
+export function sentTo({ upstreamPath, origin, sent, verdict }: Entry): 'v1' | 'v2' | undefined {
+  if (upstreamPath === undefined || sent === false || verdict === 'refused') return undefined;
+  return origin ?? 'v2';
+}
+
+/** The side that chose the status of the client's response; undefined when the client left before. */
+export function statusFrom({ status, failure, cause, origin }: Entry): 'v1' | 'v2' | 'gateway' | undefined {
+  if (status === 0) return undefined;
+  const isPassedOn =
+    failure === undefined ||
+    failure === 'upstream-broken' ||
+    (failure === 'internal' && cause === 'no progress');
+  return isPassedOn ? (origin ?? 'v2') : 'gateway';
+}
+
+/** Number of edits, listed or not. The record of a body that was already flat is none: nothing was edited. */
+export function editCount({ edits, editsOmitted = 0 }: Pick<Entry, 'edits' | 'editsOmitted'>): number {
+  return editsOmitted + edits.reduce((sum, { note }) => (note === 'already-flat' ? sum : sum + 1), 0);
+}
+
+/** True for an exchange that an operator must not miss: refused, 4xx, 5xx, broken, left by the client, or different on V2. */
+export function isNotable({ status, verdict, failure, would, comparison }: Entry): boolean {
+  return (
+    status >= 400 ||
+    status === 0 ||
+    verdict === 'refused' ||
+    failure !== undefined ||
+    would?.verdict === 'refused' ||
+    comparison?.verdict === 'different'
+  );
+}

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { readHar } from '../../src/cli/request-files.ts';
+import { gatewayFor } from '../support/gateway.ts';
+import { exchange } from '../support/raw-client.ts';
+import { readRawMessage, writeRawRequest, writeRawResponse } from '../support/raw-message.ts';
+import { rawServer } from '../support/raw-server.ts';
+import { compiledTestRuleBook } from '../support/rule-book.ts';
+import { differences, readTextCases, type TextCase } from '../support/text-case.ts';
+import { type WatchedServices, watchedServices } from '../support/watched-services.ts';
+
+const ORDER = '{"data": {"property": {"suburb": "Enmore", "n": 1.50}}}';
+const CREATED =
+  'HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"data":{"id":1}}';
+
+async function played(
+  modes: Parameters<typeof watchedServices>[0],
+  body: string,
+  capture: 'off' | 'bodies' = 'bodies',
+): Promise<WatchedServices> {
+  const services = await watchedServices(
+    modes,
+    { v1: (socket) => socket.write(CREATED), v2: (socket) => socket.write(CREATED) },
+    { flags: { capture } },
+  );
+  await exchange(
+    services.gateway.port,
+    `POST /api/v1/orders/floor_plans?page=7 HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer secret-key\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await services.gateway.entry();
+  return services;
+}
+
+async function exported(
+  { gateway }: WatchedServices,
+  format: 'har' | 'case',
+): Promise<{ readonly status: number; readonly text: string }> {
+  const response = await fetch(`${gateway.adminOrigin}/entries/1/${format}`);
+  return { status: response.status, text: await response.text() };
+}
+
+/** Plays a case as those of this project are; returns its faults. */
+async function replay(textCase: TextCase): Promise<readonly string[]> {
+  const v2 = await rawServer((socket) => void socket.write(writeRawResponse(textCase.upstreamResponse)));
+  const gateway = await gatewayFor(v2.origin, { rules: compiledTestRuleBook() });
+  const response = await exchange(gateway.port, writeRawRequest(textCase.request));
+  const received = v2.received.join('');
+  if (textCase.upstream === undefined) expect(received).toBe('');
+  return [
+    ...differences(textCase.response, readRawMessage(response.text)),
+    ...(textCase.upstream === undefined ? [] : differences(textCase.upstream, readRawMessage(received))),
+  ];
+}
+
+describe('a text case', () => {
+  test.each([
+    ['a migrated exchange', {}, ORDER, 'bodies'],
+    ['a migrated exchange without its values', {}, ORDER, 'off'],
+    ['a refused one', {}, '{"data":1}', 'bodies'],
+    ['an observed one, as its migration', { default: { mode: 'observe' } }, ORDER, 'bodies'],
+    [
+      'an observed one that would have been refused',
+      { default: { mode: 'observe' } },
+      '{"data":[]}',
+      'bodies',
+    ],
+  ] as const)('of %s holds when it is played', async (_, modes, body, capture) => {
+    const { status, text } = await exported(await played(modes, body, capture), 'case');
+    expect(status).toBe(200);
+    expect(text).not.toContain('secret-key');
+    const cases = readTextCases(text);
+    expect(cases).toHaveLength(1);
+    for (const one of cases) expect(await replay(one)).toEqual([]);
+    if (capture === 'off') for (const secret of ['Enmore', '1.50', '=7']) expect(text).not.toContain(secret);
+  });
+
+  test('that is not true does not hold', async () => {
+    const { text } = await exported(await played({}, ORDER), 'case');
+    const [one] = readTextCases(text.replace(/(= \{.*)Enmore/, '$1Newtown'));
+    expect(one && (await replay(one))).toHaveLength(1);
+  });
+
+  test('is not made of V2 traffic, nor of an exchange that is not kept', async () => {
+    const services = await watchedServices({});
+    await exchange(services.gateway.port, 'GET /api/v2/clients HTTP/1.1\r\nHost: g\r\n\r\n');
+    await services.gateway.entry();
+    expect((await exported(services, 'case')).status).toBe(422);
+    const response = await fetch(`${services.gateway.adminOrigin}/entries/4711/case`);
+    expect(response.status).toBe(404);
+  });
+});
+
+describe('an archive', () => {
+  test('has both requests, without the key, and is read again', async () => {
+    const { text } = await exported(await played({}, ORDER), 'har');
+    expect(text).not.toContain('secret-key');
+    const requests = readHar(text);
+    if ('fault' in requests) throw new Error(requests.fault);
+    expect(requests.map(({ request }) => [request.method, request.target, request.body])).toEqual([
+      ['POST', '/api/v1/orders/floor_plans?page=7', ORDER],
+      ['POST', '/api/v2/orders/floor_plans?page=7', expect.stringContaining('"address"')],
+    ]);
+    expect(text).toContain('Sent to V2 with 2 edits.');
+  });
+
+  test('of an observed exchange has no request to V2', async () => {
+    const { text } = await exported(await played({ default: { mode: 'observe' } }, ORDER, 'off'), 'har');
+    const requests = readHar(text);
+    expect(requests).toHaveLength(1);
+    expect(text).toContain('placeholders stand in their place');
+    expect(text).not.toContain('Enmore');
+  });
+});
