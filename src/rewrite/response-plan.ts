@@ -79,6 +79,8 @@ const MAX_CACHED_NODES = 1024;
 export class ResponsePlan {
   private readonly names = new NameTable();
   private readonly rules: readonly Compiled[];
+  /** A status is a number of three digits, so that this stays small. */
+  private readonly byStatus = new Map<number, readonly Compiled[]>();
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly slab = new Slab();
@@ -109,9 +111,8 @@ export class ResponsePlan {
 
   /** True if a rule applies to responses with this status; `deprecated` says whether the request used deprecated attributes. */
   appliesTo(status: number, deprecated: boolean): boolean {
-    return this.rules.some(
-      (rule) => isAbout(rule.status, status) && (rule.rule !== 'deprecations' || deprecated),
-    );
+    const applied = this.rulesFor(status);
+    return deprecated ? applied.length > 0 : applied.some(({ rule }) => rule !== 'deprecations');
   }
 
   /** Rewrites a response; never throws, whatever the bytes are. Anything except a JSON object is left unchanged. */
@@ -151,16 +152,23 @@ export class ResponsePlan {
   }
 
   private readsTexts(status: number): boolean {
-    return this.rules.some((rule) => rule.rule === 'errors' && isAbout(rule.status, status));
+    return this.rulesFor(status).some(({ rule }) => rule === 'errors');
   }
 
   private run(body: Uint8Array, context: ResponseContext, makesPatch: boolean): ResponseRun {
     const draft = new Draft(body, this.scanner.tape, this.names, this.isGrouped);
     const run = new ResponseRun(draft, context, this.ids, makesPatch);
-    for (const rule of this.rules) {
-      if (isAbout(rule.status, context.status)) applyRule(rule, run);
-    }
+    for (const rule of this.rulesFor(context.status)) applyRule(rule, run);
     return run;
+  }
+
+  /** The rules for responses with this status, selected once: every response asks. */
+  private rulesFor(status: number): readonly Compiled[] {
+    const known = this.byStatus.get(status);
+    if (known !== undefined) return known;
+    const applied = this.rules.filter((rule) => isAbout(rule.status, status));
+    this.byStatus.set(status, applied);
+    return applied;
   }
 
   /** First the requests' rules are undone, then the other rules apply to a response in V1's shape. */
