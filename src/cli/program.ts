@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { check } from './check.ts';
 import { demo } from './demo.ts';
 import { explain } from './explain.ts';
+import { openapi } from './openapi.ts';
 import { packageVersion } from './package-version.ts';
 import { reference } from './reference.ts';
 import { replay } from './replay.ts';
@@ -27,6 +28,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   report(program);
   rollout(program);
   tail(program);
+  openapi(program);
   reference(program);
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {

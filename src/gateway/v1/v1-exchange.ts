@@ -149,7 +149,16 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined {
     this.noteResponseTime();
     const deprecated = this.rules.deprecatedAttributes.of(this.facts.edits);
-    if (!this.responsePlan.appliesTo(status, deprecated.length > 0)) return undefined;
+    return this.responsePlan.appliesTo(status, deprecated.length > 0)
+      ? this.planRewrite(status, headers)
+      : undefined;
+  }
+
+  /** Decides whether a response can be rewritten; undefined streams it unchanged. */
+  protected planRewrite(
+    status: number,
+    headers: HeaderList,
+  ): { readonly coding: Coding | undefined } | undefined {
     if (readJsonType(headerValue(headers, 'content-type')) !== 'json') return undefined;
     const encoding = headerValues(headers, 'content-encoding');
     const coding = encoding.length === 0 ? undefined : readCoding(encoding.join(','));

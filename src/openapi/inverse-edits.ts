@@ -1,0 +1,108 @@
+import { isRewritten } from '../rules/rewritten-methods.ts';
+import type { Change, Operation } from '../rules/rule-book.ts';
+import type { Path, RequestRule, ResponseRule, StatusPattern } from '../rules/rule.ts';
+import { addMember, copyMember, openObject, renameMember } from './member-edits.ts';
+import type { SchemaEdit } from './schema-edit.ts';
+import { bringOut } from './sub-object-edits.ts';
+
+/** One step from V2's schema to V1's. */
+export interface InverseEdit {
+  readonly change: string;
+  /** The path of the objects that it concerns; the body itself for a wrapper. */
+  readonly path: Path;
+  /** The edit of these objects, or the member that wraps the body. */
+  readonly edit: SchemaEdit | { readonly wrapper: string };
+  /** The statuses of responses that it applies to; undefined for requests. */
+  readonly status: readonly StatusPattern[] | undefined;
+  /** The rule, in words; undefined for a rule that applies whether or not V2 describes its member. */
+  readonly words: string | undefined;
+}
+
+/** The changes that apply to requests and responses of a method and an operation of the rule book, in order. */
+export function changesOf(
+  changes: readonly Change[],
+  method: string,
+  operation: Operation | undefined,
+): readonly Change[] {
+  const isEvery = isRewritten(method);
+  return changes.filter(({ on }) =>
+    on === 'every' ? isEvery : operation !== undefined && on.includes(operation.id),
+  );
+}
+
+/** The steps from the schema of V2's request to that of V1's: the request rules undone, the last one first. */
+export function requestEdits(changes: readonly Change[]): readonly InverseEdit[] {
+  return changes
+    .flatMap(({ id, request }) => request.map((rule) => requestEdit(id, rule)))
+    .toReversed()
+    .flat();
+}
+
+function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] {
+  const at = (path: Path, edit: SchemaEdit, words?: string): InverseEdit => ({
+    change,
+    path,
+    edit,
+    status: undefined,
+    words,
+  });
+  switch (rule.rule) {
+    case 'unwrap':
+      return [{ change, path: [], edit: { wrapper: rule.member }, status: undefined, words: undefined }];
+    case 'nest': {
+      const edit = bringOut({ change, under: rule.under, members: rule.members, keeps: false });
+      return [at(rule.in, edit, `nest under ${dotted(rule.in, rule.under)}`)];
+    }
+    case 'rename':
+      return [
+        at(
+          rule.in,
+          renameMember(change, rule.to, rule.member),
+          `rename of ${rule.member} to ${dotted(rule.in, rule.to)}`,
+        ),
+      ];
+    case 'strip':
+      return rule.members.map((member) => at(rule.in, addMember(change, member, { deprecated: true })));
+    case 'only':
+      return [at(rule.in, openObject(change))];
+  }
+}
+
+/** The steps from the schemas of V2's responses to those of V1's: the deepest first, so that each finds the names of V2. */
+export function responseEdits(changes: readonly Change[]): readonly InverseEdit[] {
+  return changes
+    .flatMap(({ id, response }) => response.flatMap((rule) => responseEdit(id, rule)))
+    .toSorted((one, other) => other.path.length - one.path.length);
+}
+
+function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[] {
+  if (rule.rule === 'alias-errors') return [];
+  const { status } = rule;
+  const [path, name] = [rule.path.slice(0, -1), rule.path.at(-1) ?? ''];
+  const words = `${rule.rule} of ${dotted(path, name)} in responses`;
+  switch (rule.rule) {
+    case 'alias':
+      return [{ change, path, edit: copyMember(change, name, rule.as), status, words }];
+    case 'flatten': {
+      const edit = bringOut({ change, under: name, members: rule.members, keeps: true });
+      return [{ change, path, edit, status, words }];
+    }
+    case 'deprecations':
+      return [{ change, path, edit: addMember(change, name, DEPRECATION_LIST), status, words: undefined }];
+  }
+}
+
+function dotted(path: Path, name: string): string {
+  return [...path, name].join('.');
+}
+
+/** The list that the gateway adds to responses. */
+const DEPRECATION_LIST = {
+  type: 'array',
+  description: 'The deprecated attributes that the request used.',
+  items: {
+    type: 'object',
+    required: ['attribute', 'message'],
+    properties: { attribute: { type: 'string' }, message: { type: 'string' } },
+  },
+};
