@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { check } from './check.ts';
 import { demo } from './demo.ts';
+import { draft } from './draft.ts';
 import { explain } from './explain.ts';
 import { openapi } from './openapi.ts';
 import { packageVersion } from './package-version.ts';
@@ -29,6 +30,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   rollout(program);
   tail(program);
   openapi(program);
+  draft(program);
   reference(program);
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {

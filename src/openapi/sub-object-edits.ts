@@ -2,7 +2,7 @@ import { marked } from './change-mark.ts';
 import type { Components } from './components.ts';
 import { editMembers, isObject, type JsonObject, objectIn, stringsOf } from './json-object.ts';
 import { type DescribedMember, membersOf, withProperties, withRequired } from './object-schema.ts';
-import { editSchema, replaced, type SchemaEdit } from './schema-edit.ts';
+import { editSchema, type SchemaEdit } from './schema-edit.ts';
 
 /** The parts of an edit that brings members of a sub-object to the object around it. */
 export interface SubObjectEdit {
