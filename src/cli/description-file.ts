@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { openReferenceStore } from '../node/reference/reference-store.ts';
 import { type Description, isDescription } from '../openapi/description.ts';
 import { exactInteger, readJsonText } from '../openapi/json-text.ts';
-import type { DialectName } from '../reference/dialect.ts';
+import type { DialectName } from '../reference/edition.ts';
 import { createReference } from '../reference/reference.ts';
 
 /** Maximum time to wait for a description, in milliseconds. */

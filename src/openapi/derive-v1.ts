@@ -1,3 +1,4 @@
+import { InverseIndex } from '../rules/inverse.ts';
 import type { Operation, RuleBook } from '../rules/rule-book.ts';
 import { templateFault, templateShape } from '../rules/template.ts';
 import { Components } from './components.ts';
@@ -29,10 +30,13 @@ export function deriveV1(
 ): DerivedDescription {
   const components = new Components(v2);
   const finder = new OperationFinder(rules.operations);
+  const inverse = new InverseIndex(rules.operations, rules.changes);
   const found = new Map<string, boolean>();
   const derive = (method: string, path: string, operation: JsonObject): JsonObject => {
-    const changes = changesOf(rules.changes, method, finder.find(method, path));
-    const [request, response] = [requestEdits(changes), responseEdits(changes)];
+    const named = finder.find(method, path);
+    const changes = changesOf(rules.changes, method, named);
+    const request = requestEdits(changes);
+    const response = responseEdits(changes, inverse.of(named));
     for (const edit of [...request, ...response]) {
       if (edit.words !== undefined) found.set(keyOf(edit), found.get(keyOf(edit)) ?? false);
     }

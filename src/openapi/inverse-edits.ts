@@ -1,3 +1,4 @@
+import type { InvertedRule } from '../rules/inverse.ts';
 import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, Operation } from '../rules/rule-book.ts';
 import type { Path, RequestRule, ResponseRule, StatusPattern } from '../rules/rule.ts';
@@ -68,19 +69,43 @@ function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] 
   }
 }
 
-/** The steps from the schemas of V2's responses to those of V1's: the deepest first, so that each finds the names of V2. */
-export function responseEdits(changes: readonly Change[]): readonly InverseEdit[] {
-  return changes
-    .flatMap(({ id, response }) => response.flatMap((rule) => responseEdit(id, rule)))
-    .toSorted((one, other) => other.path.length - one.path.length);
+/**
+ * The steps from the schemas of V2's responses to those of V1's, in the order of the gateway: first what `inverse` stands for,
+ * then the rules by hand. `inverted` is the former for this operation.
+ */
+export function responseEdits(
+  changes: readonly Change[],
+  inverted: readonly InvertedRule[],
+): readonly InverseEdit[] {
+  const lists = changes.some(({ request }) => request.some(leavesOut));
+  return [
+    // A resource is in `data` or in the elements of it: no description shows both.
+    ...inverted.flatMap(({ change, rule }) =>
+      responseEdit(change, rule).map((edit) => ({ ...edit, words: undefined })),
+    ),
+    ...changes.flatMap(({ id, response }) =>
+      response.flatMap((rule) => (rule.rule === 'deprecations' && !lists ? [] : responseEdit(id, rule))),
+    ),
+  ];
+}
+
+/** True for a rule that makes an attribute deprecated: V1 listed it in its responses. */
+function leavesOut(rule: RequestRule): boolean {
+  return rule.rule === 'only' || (rule.rule === 'strip' && rule.members.length > 0);
 }
 
 function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[] {
-  if (rule.rule === 'alias-errors') return [];
+  if (rule.rule === 'errors' || rule.rule === 'inverse') return [];
   const { status } = rule;
   const [path, name] = [rule.path.slice(0, -1), rule.path.at(-1) ?? ''];
   const words = `${rule.rule} of ${dotted(path, name)} in responses`;
   switch (rule.rule) {
+    case 'rename':
+      return [{ change, path, edit: renameMember(change, name, rule.to), status, words }];
+    case 'unnest': {
+      const edit = bringOut({ change, under: name, members: rule.members, keeps: false });
+      return [{ change, path, edit, status, words }];
+    }
     case 'alias':
       return [{ change, path, edit: copyMember(change, name, rule.as), status, words }];
     case 'flatten': {
@@ -99,7 +124,7 @@ function dotted(path: Path, name: string): string {
 /** The list that the gateway adds to responses. */
 const DEPRECATION_LIST = {
   type: 'array',
-  description: 'The deprecated attributes that the request used.',
+  description: 'The deprecated attributes that the request used; absent when it used none.',
   items: {
     type: 'object',
     required: ['attribute', 'message'],

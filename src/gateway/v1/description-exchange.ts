@@ -87,7 +87,7 @@ export class DescriptionExchange extends MigrateExchange {
     this.derived =
       status === 200 ? this.gateway.descriptions.derive(this.key, body, ruleBook, serverOf) : undefined;
     if (this.derived === undefined) return super.rewriteResponse(status, body);
-    return { verdict: 'rewritten', body: this.derived.body, edits: [], records: [] };
+    return { verdict: 'rewritten', body: this.derived.body, edits: [], records: [], omitted: 0, patch: [] };
   }
 
   override head(status: number, reason: string, headers: HeaderList): void {

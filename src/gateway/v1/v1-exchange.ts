@@ -148,7 +148,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined {
     this.noteResponseTime();
-    const deprecated = this.rules.deprecatedAttributes.of(this.facts.edits);
+    const deprecated = this.rules.deprecatedAttributes.inV1(this.facts.edits);
     return this.responsePlan.appliesTo(status, deprecated.length > 0)
       ? this.planRewrite(status, headers)
       : undefined;
@@ -184,14 +184,19 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   rewriteResponse(status: number, body: Uint8Array): ResponseRewrite {
     const outcome = this.v1Response(status, body);
-    if (outcome.verdict === 'rewritten') this.facts.responseEdits = outcome.records;
+    if (outcome.verdict === 'rewritten') {
+      const { facts } = this;
+      facts.responseEdits = outcome.records;
+      if (outcome.patch.length > 0) facts.responsePatch = outcome.patch;
+      if (outcome.omitted > 0) facts.responseEditsOmitted = outcome.omitted;
+    }
     return outcome;
   }
 
   /** Returns V2's response as a V1 client receives it. */
   protected v1Response(status: number, body: Uint8Array): ResponseRewrite {
     const { edits } = this.facts;
-    const deprecated = this.rules.deprecatedAttributes.of(edits);
+    const deprecated = this.rules.deprecatedAttributes.inV1(edits);
     return this.responsePlan.rewrite(body, { status, deprecated, isWrapped: isWrapped(edits) });
   }
 
