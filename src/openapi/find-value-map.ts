@@ -51,7 +51,7 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
       'the values have the same places in lists of the same length',
     );
   }
-  pairUp((one, other) => nameSimilarity(String(one), String(other)) >= 0.6, 0.7, 'the values are alike');
+  pairUp((one, other) => nameSimilarity(String(one), String(other)) >= 0.75, 0.7, 'the values are alike');
   if (old.length === 1 && young.length === 1) pairUp(sameType, 0.75, 'one value is gone and one is new');
   return { pairs, left: old, confidence, evidence: reasons.join('; ') };
 }

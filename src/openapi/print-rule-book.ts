@@ -60,7 +60,10 @@ function hasRules({ rules }: ProposedChange): boolean {
   return rules.length > 0;
 }
 
-function printChange({ id, summary, on, rules }: ProposedChange, indent: string): readonly string[] {
+function printChange(
+  { id, summary, on, rules, isInverse }: ProposedChange,
+  indent: string,
+): readonly string[] {
   return [
     `${indent}- id: ${scalar(id)}`,
     `${indent}  summary: ${scalar(summary)}`,
@@ -70,6 +73,9 @@ function printChange({ id, summary, on, rules }: ProposedChange, indent: string)
       comment(`confidence ${rule.confidence.toFixed(2)}: ${rule.evidence}`, `${indent}    `),
       `${indent}    - ${printRule(rule)}`,
     ]),
+    ...(isInverse === true
+      ? [comment("V1's responses have V1's names and places.", `${indent}  `), `${indent}  response: inverse`]
+      : []),
   ];
 }
 

@@ -7,6 +7,8 @@ export interface ProposedChange {
   readonly summary: string;
   readonly on: 'every' | readonly string[];
   readonly rules: readonly ProposedRule[];
+  /** True when V1's responses show the change undone. */
+  readonly isInverse?: true;
 }
 
 /** A rule with its evidence. */

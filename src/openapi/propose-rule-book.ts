@@ -3,6 +3,7 @@ import type { ShapeSource } from './compare-shapes.ts';
 import { Components } from './components.ts';
 import type { Description } from './description.ts';
 import { memberOf, objectIn } from './json-object.ts';
+import { resourceKey, resourceShapes, withInverse } from './find-inverse.ts';
 import { type MatchedOperation, matchOperations, templateOf } from './match-operations.ts';
 import type { ProposedOperation, ProposedRuleBook } from './print-rule-book.ts';
 import { type OperationFindings, proposeChanges } from './propose-changes.ts';
@@ -31,7 +32,8 @@ const DESCRIBED: ShapeSource = {
 export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleBook {
   const { matched, questions: unmatched } = matchOperations(v1, v2);
   const [old, young] = [new Components(v1), new Components(v2)];
-  const bodies = namedOperations(matched).map(({ pair, operation }) => ({
+  const named = namedOperations(matched);
+  const bodies = named.map(({ pair, operation }) => ({
     operation,
     v1: WRITES.has(operation.method) ? requestShape(v1, pair.v1, old) : undefined,
     v2: WRITES.has(operation.method) ? requestShape(v2, pair.v2, young) : undefined,
@@ -40,6 +42,12 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
     one === undefined || other === undefined ? [] : [{ id: operation.id, v1: one, v2: other }],
   );
   const outcome = proposeFor(described, DESCRIBED);
+  const shapes = resourceShapes(
+    matched,
+    { description: v1, components: old },
+    { description: v2, components: young },
+  );
+  const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v1)]));
   const foreign = [...old.foreign, ...young.foreign].map(
     (name) => `${name} is in another document and was not compared.`,
   );
@@ -50,7 +58,14 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
     ],
     version: releaseOf(v2),
     operations: bodies.map(({ operation }) => operation),
-    changes: outcome.changes,
+    changes: outcome.changes.map((change) => {
+      const on = change.on === 'every' ? [...resources.keys()] : change.on;
+      return withInverse(
+        change,
+        on.map((id) => resources.get(id)),
+        shapes,
+      );
+    }),
     questions: new Map([['', [...releaseQuestions(v2), ...unmatched, ...foreign]], ...outcome.questions]),
   };
 }
