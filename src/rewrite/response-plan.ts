@@ -16,8 +16,15 @@ import { compileDeprecations, deprecations, type CompiledDeprecations } from './
 import { Draft } from './draft.ts';
 import { compileFlatten, flatten, type CompiledFlatten } from './flatten.ts';
 import { type KeyCache, printDraft } from './print-draft.ts';
+import { queryPlanOf, type QueryPlan } from './query-plan.ts';
+import { compileResponseMap, responseMap, type CompiledResponseMap } from './response-map.ts';
 
-type Compiled = CompiledAlias | CompiledFlatten | CompiledDeprecations | CompiledAliasErrors;
+type Compiled =
+  | CompiledAlias
+  | CompiledFlatten
+  | CompiledDeprecations
+  | CompiledAliasErrors
+  | CompiledResponseMap;
 
 /** The response plans of a rule book. */
 export interface ResponsePlans {
@@ -99,8 +106,9 @@ export class ResponsePlan {
 
   private compile(changes: readonly Change[]): readonly Compiled[] {
     const request = changes.flatMap((change) => change.request);
+    const query = queryPlanOf(changes);
     return changes.flatMap(({ id, response }) =>
-      response.map((rule) => compile(rule, id, this.names, request)),
+      response.map((rule) => compile(rule, id, this.names, request, query)),
     );
   }
 }
@@ -110,6 +118,7 @@ function compile(
   change: string,
   names: NameTable,
   request: readonly RequestRule[],
+  query: QueryPlan | undefined,
 ): Compiled {
   switch (rule.rule) {
     case 'alias':
@@ -119,7 +128,9 @@ function compile(
     case 'deprecations':
       return compileDeprecations(rule, change, names);
     case 'alias-errors':
-      return compileAliasErrors(rule, change, names, request);
+      return compileAliasErrors(rule, change, names, request, query);
+    case 'map':
+      return compileResponseMap(rule, change, names);
   }
 }
 
@@ -133,6 +144,8 @@ function applyRule(rule: Compiled, run: ResponseRun): void {
       return deprecations(rule, run);
     case 'alias-errors':
       return run.each(rule, (object) => aliasErrors(rule, run, object));
+    case 'map':
+      return run.each(rule, (object) => responseMap(rule, run, object));
   }
 }
 
@@ -151,5 +164,5 @@ function openedBy(rules: readonly Compiled[]): readonly boolean[] {
 /** The number of levels below the body that `rule` may read. */
 function reach(rule: Compiled): number {
   if (rule.rule === 'deprecations') return rule.path.length;
-  return rule.path.length + (rule.rule === 'alias' ? 1 : 2);
+  return rule.path.length + (rule.rule === 'alias' || rule.rule === 'map' ? 1 : 2);
 }

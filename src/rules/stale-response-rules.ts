@@ -46,6 +46,8 @@ function effectKey(rule: ResponseRule): string {
       return JSON.stringify([rule.rule, rule.path]);
     case 'alias-errors':
       return rule.rule;
+    case 'map':
+      return JSON.stringify([rule.rule, rule.path]);
   }
 }
 
@@ -59,6 +61,8 @@ function effectText(rule: ResponseRule): string {
       return `lists them at ${printPath(rule.path)}`;
     case 'alias-errors':
       return 'converts errors to V1';
+    case 'map':
+      return `maps ${printPath(rule.path)}`;
   }
 }
 
