@@ -37,7 +37,7 @@ function nameLength(raw: string): number {
  * Decodes a name or a value as servers do (application/x-www-form-urlencoded): a plus sign is a space, and a percent sign without
  * two hexadecimal digits stands for itself.
  */
-function decodeQueryText(text: string): string {
+export function decodeQueryText(text: string): string {
   if (!/[%+]/.test(text)) return text;
   return text.replaceAll('+', ' ').replaceAll(/(?:%[0-9a-f]{2})+/gi, (encoded) => {
     const bytes = encoded.slice(1).split('%');

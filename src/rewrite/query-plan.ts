@@ -1,8 +1,9 @@
 import { type QueryPart, queryParts, valueOf, withName, withValue } from '../http/query-text.ts';
 import { ChangeIndex } from '../rules/change-index.ts';
+import { inverseValues } from '../rules/inverse-values.ts';
 import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
-import type { QueryMapRule, QueryRenameRule, QueryRule } from '../rules/rule.ts';
+import type { MappedValue, QueryMapRule, QueryRenameRule, QueryRule } from '../rules/rule.ts';
 import type { EditRecord } from './rewrite.ts';
 
 /** A raw query after the query rules, and what they did: a record for each parameter of a rule, however often it occurs. */
@@ -49,7 +50,12 @@ export class QueryPlan {
 
   /** `changes` are those that apply to the operation. */
   constructor(changes: readonly Change[]) {
-    this.rules = changes.flatMap(({ id, query = [] }) => query.map((rule) => ({ change: id, rule })));
+    this.rules = changes.flatMap(({ id, query = [] }) =>
+      query.map((rule) => {
+        const inverse = rule.rule === 'map' ? inverseValues(rule.values) : [];
+        return { change: id, rule, inverse };
+      }),
+    );
   }
 
   /** Rewrites the raw query of a V1 request, which has its question mark unless it is empty. */
@@ -64,7 +70,7 @@ export class QueryPlan {
   restore(query: string): string {
     if (query === '') return query;
     let parts = queryParts(query.slice(1));
-    for (const { rule } of this.rules.toReversed()) parts = parts.map((part) => restored(part, rule));
+    for (const rule of this.rules.toReversed()) parts = parts.map((part) => restored(part, rule));
     return `?${joined(parts)}`;
   }
 
@@ -81,6 +87,8 @@ export class QueryPlan {
 interface CompiledQueryRule {
   readonly change: string;
   readonly rule: QueryRule;
+  /** V1's values by V2's; empty unless the rule is a map. */
+  readonly inverse: readonly MappedValue[];
 }
 
 /** A parameter of the query while rules are applied. */
@@ -186,7 +194,7 @@ class QueryRun {
   }
 }
 
-function restored(part: QueryPart, rule: QueryRule): QueryPart {
+function restored(part: QueryPart, { rule, inverse }: CompiledQueryRule): QueryPart {
   switch (rule.rule) {
     case 'rename':
       return part.name === rule.to ? withName(part, rule.parameter) : part;
@@ -194,10 +202,8 @@ function restored(part: QueryPart, rule: QueryRule): QueryPart {
       return part;
     case 'map': {
       const value = part.name === rule.parameter ? valueOf(part) : undefined;
-      const [found, other] = rule.values.filter(({ to }) => to.text === value);
-      return value === undefined || found === undefined || other !== undefined
-        ? part
-        : withValue(part, found.from.text);
+      const found = inverse.find(({ from }) => from.text === value);
+      return value === undefined || found === undefined ? part : withValue(part, found.to.text);
     }
   }
 }

@@ -144,14 +144,7 @@ function checkQueryRule(change: string, { rule, parts }: DeclaredQueryRule, faul
   if (rule.rule === 'rename' && rule.parameter === rule.to) {
     fault(first, `change "${change}": rename gives "${rule.to}" the name it has; write the V2 name in to`);
   }
-  // A query has no types: 1 and "1" are the same text.
-  if (rule.rule === 'map') {
-    const texts = rule.values.map(({ from, to }) => ({
-      from: { isString: true, text: from.text },
-      to: { isString: true, text: to.text },
-    }));
-    checkValues(change, texts, (index) => parts[index + 1] ?? first, fault);
-  }
+  if (rule.rule === 'map') checkValues(change, rule.values, (index) => parts[index + 1] ?? first, fault);
 }
 
 /** Checks that a map lists each value once, and changes it. */

@@ -145,7 +145,7 @@ function declareQueryRule(source: QuerySource, path: SourcePath): DeclaredQueryR
   }
   if ('map' in source) {
     return {
-      rule: { rule: 'map', parameter: source.of, values: mappedValues(source.map) },
+      rule: { rule: 'map', parameter: source.of, values: mappedTexts(source.map) },
       parts: [[...path, 'of'], ...valuePaths(source.map, path)],
     };
   }
@@ -160,6 +160,14 @@ function declareQueryRule(source: QuerySource, path: SourcePath): DeclaredQueryR
 
 function mappedValues(source: MapSource): readonly MappedValue[] {
   return Object.entries(source).map(([from, to]) => ({ from: readScalar(from), to: scalarOf(to) }));
+}
+
+/** A query has no types: every value is a text, and double quotes around a key are not part of it, as in a body. */
+function mappedTexts(source: MapSource): readonly MappedValue[] {
+  return mappedValues(source).map(({ from, to }) => ({
+    from: { isString: true, text: from.text },
+    to: { isString: true, text: to.text },
+  }));
 }
 
 function valuePaths(source: MapSource, path: SourcePath): readonly SourcePath[] {

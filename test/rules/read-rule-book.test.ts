@@ -14,8 +14,8 @@ describe('the meaning of a source', () => {
     ['strip: a.b', [{ rule: 'strip', parameters: ['a.b'] }]],
     ['strip: [a, "b[]"]', [{ rule: 'strip', parameters: ['a', 'b[]'] }]],
     [
-      '{ map: { old: new }, of: status }',
-      [{ rule: 'map', parameter: 'status', values: [{ from: string('old'), to: string('new') }] }],
+      '{ map: { 1: null }, of: status }',
+      [{ rule: 'map', parameter: 'status', values: [{ from: string('1'), to: string('null') }] }],
     ],
   ])('query rule %s', async (rule, meaning) => {
     const book = await bookIn(withChanges(`- { id: c, summary: s, on: [g], query: [\n ${rule} ] }`));
