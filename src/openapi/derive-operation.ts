@@ -1,9 +1,11 @@
+import type { Change } from '../rules/rule-book.ts';
 import type { StatusPattern } from '../rules/rule.ts';
 import { marked } from './change-mark.ts';
 import type { Components } from './components.ts';
 import { type Description, followed, isJsonMedia } from './description.ts';
 import type { InverseEdit } from './inverse-edits.ts';
 import { editMembers, isObject, type JsonObject, memberOf, objectIn } from './json-object.ts';
+import { withQueryOfV1 } from './query-parameters.ts';
 import { editSchema, editValue, replaced } from './schema-edit.ts';
 
 /** The parts that an operation is derived with. */
@@ -12,6 +14,8 @@ export interface OperationDerivation {
   readonly components: Components;
   readonly request: readonly InverseEdit[];
   readonly response: readonly InverseEdit[];
+  /** The changes with query rules, in order. */
+  readonly changes: readonly Change[];
   /** Called with each step that changed something. */
   readonly onApplied: (edit: InverseEdit) => void;
 }
@@ -25,7 +29,11 @@ export function deriveOperation(operation: JsonObject, derivation: OperationDeri
     derivation.onApplied(edit);
   };
   const inside = { ...derivation, onApplied };
-  let derived = withoutVersionParameter(operation, description);
+  let derived = withQueryOfV1(withoutVersionParameter(operation, description), {
+    description,
+    changes: derivation.changes,
+    onChanged: (change) => applied.add(change),
+  });
   if (operation['requestBody'] !== undefined && derivation.request.length > 0) {
     const body = followed(description, operation['requestBody']);
     const edited = withContent(body, derivation.request, inside);

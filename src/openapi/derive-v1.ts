@@ -43,7 +43,7 @@ export function deriveV1(
     const onApplied = (edit: InverseEdit): void => {
       if (edit.words !== undefined) found.set(keyOf(edit), true);
     };
-    return deriveOperation(operation, { description: v2, components, request, response, onApplied });
+    return deriveOperation(operation, { description: v2, components, request, response, changes, onApplied });
   };
   const paths = editMembers(objectIn(v2, 'paths'), (path, declared) => {
     const item = followed(v2, declared);

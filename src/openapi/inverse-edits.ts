@@ -1,7 +1,9 @@
 import type { InvertedRule } from '../rules/inverse.ts';
 import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, Operation } from '../rules/rule-book.ts';
-import type { Path, RequestRule, ResponseRule, StatusPattern } from '../rules/rule.ts';
+import type { MappedValue, Path, RequestRule, ResponseRule, StatusPattern } from '../rules/rule.ts';
+import { scalarValue } from '../json/json-scalar.ts';
+import { mapValues } from './map-values.ts';
 import { addMember, copyMember, openObject, renameMember } from './member-edits.ts';
 import type { SchemaEdit } from './schema-edit.ts';
 import { bringOut } from './sub-object-edits.ts';
@@ -66,6 +68,14 @@ function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] 
       return rule.members.map((member) => at(rule.in, addMember(change, member, { deprecated: true })));
     case 'only':
       return [at(rule.in, openObject(change))];
+    case 'map':
+      return [
+        at(
+          rule.in,
+          mapValues(change, rule.member, v1Values(rule.values)),
+          `map of ${dotted(rule.in, rule.member)}`,
+        ),
+      ];
   }
 }
 
@@ -112,9 +122,23 @@ function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[
       const edit = bringOut({ change, under: name, members: rule.members, keeps: true });
       return [{ change, path, edit, status, words }];
     }
+    case 'map': {
+      const values = new Map(rule.values.map(({ from, to }) => [scalarValue(from), [scalarValue(to)]]));
+      return [{ change, path, edit: mapValues(change, name, values), status, words }];
+    }
     case 'deprecations':
       return [{ change, path, edit: addMember(change, name, DEPRECATION_LIST), status, words: undefined }];
   }
+}
+
+/** V1's values by V2's: all that lead to it. */
+function v1Values(values: readonly MappedValue[]): ReadonlyMap<unknown, readonly unknown[]> {
+  const byV2 = new Map<unknown, unknown[]>();
+  for (const { from, to } of values) {
+    const key = scalarValue(to);
+    byV2.set(key, [...(byV2.get(key) ?? []), scalarValue(from)]);
+  }
+  return byV2;
 }
 
 function dotted(path: Path, name: string): string {

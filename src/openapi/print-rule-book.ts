@@ -26,7 +26,10 @@ export function printRuleBook(book: ProposedRuleBook): string {
     .map((change) => ({ ...change, rules: change.rules.filter(isProposed) }))
     .filter(hasRules);
   const doubtful = changes
-    .map((change) => ({ ...change, rules: change.rules.filter((rule) => !isProposed(rule)) }))
+    .map(({ query: _sure, ...change }) => ({
+      ...change,
+      rules: change.rules.filter((rule) => !isProposed(rule)),
+    }))
     .filter(hasRules);
   return [
     '# yaml-language-server: $schema=./rules.schema.json',
@@ -56,22 +59,27 @@ function isProposed({ confidence }: ProposedRule): boolean {
   return confidence >= PROPOSED_FROM;
 }
 
-function hasRules({ rules }: ProposedChange): boolean {
-  return rules.length > 0;
+function hasRules({ rules, query = [] }: ProposedChange): boolean {
+  return rules.length + query.length > 0;
 }
 
 function printChange(
-  { id, summary, on, rules, isInverse }: ProposedChange,
+  { id, summary, on, rules, query = [], isInverse }: ProposedChange,
   indent: string,
 ): readonly string[] {
   return [
     `${indent}- id: ${scalar(id)}`,
     `${indent}  summary: ${scalar(summary)}`,
     `${indent}  on: ${on === 'every' ? on : list(on)}`,
-    `${indent}  request:`,
+    ...(rules.length === 0 ? [] : [`${indent}  request:`]),
     ...rules.flatMap((rule) => [
       comment(`confidence ${rule.confidence.toFixed(2)}: ${rule.evidence}`, `${indent}    `),
       `${indent}    - ${printRule(rule)}`,
+    ]),
+    ...(query.length === 0 ? [] : [`${indent}  query:`]),
+    ...query.flatMap(({ rename, to, confidence, evidence }) => [
+      comment(`confidence ${confidence.toFixed(2)}: ${evidence}`, `${indent}    `),
+      `${indent}    - { rename: ${scalar(rename)}, to: ${scalar(to)} }`,
     ]),
     ...(isInverse === true
       ? [comment("V1's responses have V1's names and places.", `${indent}  `), `${indent}  response: inverse`]

@@ -7,6 +7,8 @@ export interface ProposedChange {
   readonly summary: string;
   readonly on: 'every' | readonly string[];
   readonly rules: readonly ProposedRule[];
+  /** Rules for query parameters; absent without any. */
+  readonly query?: readonly ProposedQueryRule[];
   /** True when V1's responses show the change undone. */
   readonly isInverse?: true;
 }
@@ -14,6 +16,14 @@ export interface ProposedChange {
 /** A rule with its evidence. */
 export interface ProposedRule {
   readonly found: FoundRule;
+  readonly confidence: number;
+  readonly evidence: string;
+}
+
+/** A query parameter that V2 calls otherwise, with the evidence. */
+export interface ProposedQueryRule {
+  readonly rename: string;
+  readonly to: string;
   readonly confidence: number;
   readonly evidence: string;
 }

@@ -3,6 +3,7 @@ import type { ShapeSource } from './compare-shapes.ts';
 import { Components } from './components.ts';
 import type { Description } from './description.ts';
 import { memberOf, objectIn } from './json-object.ts';
+import { findQueryRenames } from './find-query-renames.ts';
 import { resourceKey, resourceShapes, withInverse } from './find-inverse.ts';
 import { type MatchedOperation, matchOperations, templateOf } from './match-operations.ts';
 import type { ProposedOperation, ProposedRuleBook } from './print-rule-book.ts';
@@ -42,11 +43,12 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
     one === undefined || other === undefined ? [] : [{ id: operation.id, v1: one, v2: other }],
   );
   const outcome = proposeFor(described, DESCRIBED);
-  const shapes = resourceShapes(
-    matched,
+  const [one, other] = [
     { description: v1, components: old },
     { description: v2, components: young },
-  );
+  ];
+  const shapes = resourceShapes(matched, one, other);
+  const queries = findQueryRenames(named, one, other);
   const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v1)]));
   const foreign = [...old.foreign, ...young.foreign].map(
     (name) => `${name} is in another document and was not compared.`,
@@ -58,15 +60,21 @@ export function proposeRuleBook(v1: Description, v2: Description): ProposedRuleB
     ],
     version: releaseOf(v2),
     operations: bodies.map(({ operation }) => operation),
-    changes: outcome.changes.map((change) => {
-      const on = change.on === 'every' ? [...resources.keys()] : change.on;
-      return withInverse(
-        change,
-        on.map((id) => resources.get(id)),
-        shapes,
-      );
-    }),
-    questions: new Map([['', [...releaseQuestions(v2), ...unmatched, ...foreign]], ...outcome.questions]),
+    changes: [
+      ...outcome.changes.map((change) => {
+        const on = change.on === 'every' ? [...resources.keys()] : change.on;
+        return withInverse(
+          change,
+          on.map((id) => resources.get(id)),
+          shapes,
+        );
+      }),
+      ...queries.changes,
+    ],
+    questions: new Map([
+      ['', [...releaseQuestions(v2), ...unmatched, ...queries.questions, ...foreign]],
+      ...outcome.questions,
+    ]),
   };
 }
 

@@ -15,7 +15,7 @@ export interface Completion {
 
 /** Values that never change. */
 const FIXED: KnownValues = {
-  rule: ['unwrap', 'nest', 'rename', 'strip', 'only'],
+  rule: ['unwrap', 'nest', 'rename', 'strip', 'only', 'map'],
   status: ['2xx', '3xx', '4xx', '5xx', '422', '429'],
   verdict: ['rewritten', 'unchanged', 'refused', 'passed'],
   route: ['v1', 'v2', 'none'],

@@ -8,7 +8,7 @@ export const FILTER_FIELDS = {
   client: 'first digits of the client hash; - for none',
   op: 'operation; a trailing * matches any ending; - for none',
   change: 'id of a change that made an edit',
-  rule: 'unwrap, nest, rename, strip or only',
+  rule: 'unwrap, nest, rename, strip, only or map',
   status: '404, 4xx, 400-451 or >=500',
   verdict: 'rewritten, unchanged, refused or passed',
   route: 'migrate, pass or none; v1 and v2 work too',

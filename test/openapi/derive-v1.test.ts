@@ -309,3 +309,40 @@ test('a derived description is valid OpenAPI 3.0 and 3.1', async () => {
     expect(outcome.valid).toBe(true);
   }
 });
+
+test('mapped values and query parameters are V1’s again', async () => {
+  const kind = { type: 'string', enum: ['a', 'b', 'z'], default: 'a' };
+  const description = v2(
+    { type: 'object', properties: { kind, nested: { $ref: '#/components/schemas/Kind' } } },
+    { Kind: kind },
+  );
+  description.paths['/api/v2/things/{thing}'].get.parameters = [
+    { name: 'sort_by', in: 'query', schema: { type: 'string', enum: ['up', 'down'] } },
+    { name: 'sort', in: 'header', schema: text },
+  ];
+  const rules =
+    await rulesOf(`{ id: m, summary: s, on: [create], request: [{ map: { one: a, two: b, 2: b }, of: kind }, { map: { one: a }, of: nested }], response: inverse },
+    { id: q, summary: s, on: [read], query: [{ rename: order, to: sort_by }, { map: { asc: up }, of: sort_by }, { strip: old }] }`);
+  const { description: derived, notes } = deriveV1(description, rules);
+  const v1 = derived as any;
+  expect(notes).toEqual([]);
+  const { properties } = requestOf(v1);
+  expect(properties.kind).toEqual({
+    ...kind,
+    enum: ['one', 2, 'two', 'z'],
+    default: 'one',
+    'x-change': ['m'],
+  });
+  expect(properties.nested).toEqual(ref('Kind'));
+  expect(v1.components.schemas.Kind.enum).toEqual(['one', 'b', 'z']);
+  const { get } = v1.paths['/api/v1/things/{thing}'];
+  // Two values of V1 lead to b: which one a response means is not known.
+  const answered = get.responses[200].content['application/json'].schema.properties.data.properties.kind;
+  expect(answered.enum).toEqual(['one', 'b', 'z']);
+  expect(get.parameters).toEqual([
+    { name: 'order', in: 'query', schema: { type: 'string', enum: ['asc', 'down'] }, 'x-change': ['q'] },
+    { name: 'sort', in: 'header', schema: text },
+    { name: 'old', in: 'query', deprecated: true, schema: {}, 'x-change': ['q'] },
+  ]);
+  expect(get['x-change']).toEqual(['q', 'm']);
+});

@@ -180,3 +180,33 @@ test('names of any kind are printed so that the rule book reads them as they are
   );
   expect(stripped.toSorted()).toEqual(names.toSorted());
 });
+
+test('every draft is a sound rule book', async () => {
+  for (let seed = 1; seed <= 20; seed += 1) {
+    const pair = randomPair(seed);
+    const reading = await readRuleBook(printRuleBook(proposeRuleBook(pair.v1, pair.v2)), 'draft');
+    expect([seed, reading.ok ? [] : reading.faults.map(({ message }) => message)]).toEqual([seed, []]);
+  }
+});
+
+test('query parameters that V2 calls otherwise are renamed, and others are asked about', async () => {
+  const withQuery = (version: string, parameters: readonly unknown[]): Record<string, unknown> => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '2025-01-01' },
+    paths: { [`/api/${version}/things`]: { get: { operationId: 'list', parameters, responses: {} } } },
+  });
+  const query = (name: string, type: string): unknown => ({ name, in: 'query', schema: { type } });
+  const v1 = withQuery('v1', [
+    query('page', 'integer'),
+    query('old_kind', 'string'),
+    query('flag', 'boolean'),
+  ]);
+  const v2 = withQuery('v2', [query('page', 'integer'), query('kind', 'string')]);
+  const book = proposeRuleBook(v1, v2);
+  expect(questionsOf(book)).toEqual(['list: V2 does not describe the query parameter flag.']);
+  const reading = await readRuleBook(printRuleBook(book), 'draft');
+  if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join('\n'));
+  expect(reading.ruleBook.changes.map(({ on, query: rules }) => [on, rules])).toEqual([
+    [['list'], [{ rule: 'rename', parameter: 'old_kind', to: 'kind' }]],
+  ]);
+});

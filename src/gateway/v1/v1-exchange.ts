@@ -8,6 +8,8 @@ import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import { Failure } from '../../migrate/failure.ts';
 import { migratedHeaders } from '../../migrate/migrated-headers.ts';
 import type { ResponseRewrite } from '../../rewrite/response-rewrite.ts';
+import { withoutValues } from '../../rewrite/patch.ts';
+import type { PatchOperation } from '../../rewrite/rewrite.ts';
 import { isWrapped } from '../../rewrite/deprecated-attributes.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import { ResponseCollector, type ResponseNote, type ResponseCollectorOwner } from './response-collector.ts';
@@ -140,6 +142,11 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return headers;
   }
 
+  /** Returns the patch as it is logged: values that tell what the client sent are left out, unless capture is on. */
+  protected loggedPatch(patch: readonly PatchOperation[]): readonly PatchOperation[] {
+    return this.recorder?.logsValues === true ? patch : withoutValues(patch);
+  }
+
   // The response.
 
   get responseLimit(): number {
@@ -221,6 +228,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
         upstreamPath: path,
         prefix: `/api/${version}`,
         gateway: gatewayAddress(this.received),
+        restoreQuery: (linked, query) => this.restoredQuery(linked, query),
       });
     }
     this.addSignals(headers);
@@ -230,6 +238,18 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   protected override addSignals(headers: string[]): void {
     const { ruleBook, deprecatedAttributes } = this.rules;
     this.gateway.signals(ruleBook)?.addTo(headers, deprecatedAttributes.of(this.facts.edits));
+  }
+
+  /** The query of a link to V2 as V1 has it: by the rules of this operation, or of the one that the link leads to. */
+  private restoredQuery(path: string | undefined, query: string): string {
+    const { decision, rules, origin } = this;
+    if (origin.version === 'v1') return query;
+    const { rest } = decision.target;
+    const linked = path ?? rest;
+    const { method } = this.received.exchange;
+    const own = linked === rest ? rules.queryPlan(decision.operation, method) : undefined;
+    const plan = own ?? rules.queryPlan(rules.match('GET', linked), 'GET');
+    return plan?.restore(query) ?? query;
   }
 
   private skipRewrite(note: ResponseNote): undefined {

@@ -29,11 +29,15 @@ const EXAMPLE = `{
 /** Explains a request by the plan that serves live traffic; nothing is sent. */
 export function ExplainView(props: ExplainViewProps): VNode {
   const [operation, setOperation] = useState('order_floor_plan');
+  const [query, setQuery] = useState('');
   const [body, setBody] = useState(EXAMPLE);
   const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
   const [fault, setFault] = useState('');
+  const operations = props.rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
   const explain = async (): Promise<void> => {
-    const request: ExplainRequest = { operation, body };
+    const named = operations.find(({ id }) => id === operation);
+    const target = query === '' || named === undefined ? {} : { target: targetOf(named.template, query) };
+    const request: ExplainRequest = { operation, ...target, body };
     try {
       setExplanation(await postJson<Explanation>('explain', request));
       setFault('');
@@ -41,7 +45,6 @@ export function ExplainView(props: ExplainViewProps): VNode {
       setFault(asFailure(error).message);
     }
   };
-  const operations = props.rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
   return el(
     'div',
     { class: 'view explain' },
@@ -72,6 +75,15 @@ export function ExplainView(props: ExplainViewProps): VNode {
           el('option', { key: id, value: id, selected: id === operation }, `${id} – ${method} ${template}`),
         ),
       ),
+      el('label', { for: 'explain-query' }, 'V1 query'),
+      el('input', {
+        id: 'explain-query',
+        type: 'text',
+        spellcheck: false,
+        placeholder: 'none',
+        value: query,
+        onInput: ({ currentTarget }) => setQuery(currentTarget.value),
+      }),
       el('label', { for: 'explain-body' }, 'V1 body'),
       el('textarea', {
         id: 'explain-body',
@@ -85,6 +97,10 @@ export function ExplainView(props: ExplainViewProps): VNode {
     ),
     explanation !== undefined && explained(explanation, props),
   );
+}
+
+function targetOf(template: string, query: string): string {
+  return `/api/v1${template}?${query.replace(/^\?/, '')}`;
 }
 
 function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainViewProps): VNode {
