@@ -55,8 +55,12 @@ function describe(book: RuleBook): string {
   ].join('\n');
 }
 
-function describeChange({ id, summary, on, request, response, assumed }: Change): readonly string[] {
-  const rules = [...request, ...response].map(({ rule }) => rule);
+function describeChange(change: Change): readonly string[] {
+  const { id, summary, on, request, query = [], response, assumed } = change;
+  const rules = [
+    ...query.map(({ rule }) => `${rule} of query`),
+    ...[...request, ...response].map(({ rule }) => rule),
+  ];
   return [
     `  ${id}${assumed ? ' (assumed)' : ''}: ${summary}`,
     `    on ${on === 'every' ? 'every request' : on.join(', ')}: ${rules.length === 0 ? 'no rules' : rules.join(', ')}`,

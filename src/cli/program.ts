@@ -2,7 +2,9 @@ import { Command, CommanderError } from 'commander';
 import { check } from './check.ts';
 import { clients } from './clients.ts';
 import { demo } from './demo.ts';
+import { draft } from './draft.ts';
 import { explain } from './explain.ts';
+import { openapi } from './openapi.ts';
 import { packageVersion } from './package-version.ts';
 import { reference } from './reference.ts';
 import { replay } from './replay.ts';
@@ -29,6 +31,8 @@ export async function run(argv: readonly string[]): Promise<void> {
   rollout(program);
   clients(program);
   tail(program);
+  openapi(program);
+  draft(program);
   reference(program);
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {

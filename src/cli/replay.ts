@@ -1,23 +1,16 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import type { Command } from 'commander';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { count } from '../report/report-text.ts';
-import { AdminClient } from './admin-client.ts';
 import { terminalText } from '../report/untrusted-text.ts';
-import { readAdminRequests } from './admin-source.ts';
-import type { RequestFault } from './curl-request.ts';
-import { readLogRequests } from './log-requests.ts';
+import { readRecordedRequests, type RecordingSource } from './recorded-requests.ts';
 import { printFixture, readFixture } from './replay-fixture.ts';
 import { differences, type Outcome, outcomeOf, type Recording } from './replay-outcome.ts';
 import { offlineExplainer } from './offline-explainer.ts';
-import { type NamedRequest, readHar, readPostman } from './request-files.ts';
+import type { NamedRequest } from './request-files.ts';
 
-interface RecordOptions {
-  readonly har?: string;
-  readonly postman?: string;
-  readonly log?: string;
-  readonly admin?: string;
+interface RecordOptions extends RecordingSource {
   readonly out: string;
   readonly rules: string;
 }
@@ -64,7 +57,7 @@ function fail(fault: string | undefined): void {
 async function record(options: RecordOptions): Promise<string | undefined> {
   const book = await loadRuleBook(options.rules);
   if ('faults' in book) return book.faults.join('\n');
-  const requests = await requestsOf(options);
+  const requests = await readRecordedRequests(options);
   if ('fault' in requests) return requests.fault;
   const recordings = new Map<
     string,
@@ -84,27 +77,6 @@ async function record(options: RecordOptions): Promise<string | undefined> {
   writeFileSync(options.out, printFixture([...recordings.values()]));
   stdout.write(`${count(all)} requests, ${count(recordings.size)} different ones, are in ${options.out}.\n`);
   return undefined;
-}
-
-async function requestsOf({
-  har,
-  postman,
-  log,
-  admin,
-}: RecordOptions): Promise<readonly NamedRequest[] | RequestFault> {
-  try {
-    if (har !== undefined) return readHar(readFileSync(har, 'utf8'));
-    if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
-    if (log !== undefined) return await readLogRequests(log);
-    if (admin !== undefined)
-      return await readAdminRequests(
-        new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }),
-      );
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return { fault: `The requests cannot be read: ${error.message}.` };
-  }
-  return { fault: 'Give one of --har, --postman, --log and --admin.' };
 }
 
 async function check(fixture: string, { rules, update }: CheckOptions): Promise<string | undefined> {

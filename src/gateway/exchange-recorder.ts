@@ -35,6 +35,11 @@ export class ExchangeRecorder {
     this.level = level;
   }
 
+  /** True if the patch in the log may have values of the body. */
+  get logsValues(): boolean {
+    return this.level === 'bodies' && this.observer.logsValues === true;
+  }
+
   /** Records the client's decoded body. */
   clientBody(body: Uint8Array): void {
     this.requestBody = body;

@@ -14,6 +14,7 @@ import { BufferBudget, REWRITING_COPIES } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { circuitNotice, type GatewayNotice } from './notice.ts';
 import { ResendBudget } from './resend-budget.ts';
+import { DescriptionCache } from './description-cache.ts';
 import { ExchangeWatchdog } from './exchange-watchdog.ts';
 import type { Origin } from './origin.ts';
 import type { Upstream } from './upstream.ts';
@@ -69,6 +70,8 @@ export class GatewayContext {
   /** Differences that shadowed reads found. */
   readonly comparisons: Comparisons;
   readonly rateLimitQueue: RateLimitQueue;
+  /** V1's descriptions, derived from V2's. */
+  readonly descriptions: DescriptionCache;
   /** Lists the names in a body, for the attribute census. */
   readonly attributeNames: AttributeNames;
   /** Number of exchanges in flight. */
@@ -101,6 +104,7 @@ export class GatewayContext {
     };
     this.v1 = v1 && { version: 'v1', breaker: breakerOf('v1'), resends: new ResendBudget(now), ...v1 };
     this.comparisons = new Comparisons(now);
+    this.descriptions = new DescriptionCache(now);
     this.attributeNames = new AttributeNames(now);
     this.rateLimitQueue = new RateLimitQueue(parts);
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });

@@ -117,31 +117,29 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   /** Sends an error response of the gateway, unless a response has begun. */
   refuse(refused: Failure): void {
     if (this.settled) return;
-    this.settled = true;
     // A forwarded request was not refused: a failure of V2 leaves its verdict as it is.
     if (this.facts.attempts === 0) this.facts.verdict = 'refused';
     this.facts.failure = refused.code;
     this.facts.pointer = refused.pointer;
     this.facts.position = refused.position;
-    this.status = refused.status;
-    const { exchange } = this.received;
     const body = ascii.encode(refused.envelope());
-    const headers = [
-      'Content-Type',
-      'application/json',
-      'Content-Length',
-      String(body.length),
-      'Date',
-      new Date(this.gateway.parts.time()).toUTCString(),
-      'x-gateway-error',
-      refused.code,
-      ...refused.headers,
-    ];
+    const own = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
+    const date = new Date(this.gateway.parts.time()).toUTCString();
+    const headers = [...own, 'Date', date, 'x-gateway-error', refused.code, ...refused.headers];
+    this.respond(refused.status, headers, body);
+  }
+
+  /** Sends a response that the gateway itself makes, unless a response has begun. */
+  protected respond(status: number, headers: string[], body: Uint8Array): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.status = status;
+    const { exchange } = this.received;
     this.addSignals(headers);
-    exchange.head(refused.status, undefined, headers);
-    this.recorder?.clientResponded(refused.status, headers);
+    exchange.head(status, undefined, headers);
+    this.recorder?.clientResponded(status, headers);
     this.recorder?.responseChunk(body);
-    if (exchange.method !== 'HEAD') {
+    if (exchange.method !== 'HEAD' && body.length > 0) {
       this.facts.responseBytes = body.length;
       exchange.data(body);
     }

@@ -235,7 +235,7 @@ export interface ChangeView extends Hits {
   readonly response: readonly { readonly rule: ResponseRule['rule']; readonly text: string }[];
 }
 
-/** A request rule in words, such as `nest street_address, suburb in property under address`. */
+/** A request or query rule in words, such as `nest street_address, suburb in property under address`. */
 export interface RuleView extends Hits {
   readonly rule: RequestRuleName;
   readonly in: Path;

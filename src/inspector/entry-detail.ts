@@ -54,7 +54,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
     ...(v2Request === undefined ? {} : { v2Request }),
     ...responseViews(kept, bodies),
     ...(outcome !== undefined && bytes !== undefined && rules !== undefined
-      ? { diff: makeDiff(bytes, outcome, rules.ruleBook, (body) => bodies.layOut(body)) }
+      ? { diff: makeDiff(bytes, withEdits(outcome, entry), rules.ruleBook, (body) => bodies.layOut(body)) }
       : {}),
     curl: {
       v1: curlCommand(v1Request, gatewayOrigin(kept.v1Request)),
@@ -71,7 +71,10 @@ const NOT_CAPTURED_NOTE =
 const UNKNOWN_RULES_NOTE =
   'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.';
 
-/** The plan has the same effect on a masked body as on the real one, because no rule reads values. */
+/**
+ * The plan has the same effect on a masked body as on the real one, except for maps: they read values, and leave a mask as it is.
+ * The edits are those of the entry.
+ */
 function repeatRewrite({ entry, rules }: DetailParts, kept: KeptExchange): Rewrite | undefined {
   const { bytes } = kept.v1Request.body;
   if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
@@ -85,6 +88,10 @@ function pointersOf({ responseEdits = [], pointer }: Entry, outcome: Rewrite | u
   const records = outcome === undefined || outcome.verdict === 'refused' ? [] : outcome.records;
   const pointers = [...records, ...responseEdits].flatMap(({ from, path }) => [from, path]);
   return [...pointers, pointer].filter((one) => one !== undefined);
+}
+
+function withEdits(outcome: Rewrite, { edits }: Entry): Rewrite {
+  return outcome.verdict === 'refused' ? outcome : { ...outcome, records: edits };
 }
 
 /** The displayed bodies of an exchange. */

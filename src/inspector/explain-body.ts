@@ -85,9 +85,11 @@ function refused({ code, status, detail, pointer, position }: Failure): BodyOutc
 
 function whyUnread({ method, hasBody, head }: RequestToExplain, note: string | undefined): string {
   if (!hasBody) return 'There is no body.';
-  if (note === undefined) return `Bodies of ${method} are not read.`;
+  if (note === undefined) return method === 'PUT' ? UNNAMED_PUT : `Bodies of ${method} are not read.`;
   if (note !== 'media-type')
     return 'The charset or the content coding cannot be read, and the policy unsupported says forward.';
   if (head.contentType === undefined) return 'The body is not read: there is no Content-Type.';
   return `The body is not read: ${head.contentType} is not JSON.`;
 }
+
+const UNNAMED_PUT = 'Bodies of PUT are read only for an operation that a change with request rules names.';

@@ -1,39 +1,62 @@
 import { generalPointer } from '../json/json-pointer.ts';
 import type { EditRecord, Rewrite } from '../rewrite/rewrite.ts';
+import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, Operation, Policies, RuleBook } from '../rules/rule-book.ts';
-import type { Path, RequestRule } from '../rules/rule.ts';
+import type { Path, QueryRule, RequestRule } from '../rules/rule.ts';
 import type { PolicyView, RuleOutcome } from './api.ts';
 import { layOutJson } from './json-layout.ts';
-import { nameOf, requestRuleWords } from './rule-words.ts';
+import { nameOf, queryRuleWords, requestRuleWords } from './rule-words.ts';
 
 /** The outcome for a body, or the reason that it was not read. */
 export type BodyOutcome =
   | Rewrite
   | { readonly verdict: 'unread'; readonly why: string; readonly note?: string };
 
-/** Reports the effect of each request rule of the book, or the reason that it had none. */
-export function ruleOutcomes(
-  ruleBook: RuleBook,
-  operation: Operation | undefined,
-  method: string,
-  outcome: BodyOutcome,
-): RuleOutcome[] {
+/** The request whose rules are reported. */
+export interface RuledRequest {
+  readonly operation: Operation | undefined;
+  readonly method: string;
+  /** The query rule of each edit of its query. */
+  readonly queryRules: readonly QueryRule[];
+}
+
+/** Reports the effect of each request and query rule of the book, or the reason that it had none. */
+export function ruleOutcomes(ruleBook: RuleBook, request: RuledRequest, outcome: BodyOutcome): RuleOutcome[] {
   const names = namesIn(outcome);
-  return ruleBook.changes.flatMap((change) =>
-    change.request.map((rule) => {
-      const edits = 'records' in outcome ? editsOf(rule, change, outcome.records) : 0;
-      return {
-        change: change.id,
-        rule: rule.rule,
-        text: requestRuleWords(rule),
-        applied: edits > 0,
-        why:
-          edits > 0
-            ? `${edits === 1 ? '1 edit' : `${edits} edits`}.`
-            : whyNot(rule, change, operation, method, outcome, names),
-      };
+  return ruleBook.changes.flatMap((change) => [
+    ...(change.query ?? []).map((rule): RuleOutcome => {
+      const edits = request.queryRules.filter((other) => other === rule).length;
+      const why = edits > 0 ? editCount(edits) : whyNotQuery(rule, change, request, outcome);
+      return { change: change.id, rule: rule.rule, text: queryRuleWords(rule), applied: edits > 0, why };
     }),
-  );
+    ...change.request.map((rule): RuleOutcome => {
+      const edits = 'records' in outcome ? editsOf(rule, change, outcome.records) : 0;
+      const why = edits > 0 ? editCount(edits) : whyNot(rule, change, request, outcome, names);
+      return { change: change.id, rule: rule.rule, text: requestRuleWords(rule), applied: edits > 0, why };
+    }),
+  ]);
+}
+
+function editCount(edits: number): string {
+  return edits === 1 ? '1 edit.' : `${edits} edits.`;
+}
+
+function whyNotQuery(rule: QueryRule, change: Change, request: RuledRequest, outcome: BodyOutcome): string {
+  if (!isAbout(change, request)) return whyNotAbout(change, request);
+  if (outcome.verdict === 'refused') return 'The request was refused.';
+  if (rule.rule === 'map') return `The query has no ${rule.parameter} with one of these values.`;
+  const names = rule.rule === 'strip' ? rule.parameters : [rule.parameter];
+  return `The query has no ${names.join(', ')}.`;
+}
+
+function isAbout({ on }: Change, { operation, method }: RuledRequest): boolean {
+  if (on === 'every') return isRewritten(method);
+  return operation !== undefined && on.includes(operation.id);
+}
+
+function whyNotAbout({ on }: Change, { operation, method }: RuledRequest): string {
+  const concerned = on === 'every' ? 'every POST and PATCH' : on.join(' and ');
+  return `The change concerns ${concerned}, not ${operation?.id ?? `this ${method}`}.`;
 }
 
 /** The policies that apply to a request, and which of them decided something. */
@@ -73,7 +96,7 @@ function editsOf(rule: RequestRule, change: Change, records: readonly EditRecord
   }).length;
 }
 
-function concerns(rule: RequestRule, { from, note }: EditRecord): boolean {
+function concerns(rule: RequestRule, { from, path, note }: EditRecord): boolean {
   const name = nameOf(from);
   switch (rule.rule) {
     case 'unwrap':
@@ -83,6 +106,8 @@ function concerns(rule: RequestRule, { from, note }: EditRecord): boolean {
       return rule.members.includes(name) || (note === 'conflict' && rule.under === name);
     case 'rename':
       return rule.member === name || rule.to === name;
+    case 'map':
+      return rule.member === name || rule.member === nameOf(path);
     case 'strip':
       return rule.members.includes(name);
   }
@@ -107,14 +132,12 @@ function namesIn(outcome: BodyOutcome): Names | undefined {
 function whyNot(
   rule: RequestRule,
   change: Change,
-  operation: Operation | undefined,
-  method: string,
+  request: RuledRequest,
   outcome: BodyOutcome,
   names: Names | undefined,
 ): string {
-  if (change.on !== 'every' && (operation === undefined || !change.on.includes(operation.id))) {
-    return `The change concerns ${change.on.join(' and ')}, not ${operation?.id ?? `this ${method}`}.`;
-  }
+  const isUnread = outcome.verdict === 'unread' && change.on === 'every';
+  if (!isUnread && !isAbout(change, request)) return whyNotAbout(change, request);
   if (outcome.verdict === 'unread') return outcome.why;
   if (outcome.verdict === 'refused') return 'The request was refused.';
   if ('note' in outcome && outcome.note !== undefined)
@@ -127,6 +150,7 @@ function whyNot(
     return `There is no ${rule.in.join('.')}.`;
   }
   if (rule.rule === 'rename') return `${place} has no member ${rule.member}.`;
+  if (rule.rule === 'map') return `${place} has no ${rule.member} with one of these values.`;
   return rule.rule === 'only'
     ? `${place} has no other members.`
     : `${place} has none of ${rule.members.join(', ')}.`;

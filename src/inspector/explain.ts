@@ -1,8 +1,9 @@
 import type { HeaderList } from '../http/header-list.ts';
 import { readTraceparent } from '../http/trace-context.ts';
 import { chooseApiVersion } from '../migrate/api-version.ts';
-import { type Decision, type DecisionLimits, decide, migratedTarget } from '../migrate/decision.ts';
+import { type Decision, type DecisionLimits, decide, editsOf, migratedTarget } from '../migrate/decision.ts';
 import { migratedHeaders } from '../migrate/migrated-headers.ts';
+import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Verdict } from '../rewrite-log/entry.ts';
 import { maskHeaders } from '../rewrite-log/mask-headers.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from './api.ts';
@@ -57,11 +58,14 @@ function explanationOf(
     body: bodyView(sent.body),
   };
   const note = 'note' in outcome ? outcome.note : undefined;
+  const edits = editsIn(decision, outcome);
+  const queryRules =
+    decision.route === 'migrate' && outcome.verdict !== 'refused' ? decision.query.rules : [];
   return {
     ruleBook: ruleBook.hash,
     ...(operation === undefined ? {} : { operation: operation.id }),
     verdict: verdictOf(outcome, decision),
-    edits: 'records' in outcome ? outcome.records : [],
+    edits,
     patch: 'patch' in outcome ? outcome.patch : [],
     ...(outcome.verdict === 'refused' ? { refusal: outcome.refusal } : {}),
     ...(note === undefined ? {} : { note }),
@@ -69,9 +73,11 @@ function explanationOf(
     ...(v2Request === undefined || sent === undefined
       ? {}
       : { v2Request, v2Body: new TextDecoder('utf-8', { ignoreBOM: true }).decode(sent.body) }),
-    ...(outcome.verdict === 'unread' ? {} : { diff: makeDiff(read, outcome, ruleBook) }),
+    ...(outcome.verdict === 'unread'
+      ? {}
+      : { diff: makeDiff(read, 'records' in outcome ? { ...outcome, records: edits } : outcome, ruleBook) }),
     policies: policyViews(ruleBook, outcome, note),
-    rules: ruleOutcomes(ruleBook, operation, method, outcome),
+    rules: ruleOutcomes(ruleBook, { operation, method, queryRules }, outcome),
     curl: {
       v1: curlCommand(rawBody(v1Request, body), parts.gatewayOrigin),
       ...(v2Request === undefined || sent === undefined
@@ -94,15 +100,24 @@ function sentRequest(
   const hasTrace = readTraceparent(head.traceparent) !== undefined;
   const version = chooseApiVersion(head.apiVersion, rules.ruleBook.version);
   return {
-    target: migratedTarget(decision.target),
+    target: migratedTarget(decision),
     headers: migratedHeaders(head, { version, isRewritten, hasTrace }),
     body: isRewritten ? outcome.body : body,
   };
 }
 
 function verdictOf(outcome: BodyOutcome, decision: Decision): Verdict {
-  if (outcome.verdict === 'unread') return decision.route === 'pass' ? 'passed' : 'unchanged';
-  return outcome.verdict;
+  if (decision.route === 'pass') return 'passed';
+  if (outcome.verdict === 'refused') return 'refused';
+  const isRewritten = decision.route === 'migrate' && decision.query.records.length > 0;
+  if (outcome.verdict === 'unread') return isRewritten ? 'rewritten' : 'unchanged';
+  return isRewritten ? 'rewritten' : outcome.verdict;
+}
+
+/** The edits of the query and of the body; a refused request has none. */
+function editsIn(decision: Decision, outcome: BodyOutcome): readonly EditRecord[] {
+  if (decision.route !== 'migrate' || outcome.verdict === 'refused') return [];
+  return editsOf(decision, 'records' in outcome ? outcome.records : []);
 }
 
 function bodyView(body: Uint8Array): BodyView {

@@ -1,7 +1,8 @@
 import { tokenName } from '../json/json-pointer.ts';
-import type { EditRecord } from '../rewrite/rewrite.ts';
+import { printScalar } from '../json/json-scalar.ts';
+import { isOfQuery, type EditRecord } from '../rewrite/rewrite.ts';
 import type { Change } from '../rules/rule-book.ts';
-import type { Path, RequestRule, ResponseRule } from '../rules/rule.ts';
+import type { MappedValue, Path, QueryRule, RequestRule, ResponseRule } from '../rules/rule.ts';
 
 /** A request rule in words, such as `nest street_address, suburb in property under address`. */
 export function requestRuleWords(rule: RequestRule): string {
@@ -16,7 +17,25 @@ export function requestRuleWords(rule: RequestRule): string {
       return `strip ${rule.members.length === 0 ? 'nothing yet' : rule.members.join(', ')}${within(rule.in)}`;
     case 'only':
       return `keep only ${rule.members.join(', ')}${within(rule.in)}`;
+    case 'map':
+      return `map ${rule.member}${within(rule.in)}: ${valueWords(rule.values)}`;
   }
+}
+
+/** A query rule in words. */
+export function queryRuleWords(rule: QueryRule): string {
+  switch (rule.rule) {
+    case 'rename':
+      return `rename ?${rule.parameter} to ?${rule.to}`;
+    case 'strip':
+      return `strip ${rule.parameters.map((name) => `?${name}`).join(', ')}`;
+    case 'map':
+      return `map ?${rule.parameter}: ${rule.values.map(({ from, to }) => `${from.text} to ${to.text}`).join(', ')}`;
+  }
+}
+
+function valueWords(values: readonly MappedValue[]): string {
+  return values.map(({ from, to }) => `${printScalar(from)} to ${printScalar(to)}`).join(', ');
 }
 
 /** A response rule in words. */
@@ -36,6 +55,8 @@ export function responseRuleWords(rule: ResponseRule): string {
       return 'name members in errors as V1 does';
     case 'inverse':
       return 'undo the request rules';
+    case 'map':
+      return `map ${rule.path.join('.')}: ${valueWords(rule.values)}`;
   }
 }
 
@@ -45,7 +66,9 @@ export function editReason(edit: EditRecord, change: Change | undefined): string
   return change === undefined ? done : `${done} ${change.summary}`;
 }
 
-function doneBy({ rule, from, path, note }: EditRecord): string {
+function doneBy(edit: EditRecord): string {
+  const { rule, from, path, note } = edit;
+  if (isOfQuery(edit)) return doneToQuery(edit);
   const name = nameOf(from);
   if (note === 'already-flat') return 'The body has no wrapper; nothing to remove.';
   if (note === 'byte-order-mark') return 'The byte order mark goes; JSON does not allow one.';
@@ -66,7 +89,20 @@ function doneBy({ rule, from, path, note }: EditRecord): string {
       return `${name} goes.`;
     case 'only':
       return `${name} is not an attribute that V2 accepts; it goes.`;
+    case 'map':
+      return `The value of ${name} becomes the one that V2 has for it.`;
   }
+}
+
+function doneToQuery({ rule, from = '', path, note }: EditRecord): string {
+  const name = `The query parameter ${from.slice(1)}`;
+  if (note === 'conflict' && path === undefined) {
+    return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.`;
+  }
+  if (path === undefined) return `${name} goes.`;
+  if (rule === 'map')
+    return `A value of ${name.charAt(0).toLowerCase()}${name.slice(1)} becomes the one that V2 has for it.`;
+  return `${name} is now called ${path.slice(1)}.${note === 'conflict' ? ' V2’s name is there too; the V1 value wins.' : ''}`;
 }
 
 /** The last name of a pointer, for display. */

@@ -2,8 +2,9 @@ import type { Tally } from '../report/tally.ts';
 import { ChangeIndex } from '../rules/change-index.ts';
 import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
-import type { ChangeView, Hits, OperationView, RulesView } from './api.ts';
-import { requestRuleWords, responseRuleWords } from './rule-words.ts';
+import type { Path, RequestRuleName } from '../rules/rule.ts';
+import type { ChangeView, Hits, OperationView, RulesView, RuleView } from './api.ts';
+import { queryRuleWords, requestRuleWords, responseRuleWords } from './rule-words.ts';
 
 /** The parts of the view of a rule book. */
 export interface RulesViewParts {
@@ -55,22 +56,22 @@ export function assumptionsOf({ operations, changes }: RuleBook): string[] {
 }
 
 function changeView(change: Change, tally: Tally): ChangeView {
-  const { id, summary, assumed, on } = change;
+  const { id, summary, assumed, on, query = [] } = change;
+  const ruleView = (rule: RequestRuleName, inside: Path, text: string): RuleView => {
+    const counted = hits(tally.rules, `${id} ${rule}`);
+    return { rule, in: inside, text, hits: counted.hits, ...last(counted) };
+  };
   return {
     id,
     summary,
     assumed,
     on,
-    request: change.request.map((rule) => {
-      const counted = hits(tally.rules, `${id} ${rule.rule}`);
-      return {
-        rule: rule.rule,
-        in: 'in' in rule ? rule.in : [],
-        text: requestRuleWords(rule),
-        hits: counted.hits,
-        ...last(counted),
-      };
-    }),
+    request: [
+      ...query.map((rule) => ruleView(rule.rule, [], queryRuleWords(rule))),
+      ...change.request.map((rule) =>
+        ruleView(rule.rule, 'in' in rule ? rule.in : [], requestRuleWords(rule)),
+      ),
+    ],
     response: change.response.map((rule) => ({ rule: rule.rule, text: responseRuleWords(rule) })),
     ...hits(tally.changes, id),
   };

@@ -13,6 +13,13 @@ export function memberName(bytes: Uint8Array, tape: Tape, node: number): string 
   return decodeKey(bytes, tape.keyStart(node), tape.keyEnd(node), tape.isKeyEscaped(node));
 }
 
+/** Returns the decoded text of the JSON string from `start` to `end`, quotes included. */
+export function decodeString(bytes: Uint8Array, start: number, end: number): string {
+  return decodeKey(bytes, start, end, bytes.subarray(start, end).includes(BACKSLASH));
+}
+
+const BACKSLASH = 0x5c;
+
 function decodeKey(bytes: Uint8Array, start: number, end: number, isEscaped: boolean): string {
   const raw = decoder.decode(bytes.subarray(start + 1, end - 1));
   return isEscaped ? unescape(raw) : raw;

@@ -1,7 +1,6 @@
 import { ALL_CODINGS, type Coding, readCoding } from '../http/content-coding.ts';
 import { readJsonType } from '../http/media-type.ts';
 import type { RequestHead } from '../http/request-head.ts';
-import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import { type Failure, failure } from './failure.ts';
 import { bodyTooLarge } from './migrate-body.ts';
@@ -22,16 +21,16 @@ export interface BodyLimits {
   readonly codings: readonly Coding[];
 }
 
-/** Decides how to handle the body of a V1 request, from its method and its head. */
+/** Decides how to handle the body of a V1 request from its head; `hasRules` says whether request rules apply to it. */
 export function decideBody(
   {
-    method,
+    hasRules,
     hasBody,
     head,
-  }: { readonly method: string; readonly hasBody: boolean; readonly head: RequestHead },
+  }: { readonly hasRules: boolean; readonly hasBody: boolean; readonly head: RequestHead },
   { policies, bodyLimit, codings }: BodyLimits,
 ): BodyDecision {
-  if (!hasBody || !isRewritten(method)) return FORWARD;
+  if (!hasBody || !hasRules) return FORWARD;
   const type = readJsonType(head.contentType);
   if (type === 'other') return { action: 'forward', note: 'media-type' };
   if (type === 'ambiguous') return { action: 'refuse', failure: failure('ambiguous-media-type') };

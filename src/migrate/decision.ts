@@ -1,6 +1,8 @@
 import { ALL_CODINGS, type Coding } from '../http/content-coding.ts';
 import { type Target, readTarget } from '../http/target.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { RewrittenQuery } from '../rewrite/query-plan.ts';
+import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Operation } from '../rules/rule-book.ts';
 import { type BodyDecision, decideBody } from './decide-body.ts';
 import { type Failure, failure } from './failure.ts';
@@ -44,6 +46,8 @@ export interface MigrateDecision {
   readonly target: Target;
   /** Undefined for a request that the rule book does not name. */
   readonly operation: Operation | undefined;
+  /** The query for V2. */
+  readonly query: RewrittenQuery;
   /** Maximum bytes of a body to rewrite, received or decoded. */
   readonly bodyLimit: number;
   readonly body: BodyDecision;
@@ -68,8 +72,14 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
       const operation = rules.match(request.method, target.rest);
       const bodyLimit = limits.bodyLimit ?? ruleBook.limits.body;
       const { codings = ALL_CODINGS } = limits;
-      const body = decideBody(request, { policies: ruleBook.policies, bodyLimit, codings });
-      return { route: 'migrate', target, operation, bodyLimit, body };
+      const { method, hasBody, head } = request;
+      const hasRules = rules.rewritesBodies(operation, method);
+      const body = decideBody(
+        { hasRules, hasBody, head },
+        { policies: ruleBook.policies, bodyLimit, codings },
+      );
+      const query = rules.queryPlan(operation, method)?.rewrite(target.query) ?? unchangedQuery(target);
+      return { route: 'migrate', target, operation, query, bodyLimit, body };
     }
   }
 }
@@ -79,7 +89,17 @@ export function refuse(failed: Failure): RefuseDecision {
   return { route: 'none', failure: failed, closesConnection: false };
 }
 
-/** The target of a migrated request at V2: the same path and query under `/api/v2`. */
-export function migratedTarget({ rest, query }: Target): string {
-  return `/api/v2${rest}${query}`;
+/** The target of a migrated request at V2: the same path under `/api/v2`, and the query as the query rules leave it. */
+export function migratedTarget({ target, query }: MigrateDecision): string {
+  return `/api/v2${target.rest}${query.query}`;
+}
+
+/** All edits of a request: those of its query, then those of its body. */
+export function editsOf({ query }: MigrateDecision, body: readonly EditRecord[]): readonly EditRecord[] {
+  // Similar bodies share their list, which others rely on.
+  return query.records.length === 0 ? body : [...query.records, ...body];
+}
+
+function unchangedQuery({ query }: Target): RewrittenQuery {
+  return { query, records: [], rules: [] };
 }

@@ -1,4 +1,5 @@
 import type { Entry } from '../rewrite-log/entry.ts';
+import { isOfQuery } from '../rewrite/rewrite.ts';
 import { sketchJson } from './json-sketch.ts';
 
 /** A request like that of an entry: the log has no values, so they are `…`, and only the names it recorded. */
@@ -15,10 +16,13 @@ export function requestLike(entry: Entry): LikeRequest | undefined {
   if (entry.edits.some((edit) => edit.note === 'duplicate' || edit.note === 'byte-order-mark'))
     return undefined;
   const head = { method: entry.method, target: entry.path.replaceAll('=…', '=') };
-  const pointers = [...(entry.attributes ?? []), ...entry.edits.map((edit) => edit.from ?? '')].filter(
+  const edits = entry.edits.filter((edit) => !isOfQuery(edit));
+  // A map says that the value was one that it lists, but not which one.
+  if (entry.edits.some((edit) => edit.rule === 'map')) return undefined;
+  const pointers = [...(entry.attributes ?? []), ...edits.map((edit) => edit.from ?? '')].filter(
     (pointer) => pointer !== '',
   );
-  const wasRead = entry.attributes !== undefined || entry.edits.length > 0;
+  const wasRead = entry.attributes !== undefined || edits.length > 0;
   if (!wasRead || entry.bytesIn === 0) return { ...head, headers: [] };
   return {
     ...head,

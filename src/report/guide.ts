@@ -1,4 +1,5 @@
-import type { EditRecord } from '../rewrite/rewrite.ts';
+import { queryParts, withName } from '../http/query-text.ts';
+import { isOfQuery, type EditRecord } from '../rewrite/rewrite.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { count, table } from './report-text.ts';
 import { markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
@@ -92,7 +93,7 @@ export class Guide {
 }
 
 function callSection(call: Call): string {
-  const path = call.path.replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
+  const path = v2Path(call);
   const heading = `## ${markdownText(call.operation === '' ? `${call.method} ${call.path}` : call.operation)}`;
   const usage = `${count(call.count)} requests, the last at ${markdownText(call.last)}.`;
   const edits = call.edits.filter((edit) => edit.note !== 'already-flat');
@@ -100,20 +101,37 @@ function callSection(call: Call): string {
   if (edits.length === 0) {
     return `${heading}\n\n${usage} The body stays the same; only the address changes.\n\n${fence('Before', heads.before)}\n\n${fence('After', heads.after)}`;
   }
-  const before = sketchJson([...call.attributes, ...edits.map((edit) => edit.from ?? '')]);
-  const after = sketchJson(movedPointers([...call.attributes], edits));
+  const ofBody = edits.filter((edit) => !isOfQuery(edit));
+  const before = sketchJson([...call.attributes, ...ofBody.map((edit) => edit.from ?? '')]);
+  const after = sketchJson(movedPointers([...call.attributes], ofBody));
   const rows = edits.map((edit) => [
     markdownCode(edit.from ?? ''),
     edit.path === undefined ? 'leave out' : markdownCode(edit.path === '' ? '/' : edit.path),
-    markdownText(edit.note ?? ''),
+    markdownText(edit.note ?? (edit.rule === 'map' ? 'the value changes too' : '')),
   ]);
+  const hasBody = call.attributes.size > 0 || ofBody.length > 0;
   return [
     heading,
     usage,
-    fence('Before', `${heads.before}\n\n${before}`),
-    fence('After', `${heads.after}\n\n${after}`),
+    fence('Before', hasBody ? `${heads.before}\n\n${before}` : heads.before),
+    fence('After', hasBody ? `${heads.after}\n\n${after}` : heads.after),
     table(['now', 'in V2', 'remark'], rows),
   ].join('\n\n');
+}
+
+/** The path for V2, with its names of query parameters. */
+function v2Path({ path: v1Path, edits }: Call): string {
+  const path = v1Path.replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
+  const mark = path.indexOf('?');
+  const ofQuery = edits.filter((edit) => isOfQuery(edit));
+  if (mark === -1 || ofQuery.length === 0) return path;
+  const parts = queryParts(path.slice(mark + 1)).flatMap((part) => {
+    const edit = ofQuery.find(({ from }) => from === `?${part.name}`);
+    if (edit === undefined) return [part];
+    return edit.path === undefined ? [] : [withName(part, edit.path.slice(1))];
+  });
+  const query = parts.map(({ raw }) => raw).join('&');
+  return path.slice(0, mark) + (parts.length === 0 ? '' : `?${query}`);
 }
 
 function fence(title: string, text: string): string {

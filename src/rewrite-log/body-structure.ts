@@ -37,7 +37,7 @@ const CLOSE_ARRAY = 0x5d;
 
 /**
  * Returns the structure of a JSON body: names, order, nesting and white space are unchanged, every value except `null` is
- * replaced by its type. Rules ignore scalar values, so a plan applies to the structure as it does to the body. Reads each byte
+ * replaced by its type. Only maps read scalar values; every other rule applies to the structure as it does to the body. Reads each byte
  * once. `not-json` also for a body that is nested too deeply.
  */
 export function bodyStructure(body: Uint8Array): Uint8Array | 'not-json' | 'too-large' {

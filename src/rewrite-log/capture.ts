@@ -124,10 +124,10 @@ export class Capture {
       clientResponse.body === v2Response?.body;
     return {
       v1Request: {
-        ...this.head(v1Request),
+        ...this.head(v1Request, records),
         body: this.body(v1Request, (body) => this.masks.ofRequest(this.walker, body, records)),
       },
-      ...(v2Request === undefined ? {} : { v2Request: this.head(v2Request) }),
+      ...(v2Request === undefined ? {} : { v2Request: this.head(v2Request, records) }),
       ...(keptResponse === undefined ? {} : { v2Response: keptResponse }),
       ...(clientResponse === undefined
         ? {}
@@ -160,11 +160,11 @@ export class Capture {
     if (from === this.failed) this.failedBytes -= bytes;
   }
 
-  private head(request: ObservedHead): KeptHead {
+  private head(request: ObservedHead, records: readonly EditRecord[]): KeptHead {
     const values = this.options.mode === 'bodies';
     return {
       method: ownText(request.method),
-      target: ownText(values ? maskQuerySecrets(request.target) : redactTarget(request.target)),
+      target: ownText(values ? maskQuerySecrets(request.target, records) : redactTarget(request.target)),
       headers: maskHeaders(request.headers, values),
     };
   }

@@ -1,33 +1,41 @@
 import * as z from 'zod';
 import type { Entry } from './entry.ts';
 
-const rule = z.enum(['unwrap', 'nest', 'rename', 'strip', 'only']);
+const rule = z.enum(['unwrap', 'nest', 'rename', 'strip', 'only', 'map']);
 const pointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)*$/);
+/** A pointer, or a question mark and the name of a query parameter. */
+const place = z.string().regex(/^(?:(?:\/(?:[^~/]|~[01])*)*|\?[^]+)$/);
 const count = z.int().nonnegative();
 const milliseconds = z.number().nonnegative();
 
 const editRecord = z.strictObject({
   change: z.string().describe('Id of the change in the rule book.'),
   rule,
-  from: z.exactOptional(pointer).describe('Pointer in the V1 body (RFC 6901).'),
-  path: z.exactOptional(pointer).describe('Pointer in the V2 body (RFC 6901).'),
+  from: z
+    .exactOptional(place)
+    .describe('Pointer in the V1 body (RFC 6901), or a question mark and the name of a query parameter.'),
+  path: z
+    .exactOptional(place)
+    .describe('Pointer in the V2 body (RFC 6901), or a question mark and the name of a query parameter.'),
   note: z
     .exactOptional(z.string())
     .describe('Reason of a special case: conflict, sibling, duplicate, already-flat, byte-order-mark.'),
 });
 
 const patchOperation = z.strictObject({
-  op: z.enum(['add', 'remove', 'move', 'copy']),
+  op: z.enum(['add', 'remove', 'move', 'copy', 'replace']),
   path: pointer,
   from: z.exactOptional(pointer),
   value: z
     .exactOptional(z.unknown())
-    .describe('Only for values that the gateway created; never a value of the body.'),
+    .describe(
+      'An object that the gateway created, or, only while capture is on and masks nothing, the V2 value of a map.',
+    ),
 });
 
 const responseRecord = z.strictObject({
   change: z.string().describe('Id of the change in the rule book.'),
-  rule: z.enum(['rename', 'unnest', 'alias', 'flatten', 'deprecations', 'errors']),
+  rule: z.enum(['rename', 'unnest', 'alias', 'flatten', 'deprecations', 'errors', 'map']),
   from: z.exactOptional(pointer).describe("Pointer to the member in V2's response (RFC 6901)."),
   path: z
     .exactOptional(pointer)
@@ -103,10 +111,12 @@ export const entrySchema = z
     edits: z
       .array(editRecord)
       .readonly()
-      .describe('Edits of the V1 body, each with change, rule and pointers.'),
+      .describe('Edits of the V1 query and the V1 body, each with change, rule and places.'),
     patch: z
       .exactOptional(z.array(patchOperation).readonly())
-      .describe('RFC 6902 patch from the V1 body to the V2 body, without values of the body.'),
+      .describe(
+        'RFC 6902 patch from the V1 body to the V2 body; a replace has its value only while capture is on.',
+      ),
     responseEdits: z
       .exactOptional(z.array(responseRecord).readonly())
       .describe('Edits of the response by response rules, the first 64.'),

@@ -10,7 +10,7 @@ export const FILTER_FIELDS = {
   client: 'first digits of the client hash; - for none',
   op: 'operation; a trailing * matches any ending; - for none',
   change: 'id of a change that made an edit',
-  rule: 'unwrap, nest, rename, strip or only',
+  rule: 'unwrap, nest, rename, strip, only or map',
   status: '404, 4xx, 400-451 or >=500',
   verdict: 'rewritten, unchanged, refused or passed',
   mode: 'migrate, observe, shadow or canary; - for V2 traffic',
@@ -44,7 +44,7 @@ export interface ValueFault {
 
 /** The only values of some fields; another one is a fault. */
 export const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = {
-  rule: ['unwrap', 'nest', 'rename', 'strip', 'only'],
+  rule: ['unwrap', 'nest', 'rename', 'strip', 'only', 'map'],
   verdict: ['rewritten', 'unchanged', 'refused', 'passed'],
   mode: ['migrate', 'observe', 'shadow', 'canary', '-'],
   origin: ['v1', 'v2', 'none'],

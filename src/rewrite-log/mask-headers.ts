@@ -1,4 +1,6 @@
 import type { HeaderList } from '../http/header-list.ts';
+import { decodeQueryText } from '../http/query-text.ts';
+import { isOfQuery, type EditRecord } from '../rewrite/rewrite.ts';
 import { ownText } from './own-text.ts';
 import { redactTarget } from './redact-target.ts';
 
@@ -36,11 +38,25 @@ export function maskHeaders(headers: HeaderList, values: boolean): ShownHeader[]
   return shown;
 }
 
-/** Masks query parameters of a target whose names look like credentials. */
-export function maskQuerySecrets(target: string): string {
-  return target.replace(/([?&])([^=&]*)=([^&]*)/g, (pair, mark: string, name: string) =>
-    CREDENTIAL_NAME.test(name) ? `${mark}${name}=…` : pair,
-  );
+/**
+ * Masks query parameters of a target whose names look like credentials, in the other version too: `records` are the edits of the
+ * query.
+ */
+export function maskQuerySecrets(target: string, records: readonly EditRecord[]): string {
+  const secrets = secretNames(records);
+  return target.replace(/([?&])([^=&]*)=([^&]*)/g, (pair, mark: string, name: string) => {
+    const isSecret = CREDENTIAL_NAME.test(name) || (secrets.size > 0 && secrets.has(decodeQueryText(name)));
+    return isSecret ? `${mark}${name}=…` : pair;
+  });
+}
+
+/** Both names of each parameter that one of its names makes a credential. */
+function secretNames(records: readonly EditRecord[]): ReadonlySet<string> {
+  const names = records
+    .filter(isOfQuery)
+    .map(({ from = '', path = '' }) => [from, path])
+    .filter((both) => both.some((name) => CREDENTIAL_NAME.test(name)));
+  return new Set(names.flat().map((name) => name.slice(1)));
 }
 
 function maskHeader(name: string, value: string, values: boolean): ShownHeader {

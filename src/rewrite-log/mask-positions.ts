@@ -1,5 +1,5 @@
 import { pointerSteps } from '../json/json-pointer.ts';
-import type { EditRecord } from '../rewrite/rewrite.ts';
+import { isOfQuery, type EditRecord } from '../rewrite/rewrite.ts';
 
 /** The pointers with `*` that match a path so far, after this many steps. */
 export interface MaskPosition {
@@ -48,8 +48,9 @@ export class MaskPositions {
 
   private movesOf(records: readonly EditRecord[]): MoveTree {
     const root: MoveTree = { below: new Map(), to: undefined };
-    for (const { from, path, note } of records) {
-      if (from === undefined || path === undefined || note === 'already-flat') continue;
+    for (const record of records) {
+      const { from, path, note } = record;
+      if (from === undefined || path === undefined || note === 'already-flat' || isOfQuery(record)) continue;
       let tree = root;
       for (const step of pointerSteps(from)) {
         const below = tree.below.get(step) ?? { below: new Map<string, MoveTree>(), to: undefined };

@@ -49,6 +49,8 @@ export type CaptureLevel = 'nothing' | 'failure' | 'structure' | 'bodies';
 export interface Observer {
   /** Maximum bytes of a body to capture. */
   readonly bodyLimit: number;
+  /** True if patches may have values of bodies: capture is on, and masks nothing. */
+  readonly logsValues?: boolean | undefined;
   begin(): CaptureLevel;
   /** Whether to record spans of a trace; absent without span export. `parent` is the client's own decision. */
   readonly isSampled?: ((traceId: string, parent: boolean | undefined) => boolean) | undefined;

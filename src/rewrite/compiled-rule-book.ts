@@ -1,7 +1,9 @@
 import { OperationTable } from '../rules/operation-table.ts';
 import type { Operation, RuleBook } from '../rules/rule-book.ts';
 import { DeprecatedAttributes } from './deprecated-attributes.ts';
+import { canBeRewritten, isRewritten } from '../rules/rewritten-methods.ts';
 import { compilePlans, type Plan, type Plans } from './plan.ts';
+import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
 import { compileResponsePlans, type ResponsePlan, type ResponsePlans } from './response-plan.ts';
 
 /**
@@ -14,18 +16,36 @@ export class CompiledRuleBook {
   readonly deprecatedAttributes = new DeprecatedAttributes();
   private readonly operations: OperationTable;
   private readonly requestPlans: Plans;
+  private readonly queryPlans: QueryPlans;
+  /** Ids of the operations that a change with request rules names. */
+  private readonly ruled: ReadonlySet<string>;
   private readonly responsePlans: ResponsePlans;
 
   constructor(ruleBook: RuleBook) {
     this.ruleBook = ruleBook;
     this.operations = new OperationTable(ruleBook.operations);
     this.requestPlans = compilePlans(ruleBook);
+    this.queryPlans = compileQueryPlans(ruleBook);
+    this.ruled = new Set(
+      ruleBook.changes.flatMap(({ on, request }) => (on === 'every' || request.length === 0 ? [] : on)),
+    );
     this.responsePlans = compileResponsePlans(ruleBook);
   }
 
   /** Returns the operation for a method and a raw path below `/api/v1`; undefined if the rule book has none. */
   match(method: string, path: string): Operation | undefined {
     return this.operations.match(method, path);
+  }
+
+  /** True if request rules apply to the bodies of such requests: POST, PATCH, and PUT of an operation that has any. */
+  rewritesBodies(operation: Operation | undefined, method: string): boolean {
+    if (isRewritten(method)) return true;
+    return canBeRewritten(method) && operation !== undefined && this.ruled.has(operation.id);
+  }
+
+  /** Returns the plan for the queries of such requests; undefined when no query rule applies to them. */
+  queryPlan(operation: Operation | undefined, method: string): QueryPlan | undefined {
+    return this.queryPlans.of(operation, method);
   }
 
   /** Returns the plan for request bodies; `undefined` is for requests without an operation in the rule book. */

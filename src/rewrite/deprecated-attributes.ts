@@ -1,5 +1,5 @@
 import { pointerSteps, tokenName } from '../json/json-pointer.ts';
-import type { EditRecord } from './rewrite.ts';
+import { isOfQuery, type EditRecord } from './rewrite.ts';
 
 /** An attribute of a V1 request that V2 no longer has under that name or in that place. */
 export interface DeprecatedAttribute {
@@ -67,8 +67,10 @@ function wrapperOf(records: readonly EditRecord[]): string {
   return unwrapped?.from ?? '';
 }
 
-/** How the member changed; undefined for records that do not concern a deprecated attribute. */
-function changeOf({ rule, path, note }: EditRecord): string | undefined {
+/** How the member changed; undefined for records that do not concern a deprecated attribute, such as those of the query. */
+function changeOf(record: EditRecord): string | undefined {
+  const { rule, path, note } = record;
+  if (isOfQuery(record)) return undefined;
   if (rule === 'strip' || rule === 'only') return note === undefined ? 'is gone' : undefined;
   const tokens = path?.split('/') ?? [];
   if (rule === 'rename' && path !== undefined) return `is called ${tokenName(tokens.at(-1) ?? '')}`;

@@ -3,6 +3,7 @@ import { type NameTable, stringText } from '../json/member-name.ts';
 import type { ErrorsRule, RequestRule } from '../rules/rule.ts';
 import type { ResponseRun, CompiledResponseRule } from './response-run.ts';
 import { DraftObject, find, markChanged, type DraftMember } from './draft.ts';
+import type { QueryPlan } from './query-plan.ts';
 import { V1Names } from './v1-names.ts';
 
 /** An `errors` rule, compiled: `path` is the path of each error in the service's envelope. */
@@ -14,6 +15,8 @@ export interface CompiledErrors extends CompiledResponseRule {
   readonly source: number;
   readonly pointer: number;
   readonly parameter: number;
+  /** The query rules of the operation; undefined without any. */
+  readonly query: QueryPlan | undefined;
   /** Members of an error whose text may contain attribute names. */
   readonly sentences: readonly number[];
 }
@@ -24,6 +27,7 @@ export function compileErrors(
   change: string,
   names: NameTable,
   request: readonly RequestRule[],
+  query: QueryPlan | undefined,
 ): CompiledErrors {
   return {
     change,
@@ -35,6 +39,7 @@ export function compileErrors(
     source: names.add('source'),
     pointer: names.add('pointer'),
     parameter: names.add('parameter'),
+    query,
     sentences: [names.add('title'), names.add('detail')],
   };
 }
@@ -44,17 +49,48 @@ export function errors(rule: CompiledErrors, run: ResponseRun, error: DraftObjec
   const { draft, context } = run;
   const source = find(error, rule.source);
   const place = source === undefined ? undefined : draft.open(source, source.node);
-  if (place instanceof DraftObject) {
-    const pointer = find(place, rule.pointer);
-    if (pointer !== undefined)
-      rewriteString(rule, run, pointer, (raw) => v1Pointer(rule.v1, raw, context.isWrapped));
-    const parameter = find(place, rule.parameter);
-    if (parameter !== undefined) rewriteString(rule, run, parameter, (raw) => v1Sentence(rule.v1, raw));
-  }
+  const pointer = place instanceof DraftObject ? find(place, rule.pointer) : undefined;
+  if (pointer !== undefined)
+    rewriteString(rule, run, pointer, (raw) => v1Pointer(rule.v1, raw, context.isWrapped));
+  const parameter = place instanceof DraftObject ? find(place, rule.parameter) : undefined;
+  const renamed = parameter === undefined ? undefined : v1Parameter(rule, run, parameter);
   for (const id of rule.sentences) {
     const sentence = find(error, id);
-    if (sentence !== undefined) rewriteString(rule, run, sentence, (raw) => v1Text(rule, raw));
+    if (sentence === undefined) continue;
+    rewriteString(rule, run, sentence, (raw) =>
+      renamed === undefined ? v1Text(rule, raw) : withoutName(raw, renamed),
+    );
   }
+}
+
+/** A query parameter that V1 calls otherwise. */
+interface RenamedParameter {
+  readonly v2: string;
+  readonly v1: string;
+}
+
+/** Converts the name of a query parameter, and returns both names; undefined if V1 has the same. */
+function v1Parameter(
+  rule: CompiledErrors,
+  run: ResponseRun,
+  parameter: DraftMember,
+): RenamedParameter | undefined {
+  let renamed: RenamedParameter | undefined;
+  rewriteString(rule, run, parameter, (raw) => {
+    const name = raw.includes('\\') ? raw : (rule.query?.v1Name(raw) ?? raw);
+    if (name === raw) return v1Sentence(rule.v1, raw);
+    renamed = { v2: raw, v1: JSON.stringify(name).slice(1, -1) };
+    return renamed.v1;
+  });
+  return renamed;
+}
+
+/** An error about a parameter names only that one: it may be a common word, such as `limit`, so it counts nowhere else. */
+function withoutName(raw: string, { v2, v1 }: RenamedParameter): string {
+  return raw.split(v2).reduce((before, after) => {
+    const isWord = !/\w$/.test(before) && !/^\w/.test(after);
+    return before + (isWord ? v1 : v2) + after;
+  });
 }
 
 /** Replaces the text of a string between its quotes, as spelled in the response: escapes are not decoded. */

@@ -5,9 +5,12 @@ import { Scanner } from '../json/scanner.ts';
 import { Slab } from '../json/slab.ts';
 import { OBJECT } from '../json/tape.ts';
 import { ChangeIndex } from '../rules/change-index.ts';
+import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, Operation, Policies, RuleBook } from '../rules/rule-book.ts';
 import type { RequestRule } from '../rules/rule.ts';
 import { Draft } from './draft.ts';
+import { lookUp, type Lookup } from './lookups.ts';
+import { compileMap, map, type CompiledMap } from './map.ts';
 import { compileNest, nest, type CompiledNest } from './nest.ts';
 import { printDraft, type KeyCache } from './print-draft.ts';
 import { Recorder, type Records } from './recorder.ts';
@@ -20,7 +23,7 @@ import { ShapeCache } from './shape-cache.ts';
 import { compileStrip, strip, type CompiledStrip } from './strip.ts';
 import { compileUnwrap, unwrap, type CompiledUnwrap } from './unwrap.ts';
 
-type Compiled = CompiledUnwrap | CompiledNest | CompiledRename | CompiledStrip;
+type Compiled = CompiledUnwrap | CompiledNest | CompiledRename | CompiledStrip | CompiledMap;
 
 /** The plans of a rule book: one for each operation, and one for every other POST or PATCH. */
 export interface Plans {
@@ -36,7 +39,8 @@ export function compilePlans(book: RuleBook): Plans {
     of: (operation) => {
       const known = plans.get(operation?.id);
       if (known !== undefined) return known;
-      const plan = new Plan(book, changes.of(operation?.id, true));
+      const isEvery = operation === undefined || isRewritten(operation.method);
+      const plan = new Plan(book, changes.of(operation?.id, isEvery));
       plans.set(operation?.id, plan);
       return plan;
     },
@@ -46,11 +50,20 @@ export function compilePlans(book: RuleBook): Plans {
 /** Nodes of the largest shape that is cached; a larger body costs more to read than to compute. */
 const MAX_CACHED_NODES = 128;
 
-/** The result of the rules for every body of one shape. */
+/** The result of the rules for every body of one shape in which maps find the same values. */
 interface ShapeResult {
   readonly recipe: Recipe;
   readonly records: Records;
 }
+
+/** The results for bodies of one shape, by the positions of the values that maps look up. */
+interface ShapeResults {
+  readonly lookups: readonly Lookup[];
+  readonly byPositions: Map<string, ShapeResult>;
+}
+
+/** Maximum number of results for one shape; bodies with further values are computed each time. */
+const MAX_RESULTS = 64;
 
 /** All request rules of one operation, compiled so that a body is read only once. */
 export class Plan {
@@ -60,7 +73,7 @@ export class Plan {
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly cache = new RecordCache();
-  private readonly shapes = new ShapeCache<ShapeResult>(MAX_CACHED_NODES);
+  private readonly shapes = new ShapeCache<ShapeResult | ShapeResults>(MAX_CACHED_NODES);
   private readonly slab = new Slab();
   private readonly marks: Marks = { rounds: [], round: 0 };
 
@@ -94,7 +107,7 @@ export class Plan {
       };
     }
     const { tape } = this.scanner;
-    const result = this.shapes.get(tape) ?? this.compute(body);
+    const result = this.known(body) ?? this.compute(body);
     if ('kind' in result) {
       if (result.kind === 'refuse') return { verdict: 'refused', refusal: result.refusal };
       return { verdict: 'unchanged', body, records: [], note: result.note };
@@ -113,6 +126,27 @@ export class Plan {
     };
   }
 
+  /** Returns the cached result for the body that was scanned last. */
+  private known(body: Uint8Array): ShapeResult | undefined {
+    const { tape } = this.scanner;
+    const cached = this.shapes.get(tape);
+    if (cached === undefined || !('lookups' in cached)) return cached;
+    return cached.byPositions.get(lookUp(cached.lookups, body, tape));
+  }
+
+  private remember(body: Uint8Array, lookups: readonly Lookup[], result: ShapeResult): void {
+    const { tape } = this.scanner;
+    if (lookups.length === 0) {
+      this.shapes.set(tape, result);
+      return;
+    }
+    const cached = this.shapes.get(tape);
+    const positions = lookUp(lookups, body, tape);
+    if (cached === undefined || !('lookups' in cached))
+      this.shapes.set(tape, { lookups, byPositions: new Map([[positions, result]]) });
+    else if (cached.byPositions.size < MAX_RESULTS) cached.byPositions.set(positions, result);
+  }
+
   /** Applies the rules to the body that was scanned last. */
   private compute(body: Uint8Array): ShapeResult | Stop {
     const { tape } = this.scanner;
@@ -120,7 +154,7 @@ export class Plan {
     const stop = tape.kind(0) === OBJECT ? this.applyRules(run) : undefined;
     if (stop !== undefined) return stop;
     const result = { records: this.recordsOf(run, body), recipe: printDraft(run.draft, this.keys) };
-    if (!run.hasForeignNames) this.shapes.set(tape, result);
+    if (!run.hasForeignNames) this.remember(body, run.lookups, result);
     return result;
   }
 
@@ -160,7 +194,7 @@ export class Plan {
         const compiled = compile(rule, { change: change.id, rule: rule.rule, code, policies }, this.names);
         if (compiled === undefined) continue;
         rules.push(compiled);
-        code += STEPS * ('members' in rule ? rule.members.length : 1);
+        code += STEPS * stepsOf(rule);
       }
     }
     return rules;
@@ -175,6 +209,12 @@ const NO_RECORDS: Records = { records: [], patch: [], omitted: 0 };
 
 const BYTE_ORDER_MARK: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
 
+/** The number of members or values whose steps a rule distinguishes. */
+function stepsOf(rule: RequestRule): number {
+  if (rule.rule === 'map') return rule.values.length;
+  return 'members' in rule ? rule.members.length : 1;
+}
+
 function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compiled | undefined {
   switch (rule.rule) {
     case 'unwrap':
@@ -187,6 +227,8 @@ function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compi
       return rule.members.length === 0 ? undefined : compileStrip(rule, base, names);
     case 'only':
       return compileStrip(rule, base, names);
+    case 'map':
+      return compileMap(rule, base, names);
   }
 }
 
@@ -217,6 +259,8 @@ function apply(
     case 'strip':
     case 'only':
       return strip(rule, run, object);
+    case 'map':
+      return map(rule, run, object);
   }
 }
 

@@ -97,6 +97,16 @@ export class Recorder {
     this.patch.push({ op: 'move', from: before, path: currentPointer(this.draft, member) ?? '' });
   }
 
+  /** Called after the value of `member` was replaced by `value`. */
+  replace(rule: RuleName, member: DraftMember, value: string | number | boolean | null): void {
+    if (this.remainingCharacters <= 0) {
+      this.omitted += 1;
+      return;
+    }
+    this.write({ rule, from: originPointer(this.draft, member), member, note: undefined });
+    this.patch.push({ op: 'replace', path: currentPointer(this.draft, member) ?? '', value });
+  }
+
   /** Returns the records, with pointers into the current body. */
   finish(): Records {
     const records = this.records.map((record) => this.resolve(record));

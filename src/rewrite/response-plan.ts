@@ -19,7 +19,9 @@ import { Draft } from './draft.ts';
 import { compileErrors, errors, type CompiledErrors } from './errors.ts';
 import { compileFlatten, flatten, type CompiledFlatten } from './flatten.ts';
 import { type KeyCache, printDraft } from './print-draft.ts';
+import { queryPlanOf, type QueryPlan } from './query-plan.ts';
 import { compileRenameBack, renameBack, type CompiledRenameBack } from './rename-back.ts';
+import { compileResponseMap, responseMap, type CompiledResponseMap } from './response-map.ts';
 import { SeenIds } from './seen-names.ts';
 import { ShapeCache } from './shape-cache.ts';
 import { compileUnnest, unnest, type CompiledUnnest } from './unnest.ts';
@@ -30,7 +32,8 @@ type Compiled =
   | CompiledAlias
   | CompiledFlatten
   | CompiledDeprecations
-  | CompiledErrors;
+  | CompiledErrors
+  | CompiledResponseMap;
 
 /** The response plans of a rule book. */
 export interface ResponsePlans {
@@ -174,10 +177,13 @@ export class ResponsePlan {
   /** First the requests' rules are undone, then the other rules apply to a response in V1's shape. */
   private compile(changes: readonly Change[], inverted: readonly InvertedRule[]): readonly Compiled[] {
     const request = changes.flatMap((change) => change.request);
+    const query = queryPlanOf(changes);
     return [
-      ...inverted.map(({ rule, change }) => compile(rule, change, this.names, request)),
+      ...inverted.map(({ rule, change }) => compile(rule, change, this.names, request, query)),
       ...changes.flatMap(({ id, response }) =>
-        response.flatMap((rule) => (rule.rule === 'inverse' ? [] : [compile(rule, id, this.names, request)])),
+        response.flatMap((rule) =>
+          rule.rule === 'inverse' ? [] : [compile(rule, id, this.names, request, query)],
+        ),
       ),
     ];
   }
@@ -188,6 +194,7 @@ function compile(
   change: string,
   names: NameTable,
   request: readonly RequestRule[],
+  query: QueryPlan | undefined,
 ): Compiled {
   switch (rule.rule) {
     case 'rename':
@@ -201,7 +208,9 @@ function compile(
     case 'deprecations':
       return compileDeprecations(rule, change, names);
     case 'errors':
-      return compileErrors(rule, change, names, request);
+      return compileErrors(rule, change, names, request, query);
+    case 'map':
+      return compileResponseMap(rule, change, names);
   }
 }
 
@@ -219,6 +228,8 @@ function applyRule(rule: Compiled, run: ResponseRun): void {
       return deprecations(rule, run);
     case 'errors':
       return run.each(rule, (object) => errors(rule, run, object));
+    case 'map':
+      return run.each(rule, (object) => responseMap(rule, run, object));
   }
 }
 
@@ -238,7 +249,7 @@ function openedBy(rules: readonly Compiled[]): readonly boolean[] {
 /** The number of levels below the body that `rule` may read. */
 function reach(rule: Compiled): number {
   if (rule.rule === 'deprecations') return rule.path.length;
-  return rule.path.length + (rule.rule === 'alias' || rule.rule === 'rename' ? 1 : 2);
+  return rule.path.length + (rule.rule === 'alias' || rule.rule === 'rename' || rule.rule === 'map' ? 1 : 2);
 }
 
 /** True for a rule that compares names that it does not list. */

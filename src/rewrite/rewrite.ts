@@ -1,24 +1,29 @@
 import type { Edit } from '../json/edit.ts';
 import type { RequestRuleName } from '../rules/rule.ts';
 
-/** One edit, for people: its change and rule, and its place in the V1 body and in the V2 body. */
+/** One edit, for people: its change and rule, and its place in the V1 request and in the V2 request. */
 export interface EditRecord {
   readonly change: string;
   readonly rule: RequestRuleName;
-  /** RFC 6901 pointer into the V1 body. */
+  /** RFC 6901 pointer into the V1 body; for a query parameter a question mark and its name. */
   readonly from?: string;
-  /** RFC 6901 pointer into the V2 body; absent if the member is not in it. */
+  /** RFC 6901 pointer into the V2 body, or the name of a parameter like `from`; absent if V2 does not get it. */
   readonly path?: string;
   /** The reason for a special case: `conflict`, `sibling`, `duplicate`, `already-flat`, `byte-order-mark`. */
   readonly note?: string;
 }
 
+/** True for an edit of the query, whose places are parameters. */
+export function isOfQuery({ from }: EditRecord): boolean {
+  return from?.startsWith('?') === true;
+}
+
 /**
- * One operation of an RFC 6902 patch from the V1 body to the V2 body, or from V2's response to the client's; `value` only if the
- * gateway created it.
+ * One operation of an RFC 6902 patch from the V1 body to the V2 body, or from V2's response to the client's. `value` is one that the
+ * gateway created, or the value of a map that took the place of the client's, which says what that was.
  */
 export interface PatchOperation {
-  readonly op: 'add' | 'remove' | 'move' | 'copy';
+  readonly op: 'add' | 'remove' | 'move' | 'copy' | 'replace';
   readonly path: string;
   readonly from?: string;
   readonly value?: unknown;

@@ -3,6 +3,7 @@ import type { Policies } from '../rules/rule-book.ts';
 import type { Path } from '../rules/rule.ts';
 import { type Draft, type DraftMember, type DraftObject, find, isRepeated, take, takeAll } from './draft.ts';
 import { originPointer } from './pointer.ts';
+import type { Lookup } from './lookups.ts';
 import type { Recorder, RuleName } from './recorder.ts';
 import type { Refusal } from './rewrite.ts';
 
@@ -39,6 +40,8 @@ export class Run {
   readonly recorder: Recorder | undefined;
   /** The steps so far, as codes in order: equal lists mean equal records, unless `isSingular`. */
   readonly codes: number[] = [];
+  /** The values that maps looked up, in order: their positions in the maps determine the steps, in addition to the shape. */
+  readonly lookups: Lookup[] = [];
   /** True if the records depend on more than the steps, such as indexes of an array. The shape of the body determines those. */
   isSingular = false;
   /** True if the records contain names that no rule uses: not even the shape of the body determines those. */

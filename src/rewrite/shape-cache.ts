@@ -8,7 +8,7 @@ const REMEMBERED_HASHES = 1024;
 
 /**
  * Caches the result for a shape of bodies. Old clients send few shapes, again and again, and rules read names and containers,
- * never values: their effect on one body of a shape is the same for all.
+ * and only maps values: without them, their effect on one body of a shape is the same for all.
  */
 export class ShapeCache<T> {
   private readonly maxNodes: number;

@@ -18,6 +18,8 @@ export interface Facts {
   /** The change that created this object. */
   readonly madeBy: string | undefined;
   readonly members: Map<string, Facts>;
+  /** The values that a map replaced, by JSON text: the change that replaced them. */
+  readonly replaced?: ReadonlyMap<string, string>;
 }
 
 /** Facts of a place about which nothing is known. */

@@ -1,3 +1,4 @@
+import { printScalar } from '../json/json-scalar.ts';
 import {
   either,
   type Facts,
@@ -10,9 +11,18 @@ import {
   whereNow,
 } from './body-facts.ts';
 import { printPath } from './path-text.ts';
-import type { NestRule, OnlyRule, Path, RenameRule, RequestRule, StripRule, UnwrapRule } from './rule.ts';
+import type {
+  MapRule,
+  NestRule,
+  OnlyRule,
+  Path,
+  RenameRule,
+  RequestRule,
+  StripRule,
+  UnwrapRule,
+} from './rule.ts';
 
-/** A part of a rule that can never take effect: one of its members, or the object that it applies to. */
+/** A part of a rule that can never take effect: a member, a value of a map (from 1 on), or the object that it applies to. */
 export interface StalePart {
   readonly part: number | 'inside';
   /** Why, and how to fix it. */
@@ -47,6 +57,7 @@ export class BodyKnowledge {
       seen.add(member);
       if (why !== undefined) stale.push({ part, reason: why });
     }
+    if (rule.rule === 'map' && stale.length === 0) return this.staleValues(rule);
     if (rule.rule !== 'only' || stale.length > 0) return stale;
     const { closed, members: known } = reach(this.root, inside);
     // To the author, an unwrapped member is gone, but the wrapper may have contained a member with its own name.
@@ -56,6 +67,16 @@ export class BodyKnowledge {
     if (closed === undefined || remaining.length > 0) return stale;
     const prefix = `since change "${closed.change}", nothing else is left in ${printPath(inside)}`;
     return [{ part: 'inside', reason: `${prefix}; remove one of the two` }];
+  }
+
+  private staleValues({ member, in: inside, values }: MapRule): readonly StalePart[] {
+    const { replaced } = reach(this.root, [...inside, member]);
+    return values.flatMap(({ from }, index) => {
+      const change = replaced?.get(printScalar(from));
+      if (change === undefined) return [];
+      const reason = `change "${change}" replaces that value already; remove one of the two`;
+      return [{ part: index + 1, reason }];
+    });
   }
 
   private reason(path: Path, change: string): string | undefined {
@@ -91,6 +112,9 @@ export class BodyKnowledge {
         return;
       case 'only':
         this.learnOnly(rule, change);
+        return;
+      case 'map':
+        this.learnMap(rule, change);
     }
   }
 
@@ -146,6 +170,16 @@ export class BodyKnowledge {
     for (const member of rule.members)
       if (!members.has(member)) members.set(member, factsOf(holder, member) ?? unknown());
     this.put(rule.in, { ...holder, closed: holder.closed ?? loss, members });
+  }
+
+  private learnMap({ member, in: inside, values }: MapRule, change: string): void {
+    const holder = reach(this.root, inside);
+    const facts = factsOf(holder, member) ?? unknown();
+    if (facts.loss !== undefined) return;
+    const replaced = new Map(facts.replaced);
+    for (const { from } of values) replaced.set(printScalar(from), change);
+    for (const { to } of values) replaced.delete(printScalar(to));
+    holder.members.set(member, { ...facts, replaced });
   }
 
   private put(path: Path, facts: Facts): void {

@@ -1,10 +1,11 @@
-import type { DeclaredChange, DeclaredRule } from './declared-change.ts';
+import { printScalar } from '../json/json-scalar.ts';
+import type { DeclaredChange, DeclaredQueryRule, DeclaredRule } from './declared-change.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { isInvertible } from './inverse.ts';
-import { isRewritten } from './rewritten-methods.ts';
+import { canBeRewritten } from './rewritten-methods.ts';
 import type { Operation } from './rule-book.ts';
 import type { SourceFault, SourcePath } from './rule-book-fault.ts';
-import type { RequestRuleName, ResponseRule } from './rule.ts';
+import type { MappedValue, RequestRuleName, ResponseRule } from './rule.ts';
 
 /** Checks each change on its own; the checks of stale rules cover how rules fit together. */
 export function checkChanges(
@@ -28,13 +29,15 @@ export function checkChanges(
     }
     seen.set(change.id, path);
     if (!declared.hasRules)
-      fault(path, `change "${change.id}" changes nothing; give it request or response rules`);
+      fault(path, `change "${change.id}" changes nothing; give it request, query or response rules`);
     checkOn(declared, operations, ids, fault);
     checkPolicies(declared, fault);
     for (const rule of declared.request) checkRule(change.id, rule, fault);
     checkInverse(declared, fault);
-    for (const { rule, path: at } of declared.response) {
+    for (const rule of declared.query) checkQueryRule(change.id, rule, fault);
+    for (const { rule, path: at, values } of declared.response) {
       checkResponsePath(change.id, rule, at, fault);
+      if (rule.rule === 'map') checkValues(change.id, rule.values, (index) => values[index] ?? at, fault);
       if (rule.rule === 'rename' && rule.path.at(-1) === rule.to) {
         fault(
           [...at, 'to'],
@@ -57,7 +60,7 @@ function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, f
   if (rule.rule === 'errors' || rule.rule === 'inverse') return;
   if (rule.path[0] === '*') {
     fault(
-      [...at, rule.rule],
+      [...at, rule.rule === 'map' ? 'of' : rule.rule],
       `change "${change}": the path begins with *, but a response that is an array is left alone; begin with a name`,
     );
   } else if (rule.rule === 'deprecations' && rule.path.includes('*')) {
@@ -110,8 +113,9 @@ function checkOn(
     }
     const method = operations.get(id)?.method;
     if (method === undefined) continue;
-    if (change.request.length > 0 && !isRewritten(method)) {
-      fault(at, `${label} is ${method}, and only bodies of POST and PATCH are rewritten; remove it`);
+    // Query rules take effect there, so the operation is not in the list for nothing.
+    if (change.request.length > 0 && change.query === undefined && !canBeRewritten(method)) {
+      fault(at, `${label} is ${method}, and only bodies of POST, PATCH and PUT are rewritten; remove it`);
     }
     if (change.response.length > 0 && method === 'HEAD') {
       fault(at, `${label} is HEAD, whose responses have no body to rewrite; remove it`);
@@ -134,7 +138,7 @@ const POLICY_RULES: ReadonlyMap<string, readonly RequestRuleName[]> = new Map([
   ['siblings', ['unwrap']],
   ['wrapper', ['unwrap']],
   ['conflict', ['nest', 'rename']],
-  ['duplicate', ['unwrap', 'nest', 'rename', 'strip', 'only']],
+  ['duplicate', ['unwrap', 'nest', 'rename', 'strip', 'only', 'map']],
 ]);
 
 function checkRule(change: string, { rule, inside, members }: DeclaredRule, fault: Report): void {
@@ -150,10 +154,39 @@ function checkRule(change: string, { rule, inside, members }: DeclaredRule, faul
       fault(at, `change "${change}": nest would move "${rule.under}" into itself; remove it of the list`);
     }
   }
+  if (rule.rule === 'map') checkValues(change, rule.values, (index) => members[index + 1] ?? inside, fault);
   if (rule.rule !== 'unwrap' && rule.in[0] === '*') {
     fault(
       inside,
       `change "${change}": the path begins with *, but a body that is an array is never rewritten; begin with a name`,
     );
+  }
+}
+
+function checkQueryRule(change: string, { rule, parts }: DeclaredQueryRule, fault: Report): void {
+  const [first = []] = parts;
+  if (rule.rule === 'rename' && rule.parameter === rule.to) {
+    fault(first, `change "${change}": rename gives "${rule.to}" the name it has; write the V2 name in to`);
+  }
+  if (rule.rule === 'map') checkValues(change, rule.values, (index) => parts[index + 1] ?? first, fault);
+}
+
+/** Checks that a map lists each value once, and changes it. */
+function checkValues(
+  change: string,
+  values: readonly MappedValue[],
+  at: (index: number) => SourcePath,
+  fault: Report,
+): void {
+  const seen = new Set<string>();
+  for (const [index, { from, to }] of values.entries()) {
+    const text = printScalar(from);
+    if (seen.has(text)) {
+      fault(at(index), `change "${change}": map has the value ${text} already; remove one of the two`, 'key');
+    }
+    seen.add(text);
+    if (printScalar(to) === text) {
+      fault(at(index), `change "${change}": map gives ${text} the value it has; write another, or remove it`);
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { readScalar, scalarOf } from '../json/json-scalar.ts';
 import { readPath } from './path-text.ts';
 import type { Change } from './rule-book.ts';
 import type { SourcePath } from './rule-book-fault.ts';
@@ -5,7 +6,9 @@ import type { RuleBookSource } from './rule-book-source.ts';
 import type {
   ExplicitResponseRule,
   InverseRule,
+  MappedValue,
   Path,
+  QueryRule,
   RequestRule,
   ResponseRule,
   StatusPattern,
@@ -17,14 +20,23 @@ export interface DeclaredRule {
   readonly rule: RequestRule;
   /** The path of the rule's object in the source. */
   readonly inside: SourcePath;
-  /** The path of each of the rule's members in the source. */
+  /** The path of each of the rule's members in the source; for a map its member, then each of its values. */
   readonly members: readonly SourcePath[];
+}
+
+/** A query rule and its position in the source. */
+export interface DeclaredQueryRule {
+  readonly rule: QueryRule;
+  /** The path in the source of each parameter; for a map its parameter, then each of its values. */
+  readonly parts: readonly SourcePath[];
 }
 
 /** A response rule and its position in the source. */
 export interface DeclaredResponseRule {
   readonly rule: ResponseRule;
   readonly path: SourcePath;
+  /** The path of each value of a map in the source; empty for other rules. */
+  readonly values: readonly SourcePath[];
 }
 
 /** A change and the positions of its parts in the source. */
@@ -32,13 +44,16 @@ export interface DeclaredChange {
   readonly change: Change;
   readonly path: SourcePath;
   readonly request: readonly DeclaredRule[];
+  readonly query: readonly DeclaredQueryRule[];
   readonly response: readonly DeclaredResponseRule[];
-  /** False when the source has neither request nor response rules, not even an empty list. */
+  /** False when the source has no rules of any kind, not even an empty list. */
   readonly hasRules: boolean;
 }
 
 type ChangeSource = RuleBookSource['changes'][number];
 type RequestSource = NonNullable<ChangeSource['request']>[number];
+type QuerySource = NonNullable<ChangeSource['query']>[number];
+type MapSource = Extract<RequestSource, { map: unknown }>['map'];
 type ResponseSource = Exclude<Exclude<NonNullable<ChangeSource['response']>, 'inverse'>[number], 'inverse'>;
 
 /** Converts the source of a change to a change; `index` is its position in the source. */
@@ -46,17 +61,21 @@ export function declareChange(source: ChangeSource, index: number): DeclaredChan
   const path = ['changes', index];
   const request = (source.request ?? []).flatMap((rule, at) => declareRule(rule, [...path, 'request', at]));
   const response = declareResponse(source.response, [...path, 'response']);
+  const query = (source.query ?? [])
+    .map((rule, at) => declareQueryRule(rule, [...path, 'query', at]))
+    .filter(({ parts }) => parts.length > 0);
   const change: Change = {
     id: source.id,
     summary: source.summary,
     on: source.on,
     request: request.map(({ rule }) => rule),
+    ...(query.length === 0 ? {} : { query: query.map(({ rule }) => rule) }),
     response: response.map(({ rule }) => rule),
     policies: source.policies ?? {},
     assumed: source.assumed ?? false,
   };
-  const hasRules = source.request !== undefined || source.response !== undefined;
-  return { change, path, request, response, hasRules };
+  const hasRules = [source.request, source.query, source.response].some((rules) => rules !== undefined);
+  return { change, path, request, query, response, hasRules };
 }
 
 function declareRule(source: RequestSource, path: SourcePath): readonly DeclaredRule[] {
@@ -71,6 +90,12 @@ function declareRule(source: RequestSource, path: SourcePath): readonly Declared
     return [
       { rule: { rule: 'rename', member, in: inside, to: oneName(source.to) }, inside: at, members: [at] },
     ];
+  }
+  if ('map' in source) {
+    const [inside, member] = split([...base, ...readPath(source.of)]);
+    const at = [...path, 'of'];
+    const rule: RequestRule = { rule: 'map', member, in: inside, values: mappedValues(source.map) };
+    return [{ rule, inside: at, members: [at, ...valuePaths(source.map, path)] }];
   }
   if ('strip' in source) return declareStrip(source.strip, base, [...path, 'strip']);
   const inside = source.in === undefined ? path : [...path, 'in'];
@@ -114,14 +139,53 @@ function declareResponse(
   source: ChangeSource['response'] = [],
   path: SourcePath,
 ): readonly DeclaredResponseRule[] {
-  if (source === 'inverse') return [{ rule: INVERSE, path }];
+  if (source === 'inverse') return [{ rule: INVERSE, path, values: [] }];
   return source.map((rule, at) => ({
     rule: rule === 'inverse' ? INVERSE : responseRule(rule),
     path: [...path, at],
+    values: typeof rule === 'object' && 'map' in rule ? valuePaths(rule.map, [...path, at]) : [],
   }));
 }
 
 const INVERSE: InverseRule = { rule: 'inverse', status: ['2xx'] };
+
+function declareQueryRule(source: QuerySource, path: SourcePath): DeclaredQueryRule {
+  if ('rename' in source) {
+    return {
+      rule: { rule: 'rename', parameter: source.rename, to: source.to },
+      parts: [[...path, 'rename']],
+    };
+  }
+  if ('map' in source) {
+    return {
+      rule: { rule: 'map', parameter: source.of, values: mappedTexts(source.map) },
+      parts: [[...path, 'of'], ...valuePaths(source.map, path)],
+    };
+  }
+  const at = [...path, 'strip'];
+  if (typeof source.strip === 'string')
+    return { rule: { rule: 'strip', parameters: [source.strip] }, parts: [at] };
+  return {
+    rule: { rule: 'strip', parameters: source.strip },
+    parts: source.strip.map((_, index) => [...at, index]),
+  };
+}
+
+function mappedValues(source: MapSource): readonly MappedValue[] {
+  return Object.entries(source).map(([from, to]) => ({ from: readScalar(from), to: scalarOf(to) }));
+}
+
+/** A query has no types: every value is a text, and double quotes around a key are not part of it, as in a body. */
+function mappedTexts(source: MapSource): readonly MappedValue[] {
+  return mappedValues(source).map(({ from, to }) => ({
+    from: { isString: true, text: from.text },
+    to: { isString: true, text: to.text },
+  }));
+}
+
+function valuePaths(source: MapSource, path: SourcePath): readonly SourcePath[] {
+  return Object.keys(source).map((key) => [...path, 'map', key]);
+}
 
 function responseRule(source: ResponseSource): ExplicitResponseRule {
   const status = statuses(source.status, 'errors' in source ? ['4xx', '5xx'] : ['2xx']);
@@ -132,6 +196,8 @@ function responseRule(source: ResponseSource): ExplicitResponseRule {
   if ('deprecations' in source) return { rule: 'deprecations', path: readPath(source.deprecations), status };
   if ('errors' in source)
     return { rule: 'errors', details: source.errors === true ? {} : source.errors.details, status };
+  if ('map' in source)
+    return { rule: 'map', path: readPath(source.of), values: mappedValues(source.map), status };
   const members = source.members?.map(oneName);
   if ('unnest' in source) return { rule: 'unnest', path: readPath(source.unnest), members, status };
   return { rule: 'flatten', path: readPath(source.flatten), members, status };

@@ -1,11 +1,12 @@
 import type { Change, Operation } from './rule-book.ts';
-import type { Path, RenameBackRule, RequestRule, UnnestRule } from './rule.ts';
+import { inverseValues } from './inverse-values.ts';
+import type { Path, RenameBackRule, RequestRule, ResponseMapRule, UnnestRule } from './rule.ts';
 import { templateShape } from './template.ts';
 
 /** A response rule that undoes a request rule, and the id of the change that both belong to. */
 export interface InvertedRule {
   readonly change: string;
-  readonly rule: RenameBackRule | UnnestRule;
+  readonly rule: RenameBackRule | UnnestRule | ResponseMapRule;
 }
 
 /**
@@ -106,13 +107,19 @@ function insideOf(path: Path, wrapper: string | undefined): Path | undefined {
   return path[0] === wrapper ? path.slice(1) : undefined;
 }
 
-function invert(rule: RequestRule, inside: Path): RenameBackRule | UnnestRule | undefined {
+function invert(rule: RequestRule, inside: Path): RenameBackRule | UnnestRule | ResponseMapRule | undefined {
   const status = ['2xx'] as const;
   switch (rule.rule) {
     case 'rename':
       return { rule: 'rename', path: [...inside, rule.to], to: rule.member, status };
     case 'nest':
       return { rule: 'unnest', path: [...inside, rule.under], members: rule.members, status };
+    case 'map': {
+      const values = inverseValues(rule.values);
+      return values.length === 0
+        ? undefined
+        : { rule: 'map', path: [...inside, rule.member], values, status };
+    }
     case 'unwrap':
     case 'strip':
     case 'only':

@@ -10,6 +10,7 @@ import { schemaFaults } from './schema-faults.ts';
 import { type ValidSubset, validSubset } from './valid-subset.ts';
 import { SourceDocument } from './source-document.ts';
 import { staleInverse } from './stale-inverse.ts';
+import { staleQueryRules } from './stale-query-rules.ts';
 import { staleResponseRules } from './stale-response-rules.ts';
 import { staleRules } from './stale-rules.ts';
 
@@ -81,6 +82,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined): Finding
   if (subset === undefined || subset.hasAllChanges) {
     all.push(
       ...staleRules(declared, operations, policies),
+      ...staleQueryRules(declared, operations),
       ...staleResponseRules(declared, operations),
       ...staleInverse(declared, operations, source.operations),
     );

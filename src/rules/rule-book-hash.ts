@@ -1,5 +1,6 @@
+import { printScalar } from '../json/json-scalar.ts';
 import type { Change, Policies, RuleBook } from './rule-book.ts';
-import type { RequestRule, ResponseRule } from './rule.ts';
+import type { MappedValue, QueryRule, RequestRule, ResponseRule } from './rule.ts';
 import { templateShape } from './template.ts';
 
 /**
@@ -41,6 +42,7 @@ function meaningOf(change: Change, policies: Policies): unknown {
     change.request.map(requestMeaning),
     change.response.map(responseMeaning),
     [flat, siblings, conflict, duplicate, wrapper],
+    ...(change.query === undefined ? [] : [change.query.map(queryMeaning)]),
   ];
 }
 
@@ -55,7 +57,24 @@ function requestMeaning(rule: RequestRule): unknown {
     case 'strip':
     case 'only':
       return [rule.rule, rule.members, rule.in];
+    case 'map':
+      return [rule.rule, rule.member, rule.in, valuesMeaning(rule.values)];
   }
+}
+
+function queryMeaning(rule: QueryRule): unknown {
+  switch (rule.rule) {
+    case 'rename':
+      return [rule.rule, rule.parameter, rule.to];
+    case 'strip':
+      return [rule.rule, rule.parameters];
+    case 'map':
+      return [rule.rule, rule.parameter, valuesMeaning(rule.values)];
+  }
+}
+
+function valuesMeaning(values: readonly MappedValue[]): unknown {
+  return values.map(({ from, to }) => [printScalar(from), printScalar(to)] as const).sort(byFirst);
 }
 
 function responseMeaning(rule: ResponseRule): unknown {
@@ -74,5 +93,7 @@ function responseMeaning(rule: ResponseRule): unknown {
       return [rule.rule, Object.entries(rule.details).toSorted(byFirst), rule.status];
     case 'inverse':
       return [rule.rule, rule.status];
+    case 'map':
+      return [rule.rule, rule.path, valuesMeaning(rule.values), rule.status];
   }
 }

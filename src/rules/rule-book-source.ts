@@ -5,10 +5,21 @@ import { rolloutSource } from './rollout-source.ts';
 import { strict } from './strict.ts';
 
 /** The keys that identify request rules, in the order of the schema's union. */
-export const REQUEST_WORDS = ['unwrap', 'nest', 'rename', 'strip', 'only'] as const;
+export const REQUEST_WORDS = ['unwrap', 'nest', 'rename', 'strip', 'only', 'map'] as const;
 
 /** The keys that identify response rules, in the order of the schema's union. */
-export const RESPONSE_WORDS = ['rename', 'unnest', 'alias', 'flatten', 'deprecations', 'errors'] as const;
+export const RESPONSE_WORDS = [
+  'rename',
+  'unnest',
+  'alias',
+  'flatten',
+  'deprecations',
+  'errors',
+  'map',
+] as const;
+
+/** The keys that identify query rules, in the order of the schema's union. */
+export const QUERY_WORDS = ['rename', 'strip', 'map'] as const;
 
 const name = z
   .string()
@@ -54,6 +65,53 @@ const only = strict({
   only: z.array(name).min(1).describe('The members that stay.'),
   in: inside,
 }).describe('Removes from an object every member that is not listed.');
+
+const scalar = z.union(
+  [
+    z.string().refine((text) => text.isWellFormed(), 'has half of a surrogate pair'),
+    z
+      .number()
+      .refine(
+        (value) => !Number.isInteger(value) || Number.isSafeInteger(value),
+        'is too large to be read exactly',
+      ),
+    z.boolean(),
+    z.null(),
+  ],
+  { error: 'a text, a number, true, false or null' },
+);
+
+const mapValues = z
+  .record(z.string(), scalar)
+  .refine((values) => Object.keys(values).length > 0, 'without values; write one value and its replacement');
+
+const map = strict({
+  map: mapValues.describe(
+    'V2 values by V1 value. A key that is the text of a number, true, false or null is that; double quotes inside the key make it a text: \'"1"\'.',
+  ),
+  of: memberPath,
+  in: inside,
+}).describe('Replaces the value of a member that is listed; any other value stays.');
+
+const parameter = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must be a name without control characters')
+  .describe('The decoded name of a query parameter.');
+
+const queryRename = strict({ rename: parameter, to: parameter.describe('The new name.') }).describe(
+  'Gives a query parameter a new name, each time it occurs.',
+);
+
+const queryStrip = strict({
+  strip: z.union([parameter, z.array(parameter)], { error: 'a name or a list of names' }),
+}).describe('Removes query parameters.');
+
+const queryMap = strict({
+  map: mapValues.describe('V2 values by V1 value, both as text.'),
+  of: parameter,
+}).describe('Replaces the value of a query parameter that is listed; any other value stays.');
 
 const oneStatus = z.union(
   [
@@ -117,6 +175,12 @@ const inverse = z
   .literal('inverse')
   .describe('Undoes the request rules of the change wherever the resource that they wrote is in a response.');
 
+const responseMap = strict({
+  map: mapValues.describe('V1 values by V2 value; the keys are read as in a request rule.'),
+  of: memberPath,
+  status,
+}).describe('Replaces the value of a member of a response that is listed; any other value stays.');
+
 const assumed = z
   .boolean()
   .exactOptional()
@@ -168,15 +232,21 @@ const change = strict({
       'every: any POST or PATCH with a JSON body, named as an operation or not. Otherwise operation ids.',
     ),
   request: z
-    .array(z.union([unwrap, nest, rename, strip, only], { error: 'a rule' }))
+    .array(z.union([unwrap, nest, rename, strip, only, map], { error: 'a rule' }))
     .exactOptional()
     .describe('Rules for the body of a V1 request. Each rule sees the result of the one before.'),
+  query: z
+    .array(z.union([queryRename, queryStrip, queryMap], { error: 'a rule' }))
+    .exactOptional()
+    .describe('Rules for the query of a V1 request. Each rule sees the result of the one before.'),
   response: z
     .union(
       [
         inverse,
         z.array(
-          z.union([renameBack, unnest, alias, flatten, deprecations, errors, inverse], { error: 'a rule' }),
+          z.union([renameBack, unnest, alias, flatten, deprecations, errors, responseMap, inverse], {
+            error: 'a rule',
+          }),
         ),
       ],
       { error: 'the word inverse or a list of response rules' },

@@ -20,7 +20,10 @@ export function summarizeRuleBook(book: RuleBook): RuleBookSummary {
     hash,
     operations: operations.length,
     changes: changes.length,
-    requestRules: changes.reduce((count, { request }) => count + request.length, 0),
+    requestRules: changes.reduce(
+      (count, { request, query = [] }) => count + request.length + query.length,
+      0,
+    ),
     responseRules: changes.reduce((count, { response }) => count + response.length, 0),
     assumptions: [
       ...operations

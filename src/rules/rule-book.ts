@@ -1,5 +1,5 @@
 import type { Rollout } from './rollout.ts';
-import type { Path, RequestRule, ResponseRule } from './rule.ts';
+import type { Path, QueryRule, RequestRule, ResponseRule } from './rule.ts';
 
 /** A V1 operation: a method and a path template below `/api/v1`, such as `PATCH /properties/{id}`. */
 export interface Operation {
@@ -56,6 +56,8 @@ export interface Change {
   /** `every` is any POST or PATCH with a JSON body, whether or not its operation is listed; otherwise operation ids. */
   readonly on: 'every' | readonly string[];
   readonly request: readonly RequestRule[];
+  /** Absent without query rules. */
+  readonly query?: readonly QueryRule[];
   readonly response: readonly ResponseRule[];
   /** Policies for the rules of this change only, which override those of the rule book. */
   readonly policies: Partial<Policies>;

@@ -1,3 +1,5 @@
+import type { JsonScalar } from '../json/json-scalar.ts';
+
 /** Member names from the body's root downwards; `*` is any element of an array. Empty means the body itself. */
 export type Path = readonly string[];
 
@@ -37,11 +39,48 @@ export interface OnlyRule {
   readonly in: Path;
 }
 
+/** Replaces the value of the member `member` of each object at `in`, if it is a string or scalar that `values` lists. */
+export interface MapRule {
+  readonly rule: 'map';
+  readonly member: string;
+  readonly in: Path;
+  readonly values: readonly MappedValue[];
+}
+
+/** One value of a map, and the value that takes its place. */
+export interface MappedValue {
+  readonly from: JsonScalar;
+  readonly to: JsonScalar;
+}
+
 /** A request rule: one declaration for the body of a V1 request. A closed union. */
-export type RequestRule = UnwrapRule | NestRule | RenameRule | StripRule | OnlyRule;
+export type RequestRule = UnwrapRule | NestRule | RenameRule | StripRule | OnlyRule | MapRule;
 
 /** The name of a request rule, as in the rule book and the rewrite log. */
 export type RequestRuleName = RequestRule['rule'];
+
+/** Renames every query parameter `parameter` of a V1 request to `to`. */
+export interface QueryRenameRule {
+  readonly rule: 'rename';
+  readonly parameter: string;
+  readonly to: string;
+}
+
+/** Removes every query parameter with a name in `parameters`. */
+export interface QueryStripRule {
+  readonly rule: 'strip';
+  readonly parameters: readonly string[];
+}
+
+/** Replaces each value of the query parameter `parameter` that `values` lists; the values are compared as text. */
+export interface QueryMapRule {
+  readonly rule: 'map';
+  readonly parameter: string;
+  readonly values: readonly MappedValue[];
+}
+
+/** A query rule: one declaration for the query of a V1 request. A closed union. */
+export type QueryRule = QueryRenameRule | QueryStripRule | QueryMapRule;
 
 /** Statuses that a response rule applies to: exact ones or classes. */
 export type StatusPattern = number | '2xx' | '4xx' | '5xx';
@@ -94,6 +133,14 @@ export interface ErrorsRule {
   readonly status: readonly StatusPattern[];
 }
 
+/** Replaces the value of the member at `path` of a response, if it is a string or scalar that `values` lists: V2's by V1's. */
+export interface ResponseMapRule {
+  readonly rule: 'map';
+  readonly path: Path;
+  readonly values: readonly MappedValue[];
+  readonly status: readonly StatusPattern[];
+}
+
 /** Undoes the request rules of its change wherever a response has the resource that they wrote. */
 export interface InverseRule {
   readonly rule: 'inverse';
@@ -107,7 +154,8 @@ export type ExplicitResponseRule =
   | AliasRule
   | FlattenRule
   | DeprecationsRule
-  | ErrorsRule;
+  | ErrorsRule
+  | ResponseMapRule;
 
 /** A response rule: one declaration for the body of the response to a V1 client. A closed union. */
 export type ResponseRule = ExplicitResponseRule | InverseRule;

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { didYouMean } from './did-you-mean.ts';
 import type { SourceFault, SourcePath } from './rule-book-fault.ts';
-import { REQUEST_WORDS, RESPONSE_WORDS } from './rule-book-source.ts';
+import { QUERY_WORDS, REQUEST_WORDS, RESPONSE_WORDS } from './rule-book-source.ts';
 
 /** Converts the schema's issues with `source` to faults: each says which part is wrong, its value and how to fix it. */
 export function schemaFaults(issues: readonly z.core.$ZodIssue[], source: unknown): readonly SourceFault[] {
@@ -77,6 +77,7 @@ function isAboutType(issue: Issue): boolean {
 function wordsFor(path: SourcePath): readonly string[] | undefined {
   if (path.length !== 4 || path[0] !== 'changes') return undefined;
   if (path[2] === 'request') return REQUEST_WORDS;
+  if (path[2] === 'query') return QUERY_WORDS;
   return path[2] === 'response' ? RESPONSE_WORDS : undefined;
 }
 
@@ -177,4 +178,5 @@ const EXAMPLES: ReadonlyMap<unknown, string> = new Map([
   ['under', 'under: and the name of the sub-object'],
   ['to', 'to: and the new name'],
   ['as', 'as: and the V1 name'],
+  ['of', 'of: and the name of the member'],
 ]);

@@ -72,6 +72,7 @@ function isUndone({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']
   const { path } = rule;
   // A deprecations rule adds the objects that it names.
   if (rule.rule === 'deprecations' || !beginsWith(path, inverted.path)) return false;
+  if (inverted.rule === 'map') return false;
   if (inverted.rule === 'rename') return true;
   // Members that the nest does not list stay in the sub-object.
   const member = path[inverted.path.length];
@@ -97,6 +98,8 @@ function effectKey(rule: ExplicitResponseRule): string {
       return JSON.stringify([rule.rule, rule.path]);
     case 'errors':
       return rule.rule;
+    case 'map':
+      return JSON.stringify([rule.rule, rule.path]);
   }
 }
 
@@ -114,6 +117,8 @@ function effectText(rule: ExplicitResponseRule): string {
       return `lists them at ${printPath(rule.path)}`;
     case 'errors':
       return 'converts errors to V1';
+    case 'map':
+      return `maps ${printPath(rule.path)}`;
   }
 }
 

@@ -1,3 +1,4 @@
+import { printScalar } from '../json/json-scalar.ts';
 import { BodyKnowledge, type StalePart } from './body-knowledge.ts';
 import type { DeclaredChange, DeclaredRule } from './declared-change.ts';
 import { printPath } from './path-text.ts';
@@ -71,6 +72,11 @@ function faultsOf(rule: DeclaredRule, { declared, applied, stale }: Finding): re
 
 function subject(rule: RequestRule, { part }: StalePart): string {
   if (part === 'inside' || rule.rule === 'unwrap') return `this ${rule.rule}`;
+  if (rule.rule === 'map') {
+    const value = part === 0 ? undefined : rule.values[part - 1];
+    const of = `map of ${printPath([...rule.in, rule.member])}`;
+    return value === undefined ? of : `${of} from ${printScalar(value.from)}`;
+  }
   const member = rule.rule === 'rename' ? rule.member : (rule.members[part] ?? '');
   return `${rule.rule} of ${printPath([...rule.in, member])}`;
 }

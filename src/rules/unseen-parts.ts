@@ -62,5 +62,5 @@ function addFeeding(rule: InObject, feeding: Set<string>): void {
 }
 
 function namesOf(rule: InObject): readonly string[] {
-  return rule.rule === 'rename' ? [rule.member] : rule.members;
+  return rule.rule === 'rename' || rule.rule === 'map' ? [rule.member] : rule.members;
 }

@@ -13,7 +13,7 @@ const recipes = blocks
   .map(({ text }, n) => {
     const [before = '', after = ''] =
       blocks.filter(({ language }) => language === 'json')[n]?.text.split('\n') ?? [];
-    return { text, rule: /unwrap|nest|rename|strip|only/.exec(text)?.[0], before, after };
+    return { text, rule: /unwrap|nest|rename|strip|only|map/.exec(text)?.[0], before, after };
   });
 
 /** The operations of the shipped rule book that recipes name. */
@@ -25,7 +25,7 @@ const OPERATIONS = {
 
 describe('the cookbook', () => {
   test('has a recipe for each request rule', () => {
-    expect(recipes.map(({ rule }) => rule)).toEqual(['unwrap', 'nest', 'rename', 'strip', 'only']);
+    expect(recipes.map(({ rule }) => rule)).toEqual(['unwrap', 'nest', 'rename', 'strip', 'only', 'map']);
   });
 
   test.each(recipes)('$rule does what it says, byte for byte', async ({ text, before, after }) => {

@@ -6,10 +6,12 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Explanation } from '../../src/inspector/api.ts';
 import { explain } from '../../src/inspector/explain.ts';
+import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { anyDocument, brokenDocument } from '../rewrite/documents.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { rawClient } from '../support/raw-client.ts';
+import { requestRulesBook } from '../support/request-rules-book.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 import { readTextCases } from '../support/text-case.ts';
 
@@ -33,19 +35,19 @@ const TOGETHER = 8;
 
 describe('explaining and serving', () => {
   test('every text case gives the same', async () => {
-    const files = ['requests.txt', 'responses.txt'];
-    const cases = files.flatMap((file) =>
-      readTextCases(readFileSync(new URL(`../cases/${file}`, import.meta.url), 'utf8')),
-    );
-    const requests = cases.map(({ request }): SentRequest => {
-      const [method = '', target = ''] = request.line.split(' ');
-      const body = Buffer.from(request.body);
-      const length = body.length > 0 || method === 'POST' || method === 'PATCH' ? [lengthOf(body)] : [];
-      return { method, target, headers: [...request.headers, ...length], body };
-    });
+    const requests = requestsIn('requests.txt', 'responses.txt');
     expect(requests.length).toBeGreaterThan(30);
     await expectAlike(requests);
   });
+
+  test('every text case of maps, query rules and PUT gives the same, and so do random ones', async () => {
+    const rules = await requestRulesBook();
+    const requests = requestsIn('request-rules/rules.txt');
+    expect(requests.length).toBeGreaterThan(20);
+    const counts = await expectAlike([...requests, ...fc.sample(ruledRequest, 1500)], rules);
+    for (const verdict of ['rewritten', 'unchanged', 'passed', '400', '415'])
+      expect([verdict, (counts.get(verdict) ?? 0) > 5]).toEqual([verdict, true]);
+  }, 120_000);
 
   test('10,000 random requests give the same verdicts, failures, targets, header fields and bytes', async () => {
     const counts = await expectAlike(fc.sample(anyRequest, 10_000));
@@ -65,10 +67,26 @@ describe('explaining and serving', () => {
   }, 240_000);
 });
 
+/** The requests of text cases. */
+function requestsIn(...files: readonly string[]): readonly SentRequest[] {
+  const cases = files.flatMap((file) =>
+    readTextCases(readFileSync(new URL(`../cases/${file}`, import.meta.url), 'utf8')),
+  );
+  return cases.map(({ request }): SentRequest => {
+    const [method = '', target = ''] = request.line.split(' ');
+    const body = Buffer.from(request.body);
+    const length = body.length > 0 || method === 'POST' || method === 'PATCH' ? [lengthOf(body)] : [];
+    return { method, target, headers: [...request.headers, ...length], body };
+  });
+}
+
 /** Sends every request to a gateway, explains it, and compares; returns how often each verdict or status came. */
-async function expectAlike(requests: readonly SentRequest[]): Promise<ReadonlyMap<string, number>> {
+async function expectAlike(
+  requests: readonly SentRequest[],
+  ruleBook?: CompiledRuleBook,
+): Promise<ReadonlyMap<string, number>> {
   const v2 = await recordingV2();
-  const rules = await compiledShippedRuleBook();
+  const rules = ruleBook ?? (await compiledShippedRuleBook());
   const gateway = await gatewayFor(v2.origin, { rules, flags: { 'body-limit': String(BODY_LIMIT) } });
   const explained = async (request: SentRequest): Promise<Explanation> => {
     const { options, parts } = gateway.gateway;
@@ -324,3 +342,48 @@ const anyRequest: fc.Arbitrary<SentRequest> = fc
     ];
     return { method, target: at, headers, body };
   });
+
+const query = fc
+  .array(
+    fc.constantFrom(
+      'look=day',
+      'look=D%61y',
+      'l%6Fok=night',
+      'filter[style]=x',
+      'filter%5Bstyle%5D=light',
+      'legacy=1',
+      'old[]=2',
+      'per_page=5',
+      'page_size',
+      '',
+      'a=%zz',
+      'x=+',
+    ),
+    { maxLength: 5 },
+  )
+  .map((parts) => (parts.length === 0 ? '' : `?${parts.join('&')}`));
+const style = fc
+  .constantFrom('"day"', '"d\\u0061y"', '1', '1.0', '"1"', 'true', 'null', '{}', '"other"')
+  .chain((text) =>
+    fc.constantFrom(
+      `{"data":{"look":${text}}}`,
+      `{"style":${text},"rooms":[{"kind":"old"},{"kind":${text}}]}`,
+    ),
+  )
+  .map((text) => Buffer.from(text));
+const ruledTarget = fc.constantFrom(
+  '/api/v1/tours',
+  '/api/v1/tours/7',
+  '/api/v1/homes/search',
+  '/api/v1/homes/7',
+  '/api/v2/tours',
+);
+
+/** A request that the rules of `cases/request-rules` are about. */
+const ruledRequest: fc.Arbitrary<SentRequest> = fc
+  .tuple(anyRequest, ruledTarget, query, fc.option(style))
+  .map(([request, path, asked, body]) => ({
+    ...request,
+    target: path + asked,
+    ...(body === null ? {} : { headers: [['Content-Type', 'application/json'], lengthOf(body)], body }),
+  }));

@@ -3,6 +3,7 @@ import { decodeBody } from '../../src/node/decode-body.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import type { ExplainRequest, Explanation } from '../../src/inspector/api.ts';
 import { explain } from '../../src/inspector/explain.ts';
+import { requestRulesBook } from '../support/request-rules-book.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 
 let rules: CompiledRuleBook;
@@ -11,9 +12,9 @@ beforeAll(async () => {
   rules = await compiledShippedRuleBook();
 });
 
-async function explained(request: ExplainRequest): Promise<Explanation> {
+async function explained(request: ExplainRequest, book = rules): Promise<Explanation> {
   const result = await explain(request, {
-    rules,
+    rules: book,
     limits: { count: 100, bytes: 16_384, bodyLimit: undefined },
     decode: decodeBody,
     gatewayOrigin: 'http://127.0.0.1:8080',
@@ -74,7 +75,7 @@ describe('an explanation', () => {
     [
       { method: 'PUT', target: '/api/v1/clients/1', body: '{}' },
       'body-wrapper',
-      'Bodies of PUT are not read.',
+      'Bodies of PUT are read only for an operation that a change with request rules names.',
     ],
     [
       { method: 'POST', target: '/api/v2/clients', body: '{"data":{}}' },
@@ -140,5 +141,82 @@ describe('an explanation', () => {
     expect(result.curl.v1).toContain(String.raw`--data-raw '{"data":{"name":"it'\''s"}}'`);
     expect(result.curl.v2).toContain(`'https://v2.example/api/v2/clients'`.replaceAll("'", ''));
     expect(result.curl.v1).toContain('"Authorization: Bearer $API_KEY"');
+  });
+});
+
+describe('an explanation of maps and query rules', () => {
+  test.each<[request: ExplainRequest, rule: string, why: string]>([
+    [{ method: 'GET', target: '/api/v1/tours?look=day' }, 'rename ?look to ?filter[style]', '1 edit.'],
+    [{ method: 'GET', target: '/api/v1/tours' }, 'rename ?look to ?filter[style]', 'The query has no look.'],
+    [
+      { method: 'GET', target: '/api/v1/tours?x' },
+      'strip ?legacy, ?old[]',
+      'The query has no legacy, old[].',
+    ],
+    [
+      { method: 'GET', target: '/api/v1/tours?look=x' },
+      'map ?filter[style]: day to light, night to dark & stormy',
+      'The query has no filter[style] with one of these values.',
+    ],
+    [
+      { method: 'GET', target: '/api/v1/tours?per_page=1' },
+      'rename ?per_page to ?page_size',
+      'The change concerns every POST and PATCH, not list_tours.',
+    ],
+    [
+      { method: 'PUT', target: '/api/v1/tours/7', body: '{"data":{}}' },
+      'unwrap data',
+      'The change concerns every POST and PATCH, not replace_tour.',
+    ],
+    [
+      { method: 'PUT', target: '/api/v1/homes/7', body: '{"data":{}}' },
+      'unwrap data',
+      'Bodies of PUT are read only for an operation that a change with request rules names.',
+    ],
+    [
+      { operation: 'create_tour', body: '{"rooms":[{"kind":"old"}]}' },
+      'map kind in rooms.*: "old" to "new"',
+      '1 edit.',
+    ],
+    [
+      { operation: 'create_tour', body: '{"rooms":[{"kind":"x"}]}' },
+      'map kind in rooms.*: "old" to "new"',
+      'rooms.* has no kind with one of these values.',
+    ],
+  ])('%j: %s', async (request, rule, why) => {
+    const headers = [['Content-Type', 'application/json']] as const;
+    const { rules: outcomes } = await explained({ headers, ...request }, await requestRulesBook());
+    expect(outcomes.find(({ text }) => text === rule)).toMatchObject({ text: rule, why });
+  });
+
+  test('has edits of the query in front, and a reason for each place', async () => {
+    const { verdict, edits, patch, v2Request, diff } = await explained(
+      {
+        method: 'POST',
+        target: '/api/v1/tours?look=day',
+        headers: [['Content-Type', 'application/json']],
+        body: '{"data":{"style":"day"}}',
+      },
+      await requestRulesBook(),
+    );
+    expect(verdict).toBe('rewritten');
+    expect(v2Request?.target).toBe('/api/v2/tours?filter%5Bstyle%5D=light');
+    expect(edits.map(({ rule, from, path }) => [rule, from, path])).toEqual([
+      ['rename', '?look', '?filter[style]'],
+      ['map', '?look', '?filter[style]'],
+      ['unwrap', '/data', ''],
+      ['map', '/data/style', '/style'],
+    ]);
+    expect(patch.at(-1)).toEqual({ op: 'replace', path: '/style', value: 'light' });
+    const summary = 'Styles have other names, and are numbered no longer.';
+    expect(diff?.marks.map(({ reason }) => reason)).toEqual([
+      `The query parameter look is now called filter[style]. ${summary}`,
+      `A value of the query parameter look becomes the one that V2 has for it. ${summary}`,
+      'The wrapper data was removed. Parameters are no longer wrapped in a data object.',
+      `The value of style becomes the one that V2 has for it. ${summary}`,
+    ]);
+    const { before = '', marks = [] } = diff ?? {};
+    const [span] = marks.at(-1)?.before ?? [];
+    expect(before.slice(span?.start, span?.end)).toBe('"style": "day"');
   });
 });

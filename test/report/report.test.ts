@@ -231,4 +231,20 @@ describe('the guide', () => {
     expect(text).toContain('- The address is nested.');
     expect(guide.clients).toEqual(['3fa90000']);
   });
+
+  test('shows renamed parameters of a query in the path, and says where a value changes', () => {
+    const guide = new Guide('3fa9');
+    const edits = [
+      { change: 'c', rule: 'rename', from: '?look', path: '?filter[style]' },
+      { change: 'c', rule: 'map', from: '?look', path: '?filter[style]' },
+      { change: 'c', rule: 'strip', from: '?old' },
+    ] as const;
+    const path = '/api/v1/tours?a=…&look=…&old=…';
+    guide.add({ ...v1('3fa90000', 0, edits), operation: 'list_tours', method: 'GET', path });
+    const text = guide.markdown([{ id: 'c', summary: 'Styles.' }], '2025-01-01');
+    expect(text).toContain('```http\nGET /api/v1/tours?a=…&look=…&old=…\n```');
+    expect(text).toContain('```http\nGET /api/v2/tours?a=…&filter%5Bstyle%5D=…\n```');
+    expect(text).toMatch(/`\?look` +\| `\?filter\[style\]` +\| the value changes too/);
+    expect(text).toMatch(/`\?old` +\| leave out/);
+  });
 });

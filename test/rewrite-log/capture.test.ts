@@ -107,6 +107,20 @@ function isJson(text: string): boolean {
 }
 
 describe('a kept exchange', () => {
+  test('has no secret of a query that a rule gave an innocent name, or took one from', () => {
+    const capture = new Capture({ ...options, mode: 'bodies' });
+    const { v1Request } = material('{}');
+    const v2Request = { ...v1Request, target: '/api/v2/clients?who=k1&session=k2&page=p1' };
+    const records = [
+      { change: 'c', rule: 'rename', from: '?api_key', path: '?who' },
+      { change: 'c', rule: 'rename', from: '?s', path: '?session' },
+    ] as const;
+    const target = '/api/v1/clients?api_key=k1&s=k2&page=p1';
+    capture.keep(1, { v1Request: { ...v1Request, target }, v2Request }, records);
+    expect(capture.of(1)?.v1Request.target).toBe('/api/v1/clients?api_key=…&s=…&page=p1');
+    expect(capture.of(1)?.v2Request?.target).toBe('/api/v2/clients?who=…&session=…&page=p1');
+  });
+
   test('has no value, key, cookie or query value while capture is off', () => {
     const text = kept({}, '{"data":{"name":"Jane Doe","age":41}}', '{"data":{"id":77}}');
     expect(text).toContain('‹string›');

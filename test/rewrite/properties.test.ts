@@ -2,6 +2,7 @@ import { Buffer, isUtf8 } from 'node:buffer';
 import fastJsonPatch from 'fast-json-patch';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { printScalar, readScalar, scalarOf } from '../../src/json/json-scalar.ts';
 import type { Plan } from '../../src/rewrite/plan.ts';
 import type { Rewrite } from '../../src/rewrite/rewrite.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
@@ -21,7 +22,27 @@ const RULES: readonly RequestRule[] = [
   { rule: 'only', members: ['x', 'suburb', 'address'], in: ['address'] },
   { rule: 'strip', members: ['x', 'lat'], in: ['x', '*'] },
   { rule: 'nest', members: ['legacy', 'x'], in: ['x', '*', 'property'], under: 'y' },
+  {
+    rule: 'map',
+    member: 'transition_type',
+    in: [],
+    values: [
+      { from: scalarOf('é'), to: scalarOf('\ud83d\ude00"\\') },
+      { from: readScalar('1E400'), to: scalarOf('large') },
+      { from: scalarOf(true), to: scalarOf(null) },
+    ],
+  },
+  {
+    rule: 'map',
+    member: 'x',
+    in: ['property', '*'],
+    values: [
+      { from: readScalar('10.50'), to: scalarOf(0) },
+      { from: scalarOf('x'), to: scalarOf('é') },
+    ],
+  },
 ];
+const mapped = fc.constantFrom('0', '10.50', 'a', 'null', 'b', '"0"');
 const name = fc.constantFrom('a', 'b', 'c');
 const path = fc.array(fc.constantFrom('a', 'b', 'c', '*'), { maxLength: 3 });
 const members = fc.subarray(['a', 'b', 'c'], { minLength: 1 });
@@ -44,6 +65,16 @@ const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
     })
     .filter(({ member, to }) => member !== to),
   fc.record({ rule: fc.constantFrom('strip' as const, 'only' as const), members, in: path }),
+  fc.record({
+    rule: fc.constant('map' as const),
+    member: fc.constantFrom('a', 'b', 'c', 'd'),
+    in: path,
+    values: fc.uniqueArray(fc.record({ from: mapped.map(readScalar), to: mapped.map(readScalar) }), {
+      minLength: 1,
+      maxLength: 3,
+      selector: ({ from }) => printScalar(from),
+    }),
+  }),
 );
 const anyRules = fc.array(anyRule, { minLength: 1, maxLength: 6 });
 const leaf = fc.constantFrom('0', ' 10.50', '"\\u0061"', '{}', '[ ]', 'null');

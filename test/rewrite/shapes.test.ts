@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import type { RequestRule } from '../../src/rules/rule.ts';
+import { readScalar } from '../../src/json/json-scalar.ts';
+import type { MappedValue, RequestRule } from '../../src/rules/rule.ts';
 import { planOf } from '../support/plan-of.ts';
 import { bytesOf } from './notation.ts';
 
@@ -73,6 +74,39 @@ test('indexes are those of the body at hand', () => {
       '{"list":[[{"old":1}],{"old":1}]}',
     ]),
   ).toEqual([]);
+});
+
+test('values that maps look up are those of the body at hand, also where a map reads what another wrote', () => {
+  const values = (...pairs: readonly [string, string][]): readonly MappedValue[] =>
+    pairs.map(([from, to]) => ({ from: readScalar(from), to: readScalar(to) }));
+  const rules: readonly RequestRule[] = [
+    { rule: 'unwrap', member: 'data' },
+    { rule: 'map', member: 'a', in: [], values: values(['x', 'y'], ['1', '2']) },
+    { rule: 'rename', member: 'a', in: [], to: 'b' },
+    { rule: 'map', member: 'b', in: [], values: values(['y', 'z'], ['2', '"2"'], ['w', 'v']) },
+    { rule: 'map', member: 'c', in: ['list', '*'], values: values(['null', 'true'], ['""', 'empty']) },
+  ];
+  const texts = ['"x"', '"y"', '"w"', '1', '2', '"1"', '"\\u0078"', '1.0', '{}', '[]'].flatMap((value) => [
+    `{"data":{"a":${value}}}`,
+    `{"data":{"b":${value}}}`,
+    `{"data":{"list":[{"c":null},{"c":"" },{"c":${value}}],"a":${value}}}`,
+  ]);
+  expect(confused(texts, rules)).toEqual([]);
+});
+
+test('more values than are kept are mapped as ever', () => {
+  const members = Array.from({ length: 8 }, (_, k) => `m${k}`);
+  const rules = members.map((member): RequestRule => ({
+    rule: 'map',
+    member,
+    in: [],
+    values: [{ from: readScalar('1'), to: readScalar('one') }],
+  }));
+  const texts = Array.from({ length: 200 }, (_, k) => {
+    const bits = k.toString(2).padStart(8, '0');
+    return `{${members.map((member, at) => `"${member}":${bits.charAt(at)}`).join(',')}}`;
+  });
+  expect(confused(texts, rules)).toEqual([]);
 });
 
 test('more shapes than are kept are rewritten as ever', () => {

@@ -31,13 +31,17 @@ type ChangeSource = RuleBookSource['changes'][number];
 /** Sources of rule books without faults: no name is in two rules, so none of them is stale. */
 export const sources: fc.Arbitrary<RuleBookSource> = fc
   .record({
-    methods: fc.array(fc.constantFrom('POST', 'PATCH', 'GET'), { maxLength: 5 }),
+    methods: fc.array(fc.constantFrom('POST', 'PATCH', 'PUT', 'GET'), { maxLength: 5 }),
     assumed: fc.boolean(),
     changes: fc.array(
       fc.record({
         on: fc.constantFrom('every', 'all'),
         kinds: fc.array(
-          fc.tuple(fc.constantFrom('nest', 'rename', 'strip', 'only', 'alias', 'flatten'), name, name),
+          fc.tuple(
+            fc.constantFrom('nest', 'rename', 'strip', 'only', 'map', 'query', 'alias', 'flatten'),
+            name,
+            name,
+          ),
           { maxLength: 3 },
         ),
         summary: fc.string({ minLength: 1 }).map((text) => `${text}.`),
@@ -74,6 +78,7 @@ export const sources: fc.Arbitrary<RuleBookSource> = fc
           summary,
           on: on === 'every' || written.length === 0 ? 'every' : written,
           request: rules.flatMap((rule) => ('request' in rule ? rule.request : [])),
+          query: rules.flatMap((rule) => ('query' in rule ? rule.query : [])),
           response: rules.flatMap((rule) => ('response' in rule ? rule.response : [])),
         };
       }),
@@ -84,6 +89,7 @@ export const sources: fc.Arbitrary<RuleBookSource> = fc
 
 type RuleOf =
   | { request: NonNullable<ChangeSource['request']>[number] }
+  | { query: NonNullable<ChangeSource['query']> }
   | { response: Exclude<NonNullable<ChangeSource['response']>, 'inverse'>[number] };
 
 function ruleOf(kind: string, one: string, other: string, own: string): RuleOf {
@@ -96,6 +102,15 @@ function ruleOf(kind: string, one: string, other: string, own: string): RuleOf {
       return { request: { strip: [`${one}${own}`, `${other}s${own}.${one}`] } };
     case 'only':
       return { request: { only: [`${one}o`, `${other}p`], in: `${other}q${own}` } };
+    case 'map':
+      return { request: { map: { [`${one}v`]: other, [`${one}w`]: 1.5 }, of: `m${own}.${one}m` } };
+    case 'query':
+      return {
+        query: [
+          { rename: `${one}${own}`, to: `${other}y${own}` },
+          { map: { [`${one}v`]: null }, of: `z${own}` },
+        ],
+      };
     case 'alias':
       return { response: { alias: `data.${one}${own}`, as: `${other}v`, status: [201, '4xx'] } };
     default:

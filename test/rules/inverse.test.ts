@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { printScalar } from '../../src/json/json-scalar.ts';
 import { InverseIndex } from '../../src/rules/inverse.ts';
 import { ruleBookWarnings } from '../../src/rules/rule-book-warnings.ts';
 import { bookIn, faultsIn, messagesIn } from './reading.ts';
@@ -23,6 +24,10 @@ async function expanded(text: string, id: string | undefined): Promise<readonly 
   const { operations, changes } = await bookIn(text);
   const operation = operations.find((one) => one.id === id);
   return new InverseIndex(operations, changes).of(operation).map(({ rule }) => {
+    if (rule.rule === 'map') {
+      const values = rule.values.map(({ from, to }) => `${printScalar(from)} to ${printScalar(to)}`);
+      return `map ${rule.path.join('.')} ${values.join(' ')}`;
+    }
     const more = rule.rule === 'rename' ? `to ${rule.to}` : (rule.members ?? []).join(' ');
     return `${rule.rule} ${rule.path.join('.')} ${more}`;
   });

@@ -5,7 +5,28 @@ import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import { sources } from './arbitrary-source.ts';
 import { bookIn, faultsIn, messagesIn, withChanges } from './reading.ts';
 
+const string = (text: string): object => ({ isString: true, text });
+const token = (text: string): object => ({ isString: false, text });
+
 describe('the meaning of a source', () => {
+  test.each<[rule: string, meaning: object[]]>([
+    ['{ rename: per_page, to: "page[size]" }', [{ rule: 'rename', parameter: 'per_page', to: 'page[size]' }]],
+    ['strip: a.b', [{ rule: 'strip', parameters: ['a.b'] }]],
+    ['strip: [a, "b[]"]', [{ rule: 'strip', parameters: ['a', 'b[]'] }]],
+    [
+      '{ map: { 1: null }, of: status }',
+      [{ rule: 'map', parameter: 'status', values: [{ from: string('1'), to: string('null') }] }],
+    ],
+  ])('query rule %s', async (rule, meaning) => {
+    const book = await bookIn(withChanges(`- { id: c, summary: s, on: [g], query: [\n ${rule} ] }`));
+    expect(book.changes[0]?.query).toEqual(meaning);
+  });
+
+  test('query rules without parameters are none', async () => {
+    const book = await bookIn(withChanges('- { id: c, summary: s, on: [g], query: [ strip: [] ] }'));
+    expect(book.changes[0]).not.toHaveProperty('query');
+  });
+
   test.each<[rule: string, meaning: object[]]>([
     ['unwrap: data', [{ rule: 'unwrap', member: 'data' }]],
     ['{ nest: [x, y], under: z }', [{ rule: 'nest', members: ['x', 'y'], in: [], under: 'z' }]],
@@ -30,6 +51,24 @@ describe('the meaning of a source', () => {
     ['{ only: [x, y], in: p }', [{ rule: 'only', members: ['x', 'y'], in: ['p'] }]],
     ['strip: [a\\.b, c\\\\]', [{ rule: 'strip', members: ['a.b', 'c\\'], in: [] }]],
     ['{ rename: "a\\\\.b.c", to: x }', [{ rule: 'rename', member: 'c', in: ['a.b'], to: 'x' }]],
+    [
+      `{ map: { day: dusk, 1: one, '"1"': two, 10.50: 0.5, null: true, yes: null }, of: q.x, in: p }`,
+      [
+        {
+          rule: 'map',
+          member: 'x',
+          in: ['p', 'q'],
+          values: [
+            { from: token('1'), to: string('one') },
+            { from: string('day'), to: string('dusk') },
+            { from: string('1'), to: string('two') },
+            { from: token('10.50'), to: token('0.5') },
+            { from: token('null'), to: token('true') },
+            { from: string('yes'), to: token('null') },
+          ],
+        },
+      ],
+    ],
   ])('request rule %s', async (rule, meaning) => {
     const book = await bookIn(withChanges(`- { id: c, summary: s, on: every, request: [\n ${rule} ] }`));
     expect(book.changes[0]?.request).toEqual(meaning);
@@ -54,6 +93,15 @@ describe('the meaning of a source', () => {
     [
       '{ errors: { details: { a: b } }, status: 422 }',
       { rule: 'errors', details: { a: 'b' }, status: [422] },
+    ],
+    [
+      '{ map: { slow: 1 }, of: data.speed }',
+      {
+        rule: 'map',
+        path: ['data', 'speed'],
+        values: [{ from: string('slow'), to: token('1') }],
+        status: ['2xx'],
+      },
     ],
   ])('response rule %s', async (rule, meaning) => {
     const book = await bookIn(withChanges(`- { id: c, summary: s, on: [g], response: [ ${rule} ] }`));
@@ -198,7 +246,7 @@ limits: { depth: 0 }
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
       '9:14 changes[0].summary must be a text, not 5; put it in quotes',
-      '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip or only; did you mean "strip"?',
+      '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip, only or map; did you mean "strip"?',
       '15:18 change "second": operation "creat" is not among the operations; did you mean "create"?',
       '18:17 change "second": the policy conflict is for nest, rename, and this change has none; remove it',
       '19:18 limits.depth must be at least 1, not 0',
@@ -280,9 +328,9 @@ limits: { depth: 0 }
     ],
     [
       'on: [a, g], request: [ strip: x ]',
-      'change "c": operation "g" is GET, and only bodies of POST and PATCH are rewritten; remove it',
+      'change "c": operation "g" is GET, and only bodies of POST, PATCH and PUT are rewritten; remove it',
     ],
-    ['on: every', 'change "c" changes nothing; give it request or response rules'],
+    ['on: every', 'change "c" changes nothing; give it request, query or response rules'],
     ['on: every, request: [ 5 ]', 'changes[0].request[0] must be a rule, not 5'],
     [
       'on: every, request: [ { strip: x, rename: y, to: z } ]',
@@ -353,12 +401,62 @@ limits: { depth: 0 }
       'changes[0].response[0].status must be a status, or a list of them, not "3xx"',
     ],
     [
+      'on: every, request: [ { map: {}, of: x } ]',
+      'changes[0].request[0].map a mapping without values; write one value and its replacement',
+    ],
+    [
+      'on: every, request: [ { map: { a: [b] }, of: x } ]',
+      'changes[0].request[0].map.a must be a text, a number, true, false or null, not a list',
+    ],
+    [
+      'on: every, request: [ { map: { a: 12345678901234567890 }, of: x } ]',
+      'changes[0].request[0].map.a 12345678901234567000 is too large to be read exactly',
+    ],
+    [
+      'on: every, request: [ { map: { a: b } } ]',
+      'changes[0].request[0].of is missing; write of: and the name of the member',
+    ],
+    [
+      `on: every, request: [ { map: { a: b, '"a"': c }, of: x } ]`,
+      'change "c": map has the value "a" already; remove one of the two',
+    ],
+    [
+      'on: every, request: [ { map: { 1: 1 }, of: x } ]',
+      'change "c": map gives 1 the value it has; write another, or remove it',
+    ],
+    [
+      `on: every, response: [ { map: { a: b, '"a"': c }, of: data.x } ]`,
+      'change "c": map has the value "a" already; remove one of the two',
+    ],
+    [
+      'on: every, response: [ { map: { a: b }, of: "*.x" } ]',
+      'change "c": the path begins with *, but a response that is an array is left alone; begin with a name',
+    ],
+    [
+      'on: every, query: [ { nest: [a], under: b } ]',
+      'changes[0].query[0] is not a rule: it needs rename, strip or map',
+    ],
+    ['on: every, query: [ { rename: a } ]', 'changes[0].query[0].to is missing; write to: and the new name'],
+    [
+      'on: every, query: [ { rename: a, to: a } ]',
+      'change "c": rename gives "a" the name it has; write the V2 name in to',
+    ],
+    ['on: every, query: [ { strip: "" } ]', 'changes[0].query[0].strip is empty; write something'],
+    [
+      'on: every, query: [ { rename: a, to: "b\\nc" } ]',
+      'changes[0].query[0].to "b\\nc" must be a name without control characters',
+    ],
+    [
+      `on: every, query: [ { map: { 1: a, '"1"': b }, of: x } ]`,
+      'change "c": map has the value "1" already; remove one of the two',
+    ],
+    [
       'on: every, response: [ { errors: false } ]',
       'changes[0].response[0].errors must be true, or a mapping with details, not false',
     ],
     [
       'on: every, response: [ { alias-errors: true } ]',
-      'changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations or errors; alias-errors is called errors now',
+      'changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors or map; alias-errors is called errors now',
     ],
     [
       'on: every, response: inverted',

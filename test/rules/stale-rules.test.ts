@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BodyKnowledge, type StalePart } from '../../src/rules/body-knowledge.ts';
+import { scalarOf } from '../../src/json/json-scalar.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 import { planOf } from '../support/plan-of.ts';
 import { bookIn, faultsIn, messagesIn, withChanges } from './reading.ts';
@@ -87,6 +88,21 @@ describe('a request rule is stale', () => {
       '{ rename: p.x, to: y }, unwrap: data',
       'rename of "p.x" has no effect: change "two" unwraps "data" after it and drops the members beside it; name "data.p.x", or put the rule after that one',
     ],
+    [
+      'rename, then map',
+      '{ rename: x, to: y }, { map: { a: b }, of: x }',
+      'map of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"',
+    ],
+    [
+      'map, then map of a value that is gone',
+      '{ map: { a: b, 1: a }, of: x }, { map: { a: c, 1: d }, of: x }',
+      'map of "x" from 1 has no effect: change "one" replaces that value already; remove one of the two',
+    ],
+    [
+      'map before unwrap, beside the wrapper',
+      '{ map: { a: b }, of: x }, unwrap: data',
+      'map of "x" has no effect: change "two" unwraps "data" after it and drops the members beside it; name "data.x", or put the rule after that one',
+    ],
   ])('%s', async (_, rules, reason) => {
     const messages = await messagesIn(inTurn(rules));
     expect(messages.map((message) => message.replace(/^change "(?:one|two)": /, ''))).toEqual([reason]);
@@ -163,8 +179,58 @@ describe('a request rule is stale', () => {
   });
 });
 
+describe('a query rule is stale', () => {
+  test.each([
+    [
+      '{ rename: a, to: b }, { rename: a, to: c }',
+      'rename of the query parameter "a" has no effect: change "one" renames "a" to "b" already; remove one of the two',
+    ],
+    [
+      'strip: [a], { map: { x: y }, of: a }',
+      'map of the query parameter "a" has no effect: change "one" strips "a" already; remove one of the two',
+    ],
+    [
+      '{ map: { x: y }, of: a }, { map: { y: z, x: w }, of: a }',
+      'map of the query parameter "a" from "x" has no effect: change "one" replaces that value already; remove one of the two',
+    ],
+    [
+      'strip: [], strip: [a, a]',
+      'strip of the query parameter "a" has no effect: "a" is in the list already; remove one of the two',
+    ],
+  ])('%s', async (rules, message) => {
+    expect(await messagesIn(inTurn(rules, 'query'))).toEqual([`change "two": ${message}`]);
+  });
+
+  test.each([
+    ['{ rename: a, to: b }, { rename: b, to: a }'],
+    ['{ rename: a, to: b }, { map: { x: y }, of: b }'],
+    ['strip: [a], { rename: b, to: a }'],
+  ])('but not: %s', async (rules) => {
+    expect(await messagesIn(inTurn(rules, 'query'))).toEqual([]);
+  });
+
+  test('and is said to be where it stands', async () => {
+    const text = withChanges(`- id: one
+  summary: s
+  on: [g]
+  query:
+    - strip: [a]
+    - strip:
+        - b
+        - a
+    - map: { x: y }
+      of: a
+`);
+    expect((await faultsIn(text)).map((fault) => fault.split(' ')[0])).toEqual(['11:11', '13:11']);
+  });
+});
+
 describe('a response rule is stale', () => {
   test.each([
+    [
+      '{ map: { a: b }, of: d.x }, { map: { a: c }, of: d.x }',
+      'change "two": this map has no effect: change "one" maps "d.x" already; remove one of the two',
+    ],
     [
       '{ alias: d.x, as: y }, { alias: d.x, as: y, status: 201 }',
       'change "two": this alias has no effect: change "one" adds "d.y" already; remove one of the two',
@@ -222,8 +288,10 @@ const rule: fc.Arbitrary<RequestRule> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
-      .tuple(fc.constantFrom('nest', 'rename', 'strip', 'only'), names, path, name)
-      .filter(([kind, members, , other]) => !members.includes(other) || kind === 'strip' || kind === 'only')
+      .tuple(fc.constantFrom('nest', 'rename', 'strip', 'only', 'map'), names, path, name)
+      .filter(
+        ([kind, members, , other]) => !members.includes(other) || ['strip', 'only', 'map'].includes(kind),
+      )
       .map(([kind, members, inside, other]) => ruleOf(kind, members, inside, other)),
   },
 );
@@ -287,6 +355,10 @@ function outcome(rules: readonly RequestRule[], body: unknown): unknown {
 
 /** A rule without its stale parts. */
 function lively(last: RequestRule, parts: readonly (number | 'inside')[]): readonly RequestRule[] {
+  if (last.rule === 'map') {
+    const values = last.values.filter((_, at) => !parts.includes(at + 1));
+    return parts.includes('inside') || parts.includes(0) || values.length === 0 ? [] : [{ ...last, values }];
+  }
   if (parts.includes('inside') || !('members' in last)) return [];
   const members = last.members.filter((_, at) => !parts.includes(at));
   return members.length === 0 && last.rule !== 'only' ? [] : [{ ...last, members }];
@@ -305,6 +377,13 @@ function ruleOf(
       return { rule: 'rename', member: members[0] ?? '', in: inside, to: other };
     case 'strip':
       return { rule: 'strip', members, in: inside };
+    case 'map': {
+      const values = members.map((_, at) => ({
+        from: scalarOf(at),
+        to: scalarOf(other === 'a' ? at + 1 : 8),
+      }));
+      return { rule: 'map', member: other, in: inside, values };
+    }
     default:
       return { rule: 'only', members, in: inside };
   }

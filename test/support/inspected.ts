@@ -1,5 +1,6 @@
 import { readSettings } from '../../src/settings/read-settings.ts';
 import type { PageFile } from '../../src/inspector/api.ts';
+import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { createOperators, type Operators } from '../../src/node/admin/operators.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
 import { gatewayFor, type TestGateway } from './gateway.ts';
@@ -16,12 +17,13 @@ export interface Inspected extends TestGateway {
   readJson<Response>(path: string): Promise<Response>;
 }
 
-/** Starts one with the rule book that ships; V2 responds with 201 with a body. It ends with the test. */
+/** Starts one, with the rule book that ships unless told otherwise; V2 responds with 201 with a body. It ends with the test. */
 export async function inspected(
   flags: Readonly<Record<string, string>> = {},
   response = '{"data":{"id":"id-of-an-order"}}',
   page: () => ReadonlyMap<string, PageFile> = () =>
     new Map([['/', { mediaType: 'text/html', body: '<!doctype html>' }]]),
+  rulesInForce?: CompiledRuleBook,
 ): Promise<Inspected> {
   const server = await rawServer((socket) => {
     socket.write(
@@ -30,7 +32,7 @@ export async function inspected(
   });
   const read = readSettings({ flags, environment: {}, readFile: () => '' });
   if ('faults' in read) throw new Error(read.faults.join('\n'));
-  const rules = await compiledShippedRuleBook();
+  const rules = rulesInForce ?? (await compiledShippedRuleBook());
   const book = { rules, text: 'version: 2025-01-01' };
   const ruleBooks = new RuleBooks(book, () => Promise.resolve(book), Date.now);
   const operators = createOperators({

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import { bundleWorker, startWorkerd } from './workerd.ts';
+import { bundleWorker, bundleWorkerWith, startWorkerd } from './workerd.ts';
 
 const root = new URL('../../', import.meta.url);
 const tool = (path: string): string => fileURLToPath(new URL(`node_modules/${path}`, root));
@@ -21,14 +21,14 @@ export interface RuntimeGateway {
 /** The secret of every gateway here: the same client has the same name on each. */
 export const CLIENT_SECRET = 'a secret of the tests';
 
-/** Starts a gateway on a runtime, in front of a V2; it ends with the test. */
-export type StartRuntime = (upstream: string) => Promise<RuntimeGateway>;
+/** Starts a gateway on a runtime, in front of a V2, with the rule book that ships or that in a file; it ends with the test. */
+export type StartRuntime = (upstream: string, rules?: string) => Promise<RuntimeGateway>;
 
 /** The runtimes that the gateway is for, Node first. */
 export const runtimes: Readonly<Record<'node' | 'bun' | 'deno' | 'workerd', StartRuntime>> = {
-  node: (upstream) => startMain(tool('node/bin/node'), [], upstream),
-  bun: (upstream) => startMain(tool('bun/bin/bun.exe'), [], upstream),
-  deno: (upstream) => startMain(tool('deno/deno'), ['run', '--allow-all', '--quiet'], upstream),
+  node: (upstream, rules) => startMain(tool('node/bin/node'), [], upstream, rules),
+  bun: (upstream, rules) => startMain(tool('bun/bin/bun.exe'), [], upstream, rules),
+  deno: (upstream, rules) => startMain(tool('deno/deno'), ['run', '--allow-all', '--quiet'], upstream, rules),
   workerd: startEdge,
 };
 
@@ -36,6 +36,7 @@ async function startMain(
   command: string,
   given: readonly string[],
   upstream: string,
+  rules: string | undefined,
 ): Promise<RuntimeGateway> {
   const settings = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--upstream', upstream];
   const child = spawn(command, [...given, 'src/cli/main.ts', 'serve', ...settings], {
@@ -47,6 +48,7 @@ async function startMain(
       DENO_NO_UPDATE_CHECK: '1',
       GATEWAY_CLIENT_SECRET: CLIENT_SECRET,
       GATEWAY_LOG_FORMAT: 'text',
+      ...(rules === undefined ? {} : { GATEWAY_RULES: rules }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -70,11 +72,16 @@ async function startMain(
   return { port, pid: child.pid ?? 0, entries: () => entriesOf(lines) };
 }
 
-async function startEdge(upstream: string): Promise<RuntimeGateway> {
-  const { file } = await bundleWorker(fileURLToPath(new URL('config/wrangler.jsonc', root)));
+async function startEdge(upstream: string, rules?: string): Promise<RuntimeGateway> {
+  const file = rules === undefined ? await bundleShipped() : await bundleWorkerWith(rules);
   const variables = { GATEWAY_UPSTREAM: upstream, GATEWAY_CLIENT_SECRET: CLIENT_SECRET };
   const { port, pid, lines } = await startWorkerd(file, variables);
   return { port, pid, entries: () => entriesOf(lines) };
+}
+
+async function bundleShipped(): Promise<string> {
+  const { file } = await bundleWorker(fileURLToPath(new URL('config/wrangler.jsonc', root)));
+  return file;
 }
 
 function entriesOf(lines: readonly string[]): readonly Entry[] {

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -20,9 +20,24 @@ export interface RunningWorkerd {
   stop(): Promise<void>;
 }
 
-/** Bundles a worker as a deployment would, into one module; returns its file, and what Wrangler said. */
+/** Bundles the gateway's worker with the rule book in another file, in a copy of the sources; returns the file. */
+export async function bundleWorkerWith(rules: string): Promise<string> {
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const copy = temporaryFolder('sources');
+  for (const part of ['src', 'config', 'package.json'])
+    cpSync(join(root, part), join(copy, part), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  const { file } = await bundleWorker(join(copy, 'config/wrangler.jsonc'), { cwd: copy, rules });
+  return file;
+}
+
+/**
+ * Bundles a worker as a deployment would, into one module; returns its file, and what Wrangler said. `within` is the folder of
+ * its sources, and a rule book other than theirs.
+ */
 export async function bundleWorker(
   configPath: string,
+  within?: { readonly cwd: string; readonly rules: string },
 ): Promise<{ readonly file: string; readonly said: string }> {
   const folder = temporaryFolder('worker');
   const { stdout, stderr } = await promisify(execFile)(
@@ -38,7 +53,16 @@ export async function bundleWorker(
       '--config',
       configPath,
     ],
-    { env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: 'true', NO_COLOR: '1' } },
+    {
+      ...(within === undefined ? {} : { cwd: within.cwd }),
+      env: {
+        ...process.env,
+        WRANGLER_SEND_METRICS: 'false',
+        CI: 'true',
+        NO_COLOR: '1',
+        ...(within === undefined ? {} : { GATEWAY_RULES: within.rules }),
+      },
+    },
   );
   const name = readdirSync(folder).find((file) => file.endsWith('.js')) ?? 'main.js';
   return { file: join(folder, name), said: `${stdout}${stderr}` };

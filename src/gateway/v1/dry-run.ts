@@ -1,6 +1,6 @@
 import { ByteCollector } from '../../http/byte-collector.ts';
 import { codingOf } from '../../migrate/decide-body.ts';
-import type { MigrateDecision } from '../../migrate/decision.ts';
+import { editsOf, type MigrateDecision } from '../../migrate/decision.ts';
 import type { DecodeBody } from '../../migrate/decoded-body.ts';
 import type { Failure } from '../../migrate/failure.ts';
 import { bodyTooLarge, migrateBody } from '../../migrate/migrate-body.ts';
@@ -48,8 +48,8 @@ export class DryRun {
     if (body === null || decided.action === 'forward') {
       const note = body === null || decided.action !== 'forward' ? undefined : decided.note;
       this.parts.done({
-        would: { verdict: 'unchanged' },
-        edits: [],
+        would: { verdict: this.verdict('unchanged') },
+        edits: editsOf(this.decision, []),
         ...(note === undefined ? {} : { note }),
       });
       forward(body);
@@ -113,11 +113,16 @@ export class DryRun {
       return;
     }
     this.parts.done({
-      would: { verdict: outcome.verdict },
-      edits: outcome.records,
+      would: { verdict: this.verdict(outcome.verdict) },
+      edits: editsOf(this.decision, outcome.records),
       ...(body === undefined ? {} : { body }),
       ...(outcome.verdict === 'unchanged' ? { note: outcome.note } : listed(outcome)),
     });
+  }
+
+  /** The verdict on the whole request, for that on its body. */
+  private verdict(body: 'rewritten' | 'unchanged'): 'rewritten' | 'unchanged' {
+    return this.decision.query.records.length > 0 ? 'rewritten' : body;
   }
 
   private refused({ code }: Failure, body?: Uint8Array): void {

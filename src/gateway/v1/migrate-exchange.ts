@@ -1,8 +1,9 @@
 import { codingOf } from '../../migrate/decide-body.ts';
-import { migratedTarget } from '../../migrate/decision.ts';
+import { editsOf, migratedTarget } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import { failure } from '../../migrate/failure.ts';
 import { bodyTooLarge, migrateBody } from '../../migrate/migrate-body.ts';
+import type { EditRecord } from '../../rewrite/rewrite.ts';
 import type { Body } from '../exchange.ts';
 import { V1Exchange } from './v1-exchange.ts';
 
@@ -49,6 +50,7 @@ export class MigrateExchange extends V1Exchange {
 
   /** Forwards the body unchanged. */
   override onBody(body: Body): void {
+    this.noteEdits(NO_EDITS);
     this.forward(this.v2Headers(), body);
   }
 
@@ -72,7 +74,7 @@ export class MigrateExchange extends V1Exchange {
       this.refuse(outcome.failure);
       return;
     }
-    facts.edits = outcome.records;
+    this.noteEdits(outcome.records);
     if (outcome.verdict === 'unchanged') {
       facts.note = outcome.note;
       this.forward(this.v2Headers(), original.length === 0 ? null : original);
@@ -80,13 +82,20 @@ export class MigrateExchange extends V1Exchange {
     }
     facts.verdict = 'rewritten';
     if (outcome.omitted > 0) facts.editsOmitted = outcome.omitted;
-    else facts.patch = outcome.patch;
+    else facts.patch = this.loggedPatch(outcome.patch);
     this.forward(this.v2Headers(true), outcome.body);
+  }
+
+  /** Logs the edits of the query and of the body. */
+  private noteEdits(body: readonly EditRecord[]): void {
+    const { decision, facts } = this;
+    facts.edits = editsOf(decision, body);
+    if (decision.query.records.length > 0) facts.verdict = 'rewritten';
   }
 
   private forward(headers: string[], body: Body): void {
     const { exchange, head } = this.received;
-    this.upstreamTarget = migratedTarget(this.decision.target);
+    this.upstreamTarget = migratedTarget(this.decision);
     this.send({
       method: exchange.method,
       target: this.origin.path + this.upstreamTarget,
@@ -96,3 +105,5 @@ export class MigrateExchange extends V1Exchange {
     });
   }
 }
+
+const NO_EDITS: readonly EditRecord[] = [];

@@ -39,7 +39,7 @@ export class ObserveExchange extends V1Exchange {
         this.facts.would = outcome.would;
         this.facts.edits = outcome.edits;
         this.facts.note = outcome.note;
-        if (outcome.patch !== undefined) this.facts.patch = outcome.patch;
+        if (outcome.patch !== undefined) this.facts.patch = this.loggedPatch(outcome.patch);
         if (outcome.omitted !== undefined) this.facts.editsOmitted = outcome.omitted;
         if (outcome.body !== undefined) this.recorder?.clientBody(outcome.body);
       },

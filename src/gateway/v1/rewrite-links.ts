@@ -11,11 +11,16 @@ export interface LinkRewriting {
   readonly prefix: '/api/v1' | '/api/v2';
   /** The gateway as the client addressed it, such as `https://gateway.example`; undefined for a client that sent no `Host`. */
   readonly gateway: string | undefined;
+  /**
+   * Turns the query of a link back to V1, with its question mark; `path` is the path below the prefix, undefined for a link that
+   * is only a query.
+   */
+  readonly restoreQuery?: ((path: string | undefined, query: string) => string) | undefined;
 }
 
 /**
  * Points `Location`, `Content-Location` and `Link` of a response back to V1, in place: `/api/v2/` of the upstream becomes
- * `/api/v1/` of the gateway, and every other character stays.
+ * `/api/v1/` of the gateway, query rules are undone, and every other character stays.
  */
 export function rewriteLinks(headers: string[], places: LinkRewriting): void {
   for (let at = 0; at < headers.length; at += 2) {
@@ -41,6 +46,7 @@ function isAddress(name: string | undefined): boolean {
 
 /** Returns the address for the client; unchanged when it points anywhere else than below `/api/v2` of the upstream. */
 export function rewrittenLink(uri: string, places: LinkRewriting): string {
+  if (uri.startsWith('?')) return withQuery(uri, undefined, places);
   const absolute = /^(?:(https?):)?\/\/([^/?#]*)(.*)$/is.exec(uri);
   if (absolute === null) return rewrittenPath(uri, places) ?? uri;
   const [, scheme, host = '', path = ''] = absolute;
@@ -52,11 +58,20 @@ export function rewrittenLink(uri: string, places: LinkRewriting): string {
   return (scheme === undefined ? places.gateway.replace(/^https?:/, '') : places.gateway) + rewritten;
 }
 
-function rewrittenPath(path: string, places: LinkRewriting): string | undefined {
+function rewrittenPath(target: string, places: LinkRewriting): string | undefined {
   const prefix = places.upstreamPath + places.prefix;
-  if (!path.startsWith(prefix)) return undefined;
-  const rest = path.slice(prefix.length);
-  return rest === '' || /^[/?#]/.test(rest) ? `/api/v1${rest}` : undefined;
+  if (!target.startsWith(prefix)) return undefined;
+  const rest = target.slice(prefix.length);
+  if (!(rest === '' || /^[/?#]/.test(rest))) return undefined;
+  const path = /^[^?#]*/.exec(rest)?.[0] ?? '';
+  return `/api/v1${path}${withQuery(rest.slice(path.length), path, places)}`;
+}
+
+/** Turns a query back, up to a fragment. */
+function withQuery(text: string, path: string | undefined, { restoreQuery }: LinkRewriting): string {
+  if (restoreQuery === undefined || !text.startsWith('?')) return text;
+  const [query = ''] = text.split('#', 1);
+  return restoreQuery(path, query) + text.slice(query.length);
 }
 
 /** Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared. */

@@ -71,7 +71,7 @@ export class ShadowExchange extends ObserveExchange {
 
   private sendToBoth(): void {
     const { v2 } = this.gateway;
-    this.sendCopy(v2, migratedTarget(this.decision.target), this.v2Headers(), (outcome) => {
+    this.sendCopy(v2, migratedTarget(this.decision), this.v2Headers(), (outcome) => {
       this.v2Outcome = outcome;
     });
     this.sendCopy(this.origin, this.received.exchange.target, this.v1Headers(), (outcome) => {

@@ -5,6 +5,7 @@ import { retired } from '../../rollout/retirement.ts';
 import type { Shield } from '../../rules/rollout.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import type { ReceivedRequest } from '../received-request.ts';
+import { DescriptionExchange } from './description-exchange.ts';
 import { MigrateExchange } from './migrate-exchange.ts';
 import { ObserveExchange } from './observe-exchange.ts';
 import { ShadowExchange } from './shadow-exchange.ts';
@@ -19,7 +20,7 @@ export function startV1Exchange(
 ): void {
   const { onUnexpectedError, clientOf } = gateway.parts;
   if (received.rules.ruleBook.rollout === undefined && gateway.rollout.isInitial) {
-    begin(new MigrateExchange(gateway, received, decision));
+    begin(migrating(gateway, received, decision));
     return;
   }
   const { authorization } = received.head;
@@ -77,8 +78,18 @@ function exchangeFor(
 ): V1Exchange {
   const { v1 } = gateway;
   const { origin, mode } = routing.routed;
-  if (origin === 'v2' || v1 === undefined) return new MigrateExchange(gateway, received, decision, routing);
+  if (origin === 'v2' || v1 === undefined) return migrating(gateway, received, decision, routing);
   const { method, hasBody } = received.exchange;
   const isShadow = mode.mode === 'shadow' && ShadowExchange.isFor(method, hasBody);
   return new (isShadow ? ShadowExchange : ObserveExchange)(gateway, received, decision, routing, v1);
+}
+
+function migrating(
+  gateway: GatewayContext,
+  received: ReceivedRequest,
+  decision: MigrateDecision,
+  routing?: V1Routing,
+): MigrateExchange {
+  const isDescription = DescriptionExchange.isFor(received.exchange.method, decision);
+  return new (isDescription ? DescriptionExchange : MigrateExchange)(gateway, received, decision, routing);
 }

@@ -8,6 +8,8 @@ import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import { Failure } from '../../migrate/failure.ts';
 import { migratedHeaders } from '../../migrate/migrated-headers.ts';
 import type { ResponseRewrite } from '../../rewrite/response-rewrite.ts';
+import { withoutValues } from '../../rewrite/patch.ts';
+import type { PatchOperation } from '../../rewrite/rewrite.ts';
 import { isWrapped } from '../../rewrite/deprecated-attributes.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import { ResponseCollector, type ResponseNote, type ResponseCollectorOwner } from './response-collector.ts';
@@ -142,6 +144,11 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return headers;
   }
 
+  /** Returns the patch as it is logged: values that tell what the client sent are left out, unless capture is on. */
+  protected loggedPatch(patch: readonly PatchOperation[]): readonly PatchOperation[] {
+    return this.recorder?.logsValues === true ? patch : withoutValues(patch);
+  }
+
   // The response.
 
   get responseLimit(): number {
@@ -151,7 +158,16 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined {
     this.noteResponseTime();
     const deprecated = this.rules.deprecatedAttributes.inV1(this.facts.edits);
-    if (!this.responsePlan.appliesTo(status, deprecated.length > 0)) return undefined;
+    return this.responsePlan.appliesTo(status, deprecated.length > 0)
+      ? this.planRewrite(status, headers)
+      : undefined;
+  }
+
+  /** Decides whether a response can be rewritten; undefined streams it unchanged. */
+  protected planRewrite(
+    status: number,
+    headers: HeaderList,
+  ): { readonly coding: Coding | undefined } | undefined {
     if (readJsonType(headerValue(headers, 'content-type')) !== 'json') return undefined;
     const encoding = headerValues(headers, 'content-encoding');
     const coding = encoding.length === 0 ? undefined : readCoding(encoding.join(','));
@@ -215,6 +231,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
         upstreamPath: path,
         prefix: `/api/${version}`,
         gateway: gatewayAddress(this.received),
+        restoreQuery: (linked, query) => this.restoredQuery(linked, query),
       });
     }
     this.addSignals(headers);
@@ -231,6 +248,18 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     if (this.received.exchange.method !== 'HEAD') return false;
     const plan = this.rules.responsePlan(this.rules.match('GET', this.decision.target.rest), 'GET');
     return plan.appliesTo(status, false) && readJsonType(headerValue(headers, 'content-type')) === 'json';
+  }
+
+  /** The query of a link to V2 as V1 has it: by the rules of this operation, or of the one that the link leads to. */
+  private restoredQuery(path: string | undefined, query: string): string {
+    const { decision, rules, origin } = this;
+    if (origin.version === 'v1') return query;
+    const { rest } = decision.target;
+    const linked = path ?? rest;
+    const { method } = this.received.exchange;
+    const own = linked === rest ? rules.queryPlan(decision.operation, method) : undefined;
+    const plan = own ?? rules.queryPlan(rules.match('GET', linked), 'GET');
+    return plan?.restore(query) ?? query;
   }
 
   private skipRewrite(note: ResponseNote): undefined {

@@ -33,6 +33,7 @@ const EXAMPLE = `{
 /** Explains a request by the plan that serves live traffic; nothing is sent. */
 export function ExplainView(props: ExplainViewProps): VNode {
   const [operation, setOperation] = useState('order_floor_plan');
+  const [query, setQuery] = useState('');
   const [body, setBody] = useState(EXAMPLE);
   const [source, setSource] = useState<ExplainRequest | undefined>(undefined);
   const { response: detail, failure } = useAsked<EntryDetail>(props.link && findAddress(props.link));
@@ -43,8 +44,11 @@ export function ExplainView(props: ExplainViewProps): VNode {
   }, [detail]);
   const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
   const [fault, setFault] = useState('');
+  const operations = props.rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
   const explain = async (): Promise<void> => {
-    const request: ExplainRequest = { ...(source ?? { operation }), body };
+    const named = operations.find(({ id }) => id === operation);
+    const target = query === '' || named === undefined ? {} : { target: targetOf(named.template, query) };
+    const request: ExplainRequest = { ...(source ?? { operation, ...target }), body };
     try {
       setExplanation(await postJson<Explanation>('explain', request));
       setFault('');
@@ -52,7 +56,6 @@ export function ExplainView(props: ExplainViewProps): VNode {
       setFault(asFailure(error).message);
     }
   };
-  const operations = props.rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
   return el(
     'div',
     { class: 'view explain' },
@@ -97,6 +100,15 @@ export function ExplainView(props: ExplainViewProps): VNode {
           ),
         ),
       ),
+      el('label', { for: 'explain-query' }, 'V1 query'),
+      el('input', {
+        id: 'explain-query',
+        type: 'text',
+        spellcheck: false,
+        placeholder: 'none',
+        value: query,
+        onInput: ({ currentTarget }) => setQuery(currentTarget.value),
+      }),
       el('label', { for: 'explain-body' }, 'V1 body'),
       el('textarea', {
         id: 'explain-body',
@@ -144,6 +156,10 @@ function sourceWords(
         ? 'Its body was not kept: what is explained below has none.'
         : '';
   return `The request ${id}, as it was kept, by the rule book that is in force now. ${body}`;
+}
+
+function targetOf(template: string, query: string): string {
+  return `/api/v1${template}?${query.replace(/^\?/, '')}`;
 }
 
 function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainViewProps): VNode {

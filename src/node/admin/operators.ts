@@ -67,11 +67,12 @@ export function adminFault(settings: Settings): string | undefined {
 /** Creates the store of recent exchanges, and the routes that show them. */
 export function createOperators(parts: OperatorParts): Operators {
   const { settings, ruleBooks, sink, version } = parts;
+  const capture = { ...captureOptions(settings, memoryShares(memoryLimit())), now: () => performance.now() };
   const view = new OperatorView({
     entries: settings.get(table.inspectorEntries),
     time: Date.now,
     also: parts.also,
-    capture: { ...captureOptions(settings, memoryShares(memoryLimit())), now: () => performance.now() },
+    capture,
   });
   const books = new Books();
   const processFigures = watchProcess();
@@ -84,6 +85,7 @@ export function createOperators(parts: OperatorParts): Operators {
     bodyLimit: view.bodyLimit,
     begin: () => view.begin(),
     isSampled: parts.isSampled,
+    logsValues: capture.mode === 'bodies' && capture.masks.length === 0,
     observe: (entry, captured) => {
       books.see(ruleBooks.current);
       view.observe(entry, captured);

@@ -23,6 +23,7 @@ async function run(parts: readonly Uint8Array[], bodyLimit = 10_000_000, budget 
     route: 'migrate',
     target: target as Target,
     operation: rules.match('POST', '/orders/floor_plans'),
+    query: { query: '', records: [], rules: [] },
     bodyLimit,
     body: { action: 'rewrite', coding: undefined },
   };

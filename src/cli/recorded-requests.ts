@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { AdminClient } from './admin-client.ts';
+import { readAdminRequests } from './admin-source.ts';
+import type { RequestFault } from './curl-request.ts';
+import { readLogRequests } from './log-requests.ts';
+import { type NamedRequest, readHar, readPostman } from './request-files.ts';
+
+/** Where recorded requests are; at most one. */
+export interface RecordingSource {
+  readonly har?: string;
+  readonly postman?: string;
+  readonly log?: string;
+  readonly admin?: string;
+}
+
+/** Reads recorded requests from a HAR file, a Postman collection, a rewrite log or a running gateway. */
+export async function readRecordedRequests({
+  har,
+  postman,
+  log,
+  admin,
+}: RecordingSource): Promise<readonly NamedRequest[] | RequestFault> {
+  try {
+    if (har !== undefined) return readHar(readFileSync(har, 'utf8'));
+    if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
+    if (log !== undefined) return await readLogRequests(log);
+    if (admin !== undefined)
+      return await readAdminRequests(
+        new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }),
+      );
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { fault: `The requests cannot be read: ${error.message}.` };
+  }
+  return { fault: 'Give one of --har, --postman, --log and --admin.' };
+}

@@ -1,0 +1,169 @@
+import {
+  type HeaderList,
+  headerValue,
+  headerValues,
+  isNamed,
+  withoutFields,
+} from '../../http/header-list.ts';
+import { setField } from '../../http/set-field.ts';
+import type { MigrateDecision } from '../../migrate/decision.ts';
+import type { ResponseRewrite } from '../../rewrite/response-rewrite.ts';
+import { v1Url } from '../../openapi/derive-v1.ts';
+import type { DescriptionText } from '../description-cache.ts';
+import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
+import { MigrateExchange } from './migrate-exchange.ts';
+import { ResponseCollector } from './response-collector.ts';
+import { rewrittenLink } from './rewrite-links.ts';
+
+/** Maximum time that clients without credentials share a description without asking V2, in milliseconds. */
+const SHARED_MS = 60_000;
+
+/** Fields for V2's own copy of the description, which is another text than the client's; and the codings that hide it. */
+const FIELDS_OF_THE_COPY: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'range',
+]);
+
+/** Fields of V2's response that a shared description keeps. */
+const SHARED_FIELDS: ReadonlySet<string> = new Set([
+  'access-control-allow-origin',
+  'cache-control',
+  'content-type',
+  'vary',
+]);
+
+/**
+ * Responds to `GET /api/v1/openapi.json` with V1's description, derived from V2's. The request is migrated as any other, so that
+ * V2 sees its credentials and decides; a response that is no OpenAPI description is forwarded.
+ */
+export class DescriptionExchange extends MigrateExchange {
+  private derived: DescriptionText | undefined = undefined;
+  private isNotModified = false;
+
+  /** True for a request for V1's description. */
+  static isFor(method: string, decision: MigrateDecision): boolean {
+    return decision.target.rest === '/openapi.json' && method === 'GET';
+  }
+
+  override start(): void {
+    const known = this.isAnonymous ? this.gateway.descriptions.fresh(this.key) : undefined;
+    if (known === undefined) {
+      super.start();
+      return;
+    }
+    const { text, headers, age } = known;
+    this.derived = text;
+    const isSame = this.isKnownToClient(text);
+    const date = new Date(this.gateway.parts.time()).toUTCString();
+    const fields = [...headers, 'Date', date, 'ETag', text.etag, 'Age', String(Math.floor(age / 1000))];
+    if (!isSame) fields.push('Content-Length', String(text.body.length));
+    this.respond(isSame ? 304 : 200, fields, isSame ? EMPTY : text.body);
+  }
+
+  protected override send(request: UpstreamRequest): void {
+    const headers = withoutFields(request.headers, FIELDS_OF_THE_COPY);
+    setField(headers, 'accept-encoding', 'identity');
+    super.send({ ...request, headers });
+  }
+
+  protected override receiver(): UpstreamReceiver {
+    return new ResponseCollector(this);
+  }
+
+  override planResponse(status: number, headers: HeaderList): ReturnType<MigrateExchange['planResponse']> {
+    if (status !== 200) return super.planResponse(status, headers);
+    this.noteResponseTime();
+    return this.planRewrite(status, headers);
+  }
+
+  override rewriteResponse(status: number, body: Uint8Array): ResponseRewrite {
+    const { ruleBook } = this.rules;
+    const serverOf = (url: string): string => this.serverForClients(url);
+    this.derived =
+      status === 200 ? this.gateway.descriptions.derive(this.key, body, ruleBook, serverOf) : undefined;
+    if (this.derived === undefined) return super.rewriteResponse(status, body);
+    return { verdict: 'rewritten', body: this.derived.body, edits: [], records: [], omitted: 0, patch: [] };
+  }
+
+  override head(status: number, reason: string, headers: HeaderList): void {
+    const { derived } = this;
+    if (derived === undefined) {
+      super.head(status, reason, headers);
+      return;
+    }
+    this.share(derived, headers);
+    this.isNotModified = this.isKnownToClient(derived);
+    const fields = withoutFields(headers, this.isNotModified ? FIELDS_OF_A_BODY : FIELDS_OF_V2);
+    fields.push('ETag', derived.etag);
+    if (this.isNotModified) super.head(304, 'Not Modified', fields);
+    else super.head(status, reason, fields);
+  }
+
+  override data(chunk: Uint8Array): void {
+    if (!this.isNotModified) super.data(chunk);
+  }
+
+  /** A response to a request with credentials belongs to its client (RFC 9111 §3.5). */
+  private get isAnonymous(): boolean {
+    const { authorization, forwardedHeaders } = this.received.head;
+    return authorization === undefined && headerValue(forwardedHeaders, 'cookie') === undefined;
+  }
+
+  /** The text that V2's description depends on: rule book, release and target. */
+  private get key(): string {
+    const { exchange, head } = this.received;
+    return JSON.stringify([
+      this.rules.ruleBook.hash,
+      head.apiVersion ?? '',
+      exchange.target,
+      this.routing?.sender,
+    ]);
+  }
+
+  private share(derived: DescriptionText, headers: HeaderList): void {
+    if (!this.isAnonymous) return;
+    const shared = headers.flatMap((name, at) => {
+      return at % 2 === 0 && SHARED_FIELDS.has(name.toLowerCase()) ? [name, headers[at + 1] ?? ''] : [];
+    });
+    this.gateway.descriptions.share(this.key, derived, shared, sharedMs(headers));
+  }
+
+  /** If-None-Match (RFC 9110 §13.1.2), compared weakly. */
+  private isKnownToClient({ etag }: DescriptionText): boolean {
+    const tags = headerValues(this.received.exchange.headers, 'if-none-match').join(',').split(',');
+    return tags.some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*');
+  }
+
+  /** V2's address is not for V1 clients: a server there is named relative to the gateway. */
+  private serverForClients(url: string): string {
+    const { host, path } = this.gateway.v2;
+    const places = { upstreamHost: host, upstreamPath: path, prefix: '/api/v2', gateway: undefined } as const;
+    const linked = rewrittenLink(url, places);
+    if (linked !== url) return linked;
+    const named = URL.parse(url);
+    return named !== null && named.host === host ? '/' : v1Url(url);
+  }
+}
+
+const EMPTY = new Uint8Array();
+
+/** Fields that describe V2's text. */
+const FIELDS_OF_V2: ReadonlySet<string> = new Set(['etag', 'last-modified']);
+
+const FIELDS_OF_A_BODY: ReadonlySet<string> = new Set(['content-length', 'content-type', ...FIELDS_OF_V2]);
+
+/** How long a response may be shared, in milliseconds: V2's own word, and never longer than the limit. */
+function sharedMs(headers: HeaderList): number {
+  const control = headerValues(headers, 'cache-control').join(',').toLowerCase();
+  if (/\b(?:no-store|no-cache|private)\b/.test(control)) return 0;
+  if (headers.some((name, at) => at % 2 === 0 && isNamed(name, 'set-cookie'))) return 0;
+  const vary = headerValues(headers, 'vary').join(',').toLowerCase();
+  if (vary.split(',').some((name) => !['', 'accept-encoding'].includes(name.trim()))) return 0;
+  const age = /\bs-maxage=(\d+)/.exec(control)?.[1] ?? /\bmax-age=(\d+)/.exec(control)?.[1];
+  return age === undefined ? SHARED_MS : Math.min(SHARED_MS, Number(age) * 1000);
+}

@@ -1,0 +1,208 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { DescriptionCache } from '../../../src/gateway/description-cache.ts';
+import { deriveV1 } from '../../../src/openapi/derive-v1.ts';
+import { startReference } from '../../../src/node/reference/reference-server.ts';
+import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
+import { exchange } from '../../support/raw-client.ts';
+import { ok, rawServer, type RawServer } from '../../support/raw-server.ts';
+import { testRuleBook } from '../../support/rule-book.ts';
+import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
+
+/** A plain connection is read by the gateway itself; after an empty line, by Node's server. */
+const LANES = { own: '', node: '\r\n' } as const;
+
+const description = {
+  openapi: '3.1.0',
+  info: { title: 'V2', version: '1' },
+  paths: {
+    '/api/v2/clients': {
+      post: {
+        requestBody: { content: { 'application/json': { schema: { type: 'object' } } } },
+        responses: {},
+      },
+    },
+  },
+};
+const text = JSON.stringify(description);
+
+interface Played {
+  readonly gateway: TestGateway;
+  readonly v2: RawServer;
+  /** Sends the request and returns head and body of the response. */
+  readonly get: (headers?: string) => Promise<{ readonly head: string; readonly body: string }>;
+}
+
+async function play(response: string | Buffer, lane: keyof typeof LANES = 'own'): Promise<Played> {
+  const v2 = await rawServer((socket) => void socket.write(response));
+  const gateway = await gatewayFor(v2.origin);
+  return {
+    gateway,
+    v2,
+    get: async (headers = 'Authorization: Bearer k\r\n') => {
+      const request = `GET /api/v1/openapi.json HTTP/1.1\r\nHost: g\r\nConnection: close\r\n${headers}\r\n`;
+      const [head = '', body = ''] = (await exchange(gateway.port, LANES[lane] + request)).text.split(
+        '\r\n\r\n',
+      );
+      return { head, body };
+    },
+  };
+}
+
+const field = (head: string, name: string): string | undefined =>
+  new RegExp(`\\r\\n${name}: ([^\\r]*)`, 'i').exec(head)?.[1];
+
+const requests = (v2: RawServer): number => v2.received.join('').split('GET /api/v2/openapi.json').length - 1;
+
+describe.each(['own', 'node'] as const)('on the %s reader', (lane) => {
+  test('a V1 client reads V1’s description, with a tag of its own', async () => {
+    const { get, v2, gateway } = await play(
+      ok(text, 'ETag: "of-v2"\r\nLast-Modified: Sun, 01 Nov 2026 00:00:00 GMT\r\n'),
+      lane,
+    );
+    const { head, body } = await get(
+      'Authorization: Bearer k\r\nIf-None-Match: "x"\r\nRange: bytes=0-1\r\nAccept-Encoding: br\r\n',
+    );
+    expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(JSON.parse(body)).toEqual(deriveV1(description, testRuleBook()).description);
+    expect(Object.keys((JSON.parse(body) as typeof description).paths)).toEqual(['/api/v1/clients']);
+    expect(field(head, 'content-length')).toBe(String(Buffer.byteLength(body)));
+    expect(field(head, 'etag')).toMatch(/^"[^"]+"$/);
+    expect(head).not.toMatch(/of-v2|last-modified/i);
+    expect(v2.received[0]).toMatch(/^GET \/api\/v2\/openapi\.json HTTP\/1\.1\r\n/);
+    expect(v2.received[0]).toMatch(/\r\nAuthorization: Bearer k\r\n/);
+    expect(v2.received[0]).toMatch(/\r\naccept-encoding: identity\r\n/i);
+    expect(v2.received[0]).not.toMatch(/if-none-match|range/i);
+    expect((await gateway.entry()).status).toBe(200);
+  });
+
+  test('the tag makes it 304, without a body', async () => {
+    const { get, gateway } = await play(ok(text), lane);
+    const tag = field((await get()).head, 'etag') ?? '';
+    const { head, body } = await get(`Authorization: Bearer k\r\nIf-None-Match: "other", W/${tag}\r\n`);
+    expect(head).toMatch(/^HTTP\/1\.1 304 Not Modified\r\n/);
+    expect([field(head, 'etag'), body]).toEqual([tag, '']);
+    expect((await gateway.entry(2)).status).toBe(304);
+  });
+
+  test('without credentials it is shared for a while; with them V2 is asked each time', async () => {
+    const { get, v2 } = await play(ok(text), lane);
+    const first = await get('');
+    const shared = await get('');
+    expect(shared.body).toBe(first.body);
+    expect(field(shared.head, 'age')).toBe('0');
+    expect(field(shared.head, 'content-type')).toBe('application/json');
+    expect(requests(v2)).toBe(1);
+    const tag = field(first.head, 'etag') ?? '';
+    expect((await get(`If-None-Match: ${tag}\r\n`)).head).toMatch(/^HTTP\/1\.1 304 /);
+    expect(requests(v2)).toBe(1);
+    await get();
+    await get('Cookie: a=b\r\n');
+    expect(requests(v2)).toBe(3);
+  });
+});
+
+test.each([
+  ['no-store', 'Cache-Control: no-store\r\n'],
+  ['private', 'Cache-Control: max-age=60, private\r\n'],
+  ['no time', 'Cache-Control: max-age=0\r\n'],
+  ['a cookie', 'Set-Cookie: a=b\r\n'],
+  ['a response that varies', 'Vary: Accept-Encoding, X-Tenant\r\n'],
+])('a response is not shared with %s', async (_name, headers) => {
+  const { get, v2 } = await play(ok(text, headers));
+  await get('');
+  await get('');
+  expect(requests(v2)).toBe(2);
+});
+
+test.each([
+  [
+    'another status',
+    `HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{"errors":[]}`,
+  ],
+  ['other JSON', ok('{"data":{}}')],
+  ['an older format', ok('{"swagger":"2.0","paths":{}}')],
+  ['no JSON', ok('{"openapi":"3.1.0",', 'ETag: "e"\r\n')],
+  [
+    'JSON that is nested too deep',
+    ok(`{"openapi":"3.1.0","paths":{},"x":${'['.repeat(300)}${']'.repeat(300)}}`),
+  ],
+  ['another media type', ok(text).replace('application/json', 'text/html')],
+])('%s is forwarded as V2 sent it', async (_name, response) => {
+  const { get } = await play(response);
+  const { head, body } = await get();
+  expect(head.split('\r\n')[0]).toBe(response.split('\r\n')[0]);
+  expect(body).toBe(response.split('\r\n\r\n')[1]);
+});
+
+test('a coding that V2 uses anyway is taken off', async () => {
+  const bytes = gzipSync(text);
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${bytes.length}\r\n\r\n`;
+  const { get } = await play(Buffer.concat([Buffer.from(head), bytes]));
+  const response = await get();
+  expect(response.body).toContain('"/api/v1/clients"');
+  expect(response.head).not.toMatch(/content-encoding/i);
+});
+
+test('a description larger than the limit passes unchanged, and the log says so', async () => {
+  const v2 = await rawServer((socket) => void socket.write(ok(text)));
+  const { limits } = testRuleBook();
+  const gateway = await gatewayFor(v2.origin, { ruleBook: { limits: { ...limits, response: 20 } } });
+  const response = await fetch(`${gateway.origin}/api/v1/openapi.json`);
+  expect(await response.text()).toBe(text);
+  expect((await gateway.entry()).responseNote).toBe('response-too-large');
+});
+
+test('V2’s address is no server for V1 clients', async () => {
+  let body = '';
+  const v2 = await rawServer((socket) => void socket.write(ok(body)));
+  const servers = [`${v2.origin}/api/v2`, v2.origin, 'https://api.example/api/v2', '/api/v2'];
+  body = JSON.stringify({ ...description, servers: servers.map((url) => ({ url })) });
+  const gateway = await gatewayFor(v2.origin);
+  const read = (await (await fetch(`${gateway.origin}/api/v1/openapi.json`)).json()) as { servers: unknown };
+  expect(read.servers).toEqual(
+    ['/api/v1', '/', 'https://api.example/api/v1', '/api/v1'].map((url) => ({ url })),
+  );
+});
+
+test('HEAD and other methods are migrated as any request', async () => {
+  const { gateway, v2 } = await play(
+    `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n`,
+  );
+  const response = await fetch(`${gateway.origin}/api/v1/openapi.json`, { method: 'HEAD' });
+  expect(response.headers.get('content-length')).toBe(String(text.length));
+  expect(v2.received[0]).toMatch(/^HEAD \/api\/v2\/openapi\.json /);
+});
+
+test('in front of the reference, it is what the derivation makes of V2’s', async () => {
+  const reference = await startReference({});
+  onTestFinished(() => reference.close());
+  const rules = await compiledShippedRuleBook();
+  const gateway = await gatewayFor(reference.origin, { rules });
+  const v2: unknown = await (await fetch(`${reference.origin}/api/v2/openapi.json`)).json();
+  const v1: unknown = await (await fetch(`${gateway.origin}/api/v1/openapi.json`)).json();
+  expect(v1).toEqual(deriveV1(v2 as Record<string, unknown>, rules.ruleBook).description);
+  expect(JSON.stringify(v1)).toContain('"x-change":["body-wrapper"]');
+});
+
+test('the cache is bounded, forgets what is too old, and derives the same text once', () => {
+  let now = 0;
+  const cache = new DescriptionCache(() => now);
+  const rules = testRuleBook();
+  const source = new TextEncoder().encode(text);
+  const derive = (key: string): object | undefined => cache.derive(key, source, rules, (url) => url);
+  const first = derive('a');
+  expect(derive('a')).toBe(first);
+  for (const key of ['b', 'c', 'd', 'e']) derive(key);
+  expect(derive('a')).not.toBe(first);
+  expect(derive('a')).toEqual(first);
+  const other = new TextEncoder().encode(text.replace('V2', 'V3'));
+  expect(cache.derive('a', other, rules, (url) => url)?.etag).not.toBe((first as { etag: string }).etag);
+
+  const shared = { body: source, etag: '"x"' };
+  cache.share('a', shared, [], 1000);
+  now = 999;
+  expect(cache.fresh('a')).toEqual({ text: shared, headers: [], age: 999 });
+  now = 1000;
+  expect(cache.fresh('a')).toBeUndefined();
+});

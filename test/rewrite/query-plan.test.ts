@@ -1,0 +1,222 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readScalar } from '../../src/json/json-scalar.ts';
+import { queryPlanOf, type QueryPlan } from '../../src/rewrite/query-plan.ts';
+import type { QueryRule } from '../../src/rules/rule.ts';
+
+function planOf(rules: readonly QueryRule[]): QueryPlan {
+  const plan = queryPlanOf([
+    {
+      id: 'c',
+      summary: 's',
+      on: ['a'],
+      request: [],
+      query: rules,
+      response: [],
+      policies: {},
+      assumed: false,
+    },
+  ]);
+  if (plan === undefined) throw new Error('there are no rules');
+  return plan;
+}
+
+const values = (pairs: Readonly<Record<string, string>>): { readonly values: QueryMap['values'] } => ({
+  values: Object.entries(pairs).map(([from, to]) => ({ from: readScalar(from), to: readScalar(to) })),
+});
+type QueryMap = Extract<QueryRule, { rule: 'map' }>;
+
+const RENAME: QueryRule = { rule: 'rename', parameter: 'old', to: 'new' };
+const BRACKETS: QueryRule = { rule: 'rename', parameter: 'filter[type]', to: 'filter[kind of]' };
+const STRIP: QueryRule = { rule: 'strip', parameters: ['gone', 'é'] };
+const MAP: QueryRule = {
+  rule: 'map',
+  parameter: 'style',
+  ...values({ day: 'dusk & dawn', 1: 'one', '': 'none' }),
+};
+
+describe('a raw query', () => {
+  test.each<[title: string, rule: QueryRule, query: string, expected: string]>([
+    [
+      'keeps order, encoding, plus signs and empty parts',
+      RENAME,
+      '?b=%c3%A9+x&&old=a+b%20c&a[]=1&a[]=2&',
+      '?b=%c3%A9+x&&new=a+b%20c&a[]=1&a[]=2&',
+    ],
+    ['has each of a repeated name renamed', RENAME, '?old=1&x&old=2&old', '?new=1&x&new=2&new'],
+    ['is compared by decoded names', RENAME, '?%6Fl%64=1', '?new=1'],
+    ['keeps names that only begin alike', RENAME, '?older=1&old[]=2&Old=3', '?older=1&old[]=2&Old=3'],
+    ['keeps values that look like the name', RENAME, '?x=old&y=?old', '?x=old&y=?old'],
+    ['keeps a value with equals signs', RENAME, '?old=a=b==', '?new=a=b=='],
+    ['keeps broken percent signs', RENAME, '?%=1&%zz&old=%', '?%=1&%zz&new=%'],
+    ['loses the V2 name where the V1 name is present', RENAME, '?new=2&old=1&new=3', '?new=1'],
+    ['keeps the V2 name alone', RENAME, '?new=2', '?new=2'],
+    ['gets encoded names', BRACKETS, '?filter%5Btype%5D=1', '?filter%5Bkind%20of%5D=1'],
+    ['keeps the brackets of its sender', BRACKETS, '?filter[type]=1', '?filter[kind%20of]=1'],
+    ['loses a parameter with one ampersand', STRIP, '?a=1&gone=2&b=3', '?a=1&b=3'],
+    ['loses all of a name', STRIP, '?gone&%C3%A9=1&a&gone=2', '?a'],
+    ['that is emptied goes with its question mark', STRIP, '?gone=1', ''],
+    ['keeps its empty parts', STRIP, '?gone=1&', '?'],
+    ['without parameters stays', STRIP, '?', '?'],
+    ['that is not there stays so', STRIP, '', ''],
+    ['has listed values replaced, encoded', MAP, '?style=d%61y&x=day', '?style=dusk%20%26%20dawn&x=day'],
+    [
+      'has each value of a repeated name looked up',
+      MAP,
+      '?style=day&style=Day&style=1',
+      '?style=dusk%20%26%20dawn&style=Day&style=one',
+    ],
+    ['keeps a name without a value', MAP, '?style&style=', '?style&style=none'],
+  ])('%s', (_, rule, query, expected) => {
+    expect(planOf([rule]).rewrite(query).query).toBe(expected);
+  });
+});
+
+test('rules apply in turn, and each record names a parameter by its names in V1 and in V2', () => {
+  const plan = planOf([
+    RENAME,
+    { rule: 'rename', parameter: 'new', to: 'newest' },
+    { rule: 'map', parameter: 'newest', ...values({ a: 'b' }) },
+    { rule: 'strip', parameters: ['gone'] },
+  ]);
+  const { query, records } = plan.rewrite('?old=a&gone=1&old=c&new=3&gone=2');
+  expect(query).toBe('?newest=b&newest=c');
+  expect(records).toEqual([
+    { change: 'c', rule: 'rename', from: '?new', note: 'conflict' },
+    { change: 'c', rule: 'rename', from: '?old', path: '?newest', note: 'conflict' },
+    { change: 'c', rule: 'rename', from: '?old', path: '?newest' },
+    { change: 'c', rule: 'map', from: '?old', path: '?newest' },
+    { change: 'c', rule: 'strip', from: '?gone' },
+  ]);
+});
+
+test('a link is turned back: names, and values that only one of V1 leads to', () => {
+  const plan = planOf([
+    RENAME,
+    { rule: 'map', parameter: 'new', ...values({ day: 'light', noon: 'light', night: 'dark' }) },
+    STRIP,
+  ]);
+  expect(plan.restore('?page=2&new=dark&n%65w=light&x=%5b&&')).toBe('?page=2&old=night&old=light&x=%5b&&');
+  expect(plan.restore('')).toBe('');
+  expect(plan.restore('?')).toBe('?');
+  expect(['new', 'newer'].map((name) => plan.v1Name(name))).toEqual(['old', 'newer']);
+});
+
+const NAMES = ['old', 'new', 'a', 'a[]', 'b c', 'é', '&='];
+const VALUES = ['1', 'x', 'x y', '+', 'é', '%'];
+const spelled = (texts: readonly string[]): fc.Arbitrary<string> =>
+  fc.tuple(fc.constantFrom(...texts), fc.nat(3)).map(([text, how]) => {
+    const encoded = encodeURIComponent(text);
+    if (how === 0) return encoded.replaceAll('%20', '+');
+    if (how === 1) return encoded.toLowerCase();
+    if (how === 2) return encoded.replace(/^[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+    return encoded.replaceAll('%5B', '[').replaceAll('%5D', ']');
+  });
+const part = fc.oneof(
+  { weight: 8, arbitrary: fc.tuple(spelled(NAMES), spelled(VALUES)).map((both) => both.join('=')) },
+  { weight: 1, arbitrary: spelled(NAMES) },
+  { weight: 1, arbitrary: fc.constantFrom('', '=', '=x', '%', 'a=%zz', '?old=1', '%ff=1', 'x=%C3') },
+);
+const queries = fc.array(part, { minLength: 1, maxLength: 8 }).map((parts) => `?${parts.join('&')}`);
+const name = fc.constantFrom(...NAMES);
+const anyRule: fc.Arbitrary<QueryRule> = fc.oneof(
+  fc
+    .record({ rule: fc.constant('rename' as const), parameter: name, to: name })
+    .filter(({ parameter, to }) => parameter !== to),
+  fc.record({
+    rule: fc.constant('strip' as const),
+    parameters: fc.uniqueArray(name, { minLength: 1, maxLength: 2 }),
+  }),
+  fc.record({
+    rule: fc.constant('map' as const),
+    parameter: name,
+    values: fc.uniqueArray(
+      fc.record({
+        from: fc.constantFrom(...VALUES).map(readScalar),
+        to: fc.constantFrom(...VALUES).map(readScalar),
+      }),
+      { minLength: 1, maxLength: 3, selector: ({ from }) => from.text },
+    ),
+  }),
+);
+const anyRules = fc.array(anyRule, { minLength: 1, maxLength: 4 });
+
+/** The meaning of a rule, on names and values that the platform has decoded. */
+function applied(
+  pairs: readonly (readonly [string, string])[],
+  rule: QueryRule,
+): (readonly [string, string])[] {
+  switch (rule.rule) {
+    case 'strip':
+      return pairs.filter(([key]) => !rule.parameters.includes(key));
+    case 'rename':
+      if (!pairs.some(([key]) => key === rule.parameter)) return [...pairs];
+      return pairs
+        .filter(([key]) => key !== rule.to)
+        .map(([key, text]) => [key === rule.parameter ? rule.to : key, text]);
+    case 'map':
+      return pairs.map(([key, text]) => [
+        key,
+        (key === rule.parameter ? rule.values.find(({ from }) => from.text === text)?.to.text : undefined) ??
+          text,
+      ]);
+  }
+}
+
+test('names and values are those that an independent reader of queries comes to', () => {
+  let rewritten = 0;
+  fc.assert(
+    fc.property(anyRules, queries, (rules, query) => {
+      const outcome = planOf(rules).rewrite(query);
+      if (outcome.records.length > 0) rewritten += 1;
+      let pairs: (readonly [string, string])[] = [...new URLSearchParams(query)];
+      for (const rule of rules) pairs = applied(pairs, rule);
+      expect([...new URLSearchParams(outcome.query)]).toEqual(pairs);
+      if (outcome.records.length === 0) expect(outcome.query).toBe(query);
+      expect(outcome.query).toMatch(/^[!"$-~]*$/);
+    }),
+    { numRuns: 10_000 },
+  );
+  expect(rewritten).toBeGreaterThan(3000);
+});
+
+test('parts that no rule names keep their characters and their order', () => {
+  fc.assert(
+    fc.property(anyRules, queries, (rules, query) => {
+      const named = new Set(
+        rules.flatMap((rule) => {
+          if (rule.rule === 'strip') return rule.parameters;
+          return rule.rule === 'rename' ? [rule.parameter, rule.to] : [rule.parameter];
+        }),
+      );
+      const others = (text: string): readonly string[] =>
+        text
+          .slice(1)
+          .split('&')
+          .filter((raw) => !named.has([...new URLSearchParams(raw === '' ? '' : `?${raw}`)][0]?.[0] ?? ''));
+      const { query: outcome } = planOf(rules).rewrite(query);
+      if (outcome === '') expect(others(query)).toEqual([]);
+      else expect(others(outcome)).toEqual(others(query));
+    }),
+    { numRuns: 10_000 },
+  );
+});
+
+test('renames that lead nowhere else are undone in links, character for character in all values', () => {
+  const renames = fc
+    .uniqueArray(fc.constantFrom('old', 'a', 'a[]', 'é'), { minLength: 1 })
+    .map((names) =>
+      names.map((parameter): QueryRule => ({ rule: 'rename', parameter, to: `v2 ${parameter}` })),
+    );
+  fc.assert(
+    fc.property(renames, queries, (rules, query) => {
+      const plan = planOf(rules);
+      const back = plan.restore(plan.rewrite(query).query);
+      expect([...new URLSearchParams(back)]).toEqual([...new URLSearchParams(query)]);
+      const valuesOf = (text: string): readonly string[] =>
+        text.split('&').map((raw) => (raw.includes('=') ? raw.slice(raw.indexOf('=')) : ''));
+      expect(valuesOf(back)).toEqual(valuesOf(query));
+    }),
+    { numRuns: 5000 },
+  );
+});
