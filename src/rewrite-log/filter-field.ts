@@ -1,4 +1,5 @@
 import { didYouMean } from '../rules/did-you-mean.ts';
+import type { RequestRuleName } from '../rules/rule.ts';
 import { editCount, modeOf, sentTo } from './entry-outcome.ts';
 import type { Entry } from './entry.ts';
 
@@ -41,6 +42,15 @@ export type FilterTest = (entry: Entry, content?: () => string) => boolean;
 export interface ValueFault {
   readonly message: string;
 }
+
+/** Every request rule, so that a new one that is missing here does not compile. */
+const RULES: Readonly<Record<RequestRuleName, true>> = {
+  unwrap: true,
+  nest: true,
+  rename: true,
+  strip: true,
+  only: true,
+};
 
 /** The only values of some fields; another one is a fault. */
 export const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = {
