@@ -78,7 +78,10 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
         { hasRules, hasBody, head },
         { policies: ruleBook.policies, bodyLimit, codings },
       );
-      const query = rules.queryPlan(operation, method)?.rewrite(target.query) ?? unchangedQuery(target);
+      // A HEAD asks for what a GET of the same target would get (RFC 9110 §9.3.2).
+      const asked =
+        method === 'HEAD' && operation === undefined ? rules.match('GET', target.rest) : operation;
+      const query = rules.queryPlan(asked, method)?.rewrite(target.query) ?? unchangedQuery(target);
       return { route: 'migrate', target, operation, query, bodyLimit, body };
     }
   }

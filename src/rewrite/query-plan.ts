@@ -102,7 +102,9 @@ interface Parameter {
 /** One run of query rules over one query. */
 class QueryRun {
   private readonly query: string;
-  private readonly parameters: Parameter[];
+  private readonly parameters: readonly Parameter[];
+  /** The parameters that are left, by their current names: a rule costs no more than those that it changes. */
+  private readonly byName = new Map<string, Parameter[]>();
   private readonly records: {
     readonly change: string;
     readonly rule: QueryRule;
@@ -117,6 +119,11 @@ class QueryRun {
       origin: part.name,
       isRemoved: false,
     }));
+    for (const parameter of this.parameters) {
+      const known = this.byName.get(parameter.origin);
+      if (known === undefined) this.byName.set(parameter.origin, [parameter]);
+      else known.push(parameter);
+    }
   }
 
   apply(change: string, rule: QueryRule): void {
@@ -149,33 +156,33 @@ class QueryRun {
 
   /** Renames each parameter of that name. V1 knew the old name only, so parameters that have the new one are dropped. */
   private rename(change: string, rule: QueryRenameRule): void {
-    const renamed = this.named(rule.parameter);
-    if (renamed.length === 0) return;
+    const renamed = this.byName.get(rule.parameter);
+    if (renamed === undefined) return;
     const isConflict = this.drop(change, rule, rule.to, 'conflict');
     for (const parameter of renamed) parameter.part = withName(parameter.part, rule.to);
+    this.byName.delete(rule.parameter);
+    this.byName.set(rule.to, renamed);
     this.record(change, rule, renamed, isConflict ? 'conflict' : undefined);
   }
 
   /** Removes each parameter of that name, with one ampersand; true if there was any. */
   private drop(change: string, rule: QueryRule, name: string, note?: string): boolean {
-    const dropped = this.named(name);
+    const dropped = this.byName.get(name);
+    if (dropped === undefined) return false;
     for (const parameter of dropped) parameter.isRemoved = true;
+    this.byName.delete(name);
     this.record(change, rule, dropped, note);
-    return dropped.length > 0;
+    return true;
   }
 
   private map(change: string, rule: QueryMapRule): void {
-    const mapped = this.named(rule.parameter).filter((parameter) => {
+    const mapped = (this.byName.get(rule.parameter) ?? []).filter((parameter) => {
       const value = valueOf(parameter.part);
       const found = rule.values.find(({ from }) => from.text === value);
       if (found !== undefined) parameter.part = withValue(parameter.part, found.to.text);
       return found !== undefined;
     });
     this.record(change, rule, mapped, undefined);
-  }
-
-  private named(name: string): readonly Parameter[] {
-    return this.parameters.filter(({ part, isRemoved }) => !isRemoved && part.name === name);
   }
 
   /** Adds a record for each name that the parameters had in the V1 query. */

@@ -66,9 +66,12 @@ const only = strict({
   in: inside,
 }).describe('Removes from an object every member that is not listed.');
 
+/** Half of a surrogate pair can be written in no query. */
+const wellFormed = z.string().refine((text) => text.isWellFormed(), 'has half of a surrogate pair');
+
 const scalar = z.union(
   [
-    z.string().refine((text) => text.isWellFormed(), 'has half of a surrogate pair'),
+    wellFormed,
     z
       .number()
       .refine(
@@ -82,7 +85,7 @@ const scalar = z.union(
 );
 
 const mapValues = z
-  .record(z.string(), scalar)
+  .record(wellFormed, scalar)
   .refine((values) => Object.keys(values).length > 0, 'without values; write one value and its replacement');
 
 const map = strict({

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readHead } from '../../src/http/request-head.ts';
-import { type Decision, type DecisionLimits, decide } from '../../src/migrate/decision.ts';
+import { type Decision, type DecisionLimits, decide, migratedTarget } from '../../src/migrate/decision.ts';
+import { requestRulesBook } from '../support/request-rules-book.ts';
 import { compiledTestRuleBook } from '../support/rule-book.ts';
 
 const JSON_TYPE = ['Content-Type', 'application/json'];
@@ -9,11 +10,12 @@ function decided(
   line: string,
   fields: readonly string[] = [],
   limits: Partial<DecisionLimits> = {},
+  rules = compiledTestRuleBook(),
 ): Decision {
   const [method = '', target = ''] = line.split(' ');
   const head = readHead(['Host', 'g', ...fields], { count: 100, bytes: 16_384 }, false);
   const request = { method, target, version: '1.1', head, hasBody: method !== 'GET' } as const;
-  return decide(request, compiledTestRuleBook(), { bodyLimit: undefined, ...limits });
+  return decide(request, rules, { bodyLimit: undefined, ...limits });
 }
 
 /** The decision in one word or two. */
@@ -79,4 +81,35 @@ describe('a request is decided by its head', () => {
       'create_client: rewrite',
     );
   });
+});
+
+describe('the target for V2', () => {
+  test.each([
+    ['GET /api/v1/tours?look=day', '/api/v2/tours?filter%5Bstyle%5D=light'],
+    ['HEAD /api/v1/tours?look=day', '/api/v2/tours?filter%5Bstyle%5D=light'],
+    ['DELETE /api/v1/tours?look=day', '/api/v2/tours?look=day'],
+    ['POST /api/v1/x?per_page=1&look=day', '/api/v2/x?page_size=1&look=day'],
+    ['GET /api/v1/tours/?l%6Fok=\\%00', '/api/v2/tours/?filter%5Bstyle%5D=\\%00'],
+    ['GET /api/v1/tours?look=1?look=2', '/api/v2/tours?filter%5Bstyle%5D=1?look=2'],
+  ])('%s: %s', async (line, target) => {
+    const decision = decided(line, [], {}, await requestRulesBook());
+    expect(decision.route === 'migrate' && migratedTarget(decision)).toBe(target);
+  });
+
+  test('is refused with the same targets, whatever the query rules are', async () => {
+    const rules = await requestRulesBook();
+    for (const query of ['look=day#x', 'look=\0', 'look=\u00e9', 'look=\t', 'look=\x7f'])
+      expect([query, decided(`GET /api/v1/tours?${query}`, [], {}, rules)]).toMatchObject([
+        query,
+        { route: 'none', failure: { code: 'bad-target' } },
+      ]);
+  });
+});
+
+test.each([
+  ['PUT /api/v1/tours/7', 'replace_tour: rewrite'],
+  ['PUT /api/v1/tours', 'unnamed: forward'],
+  ['GET /api/v1/tours', 'list_tours: forward'],
+])('%s with request rules in the rule book: %s', async (line, words) => {
+  expect(wordsOf(decided(line, JSON_TYPE, {}, await requestRulesBook()))).toBe(words);
 });

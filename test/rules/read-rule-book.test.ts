@@ -405,6 +405,14 @@ limits: { depth: 0 }
       'changes[0].request[0].map a mapping without values; write one value and its replacement',
     ],
     [
+      'on: every, query: [ { map: { "\\ud800": a }, of: x } ]',
+      'changes[0].query[0].map.\ud800 has half of a surrogate pair',
+    ],
+    [
+      'on: every, query: [ { map: { a: "\\ud800" }, of: x } ]',
+      'changes[0].query[0].map.a "\\ud800" has half of a surrogate pair',
+    ],
+    [
       'on: every, request: [ { map: { a: [b] }, of: x } ]',
       'changes[0].request[0].map.a must be a text, a number, true, false or null, not a list',
     ],

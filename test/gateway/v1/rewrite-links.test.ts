@@ -66,3 +66,18 @@ test('every Link of a list is looked at, in quotes nothing is', () => {
     '/api/v2/',
   ]);
 });
+
+test.each([
+  [
+    'https://captur3d.io/api/v2/x?new=1&a=%20#new',
+    'https://gateway.example:8443/api/v1/x?[/x ?new=1&a=%20]#new',
+  ],
+  ['/api/v2?new', '/api/v1?[ ?new]'],
+  ['/api/v2/x#?new', '/api/v1/x#?new'],
+  ['?new=2#new', '?[own ?new=2]#new'],
+  ['https://elsewhere.test/api/v2/x?new=1', 'https://elsewhere.test/api/v2/x?new=1'],
+  ['/other?new=1', '/other?new=1'],
+])('the query of %s is turned back, and nothing else: %s', (uri, expected) => {
+  const restoreQuery = (path: string | undefined, query: string): string => `?[${path ?? 'own'} ${query}]`;
+  expect(rewrittenLink(uri, { ...PLACES, restoreQuery })).toBe(expected);
+});
