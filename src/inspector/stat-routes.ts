@@ -41,8 +41,10 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
       return c.body(text, 200, { 'Content-Type': MARKDOWN_TYPE });
     }
     const days = /^\d{1,4}$/.exec(c.req.query('gone-after') ?? '')?.[0];
+    const now = new Date(time()).toISOString();
     const options = {
-      now: new Date(time()).toISOString(),
+      now,
+      observed: { since: new Date(parts.startedAt).toISOString(), until: now },
       names: parts.names(),
       goneAfterDays: days === undefined ? undefined : Number(days),
     };

@@ -1,6 +1,7 @@
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
-import { count, table } from './report-text.ts';
+import { table } from './markdown-table.ts';
+import { count } from './number-text.ts';
 import { markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
 import { generalPointer } from '../json/json-pointer.ts';
 import { sketchJson } from './json-sketch.ts';

@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { censusTerminal, reportTerminal } from '../../src/cli/report-terminal.ts';
+import { censusTerminal } from '../../src/cli/census-terminal.ts';
+import { reportTerminal } from '../../src/cli/report-terminal.ts';
 import { Guide } from '../../src/report/guide.ts';
 import { makeReport } from '../../src/report/report.ts';
-import { censusMarkdown, reportCsv, reportMarkdown } from '../../src/report/report-text.ts';
+import { censusMarkdown } from '../../src/report/census-text.ts';
+import { reportCsv, reportMarkdown } from '../../src/report/report-text.ts';
 import { Tally } from '../../src/report/tally.ts';
 import {
   csvField,
@@ -87,7 +89,7 @@ test('reports, censuses and guides print none of it raw', () => {
     tally.add(entry);
     guide.add(entry);
   }
-  const report = makeReport(tally, { names: new Map([[`3${EVIL}`, EVIL]]) });
+  const report = makeReport(tally, { now: '2026-11-22T00:00:00.000Z', names: new Map([[`3${EVIL}`, EVIL]]) });
   const plain = [reportTerminal(report, false), censusTerminal(report.census, false)];
   const markdown = [
     reportMarkdown(report),

@@ -20,7 +20,7 @@ export interface RetirementViewProps {
 
 const REFRESH = 10_000;
 
-const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'gone'] as const;
+const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'gone'] as const;
 
 /** The clients that still need V1, and the work that remains before it can be switched off. */
 export function RetirementView({ go, announce, hueOf }: RetirementViewProps): VNode {
@@ -39,15 +39,18 @@ export function RetirementView({ go, announce, hueOf }: RetirementViewProps): VN
 }
 
 function responseBanner(report: Report): VNode {
-  const { canSwitchOff, remaining, classes } = report;
+  const { switchOff, remaining, classes } = report;
+  const { verdict } = switchOff;
   return el(
     'section',
-    { class: canSwitchOff ? 'response yes' : 'response no' },
-    el('h3', null, canSwitchOff ? 'V1 can be switched off' : 'V1 is still needed'),
+    { class: `response ${verdict === 'yes' || verdict === 'no' ? verdict : 'unknown'}` },
+    el('h3', null, switchOff.sentence),
     el(
       'ul',
       { class: 'plain' },
-      remaining.map((sentence) => el('li', { key: sentence }, sentence)),
+      [...switchOff.conditions.map(({ text }) => text), ...remaining].map((sentence) =>
+        el('li', { key: sentence }, sentence),
+      ),
     ),
     el(
       'ul',
