@@ -11,6 +11,7 @@ import { LineTally } from '../../src/report/tally-lines.ts';
 import { Tally } from '../../src/report/tally.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import type { Mode } from '../../src/rules/rollout.ts';
+import { checkGuides } from './guides.ts';
 import { cast, type Character, keyOn } from './character.ts';
 import { type LedgerLine, ledgerLine } from './ledger.ts';
 import { randomFrom } from './random.ts';
@@ -113,6 +114,7 @@ export async function runFleet({ clients, seed, unknown }: FleetOptions): Promis
     }
     const table = new StatementTable();
     for (const checkpoint of checkpoints) checkStatements(checkpoint, ledger, table);
+    await checkGuides(replicas.files, book, services, ledger, table);
     return {
       table,
       requests: ledger.length,

@@ -11,6 +11,8 @@ export interface Services {
   readonly v2: Upstream;
   /** V2's OpenAPI description. */
   describe(): Promise<unknown>;
+  /** Sends one request to V2, past the gateway. */
+  ask(method: string, target: string, body: string | undefined): Promise<{ readonly status: number }>;
   /** While true, V2 responds to every request with 500. */
   isV2Failing: boolean;
   close(): void;
@@ -25,10 +27,14 @@ export function startServices(unknown: UnknownAttributes, now: () => number): Se
     v1: inProcess(app, 'v1', () => false),
     v2: inProcess(app, 'v2', () => services.isV2Failing),
     describe: async () => (await app.request('http://v2/api/v2/openapi.json')).json(),
+    ask: async (method, target, body) =>
+      app.request(`http://v2${target}`, { method, headers: ASKING, body: body ?? null }),
     close: () => store.close(),
   };
   return services;
 }
+
+const ASKING = { Authorization: 'Bearer the-owner', 'Content-Type': 'application/json' };
 
 /** Header field with which a service tells a client of the fleet who it is. */
 const SERVICE = 'x-fleet-service';

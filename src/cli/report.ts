@@ -8,6 +8,9 @@ import { readLogFile, sizeOfFiles } from './log-files.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { Guide } from '../report/guide.ts';
+import type { GuideDocument } from '../report/guide-document.ts';
+import { guideHtml } from '../report/guide-html.ts';
+import { guideMarkdown } from '../report/guide-markdown.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import { makeReport, type Report } from '../report/report.ts';
 import { censusMarkdown } from '../report/census-text.ts';
@@ -22,7 +25,7 @@ import { ProgressBar } from './progress-bar.ts';
 import { reportTerminal } from './report-terminal.ts';
 
 interface ReportOptions {
-  readonly format: 'text' | 'json' | 'csv' | 'md';
+  readonly format: 'text' | 'json' | 'csv' | 'md' | 'html';
   readonly goneAfter: number;
   readonly names?: string;
   readonly client?: string;
@@ -47,7 +50,9 @@ export function report(program: Command): void {
     )
     .argument('[files...]', 'log files; - is stdin')
     .addOption(
-      new Option('--format <format>', 'output format').choices(['text', 'json', 'csv', 'md']).default('text'),
+      new Option('--format <format>', 'output format')
+        .choices(['text', 'json', 'csv', 'md', 'html'])
+        .default('text'),
     )
     .option(
       '--gone-after <days>',
@@ -61,7 +66,7 @@ export function report(program: Command): void {
     .option('--apply', 'with --census: write the proposed strip rules into the rule book')
     .option('--openapi <file>', 'OpenAPI description of V2, for the census: JSON or YAML')
     .option('--client <hash>', 'first digits of a client hash, for --guide')
-    .option('--guide', 'print the migration guide of one client, in Markdown')
+    .option('--guide', 'print the migration guide of one client: md, html or json')
     .option(
       '--rules <file>',
       'rule book, for --guide, --apply and --openapi',
@@ -78,6 +83,7 @@ export function report(program: Command): void {
 async function print(files: readonly string[], options: ReportOptions): Promise<string | undefined> {
   const names = options.names === undefined ? new Map<string, string>() : readClientNames(options.names);
   if ('fault' in names) return names.fault;
+  if (options.format === 'html' && options.guide !== true) return '--format html requires --guide.';
   if (options.guide === true) return printGuide(files, options, names);
   if (options.client !== undefined) return '--client requires --guide.';
   if (options.apply === true && options.census !== true) return '--apply requires --census.';
@@ -146,6 +152,7 @@ function printReport(made: Report, { format }: ReportOptions): string {
       return reportCsv(made);
     case 'md':
       return reportMarkdown(made);
+    case 'html':
     case 'text':
       return reportTerminal(made, hasColour());
   }
@@ -158,7 +165,7 @@ function printCensus({ census }: Report, { format }: ReportOptions): string {
 
 async function printGuide(
   files: readonly string[],
-  { client, rules }: ReportOptions,
+  { client, rules, format }: ReportOptions,
   names: ReadonlyMap<string, string>,
 ): Promise<string | undefined> {
   if (client === undefined || !/^[0-9a-f]{1,16}$/i.test(client))
@@ -177,8 +184,14 @@ async function printGuide(
   if (second !== undefined)
     return `${client} is the beginning of ${guide.clients.join(' and ')}; give more digits.`;
   const { changes, version } = book.rules.ruleBook;
-  await write(guide.markdown(changes, version, only === undefined ? undefined : names.get(only)));
+  const document = guide.document(changes, version, only === undefined ? undefined : names.get(only));
+  await write(printedGuide(document, format));
   return undefined;
+}
+
+function printedGuide(document: GuideDocument, format: ReportOptions['format']): string {
+  if (format === 'json') return `${JSON.stringify(document, null, 2)}\n`;
+  return format === 'html' ? guideHtml(document) : guideMarkdown(document);
 }
 
 async function readAll(files: readonly string[], take: (bytes: Buffer, file: string) => void): Promise<void> {

@@ -1,6 +1,7 @@
 import type { ClientTally } from './client-tally.ts';
 import type { Work } from './client-work.ts';
-import type { OutcomeTally } from './outcomes.ts';
+import type { Outcomes, OutcomeTally } from './outcomes.ts';
+import type { DifferingMembers } from './response-changes.ts';
 import type { Span } from './span.ts';
 
 /**
@@ -124,15 +125,8 @@ export function clientReport(
     changes: [...tally.changes]
       .map(([change, span]) => ({ change, ...usage(span), rules: [...span.rules] }))
       .sort(byCount),
-    responses: [...tally.responseMembers.values()]
-      .map(({ change, v1, v2, ...span }) => ({
-        change,
-        v1,
-        ...(v2 === undefined ? {} : { v2 }),
-        ...usage(span),
-      }))
-      .sort(byCount),
-    outcomes: [...tally.outcomes.all.values()].map(outcomeOf).sort(byCount),
+    responses: responsesOf(tally.responseMembers),
+    outcomes: outcomesOf(tally.outcomes),
     mistakes: [...tally.mistakes].map(([code, span]) => ({ code, ...usage(span) })).sort(byCount),
   };
 }
@@ -194,6 +188,23 @@ function usage({ count, first, last }: Span): Usage {
 
 function byCount(one: Usage, other: Usage): number {
   return other.count - one.count;
+}
+
+/** The differing members of responses, the most frequent first. */
+export function responsesOf(members: DifferingMembers): readonly ResponseMember[] {
+  return [...members.values()]
+    .map(({ change, v1, v2, ...span }) => ({
+      change,
+      v1,
+      ...(v2 === undefined ? {} : { v2 }),
+      ...usage(span),
+    }))
+    .sort(byCount);
+}
+
+/** The kinds of responses, the most frequent first. */
+export function outcomesOf(outcomes: Outcomes): readonly Outcome[] {
+  return [...outcomes.all.values()].map(outcomeOf).sort(byCount);
 }
 
 function outcomeOf({ by, status, code, pointers, ...span }: OutcomeTally): Outcome {

@@ -54,18 +54,21 @@ export class OpenApiNames {
 
   /** Looks up a step in the schema's own members; `none` when it has none and leaves the answer to its alternatives. */
   private own(schema: object, step: string, rest: readonly string[]): boolean | undefined | 'none' {
+    const type = memberOf(schema, 'type');
+    const types = type === undefined ? [] : [type].flat();
+    const isOpen = types.length === 0;
     if (step === '*') {
       const items = memberOf(schema, 'items');
-      return items === undefined ? 'none' : this.find(items, rest);
+      if (items !== undefined) return this.find(items, rest);
+      return isOpen ? 'none' : types.includes('array') ? undefined : false;
     }
     const properties = memberOf(schema, 'properties');
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
     const property = memberOf(properties, name);
     if (property !== undefined) return this.find(property, rest);
     if (memberOf(schema, 'additionalProperties') === false) return false;
-    if (properties !== undefined) return undefined;
-    const type = memberOf(schema, 'type');
-    return type === undefined || (typeof type === 'string' && type !== 'object') ? 'none' : undefined;
+    if (properties === undefined && isOpen) return 'none';
+    return isOpen || types.includes('object') ? undefined : false;
   }
 
   private resolved(value: unknown): unknown {

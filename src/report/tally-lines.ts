@@ -10,9 +10,9 @@ const decoder = new TextDecoder();
 
 /** Adds lines of the rewrite log to a tally, and notes the part of the time that each log covers. */
 export class LineTally {
-  /** Lines that are not entries, nor other whole JSON objects. */
+  /** Lines that are neither entries nor lines of the process log. */
   unreadable = 0;
-  /** Lines of other logs, such as the process log of a container: whole JSON objects that are no entries. */
+  /** Lines of the process log, which containers merge with the rewrite log. */
   others = 0;
   lines = 0;
   private readonly tally: Tally;
@@ -54,7 +54,7 @@ export class LineTally {
   }
 
   private skip(line: Uint8Array, log: MutableCoverage | undefined): void {
-    if (isObject(line)) {
+    if (isProcessLine(line)) {
       this.others += 1;
       return;
     }
@@ -71,10 +71,16 @@ function cover(log: MutableCoverage, time: string): void {
   if (log.until === undefined || time > log.until) log.until = time;
 }
 
-/** Whether a line is a whole JSON object that is no entry, also behind the time stamp of a container. */
-function isObject(line: Uint8Array): boolean {
+/** Whether a line is one of the process log, also behind the time stamp of a container. */
+function isProcessLine(line: Uint8Array): boolean {
   const brace = line.indexOf(OPEN);
   if (brace === -1) return false;
   const value = parsedJson(decoder.decode(line.subarray(brace)));
-  return typeof value === 'object' && value !== null && !('ruleBook' in value && 'verdict' in value);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'event' in value &&
+    'level' in value &&
+    !('verdict' in value)
+  );
 }

@@ -25,6 +25,9 @@ test('every statement of the report is true of the clients that it is about, or 
     'proposed strips',
     'proposed strips with OpenAPI',
     'switching off',
+    'guide: after',
+    'guide: responses',
+    'guide: mistakes',
   ])
     expect(judged.get(statement)?.right).toBeGreaterThan(5);
   expect([requests > 1000, rollbacks > 0, restarts > 5, logs > 10]).toEqual([true, true, true, true]);

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { Guide } from '../../src/report/guide.ts';
+import type { GuideBody, GuideDocument } from '../../src/report/guide-document.ts';
+import { guideMarkdown } from '../../src/report/guide-markdown.ts';
 import { makeReport, makeReportInSteps } from '../../src/report/report.ts';
 import { reportCsv, reportMarkdown, reportMarkdownParts } from '../../src/report/report-text.ts';
 import { Tally } from '../../src/report/tally.ts';
@@ -219,24 +221,89 @@ test('the census keeps the names that come again, and counts those it dropped', 
 });
 
 describe('the guide', () => {
-  test('shows the calls of one client, before and after, without values', () => {
+  const ATTRIBUTES = ['/data', '/data/property', '/data/property/suburb', '/data/note'];
+  const CHANGES = [{ id: 'property-address', summary: 'The address is nested.' }];
+  const order = (more: Partial<Entry> = {}): Entry =>
+    v1('3fa90000', 0, [UNWRAP, NEST], { attributes: ATTRIBUTES, ...more });
+  const guideOf = (...entries: readonly Entry[]): GuideDocument => {
     const guide = new Guide('3fa9');
-    guide.add(
-      v1('3fa90000', 0, [UNWRAP, NEST], {
-        attributes: ['/data', '/data/property', '/data/property/suburb', '/data/note'],
-      }),
-    );
-    guide.add(v1('ffff', 0, [UNWRAP]));
-    const text = guide.markdown(
-      [{ id: 'property-address', summary: 'The address is nested.' }],
-      '2025-01-01',
-      'Harcourts',
-    );
+    for (const entry of entries) guide.add(entry);
+    return guide.document(CHANGES, '2025-01-01', 'Harcourts');
+  };
+
+  test('shows the calls of one client, before and after, without values', () => {
+    const guide = guideOf(order(), v1('ffff', 0, [UNWRAP]));
+    const text = guideMarkdown(guide);
     expect(text).toContain('# From V1 to V2: Harcourts');
     expect(text).toContain(
       'POST /api/v2/orders/floor_plans\n\n{\n  "property": {\n    "address": {\n      "suburb": "…"\n    }\n  },\n  "note": "…"\n}',
     );
     expect(text).toContain('- The address is nested.');
-    expect(guide.clients).toEqual(['3fa90000']);
+    expect([guide.client, guide.requests]).toEqual(['3fa90000', 1]);
   });
+
+  test('calls a body verified that V2 accepted, and no other', () => {
+    const bodyOf = (...entries: readonly Entry[]): GuideBody | undefined =>
+      guideOf(...entries).calls[0]?.bodies[0];
+    expect(bodyOf(order())?.isVerified).toBe(true);
+    expect(bodyOf(order({ origin: 'v1', mode: 'observe', verdict: 'passed' }))?.isVerified).toBe(false);
+    expect(bodyOf(order({ status: 422 }))?.isVerified).toBe(false);
+    const { attributes: _attributes, ...unrecorded } = order();
+    expect(bodyOf(unrecorded)).toMatchObject({
+      isVerified: false,
+      evidence: expect.stringContaining('recorded'),
+    });
+  });
+
+  test('leaves out members that V2 refused each time, and says that nobody accepted the rest', () => {
+    const refused = order({ status: 422, errorPointers: ['/note'] });
+    const [body] = guideOf(refused).calls[0]?.bodies ?? [];
+    expect(body?.after).not.toContain('note');
+    expect(body).toMatchObject({ isVerified: false });
+    expect(body?.moves.at(-1)).toEqual({ from: '/note', remark: 'V2 refused it 1×' });
+    const without = order({ attributes: ATTRIBUTES.slice(0, 3) });
+    expect(guideOf(refused, without).calls[0]?.bodies.map(({ isVerified }) => isVerified)).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  test('lists mistakes apart, and brownouts as neither a call nor a mistake', () => {
+    const guide = guideOf(
+      order(),
+      order({ verdict: 'refused', failure: 'malformed-json', status: 400, edits: [], attributes: [] }),
+      order({ verdict: 'refused', failure: 'brownout', status: 503, edits: [], attributes: [] }),
+    );
+    expect(guide.calls.map(({ name, count, bodies }) => [name, count, bodies.length])).toEqual([
+      ['order_floor_plan', 2, 1],
+    ]);
+    expect(guide.mistakes).toEqual([expect.objectContaining({ code: 'malformed-json', count: 1 })]);
+    expect(guide.calls[0]?.outcomes.map(({ code }) => code)).toContain('brownout');
+  });
+
+  test('says what a client reads today, and what it will read', () => {
+    const alias = { change: 'highlight-type', rule: 'alias', from: '/data/b', path: '/data/a' } as const;
+    const text = guideMarkdown(guideOf(order({ responseEdits: [alias] })));
+    expect(text).toContain('| you read today | you will read | responses |');
+    expect(text).toContain('| `/data/a` | `/data/b` | 1 |');
+  });
+});
+
+test('a client that only reads, and gets its responses rewritten, has more to change than its address', () => {
+  const read = v1('c', 1, [], {
+    method: 'GET',
+    responseEdits: [{ change: 'highlight-type', rule: 'alias', from: '/data/b', path: '/data/a' }],
+  });
+  const [client] = makeReport(tallyOf([read]), options).clients;
+  expect(client).toMatchObject({
+    class: 'field-work',
+    responses: [{ v1: '/data/a', v2: '/data/b', count: 1 }],
+  });
+});
+
+test('a client of which every request was refused is not known', () => {
+  const refused = v1('c', 1, [], { verdict: 'refused', failure: 'malformed-json', status: 400 });
+  const [client] = makeReport(tallyOf([refused]), options).clients;
+  expect(client).toMatchObject({ class: 'unknown', mistakes: [{ code: 'malformed-json', count: 1 }] });
+  expect(client?.unknown).not.toEqual([]);
 });
