@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { readLogFile, sizeOfFiles } from './log-files.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
+import { digestMarkdown, digests } from '../report/digest.ts';
 import { Guide } from '../report/guide.ts';
 import type { GuideDocument } from '../report/guide-document.ts';
 import { guideHtml } from '../report/guide-html.ts';
@@ -32,6 +33,7 @@ interface ReportOptions {
   readonly guide?: true;
   readonly census?: true;
   readonly apply?: true;
+  readonly digest?: true;
   readonly openapi?: string;
   readonly at?: string;
   readonly rules: string;
@@ -63,6 +65,7 @@ export function report(program: Command): void {
     .option('--at <time>', 'time from which silence counts, such as 2026-11-22; now by default', pointInTime)
     .option('--names <file>', 'YAML or JSON file of display names by client hash')
     .option('--census', 'print the attribute census only, with strip rules to paste')
+    .option('--digest', 'print a digest for each client that still uses V1, to mail to its owner: md or json')
     .option('--apply', 'with --census: write the proposed strip rules into the rule book')
     .option('--openapi <file>', 'OpenAPI description of V2, for the census: JSON or YAML')
     .option('--client <hash>', 'first digits of a client hash, for --guide')
@@ -144,7 +147,11 @@ async function schemaOf({ openapi, rules }: ReportOptions): Promise<OpenApiNames
   }
 }
 
-function printReport(made: Report, { format }: ReportOptions): string {
+function printReport(made: Report, { format, digest }: ReportOptions): string {
+  if (digest === true) {
+    const all = digests(made);
+    return format === 'json' ? `${JSON.stringify(all, null, 2)}\n` : digestMarkdown(all);
+  }
   switch (format) {
     case 'json':
       return `${JSON.stringify(made, null, 2)}\n`;

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { digestMarkdown, digests } from '../../src/report/digest.ts';
 import { Guide } from '../../src/report/guide.ts';
 import type { GuideBody, GuideDocument } from '../../src/report/guide-document.ts';
 import { guideMarkdown } from '../../src/report/guide-markdown.ts';
 import { makeReport, makeReportInSteps } from '../../src/report/report.ts';
+import type { SwitchOff } from '../../src/report/switch-off.ts';
 import { reportCsv, reportMarkdown, reportMarkdownParts } from '../../src/report/report-text.ts';
 import { Tally } from '../../src/report/tally.ts';
 import type { EditRecord } from '../../src/rewrite/rewrite.ts';
@@ -306,4 +308,56 @@ test('a client of which every request was refused is not known', () => {
   const [client] = makeReport(tallyOf([refused]), options).clients;
   expect(client).toMatchObject({ class: 'unknown', mistakes: [{ code: 'malformed-json', count: 1 }] });
   expect(client?.unknown).not.toEqual([]);
+});
+
+test('a digest tells each owner of a client on V1 what to change, and nobody who is gone', () => {
+  const report = makeReport(tallyOf([v1('c', 1, [UNWRAP, NEST]), v1('old', 90, [UNWRAP])]), {
+    ...options,
+    names: new Map([['c', '<b>Acme</b>']]),
+  });
+  const all = digests(report);
+  expect(all.map(({ client }) => client)).toEqual(['c']);
+  expect(all[0]?.sentences).toContain(
+    'Members of requests or responses have to change before V2 can be used.',
+  );
+  expect(digestMarkdown(all)).toContain(String.raw`## \<b\>Acme\</b\>`);
+  expect(digestMarkdown([])).toBe('No client uses V1.\n');
+});
+
+describe('the statement on switching V1 off', () => {
+  const at = (time: string, ...entries: readonly Entry[]): SwitchOff =>
+    makeReport(tallyOf(entries), { now: time }).switchOff;
+  const native = (daysAgo: number): Entry => ({ ...v1('n', daysAgo, []), route: 'pass', verdict: 'passed' });
+  const daily = Array.from({ length: 60 }, (_, day) => native(day));
+  const left = [v1('c', 60, [UNWRAP]), v1('c', 45, [UNWRAP])];
+  const time = options.now;
+
+  test('is made when every condition is met', () => {
+    const statement = at(time, ...daily, ...left);
+    expect(statement.conditions.map(({ state }) => state)).toEqual(['met', 'met', 'met', 'met']);
+    expect(statement).toMatchObject({ verdict: 'yes', at: time });
+  });
+
+  test('says that nothing was seen, of an empty log and of native traffic', () => {
+    expect(at(time)).toMatchObject({ verdict: 'nothing-seen', sentence: 'No V1 request was seen yet.' });
+    expect(at(time, ...daily).verdict).toBe('nothing-seen');
+  });
+
+  test.each([
+    ['no', 'a client used V1', [...daily, ...left, v1('d', 3, [])]],
+    ['unknown', 'a client was seen only briefly', [...daily, ...left, v1('d', 20, [])]],
+    ['unknown', 'a client paused for as long before', [...daily, v1('d', 20, []), v1('d', 50, [])]],
+    ['unknown', 'the log ended', [...left, ...daily.slice(5)]],
+    ['unknown', 'a day has no entry', [...left, ...daily.filter((_, day) => day !== 6)]],
+    ['unknown', 'the log begins too late', [v1('c', 13, [])]],
+  ] as const)('is %s when %s', (verdict, _why, entries) => {
+    const now = verdict === 'unknown' && entries.length === 1 ? '2027-06-01T00:00:00.000Z' : time;
+    expect(at(now, ...entries).verdict).toBe(verdict);
+  });
+
+  test('is not made while lines could not be read', () => {
+    const report = makeReport(tallyOf([...daily, ...left]), { now: time, unreadable: 1 });
+    expect(report.switchOff.verdict).toBe('unknown');
+    expect(report.canSwitchOff).toBe(false);
+  });
 });
