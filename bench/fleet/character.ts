@@ -77,7 +77,7 @@ export function cast(size: number, random: Random): readonly Character[] {
 function character(index: number, random: Random): Character {
   const chance = (share: number): boolean => random() < share;
   const day = (from: number, until: number): number => from + Math.floor(random() * (until - from));
-  const isReader = chance(0.1);
+  const isReader = index % 8 === 5;
   const writes = isReader ? [] : [...new Set([pick(random, WRITES), pick(random, WRITES)])];
   const mistake = chance(0.15)
     ? pick(random, ['malformed', 'wrapper', 'duplicate', 'type'] as const)
@@ -88,7 +88,7 @@ function character(index: number, random: Random): Character {
     reads: isReader || chance(0.3),
     wrapped: chance(0.8),
     address: chance(0.5),
-    transition: chance(0.6),
+    transition: isReader || chance(0.6),
     deprecated: DEPRECATED.filter(() => chance(0.12)),
     misspelt: chance(0.04),
     mistake,
@@ -97,7 +97,7 @@ function character(index: number, random: Random): Character {
     retries: chance(0.4),
     perDay: 1 + Math.floor(random() * 3),
     firstDay: chance(0.7) ? day(0, 5) : day(0, 70),
-    everyDays: chance(0.1) ? 30 : chance(0.2) ? 7 : 1,
+    everyDays: index % 10 === 3 ? 30 : index % 5 === 1 ? 7 : 1,
     movesOn: chance(0.3) ? day(30, 85) : NEVER,
     silentFrom: chance(0.25) ? day(10, 85) : NEVER,
     rotatesOn: chance(0.08) ? day(20, 70) : NEVER,

@@ -1,4 +1,4 @@
-import { copyFileSync, appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { applyStrips } from '../../src/cli/apply-strips.ts';
@@ -190,13 +190,27 @@ const NATIVE: Character = {
 
 /** The rule book that ships, with a brownout of two days and a window for rolling back. */
 function writeRules(path: string): void {
-  copyFileSync(new URL('../../config/rules.yaml', import.meta.url), path);
+  const shipped = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
+  writeFileSync(path, shipped.includes('GET /orders/post_productions') ? shipped : withRead(shipped));
   const day = (number: number): string => new Date(START + number * DAY_MS).toISOString();
   appendFileSync(
     path,
     `modes: { default: observe, rollback: { window: 6h, margin: 5, requests: 5 } }
 brownouts:
   - { id: first, from: '${day(65)}', until: '${day(67)}', share: 40, status: 503, message: V1 ends. }
+`,
+  );
+}
+
+/** Adds an operation that reads orders, for clients that only read and get their responses rewritten. */
+function withRead(text: string): string {
+  return text.replace(/^operations:\n/m, '$&  list_post_productions: GET /orders/post_productions\n').replace(
+    /^changes:\n/m,
+    `$&  - id: read-highlight-type
+    summary: transition_type is called highlight_type in lists.
+    on: [list_post_productions]
+    response:
+      - { alias: data.*.highlight_type, as: transition_type }
 `,
   );
 }
