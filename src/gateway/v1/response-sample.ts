@@ -3,8 +3,12 @@ import { type HeaderList, headerValue, headerValues } from '../../http/header-li
 import { readJsonType } from '../../http/media-type.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
-/** Maximum bytes of a response to keep: longer ones are lists of resources, which say nothing about a request. */
+/**
+ * Maximum bytes of a response to keep, of a success and of an error: longer ones are lists of resources, which say nothing about a
+ * request. With the limited number of exchanges per second that are captured, they limit the work.
+ */
 const MAX_BYTES = 32 * 1024;
+const MAX_ERROR_BYTES = 8 * 1024;
 
 /** Passes a response on as it comes, and keeps a short JSON body, as the service sent it, for the log entry. */
 export class ResponseSample implements UpstreamReceiver {
@@ -25,6 +29,10 @@ export class ResponseSample implements UpstreamReceiver {
     return this.isComplete ? this.collector?.take() : undefined;
   }
 
+  private get limit(): number {
+    return this.status >= 400 ? MAX_ERROR_BYTES : MAX_BYTES;
+  }
+
   information(status: number, headers: HeaderList): void {
     this.receiver.information(status, headers);
   }
@@ -36,7 +44,7 @@ export class ResponseSample implements UpstreamReceiver {
       isPlain &&
       this.isWanted(status) &&
       readJsonType(headerValue(headers, 'content-type')) === 'json' &&
-      !(Number(headerValue(headers, 'content-length')) > MAX_BYTES)
+      !(Number(headerValue(headers, 'content-length')) > this.limit)
     )
       this.collector = new ByteCollector();
     this.receiver.head(status, reason, headers);
@@ -45,7 +53,7 @@ export class ResponseSample implements UpstreamReceiver {
   data(chunk: Uint8Array): void {
     const { collector } = this;
     if (collector !== undefined) {
-      if (collector.length + chunk.length > MAX_BYTES) this.collector = undefined;
+      if (collector.length + chunk.length > this.limit) this.collector = undefined;
       else collector.add(chunk.slice());
     }
     this.receiver.data(chunk);
