@@ -1,4 +1,5 @@
--- Who still needs V1, and for what. Parameter cut: the time before which a client's needs are past, such as 14 days ago.
+-- Who still needs V1, and for what: roughly. `report` also knows clients that pause, and says what is not known.
+-- Parameter cut: the time before which a client's needs are past, such as 14 days ago.
 --   clickhouse-client --param_cut "$(date -u -d '14 days ago' '+%F %T')" --queries-file deploy/clickhouse/clients.sql
 SELECT
     client,

@@ -2,7 +2,8 @@
 --   clickhouse-client --multiquery < deploy/clickhouse/schema.sql
 --   clickhouse-client --date_time_input_format best_effort --input_format_skip_unknown_fields 1 \
 --     --query 'INSERT INTO entries FORMAT JSONEachRow' < rewrite.log
--- vector.yaml beside this file does the same all the time.
+-- vector.yaml beside this file does the same all the time. A table of an earlier release needs its new columns first:
+--   ALTER TABLE entries ADD COLUMN IF NOT EXISTS origin LowCardinality(String), and so on for the response columns.
 
 CREATE TABLE IF NOT EXISTS entries
 (
@@ -19,6 +20,9 @@ CREATE TABLE IF NOT EXISTS entries
     apiVersion Tuple(sent String, why String),
     verdict LowCardinality(String),
     edits Array(Tuple(change String, rule String, `from` String, path String, note String)),
+    origin LowCardinality(String),
+    responseEdits Array(Tuple(change String, rule String, `from` String, path String)),
+    responseWould Array(Tuple(change String, `from` String, path String)),
     note String,
     failure LowCardinality(String),
     cause String,
@@ -41,6 +45,7 @@ TTL toDateTime(time) + INTERVAL 13 MONTH;
 
 -- The work that each exchange shows for its client before V1 can be switched off. An edit that is no work: a body
 -- that was flat already. Work on the wrapper alone: unwrapping, and members that V1 had ignored anyway.
+-- A response that V2 gives otherwise is work as well, for whoever reads it.
 CREATE OR REPLACE VIEW exchanges AS
 SELECT
     time,
@@ -52,6 +57,8 @@ SELECT
     arrayDistinct(arrayMap(edit -> edit.change, arrayFilter(edit -> COALESCE(edit.note, '') <> 'already-flat', edits))) AS changes,
     CASE
         WHEN length(arrayFilter(edit -> edit.rule <> 'unwrap' AND COALESCE(edit.note, '') NOT IN ('already-flat', 'sibling', 'byte-order-mark'), edits)) > 0 THEN 'field-work'
+        WHEN length(responseEdits) > 0 THEN 'field-work'
+        WHEN length(responseWould) > 0 THEN 'field-work'
         WHEN length(arrayFilter(edit -> COALESCE(edit.note, '') <> 'already-flat', edits)) > 0 THEN 'unwrap-only'
         ELSE 'url-only'
     END AS work

@@ -2,7 +2,7 @@ import type { Description } from '../openapi/description.ts';
 import { readJsonText } from '../openapi/json-text.ts';
 import { readTarget } from '../http/target.ts';
 import { generalPointer } from '../json/json-pointer.ts';
-import { count } from '../report/report-text.ts';
+import { count } from '../report/number-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { BodySchemas } from './body-schema.ts';

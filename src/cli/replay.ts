@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import type { Command } from 'commander';
 import { loadRuleBook } from '../node/rule-book-file.ts';
-import { count } from '../report/report-text.ts';
+import { count } from '../report/number-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import { readRecordedRequests, type RecordingSource } from './recorded-requests.ts';
 import { printFixture, readFixture } from './replay-fixture.ts';

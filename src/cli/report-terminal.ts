@@ -1,9 +1,10 @@
 import { styleText } from 'node:util';
-import type { Census } from '../report/census.ts';
-import type { ClientClass } from '../report/client-report.ts';
+import type { ClientClass, ClientReport } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
-import { CLASS_WORDS, count } from '../report/report-text.ts';
-import { terminalLines, terminalText } from '../report/untrusted-text.ts';
+import { count } from '../report/number-text.ts';
+import { mistakeWords, percentWords, responseWords } from '../report/outcome-words.ts';
+import { CLASS_WORDS } from '../report/report-text.ts';
+import { terminalText } from '../report/untrusted-text.ts';
 import { printColumns } from './columns.ts';
 
 type Style = Parameters<typeof styleText>[0];
@@ -12,8 +13,18 @@ const COLOURS: Readonly<Record<ClientClass, Style>> = {
   'field-work': 'yellow',
   'unwrap-only': 'cyan',
   'url-only': 'green',
+  unknown: 'magenta',
   gone: 'dim',
 };
+
+const VERDICT_STYLES: Readonly<Record<Report['switchOff']['verdict'], Style>> = {
+  yes: 'green',
+  no: 'yellow',
+  unknown: 'magenta',
+  'nothing-seen': 'dim',
+};
+
+const MARKS = { met: '✓', 'not-met': '✗', unknown: '?' } as const;
 
 /** Maximum clients and days shown on a terminal; the other formats have all. */
 const MAX_ROWS = 40;
@@ -22,15 +33,19 @@ const MAX_ROWS = 40;
 export function reportTerminal(report: Report, colour: boolean): string {
   const paint = (style: Style, text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
-  if (report.since === undefined) return 'The log has no entries.\n';
+  if (report.since === undefined) return `${report.switchOff.sentence} The log has no entries.\n`;
   const busiest = Math.max(1, ...report.days.map((day) => day.v1));
   const sections = [
     `${paint('bold', 'Who still needs V1')}  ${terminalText(report.since.slice(0, 10))} to ${terminalText((report.until ?? '').slice(0, 10))}, ${count(report.v1)} requests through V1, ${count(report.v2)} through V2`,
-    report.canSwitchOff
-      ? paint('green', 'Every client that used V1 is gone: it can be switched off.')
+    [
+      paint(VERDICT_STYLES[report.switchOff.verdict], terminalText(report.switchOff.sentence)),
+      ...report.switchOff.conditions.map(({ state, text }) => `  ${MARKS[state]} ${terminalText(text)}`),
+    ].join('\n'),
+    report.remaining.length === 0
+      ? ''
       : `Before V1 can be switched off:\n${report.remaining.map((sentence) => `  ${sentence}`).join('\n')}`,
     printColumns(
-      ['client', 'class', 'V1', 'refused', 'last seen', 'changes'],
+      ['client', 'class', 'V1', 'share', 'refused', 'last seen', 'changes'],
       report.clients
         .slice(0, MAX_ROWS)
         .map((client) => [
@@ -39,13 +54,12 @@ export function reportTerminal(report: Report, colour: boolean): string {
           ),
           paint(COLOURS[client.class], CLASS_WORDS[client.class]),
           count(client.v1),
+          percentWords(client.share),
           count(client.refused),
           terminalText(client.lastSeen.slice(0, 16).replace('T', ' ')),
-          client.changes
-            .map(({ change, count: seen }) => `${terminalText(change)} ${count(seen)}`)
-            .join(', '),
+          terminalText(workWords(client)),
         ]),
-      [2, 3],
+      [2, 3, 4],
     ),
     more(report.clients.length, 'clients'),
     printColumns(
@@ -61,6 +75,12 @@ export function reportTerminal(report: Report, colour: boolean): string {
         ]),
       [1, 2, 3],
     ),
+    (report.logs ?? [])
+      .map(
+        ({ file, since, until, entries }) =>
+          `${terminalText(file)}: ${since === undefined ? 'no entries' : `${count(entries)} entries from ${terminalText(since)} to ${terminalText(until ?? since)}`}`,
+      )
+      .join('\n'),
     report.unreadable === 0 ? '' : `${count(report.unreadable)} lines were not entries.`,
     report.omittedClients === 0
       ? ''
@@ -69,32 +89,18 @@ export function reportTerminal(report: Report, colour: boolean): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-/** Formats the attribute census for a terminal. */
-export function censusTerminal(census: Census, colour: boolean): string {
-  if (census.rows.length === 0) return 'No entry has attribute names.\n';
-  const paint = (style: Style, text: string): string =>
-    colour ? styleText(style, text, { validateStream: false }) : text;
-  const sections = [
-    `${paint('bold', 'Attributes that V1 clients send')}  ${count(census.sampled)} of ${count(census.exchanges)} requests were sampled`,
-    printColumns(
-      ['operation', 'attribute', 'requests', 'accepted', '422', 'change'],
-      census.rows.map((row) => [
-        terminalText(row.operation),
-        row.accepted === 0 && row.unprocessable > 0 && row.change === undefined
-          ? paint('red', terminalText(row.pointer))
-          : terminalText(row.pointer),
-        count(row.count),
-        count(row.accepted),
-        count(row.unprocessable),
-        terminalText(row.change ?? ''),
-      ]),
-      [2, 3, 4],
-    ),
-    census.proposal === ''
-      ? ''
-      : `Never accepted, and not in the rule book; to paste under changes:\n\n${terminalLines(census.proposal.trimEnd())}`,
+/** The work of a client in both directions, and its mistakes. */
+function workWords(client: ClientReport): string {
+  const requests = client.changes.map(({ change, count: seen }) => `${change} ${count(seen)}`).join(', ');
+  const responses = responseWords(client);
+  const mistakes = mistakeWords(client);
+  const parts = [
+    requests,
+    responses === '' ? '' : `responses: ${responses}`,
+    mistakes === '' ? '' : `mistakes: ${mistakes}`,
+    client.class === 'unknown' ? client.unknown.join(' ') : '',
   ];
-  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+  return parts.filter((part) => part !== '').join('; ');
 }
 
 function more(all: number, noun: string): string {

@@ -1,31 +1,47 @@
 import type { Buffer } from 'node:buffer';
+import { readFile } from 'node:fs/promises';
 import { stdout } from 'node:process';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readClientNames } from '../node/admin/client-names.ts';
+import { parse } from 'yaml';
 import { readLogFile, sizeOfFiles } from './log-files.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
+import { digestMarkdown, digests } from '../report/digest.ts';
 import { Guide } from '../report/guide.ts';
+import type { GuideDocument } from '../report/guide-document.ts';
+import { guideHtml } from '../report/guide-html.ts';
+import { guideMarkdown } from '../report/guide-markdown.ts';
+import { terminalText } from '../report/untrusted-text.ts';
 import { makeReport, type Report } from '../report/report.ts';
-import { censusMarkdown, reportCsv, reportMarkdown } from '../report/report-text.ts';
+import { censusMarkdown } from '../report/census-text.ts';
+import { OpenApiNames } from '../report/openapi-names.ts';
+import { reportCsv, reportMarkdown } from '../report/report-text.ts';
 import { LineTally } from '../report/tally-lines.ts';
 import { Tally } from '../report/tally.ts';
+import { applyStrips } from './apply-strips.ts';
+import { censusTerminal } from './census-terminal.ts';
 import { entriesOfClient } from './client-entries.ts';
 import { ProgressBar } from './progress-bar.ts';
-import { censusTerminal, reportTerminal } from './report-terminal.ts';
+import { reportTerminal } from './report-terminal.ts';
 
 interface ReportOptions {
-  readonly format: 'text' | 'json' | 'csv' | 'md';
+  readonly format: 'text' | 'json' | 'csv' | 'md' | 'html';
   readonly goneAfter: number;
   readonly names?: string;
   readonly client?: string;
   readonly guide?: true;
   readonly census?: true;
+  readonly apply?: true;
+  readonly digest?: true;
+  readonly openapi?: string;
+  readonly at?: string;
   readonly rules: string;
 }
 
 /**
- * Adds the command `report`: lists the clients that still need V1, from logs of any size. Exit code 1 when a file cannot be read.
+ * Adds the command `report`: lists the clients that still need V1, from logs of any size. Exit code 1 when a file cannot be read or
+ * has lines but no entry.
  */
 export function report(program: Command): void {
   program
@@ -36,7 +52,9 @@ export function report(program: Command): void {
     )
     .argument('[files...]', 'log files; - is stdin')
     .addOption(
-      new Option('--format <format>', 'output format').choices(['text', 'json', 'csv', 'md']).default('text'),
+      new Option('--format <format>', 'output format')
+        .choices(['text', 'json', 'csv', 'md', 'html'])
+        .default('text'),
     )
     .option(
       '--gone-after <days>',
@@ -44,11 +62,19 @@ export function report(program: Command): void {
       wholeNumber,
       14,
     )
+    .option('--at <time>', 'time from which silence counts, such as 2026-11-22; now by default', pointInTime)
     .option('--names <file>', 'YAML or JSON file of display names by client hash')
     .option('--census', 'print the attribute census only, with strip rules to paste')
+    .option('--digest', 'print a digest for each client that still uses V1, to mail to its owner: md or json')
+    .option('--apply', 'with --census: write the proposed strip rules into the rule book')
+    .option('--openapi <file>', 'OpenAPI description of V2, for the census: JSON or YAML')
     .option('--client <hash>', 'first digits of a client hash, for --guide')
-    .option('--guide', 'print the migration guide of one client, in Markdown')
-    .option('--rules <file>', 'rule book, for --guide', process.env['GATEWAY_RULES'] ?? 'config/rules.yaml')
+    .option('--guide', 'print the migration guide of one client: md, html or json')
+    .option(
+      '--rules <file>',
+      'rule book, for --guide, --apply and --openapi',
+      process.env['GATEWAY_RULES'] ?? 'config/rules.yaml',
+    )
     .action(async (files: readonly string[], options: ReportOptions) => {
       const fault = await print(files.length === 0 ? ['-'] : files, options);
       if (fault === undefined) return;
@@ -60,21 +86,72 @@ export function report(program: Command): void {
 async function print(files: readonly string[], options: ReportOptions): Promise<string | undefined> {
   const names = options.names === undefined ? new Map<string, string>() : readClientNames(options.names);
   if ('fault' in names) return names.fault;
+  if (options.format === 'html' && options.guide !== true) return '--format html requires --guide.';
   if (options.guide === true) return printGuide(files, options, names);
   if (options.client !== undefined) return '--client requires --guide.';
+  if (options.apply === true && options.census !== true) return '--apply requires --census.';
+  const schema = await schemaOf(options);
+  if (typeof schema === 'string') return schema;
   const tally = new Tally();
   const lines = new LineTally(tally);
   try {
-    await readAll(files, (bytes) => lines.add(bytes));
+    await readAll(files, (bytes, file) => {
+      if (lines.coverage.at(-1)?.file !== file) lines.begin(file);
+      lines.add(bytes);
+    });
   } catch (error) {
     return faultOf(error);
   }
-  const made = makeReport(tally, { names, goneAfterDays: options.goneAfter, unreadable: lines.unreadable });
+  const made = makeReport(tally, {
+    names,
+    now: options.at ?? new Date().toISOString(),
+    goneAfterDays: options.goneAfter,
+    unreadable: lines.unreadable,
+    logs: lines.coverage,
+    schema,
+  });
+  if (options.apply === true) return apply(made, options);
   await write(options.census === true ? printCensus(made, options) : printReport(made, options));
+  const junk = lines.coverage.find(({ entries, unreadable }) => entries === 0 && unreadable > 0);
+  return junk && `${junk.file} is no rewrite log: none of its ${junk.unreadable} lines is an entry.`;
+}
+
+/** Writes the proposals of the census into the rule book. */
+async function apply({ census }: Report, { rules }: ReportOptions): Promise<string | undefined> {
+  const outcome = await applyStrips(rules, census.strips);
+  if ('faults' in outcome) return outcome.faults.join('\n');
+  const { written } = outcome;
+  await write(
+    written.length === 0
+      ? `${rules} is unchanged: the census proposes nothing that it does not strip already.\n`
+      : `${rules} now strips ${written.map(terminalText).join(', ')}.\n`,
+  );
   return undefined;
 }
 
-function printReport(made: Report, { format }: ReportOptions): string {
+/** The names in V2's OpenAPI description, if one is given; a sentence when it cannot be used. */
+async function schemaOf({ openapi, rules }: ReportOptions): Promise<OpenApiNames | string | undefined> {
+  if (openapi === undefined) return undefined;
+  const book = await loadRuleBook(rules);
+  if ('faults' in book) return book.faults.join('\n');
+  try {
+    const document: unknown = parse(await readFile(openapi, 'utf8'));
+    const operations = book.rules.ruleBook.operations.map(({ id, method, template }) => ({
+      id,
+      method,
+      template,
+    }));
+    return new OpenApiNames(document, operations);
+  } catch (error) {
+    return `--openapi names a file that cannot be read: ${error instanceof Error ? error.message : String(error)}.`;
+  }
+}
+
+function printReport(made: Report, { format, digest }: ReportOptions): string {
+  if (digest === true) {
+    const all = digests(made);
+    return format === 'json' ? `${JSON.stringify(all, null, 2)}\n` : digestMarkdown(all);
+  }
   switch (format) {
     case 'json':
       return `${JSON.stringify(made, null, 2)}\n`;
@@ -82,6 +159,7 @@ function printReport(made: Report, { format }: ReportOptions): string {
       return reportCsv(made);
     case 'md':
       return reportMarkdown(made);
+    case 'html':
     case 'text':
       return reportTerminal(made, hasColour());
   }
@@ -94,7 +172,7 @@ function printCensus({ census }: Report, { format }: ReportOptions): string {
 
 async function printGuide(
   files: readonly string[],
-  { client, rules }: ReportOptions,
+  { client, rules, format }: ReportOptions,
   names: ReadonlyMap<string, string>,
 ): Promise<string | undefined> {
   if (client === undefined || !/^[0-9a-f]{1,16}$/i.test(client))
@@ -113,18 +191,24 @@ async function printGuide(
   if (second !== undefined)
     return `${client} is the beginning of ${guide.clients.join(' and ')}; give more digits.`;
   const { changes, version } = book.rules.ruleBook;
-  await write(guide.markdown(changes, version, only === undefined ? undefined : names.get(only)));
+  const document = guide.document(changes, version, only === undefined ? undefined : names.get(only));
+  await write(printedGuide(document, format));
   return undefined;
 }
 
-async function readAll(files: readonly string[], take: (bytes: Buffer) => void): Promise<void> {
+function printedGuide(document: GuideDocument, format: ReportOptions['format']): string {
+  if (format === 'json') return `${JSON.stringify(document, null, 2)}\n`;
+  return format === 'html' ? guideHtml(document) : guideMarkdown(document);
+}
+
+async function readAll(files: readonly string[], take: (bytes: Buffer, file: string) => void): Promise<void> {
   const bar = new ProgressBar(process.stderr, await sizeOfFiles(files), () => performance.now());
   let before = 0;
   try {
     for (const file of files) {
       let read = 0;
       for await (const chunk of readLogFile(file)) {
-        take(chunk.bytes);
+        take(chunk.bytes, file === '-' ? 'stdin' : file);
         read = chunk.read;
         bar.show(before + read);
       }
@@ -149,6 +233,14 @@ function write(text: string): Promise<void> {
 function wholeNumber(text: string): number {
   if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('It must be a number of days, such as 14.');
   return Number(text);
+}
+
+/** Reads a day or a time in RFC 3339. */
+function pointInTime(text: string): string {
+  const time = /^\d{4}-\d{2}-\d{2}(?:T.+)?$/.test(text) ? new Date(text) : new Date(Number.NaN);
+  if (Number.isNaN(time.valueOf()))
+    throw new InvalidArgumentError('It must be a day or a time, such as 2026-11-22 or 2026-11-22T09:00:00Z.');
+  return time.toISOString();
 }
 
 function faultOf(error: unknown): string {

@@ -162,12 +162,20 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     if (isFirst) resends.count(this.sentAt);
     if (request.body instanceof Uint8Array) this.facts.bytesOut = request.body.length;
     if (version === 'v2') this.recorder?.upstreamRequest(request);
-    this.call = upstream.send(request, new GuardedReceiver(this.receiver(), this.failInternally));
+    this.call = upstream.send(
+      request,
+      new GuardedReceiver(this.sampled(this.receiver()), this.failInternally),
+    );
   }
 
   /** Receiver of the response. */
   protected receiver(): UpstreamReceiver {
     return this;
+  }
+
+  /** Returns the receiver that keeps a sample of the response, where the log entry tells of it. */
+  protected sampled(receiver: UpstreamReceiver): UpstreamReceiver {
+    return receiver;
   }
 
   /** True once no response is awaited. */
@@ -347,10 +355,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     facts.status = this.status;
     facts.time = received.time;
     facts.upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
-    this.onFinished(this.status);
     const failed = hasFailed(facts);
     if (this.recorder?.isWanted(failed) === true)
       facts.attributes = gateway.attributeNames.of(this.recorder.requestBody, failed);
+    this.onFinished(this.status);
     const { authorization } = received.head;
     const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
     if (typeof client === 'string' || client === undefined) {

@@ -1,6 +1,9 @@
 import type { Hono } from 'hono';
 import { statFamilies } from '../rewrite-log/stat-families.ts';
 import { Guide } from '../report/guide.ts';
+import type { GuideDocument } from '../report/guide-document.ts';
+import { guideHtml } from '../report/guide-html.ts';
+import { guideMarkdown } from '../report/guide-markdown.ts';
 import { exchangeFamilies } from '../rewrite-log/metric-families.ts';
 import { METRICS_TYPE, printMetrics } from '../rewrite-log/metric-text.ts';
 import { rolloutFamilies } from '../rewrite-log/rollout-families.ts';
@@ -32,17 +35,22 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/report', async (c) => {
     const client = c.req.query('client');
     if (client !== undefined) {
-      const text = await guideOf(client, parts);
-      if (text === undefined)
+      const guide = await guideOf(client, parts);
+      if (guide === undefined)
         return c.json(
           failureBody(404, 'no-client', 'No recent V1 request comes from a single matching client.'),
           404,
         );
-      return c.body(text, 200, { 'Content-Type': MARKDOWN_TYPE });
+      const wanted = c.req.query('format');
+      if (wanted === 'json') return jsonResponse(guide);
+      if (wanted === 'html') return c.body(guideHtml(guide), 200, { 'Content-Type': HTML_TYPE });
+      return c.body(guideMarkdown(guide), 200, { 'Content-Type': MARKDOWN_TYPE });
     }
     const days = /^\d{1,4}$/.exec(c.req.query('gone-after') ?? '')?.[0];
+    const now = new Date(time()).toISOString();
     const options = {
-      now: new Date(time()).toISOString(),
+      now,
+      observed: { since: new Date(parts.startedAt).toISOString(), until: now },
       names: parts.names(),
       goneAfterDays: days === undefined ? undefined : Number(days),
     };
@@ -55,6 +63,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
 }
 
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
+const HTML_TYPE = 'text/html; charset=utf-8';
 const CSV_TYPE = 'text/csv; charset=utf-8';
 const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
 
@@ -100,7 +109,10 @@ function refusedRuleBook(
 const ENTRIES_PER_TURN = 1000;
 
 /** The guide of one client, from the entries still in the ring. */
-async function guideOf(client: string, { view, rules, names }: InspectorParts): Promise<string | undefined> {
+async function guideOf(
+  client: string,
+  { view, rules, names }: InspectorParts,
+): Promise<GuideDocument | undefined> {
   const guide = new Guide(client.toLowerCase());
   for (let seq = view.ring.oldest; seq > 0 && seq <= view.ring.latest; seq += 1) {
     const entry = view.ring.at(seq);
@@ -110,7 +122,7 @@ async function guideOf(client: string, { view, rules, names }: InspectorParts): 
   const [only] = guide.clients;
   if (only === undefined || guide.clients.length > 1) return undefined;
   const { changes, version } = rules().current.ruleBook;
-  return guide.markdown(changes, version, names().get(only));
+  return guide.document(changes, version, names().get(only));
 }
 
 function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {

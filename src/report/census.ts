@@ -1,7 +1,10 @@
 import { generalPointer } from '../json/json-pointer.ts';
-import type { Entry } from '../rewrite-log/entry.ts';
+import { MovedMembers } from '../rewrite-log/moved-member.ts';
+import type { RequestRuleName } from '../rules/rule.ts';
 import type { CensusRow } from './census-row.ts';
-import { proposeStrips } from './strip-proposal.ts';
+import type { OpenApiNames } from './openapi-names.ts';
+import { proposalYaml, proposeStrips, type StripProposal, type Suspect } from './strip-proposal.ts';
+import { refusalOf, type TallyEntry } from './tally-entry.ts';
 
 /** Attribute names that V1 clients sent, by operation. */
 export interface Census {
@@ -10,35 +13,45 @@ export interface Census {
   readonly exchanges: number;
   /** By operation, the least accepted first. */
   readonly rows: readonly CensusRow[];
-  /** `strip` rules for names that V2 never accepted, as YAML to paste into the rule book; empty when there are none. */
+  /** `strip` rules for names that V2 does not take. */
+  readonly strips: readonly StripProposal[];
+  /** Names that something speaks against, and the reason why that is not enough. */
+  readonly suspects: readonly Suspect[];
+  /** `strips` as YAML to paste into the rule book; empty when there are none. */
   readonly proposal: string;
   /** Number of occurrences of names beyond the limit, which are not listed. */
   readonly omitted: number;
 }
 
-/** Members of an entry that the census reads. */
-interface CensusEntry {
-  readonly client?: string | undefined;
-  readonly verdict: Entry['verdict'];
-  readonly status: number;
-  readonly edits: Entry['edits'];
-  readonly attributes?: Entry['attributes'] | undefined;
-}
-
 interface Row {
   count: number;
   accepted: number;
+  echoed: number;
+  unechoed: number;
   unprocessable: number;
+  named: number;
+  acceptedByV1: number;
+  deprecated: number;
+  namedByV1: number;
   readonly clients: Set<string>;
   change?: string;
+  rule?: RequestRuleName;
+}
+
+/** An attribute of a list of names: its row, and its pointers in the V1 body and in the V2 body. */
+interface PlacedRow {
+  readonly row: Row;
+  readonly v1: string;
+  /** Undefined when an edit removes it. */
+  readonly v2: string | undefined;
 }
 
 /** Rows of one list of names, for one operation and one list of edits, valid until rows are dropped. */
 interface Place {
   readonly round: number;
   readonly operation: string;
-  readonly edits: CensusEntry['edits'];
-  readonly rows: Row[];
+  readonly edits: TallyEntry['edits'];
+  readonly rows: PlacedRow[];
   omitted: number;
 }
 
@@ -48,6 +61,9 @@ const MAX_ROWS = 5000;
 
 /** Share of rows that is kept when there are too many: the most frequent ones. */
 const KEPT_SHARE = 0.5;
+
+/** An entry lists no more of them: a longer list does not say that the others were echoed. */
+const MAX_UNECHOED = 16;
 
 /** Maximum clients listed for a row. */
 const MAX_CLIENTS = 10;
@@ -63,49 +79,56 @@ export class CensusTally {
   /** Number of times rows were dropped: places of an earlier round are looked up again. */
   private round = 0;
 
-  add(operation: string, entry: CensusEntry): void {
+  add(operation: string, entry: TallyEntry): void {
     this.exchanges += 1;
-    if (entry.attributes === undefined) return;
+    // The names of a refused body say nothing: nobody knows which of them are inside the wrapper.
+    if (entry.attributes === undefined || refusalOf(entry) !== undefined) return;
     this.sampled += 1;
     const place = this.placeOf(operation, entry.attributes, entry.edits);
     for (const row of place.rows) count(row, entry);
     this.omitted += place.omitted;
   }
 
-  /** Returns the counts so far. */
-  result(): Census {
+  /** Returns the counts so far; `schema` says which names V2's OpenAPI has. */
+  result(schema?: OpenApiNames): Census {
     const operations = [...this.operations].sort(([one], [other]) => (one < other ? -1 : 1));
     const rows = operations.flatMap(([operation, names]) =>
       [...names]
-        .map(([pointer, row]) => censusRow(operation, pointer, row))
+        .map(([pointer, row]) => censusRow(operation, pointer, row, schema))
         .sort((one, other) => share(one) - share(other) || other.count - one.count),
     );
+    const { strips, suspects } = proposeStrips(rows);
     return {
       sampled: this.sampled,
       exchanges: this.exchanges,
       rows,
-      proposal: proposeStrips(rows),
+      strips,
+      suspects,
+      proposal: proposalYaml(strips),
       omitted: this.omitted,
     };
   }
 
   /** Returns the rows of a list of names; lists that entries share are looked up once. */
-  private placeOf(operation: string, attributes: readonly string[], edits: CensusEntry['edits']): Place {
+  private placeOf(operation: string, attributes: readonly string[], edits: TallyEntry['edits']): Place {
     const known = this.places.get(attributes);
     if (known?.round === this.round && known.operation === operation && known.edits === edits) return known;
     const rows = this.rowsOf(operation);
     const place: Place = { round: this.round, operation, edits, rows: [], omitted: 0 };
-    const wrapper = edits.find((edit) => edit.rule === 'unwrap' && edit.note === undefined)?.from ?? '';
+    const moved = new MovedMembers(edits);
+    const { wrapper } = moved;
     for (const attribute of attributes) {
       if (!attribute.startsWith(`${wrapper}/`)) continue;
       const row = this.rowOf(rows, attribute.slice(wrapper.length));
       if (row === undefined) place.omitted += 1;
-      else place.rows.push(row);
+      else place.rows.push({ row, v1: attribute, v2: moved.of(attribute) });
     }
     for (const { from, change, rule } of edits) {
       if (from === undefined || rule === 'unwrap') continue;
       const row = rows.get(generalPointer(from.slice(wrapper.length)));
-      if (row !== undefined) row.change = change;
+      if (row === undefined) continue;
+      row.change = change;
+      row.rule = rule;
     }
     this.places.set(attributes, place);
     return place;
@@ -123,7 +146,7 @@ export class CensusTally {
   private rowOf(rows: Map<string, Row>, pointer: string): Row | undefined {
     const known = rows.get(pointer);
     if (known !== undefined || rows.size >= MAX_NAMES || this.rowCount >= MAX_ROWS) return known;
-    const row: Row = { count: 0, accepted: 0, unprocessable: 0, clients: new Set() };
+    const row: Row = { ...NO_COUNTS, clients: new Set() };
     rows.set(pointer, row);
     this.rowCount += 1;
     return row;
@@ -142,17 +165,61 @@ export class CensusTally {
   }
 }
 
-function count(row: Row, { client, status, verdict }: CensusEntry): void {
+const NO_COUNTS = {
+  count: 0,
+  accepted: 0,
+  echoed: 0,
+  unechoed: 0,
+  unprocessable: 0,
+  named: 0,
+  acceptedByV1: 0,
+  deprecated: 0,
+  namedByV1: 0,
+};
+
+function count({ row, v1, v2 }: PlacedRow, entry: TallyEntry): void {
+  const { client, status, failure, origin } = entry;
   row.count += 1;
-  if (status >= 200 && status < 300) row.accepted += 1;
-  if (status === 422 && verdict !== 'refused') row.unprocessable += 1;
   if (client !== undefined && row.clients.size < MAX_CLIENTS) row.clients.add(client);
+  // Where no service responded, nobody has an opinion of a name.
+  if (failure !== undefined) return;
+  const isAccepted = status >= 200 && status < 300;
+  if (origin === 'v1') {
+    if (isAccepted) row.acceptedByV1 += 1;
+    if (entry.deprecated?.includes(v1) === true) row.deprecated += 1;
+    if (entry.errorPointers?.includes(v1) === true) row.namedByV1 += 1;
+    return;
+  }
+  if (isAccepted) row.accepted += 1;
+  if (isAccepted && entry.unechoed !== undefined && entry.unechoed.length < MAX_UNECHOED) {
+    if (isAmong(entry.unechoed, v1)) row.unechoed += 1;
+    else row.echoed += 1;
+  }
+  if (status === 422) row.unprocessable += 1;
+  if (v2 !== undefined && entry.errorPointers?.includes(v2) === true) row.named += 1;
 }
 
-function censusRow(operation: string, pointer: string, row: Row): CensusRow {
-  const { count, accepted, unprocessable, clients, change } = row;
-  const counted = { operation, pointer, count, accepted, unprocessable, clients: [...clients] };
-  return change === undefined ? counted : { ...counted, change };
+/** Whether a pointer or a container of it is in a list. */
+function isAmong(pointers: readonly string[], pointer: string): boolean {
+  return pointers.some((outer) => pointer === outer || pointer.startsWith(`${outer}/`));
+}
+
+function censusRow(
+  operation: string,
+  pointer: string,
+  row: Row,
+  schema: OpenApiNames | undefined,
+): CensusRow {
+  const { clients, change, rule, ...counts } = row;
+  const inSchema = change === undefined ? schema?.has(operation, pointer) : undefined;
+  return {
+    operation,
+    pointer,
+    ...counts,
+    ...(inSchema === undefined ? {} : { inSchema }),
+    clients: [...clients],
+    ...(change === undefined || rule === undefined ? {} : { change, rule }),
+  };
 }
 
 function share(row: CensusRow): number {

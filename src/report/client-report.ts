@@ -1,18 +1,43 @@
+import type { ClientTally } from './client-tally.ts';
 import type { Work } from './client-work.ts';
-import type { ClientTally } from './tally.ts';
+import type { Outcomes, OutcomeTally } from './outcomes.ts';
+import type { DifferingMembers } from './response-changes.ts';
+import type { Span } from './span.ts';
 
 /**
- * Dependence of a client on V1. `gone`: no V1 request for `goneAfterDays`; `url-only`: already flat, no edit except path and
- * version header; `unwrap-only`: only the wrapper has to go; `field-work`: members are moved, renamed or removed. Requests older
- * than `goneAfterDays` do not count, so a client that was fixed moves on.
+ * Dependence of a client on V1. `gone`: silent for so long that it is not expected back; `url-only`: neither requests nor
+ * responses were edited; `unwrap-only`: only the wrapper of requests has to go; `field-work`: members of requests or of responses
+ * are moved, renamed or removed; `unknown`: the log does not say, for the reasons in `unknown`. Only requests of the last
+ * `goneAfterDays` days count (of a silent client: the days before its last request), so a client that was fixed moves on.
  */
-export type ClientClass = 'gone' | Work;
+export type ClientClass = 'gone' | 'unknown' | Work;
 
 /** Number of uses by a client, with first and last time in RFC 3339. */
 export interface Usage {
   readonly count: number;
   readonly firstSeen: string;
   readonly lastSeen: string;
+}
+
+/** One kind of response that a client received. */
+export interface Outcome extends Usage {
+  /** The service that responded, or the gateway itself. */
+  readonly by: 'v1' | 'v2' | 'gateway';
+  /** Status that the client received; 0 when it disconnected before. */
+  readonly status: number;
+  /** Failure code, if the gateway made the response. */
+  readonly code?: string;
+  /** Places that errors pointed at, in the body as the service received it. */
+  readonly pointers: readonly (Usage & { readonly pointer: string })[];
+}
+
+/** A member of V1's responses, and its place in V2's. */
+export interface ResponseMember extends Usage {
+  readonly change: string;
+  /** Pointer in the response that the client reads today. */
+  readonly v1: string;
+  /** Pointer in V2's response; absent when it is not there. */
+  readonly v2?: string;
 }
 
 /** One client's dependence on V1. */
@@ -22,52 +47,172 @@ export interface ClientReport {
   /** From the names file. */
   readonly name?: string;
   readonly class: ClientClass;
+  /** Why the class is `unknown`, in sentences. */
+  readonly unknown: readonly string[];
   readonly v1: number;
   readonly v2: number;
+  /** Share of all V1 requests, from 0 to 1. */
+  readonly share: number;
+  /** Requests that the gateway refused. */
   readonly refused: number;
   /** Requests with an invalid `x-api-version`. */
   readonly invalidVersions: number;
   /** First and last V1 request. */
   readonly firstSeen: string;
   readonly lastSeen: string;
+  /** Last V2 request; absent without any. */
+  readonly lastV2?: string;
+  /** Whole days since the last V1 request. */
+  readonly silentDays: number;
+  /** Days of silence after which it counts as gone: more than `goneAfterDays` where it paused for long before, or is hardly known. */
+  readonly goneAfterDays: number;
   readonly operations: readonly (Usage & { readonly operation: string })[];
   readonly changes: readonly (Usage & { readonly change: string; readonly rules: readonly string[] })[];
+  /** Members of responses that V2 names or places otherwise. */
+  readonly responses: readonly ResponseMember[];
+  readonly outcomes: readonly Outcome[];
+  /** Refusals that are due to the requests, by failure code, also those that migration would have caused. */
+  readonly mistakes: readonly (Usage & { readonly code: string })[];
 }
 
-/** Makes the report of one client. Requests before `cut` (RFC 3339) are past. */
+/** The time of a report and the silence after which a client counts as gone. */
+export interface ReportClock {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly goneAfterDays: number;
+  /** V1 requests of all clients. */
+  readonly allV1: number;
+}
+
+const DAY_MS = 86_400_000;
+
+/** A pause is expected to come again, half as long again. */
+const PAUSE_FACTOR = 1.5;
+
+/** A client seen for less than the silence that makes it gone is waited for longer: its rhythm is not known. */
+const UNKNOWN_RHYTHM_FACTOR = 3;
+
+/** Makes the report of one client. */
 export function clientReport(
   hash: string,
   tally: ClientTally,
-  cut: string,
+  clock: ReportClock,
   name: string | undefined,
 ): ClientReport {
+  const silentDays = daysSince(tally.v1.last, clock.now);
+  const goneAfterDays = patience(tally, clock.goneAfterDays);
+  const from = dayBefore(
+    silentDays < clock.goneAfterDays ? new Date(clock.now).toISOString() : tally.v1.last,
+    clock.goneAfterDays,
+  );
+  const unknown = unknownParts(tally, from);
   return {
     client: hash,
     ...(name === undefined ? {} : { name }),
-    class: classOf(tally, cut),
+    class: silentDays >= goneAfterDays ? 'gone' : activeClass(tally, from, unknown),
+    unknown,
     v1: tally.v1.count,
-    v2: tally.v2,
+    v2: tally.v2.count,
+    share: clock.allV1 === 0 ? 0 : tally.v1.count / clock.allV1,
     refused: tally.refused,
     invalidVersions: tally.invalidVersions,
     firstSeen: tally.v1.first,
     lastSeen: tally.v1.last,
-    operations: [...tally.operations]
-      .map(([operation, { count, first, last }]) => ({ operation, count, firstSeen: first, lastSeen: last }))
-      .sort((one, other) => other.count - one.count),
+    ...(tally.v2.count === 0 ? {} : { lastV2: tally.v2.last }),
+    silentDays,
+    goneAfterDays,
+    operations: [...tally.calls].map(([operation, call]) => ({ operation, ...usage(call) })).sort(byCount),
     changes: [...tally.changes]
-      .map(([change, { count, first, last, rules }]) => ({
-        change,
-        count,
-        firstSeen: first,
-        lastSeen: last,
-        rules: [...rules],
-      }))
-      .sort((one, other) => other.count - one.count),
+      .map(([change, span]) => ({ change, ...usage(span), rules: [...span.rules] }))
+      .sort(byCount),
+    responses: responsesOf(tally.responseMembers),
+    outcomes: outcomesOf(tally.outcomes),
+    mistakes: [...tally.mistakes].map(([code, span]) => ({ code, ...usage(span) })).sort(byCount),
   };
 }
 
-function classOf({ v1, lastWork }: ClientTally, cut: string): ClientClass {
-  if (v1.last < cut) return 'gone';
-  if (lastWork['field-work'] >= cut && lastWork['field-work'] !== '') return 'field-work';
-  return lastWork['unwrap-only'] >= cut && lastWork['unwrap-only'] !== '' ? 'unwrap-only' : 'url-only';
+/** Whole days from `time` to `now`; 0 for a time that cannot be read, as a foreign log may contain. */
+function daysSince(time: string, now: number): number {
+  const days = Math.floor((now - Date.parse(time)) / DAY_MS);
+  return Number.isNaN(days) ? 0 : Math.max(0, days);
+}
+
+/** Days of silence after which a client counts as gone. */
+function patience({ days }: ClientTally, goneAfterDays: number): number {
+  const { span, longestPause } = days.rhythm;
+  const rhythm = Math.ceil(longestPause * PAUSE_FACTOR);
+  return Math.max(goneAfterDays, rhythm, span < goneAfterDays ? goneAfterDays * UNKNOWN_RHYTHM_FACTOR : 0);
+}
+
+function activeClass(
+  { lastWork, lastResponseWork }: ClientTally,
+  from: string,
+  unknown: readonly string[],
+): ClientClass {
+  const isRecent = (time: string): boolean => time !== '' && time >= from;
+  if (isRecent(lastWork['field-work']) || isRecent(lastResponseWork)) return 'field-work';
+  if (unknown.length > 0) return 'unknown';
+  return isRecent(lastWork['unwrap-only']) ? 'unwrap-only' : 'url-only';
+}
+
+/** Says in which respects the requests of the last days say nothing about the work of a client. */
+function unknownParts(tally: ClientTally, from: string): string[] {
+  const sentences: string[] = [];
+  const { lastWork, calls } = tally;
+  const lastRead = Object.values(lastWork).reduce((last, time) => (time > last ? time : last), '');
+  if (lastRead === '' || lastRead < from)
+    sentences.push('No request was accepted, so that none shows the work.');
+  const unread = [...calls].filter(
+    ([, { last, lastUnknown, lastJudged, isV1Judged }]) =>
+      last >= from && lastUnknown !== '' && !isV1Judged && lastUnknown > lastJudged,
+  );
+  if (unread.length > 0) {
+    const names = unread.map(([name]) => name).sort();
+    const shown = names.length > MAX_SHOWN ? [...names.slice(0, MAX_SHOWN), '…'] : names;
+    sentences.push(`The last response was not compared with V2's for ${shown.join(', ')}.`);
+  }
+  return sentences;
+}
+
+const MAX_SHOWN = 5;
+
+/** Returns the time `days` days earlier; empty for an invalid time, as a foreign log may contain. */
+export function dayBefore(time: string, days: number): string {
+  const date = new Date(Date.parse(time) - days * DAY_MS);
+  return Number.isNaN(date.valueOf()) ? '' : date.toISOString();
+}
+
+function usage({ count, first, last }: Span): Usage {
+  return { count, firstSeen: first, lastSeen: last };
+}
+
+function byCount(one: Usage, other: Usage): number {
+  return other.count - one.count;
+}
+
+/** The differing members of responses, the most frequent first. */
+export function responsesOf(members: DifferingMembers): readonly ResponseMember[] {
+  return [...members.values()]
+    .map(({ change, v1, v2, ...span }) => ({
+      change,
+      v1,
+      ...(v2 === undefined ? {} : { v2 }),
+      ...usage(span),
+    }))
+    .sort(byCount);
+}
+
+/** The kinds of responses, the most frequent first. */
+export function outcomesOf(outcomes: Outcomes): readonly Outcome[] {
+  return [...outcomes.all.values()].map(outcomeOf).sort(byCount);
+}
+
+function outcomeOf({ by, status, code, pointers, ...span }: OutcomeTally): Outcome {
+  return {
+    by,
+    status,
+    ...(code === undefined ? {} : { code }),
+    ...usage(span),
+    pointers: [...pointers].map(([pointer, named]) => ({ pointer, ...usage(named) })).sort(byCount),
+  };
 }

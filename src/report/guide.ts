@@ -1,36 +1,30 @@
-import { queryParts, withName } from '../http/query-text.ts';
-import { isOfQuery, type EditRecord } from '../rewrite/rewrite.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
-import { count, table } from './report-text.ts';
-import { markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
-import { generalPointer } from '../json/json-pointer.ts';
-import { sketchJson } from './json-sketch.ts';
-import { movedPointer } from '../rewrite-log/value-masks.ts';
+import { callName } from './call-name.ts';
+import { CallGuide } from './guide-call.ts';
+import type { GuideChange, GuideDocument, GuideMistake } from './guide-document.ts';
+import { remedyOf } from './remedies.ts';
+import { firstUse, recordUse, type Span } from './span.ts';
+import { isMistake, refusalOf } from './tally-entry.ts';
 
-/** Id and summary of a change. */
-export interface GuideChange {
-  readonly id: string;
-  readonly summary: string;
-}
-
-interface Call {
-  readonly operation: string;
-  readonly method: string;
-  readonly path: string;
-  readonly edits: readonly EditRecord[];
-  readonly attributes: Set<string>;
-  count: number;
-  last: string;
-}
-
-/** Maximum kinds of calls of one client in a guide, which is for human readers. */
+/** Maximum kinds of calls of one client in a guide, which is for human readers, and of mistakes. */
 const MAX_CALLS = 100;
+const MAX_MISTAKES = 50;
+
+/** Maximum places of one mistake. */
+const MAX_POINTERS = 5;
+
+interface Mistake extends Span {
+  readonly call: string;
+  readonly code: string;
+  readonly pointers: Set<string>;
+}
 
 /** Collects the V1 calls of one client, and describes the changes it has to make. */
 export class Guide {
   /** The client hash or a prefix of it: entries of other clients do not count. */
   readonly client: string;
-  private readonly calls = new Map<string, Call>();
+  private readonly calls = new Map<string, CallGuide>();
+  private readonly mistakes = new Map<string, Mistake>();
   private clientHashes = new Set<string>();
   private requests = 0;
   private omitted = 0;
@@ -48,116 +42,50 @@ export class Guide {
     if (entry.route !== 'migrate' || entry.client?.startsWith(this.client) !== true) return;
     this.clientHashes.add(entry.client);
     this.requests += 1;
-    const operation = entry.operation ?? '';
-    const key = JSON.stringify([operation, entry.method, operation === '' ? entry.path : '', entry.edits]);
-    const known = this.calls.get(key);
+    const name = callName(entry.operation, entry.method, entry.path);
+    const refusal = refusalOf(entry);
+    if (refusal !== undefined && isMistake(refusal)) {
+      this.addMistake(name, refusal, entry);
+      return;
+    }
+    const known = this.calls.get(name);
     if (known === undefined && this.calls.size >= MAX_CALLS) {
       this.omitted += 1;
       return;
     }
-    const call = known ?? {
-      operation,
-      method: entry.method,
-      path: entry.path,
-      edits: entry.edits,
-      attributes: new Set(),
-      count: 0,
-      last: '',
-    };
-    this.calls.set(key, call);
-    call.count += 1;
-    if (entry.time > call.last) call.last = entry.time;
-    for (const attribute of entry.attributes ?? []) call.attributes.add(attribute);
+    const call = known ?? new CallGuide(name, entry.method);
+    this.calls.set(name, call);
+    call.add(entry);
   }
 
-  /** The guide, in Markdown. Values are `…`: the log has none. */
-  markdown(changes: readonly GuideChange[], version: string, name?: string): string {
+  /** The guide, for a rule book with these changes that leads to this dated release. */
+  document(changes: readonly GuideChange[], version: string, name?: string): GuideDocument {
+    const [client = this.client] = this.clientHashes;
     const calls = [...this.calls.values()].sort((one, other) => other.count - one.count);
-    const [client] = this.clientHashes;
-    const title = `# From V1 to V2: ${markdownText(name ?? `client ${client ?? this.client}`)}`;
-    if (calls.length === 0) return `${title}\n\nNo V1 request of this client was found.\n`;
-    const used = changes.filter(({ id }) =>
-      calls.some((call) => call.edits.some((edit) => edit.change === id)),
-    );
-    const sections = [
-      title,
-      `${count(this.requests)} requests to V1 were examined. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,
-      '## For every call',
-      `- The path begins with \`/api/v2\` instead of \`/api/v1\`.\n- Send \`x-api-version: ${version}\`, so that later releases of V2 do not affect you unexpectedly.`,
-      ...(used.length === 0 ? [] : ['## What changed', used.map(({ summary }) => `- ${summary}`).join('\n')]),
-      ...calls.map((call) => callSection(call)),
-      ...(this.omitted > 0 ? [`${count(this.omitted)} requests of other kinds are not shown.`] : []),
-    ];
-    return `${sections.join('\n\n')}\n`;
+    const used = new Set(calls.flatMap((call) => [...call.changes]));
+    return {
+      client,
+      ...(name === undefined ? {} : { name }),
+      requests: this.requests,
+      version,
+      changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
+      calls: calls.map((call) => call.document()),
+      mistakes: [...this.mistakes.values()].map((mistake) => printMistake(mistake)),
+      omitted: this.omitted,
+    };
+  }
+
+  private addMistake(call: string, code: string, { time, pointer }: Entry): void {
+    const key = JSON.stringify([call, code]);
+    const known = this.mistakes.get(key);
+    if (known === undefined && this.mistakes.size >= MAX_MISTAKES) return;
+    const mistake = known ?? { ...firstUse(time), call, code, pointers: new Set<string>() };
+    if (known !== undefined) recordUse(known, time);
+    this.mistakes.set(key, mistake);
+    if (pointer !== undefined && mistake.pointers.size < MAX_POINTERS) mistake.pointers.add(pointer);
   }
 }
 
-function callSection(call: Call): string {
-  const path = v2Path(call);
-  const heading = `## ${markdownText(call.operation === '' ? `${call.method} ${call.path}` : call.operation)}`;
-  const usage = `${count(call.count)} requests, the last at ${markdownText(call.last)}.`;
-  const edits = call.edits.filter((edit) => edit.note !== 'already-flat');
-  const heads = { before: `${call.method} ${call.path}`, after: `${call.method} ${path}` };
-  if (edits.length === 0) {
-    return `${heading}\n\n${usage} The body stays the same; only the address changes.\n\n${fence('Before', heads.before)}\n\n${fence('After', heads.after)}`;
-  }
-  const ofBody = edits.filter((edit) => !isOfQuery(edit));
-  const before = sketchJson([...call.attributes, ...ofBody.map((edit) => edit.from ?? '')]);
-  const after = sketchJson(movedPointers([...call.attributes], ofBody));
-  const rows = edits.map((edit) => [
-    markdownCode(edit.from ?? ''),
-    edit.path === undefined ? 'leave out' : markdownCode(edit.path === '' ? '/' : edit.path),
-    markdownText(edit.note ?? (edit.rule === 'map' ? 'the value changes too' : '')),
-  ]);
-  const hasBody = call.attributes.size > 0 || ofBody.length > 0;
-  return [
-    heading,
-    usage,
-    fence('Before', hasBody ? `${heads.before}\n\n${before}` : heads.before),
-    fence('After', hasBody ? `${heads.after}\n\n${after}` : heads.after),
-    table(['now', 'in V2', 'remark'], rows),
-  ].join('\n\n');
-}
-
-/** The path for V2, with its names of query parameters. */
-function v2Path({ path: v1Path, edits }: Call): string {
-  const path = v1Path.replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
-  const mark = path.indexOf('?');
-  const ofQuery = edits.filter((edit) => isOfQuery(edit));
-  if (mark === -1 || ofQuery.length === 0) return path;
-  const parts = queryParts(path.slice(mark + 1)).flatMap((part) => {
-    const edit = ofQuery.find(({ from }) => from === `?${part.name}`);
-    if (edit === undefined) return [part];
-    return edit.path === undefined ? [] : [withName(part, edit.path.slice(1))];
-  });
-  const query = parts.map(({ raw }) => raw).join('&');
-  return path.slice(0, mark) + (parts.length === 0 ? '' : `?${query}`);
-}
-
-function fence(title: string, text: string): string {
-  return `**${title}**\n\n${markdownBlock('http', text)}`;
-}
-
-/** Final pointers of the members; removed ones are omitted. */
-function movedPointers(attributes: readonly string[], edits: readonly EditRecord[]): string[] {
-  const removed = edits
-    .filter((edit) => edit.path === undefined)
-    .map((edit) => generalPointer(edit.from ?? ''));
-  const moves = edits.map((edit) => generalEdit(edit));
-  const all = [
-    ...attributes,
-    ...edits.filter((edit) => edit.path !== undefined).map((edit) => generalPointer(edit.from ?? '')),
-  ];
-  return all
-    .filter((pointer) => !removed.some((taken) => pointer === taken || pointer.startsWith(`${taken}/`)))
-    .map((pointer) => movedPointer(pointer, moves));
-}
-
-function generalEdit(edit: EditRecord): EditRecord {
-  return {
-    change: edit.change,
-    rule: edit.rule,
-    ...(edit.from === undefined ? {} : { from: generalPointer(edit.from) }),
-    ...(edit.path === undefined ? {} : { path: generalPointer(edit.path) }),
-  };
+function printMistake({ call, code, pointers, count, last }: Mistake): GuideMistake {
+  return { call, code, pointers: [...pointers], count, last, remedy: remedyOf(code) };
 }

@@ -1,8 +1,9 @@
 import { stringEnd } from '../json/string-end.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
-import type { Route, Verdict } from '../rewrite-log/entry.ts';
+import type { Entry, Route, Verdict, Would } from '../rewrite-log/entry.ts';
+import { parsedJson } from '../rewrite-log/parsed-json.ts';
 import { SpanCache } from './span-cache.ts';
-import type { TallyEntry } from './tally.ts';
+import type { TallyEntry } from './tally-entry.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -29,7 +30,10 @@ export class LogLineReader {
   private readonly routes = new SpanCache<Route>(isRoute);
   private readonly verdicts = new SpanCache<Verdict>(isVerdict);
   private readonly edits = new SpanCache<readonly EditRecord[]>(isEdits);
-  private readonly attributes = new SpanCache<readonly string[]>(isNames);
+  private readonly names = new SpanCache<readonly string[]>(isNames);
+  private readonly responseEdits = new SpanCache<NonNullable<Entry['responseEdits']>>(isResponseEdits);
+  private readonly responseWould = new SpanCache<NonNullable<Entry['responseWould']>>(isResponseWould);
+  private readonly woulds = new SpanCache<Would>(isWould);
   private readonly patches = new SpanCache<readonly unknown[]>(isList);
   private readonly versions = new SpanCache<NonNullable<TallyEntry['apiVersion']>>(isVersion);
 
@@ -39,6 +43,8 @@ export class LogLineReader {
     while (at < end && bytes[at] !== OPEN) at += 1;
     const entry: Draft = { time: '', route: 'none', verdict: 'passed', status: -1, edits: NO_EDITS };
     let foundBits = 0;
+    let method = 0;
+    let path = 0;
     at += 1;
     while (at < end) {
       const byte = bytes[at] ?? 0;
@@ -51,10 +57,12 @@ export class LogLineReader {
       at = stringEnd(bytes, at, end);
       const length = at - 1 - key;
       while (at < end && (bytes[at] === COLON || (bytes[at] ?? 0) <= 0x20)) at += 1;
+      if (length === 6 && isWord(bytes, key, METHOD)) method = at;
+      else if (length === 4 && isWord(bytes, key, PATH)) path = at;
       const list = bytes[at] === OPEN_LIST ? this.takeList(entry, bytes, key, length, at, end) : 0;
       if (list < 0) return undefined;
       if (list > 0) {
-        if (bytes[key] === EDITS[0]) foundBits |= 16;
+        if (length === 5 && isWord(bytes, key, EDITS)) foundBits |= 16;
         at = list;
         continue;
       }
@@ -63,7 +71,12 @@ export class LogLineReader {
       foundBits |= this.take(entry, bytes, key, length, at, stop);
       at = stop;
     }
-    return foundBits === NEEDED && bytes[at] === CLOSE ? entry : undefined;
+    if (foundBits !== NEEDED || bytes[at] !== CLOSE) return undefined;
+    if (entry.route === 'migrate' && entry.operation === undefined && method > 0 && path > 0) {
+      entry.method = this.words.of(bytes, method, valueStop(bytes, method, end));
+      entry.path = textAt(bytes, path, valueStop(bytes, path, end));
+    }
+    return entry;
   }
 
   /** Stores a list that a report needs; returns the offset after it, 0 for another member, -1 when the line ends in it. */
@@ -88,11 +101,23 @@ export class LogLineReader {
       if (stop > 0) this.patches.remember(bytes, at, stop);
       return stop;
     }
-    if (length !== 10 || !isWord(bytes, key, ATTRIBUTES)) return 0;
-    const known = this.attributes.begunAt(bytes, at, end);
-    const stop = known === undefined ? valueStop(bytes, at, end) : at + known.bytes.length;
-    const names = stop > 0 ? (known ?? this.attributes.remember(bytes, at, stop)).value : undefined;
-    if (names !== undefined) entry.attributes = names;
+    if (
+      (length === 13 && isWord(bytes, key, RESPONSE_EDITS)) ||
+      (length === 11 && isWord(bytes, key, FORMER_RESPONSE_EDITS))
+    ) {
+      const { stop, value } = taken(this.responseEdits, bytes, at, end);
+      if (value !== undefined) entry.responseEdits = value;
+      return stop;
+    }
+    if (length === 13 && isWord(bytes, key, RESPONSE_WOULD)) {
+      const { stop, value } = taken(this.responseWould, bytes, at, end);
+      if (value !== undefined) entry.responseWould = value;
+      return stop;
+    }
+    const name = NAME_LISTS.find(({ word }) => word.length === length && isWord(bytes, key, word))?.name;
+    if (name === undefined) return 0;
+    const { stop, value } = taken(this.names, bytes, at, end);
+    if (value !== undefined) entry[name] = value;
     return stop;
   }
 
@@ -130,8 +155,30 @@ export class LogLineReader {
       entry.operation = this.words.of(bytes, start, end);
     else if (length === 10 && isWord(bytes, key, VERSION))
       entry.apiVersion = this.versions.of(bytes, start, end);
+    else if (length === 7 && isWord(bytes, key, FAILURE)) entry.failure = this.words.of(bytes, start, end);
+    else if (length === 5 && isWord(bytes, key, WOULD)) entry.would = this.woulds.of(bytes, start, end);
+    else if (
+      (length === 12 && isWord(bytes, key, RESPONSE_NOTE)) ||
+      (length === 10 && isWord(bytes, key, FORMER_RESPONSE_NOTE))
+    )
+      entry.responseNote = this.words.of(bytes, start, end);
+    else if (length === 6 && isWord(bytes, key, ORIGIN) && this.words.of(bytes, start, end) === 'v1')
+      entry.origin = 'v1';
     return 0;
   }
+}
+
+/** Reads a list, which is parsed once however often it occurs; `stop` is the offset after it, -1 when the line ends in it. */
+function taken<Value>(
+  cache: SpanCache<Value>,
+  bytes: Uint8Array,
+  at: number,
+  end: number,
+): { readonly stop: number; readonly value: Value | undefined } {
+  const known = cache.begunAt(bytes, at, end);
+  const stop = known === undefined ? valueStop(bytes, at, end) : at + known.bytes.length;
+  if (stop <= 0) return { stop, value: undefined };
+  return { stop, value: (known ?? cache.remember(bytes, at, stop)).value };
 }
 
 const NEEDED = 1 | 2 | 4 | 8 | 16;
@@ -146,7 +193,22 @@ const OPERATION = ascii('operation');
 const VERSION = ascii('apiVersion');
 const EDITS = ascii('edits');
 const PATCH = ascii('patch');
-const ATTRIBUTES = ascii('attributes');
+const ORIGIN = ascii('origin');
+const WOULD = ascii('would');
+const FAILURE = ascii('failure');
+const METHOD = ascii('method');
+const PATH = ascii('path');
+const RESPONSE_NOTE = ascii('responseNote');
+const RESPONSE_EDITS = ascii('responseEdits');
+/** Names before 1.0. */
+const FORMER_RESPONSE_NOTE = ascii('answerNote');
+const FORMER_RESPONSE_EDITS = ascii('answerEdits');
+const RESPONSE_WOULD = ascii('responseWould');
+const NAME_LISTS = (['attributes', 'errorPointers', 'deprecated', 'unechoed'] as const).map((name) => ({
+  name,
+  word: ascii(name),
+}));
+const decoder = new TextDecoder();
 
 function ascii(word: string): Uint8Array {
   return new TextEncoder().encode(word);
@@ -196,6 +258,11 @@ function timeAt(bytes: Uint8Array, at: number): string {
   return time;
 }
 
+function textAt(bytes: Uint8Array, start: number, end: number): string | undefined {
+  const value = parsedJson(decoder.decode(bytes.subarray(start, end)));
+  return typeof value === 'string' ? value : undefined;
+}
+
 function digits(bytes: Uint8Array, start: number, end: number): number {
   let value = 0;
   for (let i = start; i < end; i += 1) value = value * 10 + ((bytes[i] ?? 0x30) - 0x30);
@@ -225,6 +292,31 @@ function isNames(value: unknown): value is readonly string[] {
 function isEdits(value: unknown): value is readonly EditRecord[] {
   return (
     isList(value) && value.every((edit) => isObject(edit) && isText(edit['change']) && isText(edit['rule']))
+  );
+}
+
+function isResponseEdits(value: unknown): value is NonNullable<Entry['responseEdits']> {
+  return isList(value) && value.every((edit) => isDifference(edit) && isText(edit['rule']));
+}
+
+function isResponseWould(value: unknown): value is NonNullable<Entry['responseWould']> {
+  return isList(value) && value.every(isDifference);
+}
+
+function isDifference(value: unknown): value is Record<string, unknown> {
+  return (
+    isObject(value) &&
+    isText(value['change']) &&
+    isText(value['path']) &&
+    (value['from'] === undefined || isText(value['from']))
+  );
+}
+
+function isWould(value: unknown): value is Would {
+  return (
+    isObject(value) &&
+    isText(value['verdict']) &&
+    (value['failure'] === undefined || isText(value['failure']))
   );
 }
 

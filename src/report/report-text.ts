@@ -1,14 +1,22 @@
 import type { ClientClass, ClientReport } from './client-report.ts';
 import type { Report } from './report.ts';
-import { csvField, markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
+import { censusSections } from './census-text.ts';
+import { tableLines } from './markdown-table.ts';
+import { count } from './number-text.ts';
+import { mistakeWords, outcomeWords, percentWords, responseWords } from './outcome-words.ts';
+import { csvField, markdownCode, markdownText } from './untrusted-text.ts';
 
 /** Display names of the classes. */
 export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
   'field-work': 'field work',
   'unwrap-only': 'unwrap only',
   'url-only': 'URL only',
+  unknown: 'not known',
   gone: 'gone',
 };
+
+/** Display names of the states of a condition. */
+export const STATE_WORDS = { met: 'met', 'not-met': 'not met', unknown: 'not known' } as const;
 
 const COLUMNS = [
   'client',
@@ -22,6 +30,12 @@ const COLUMNS = [
   'last_seen',
   'operations',
   'changes',
+  'share',
+  'silent_days',
+  'response_changes',
+  'outcomes',
+  'mistakes',
+  'unknown',
 ] as const;
 
 /** Formats the clients of a report as CSV (RFC 4180), one per line. */
@@ -45,6 +59,12 @@ export function* reportCsvLines(report: Report): Generator<string, void, undefin
       client.lastSeen,
       client.operations.map(({ operation, count: seen }) => `${operation}=${seen}`).join(' '),
       client.changes.map(({ change, count: seen }) => `${change}=${seen}`).join(' '),
+      client.share.toFixed(6),
+      client.silentDays,
+      responseWords(client),
+      outcomeWords(client.outcomes),
+      mistakeWords(client),
+      client.unknown.join(' '),
     ];
     yield `${fields.map(csvField).join(',')}\r\n`;
   }
@@ -78,20 +98,39 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
         ? 'There are no entries yet.'
         : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${count(report.v1)} requests through V1, ${count(report.v2)} through V2.`,
     ],
-    ['## Remaining work before V1 can be switched off'],
-    report.canSwitchOff ? ['None: every client that used V1 is gone.'] : list(report.remaining),
+    [`**${report.switchOff.sentence}** Checked at ${markdownText(report.at)}.`],
+    list(
+      report.switchOff.conditions.map(({ state, text }) => `${STATE_WORDS[state]}: ${markdownText(text)}`),
+    ),
+    report.remaining.length === 0 ? [] : ['## Remaining work before V1 can be switched off'],
+    list(report.remaining),
     tableLines(
       ['class', 'clients'],
       [
         [CLASS_WORDS['field-work'], count(classes['field-work'])],
         [CLASS_WORDS['unwrap-only'], count(classes['unwrap-only'])],
         [CLASS_WORDS['url-only'], count(classes['url-only'])],
-        [`${CLASS_WORDS.gone} (no V1 request for ${report.goneAfterDays} days)`, count(classes.gone)],
+        [`${CLASS_WORDS.unknown} (the log does not say)`, count(classes.unknown)],
+        [`${CLASS_WORDS.gone} (no V1 request for ${report.goneAfterDays} days or more)`, count(classes.gone)],
       ],
     ),
     ['## Clients'],
     tableLines(
-      ['client', 'class', 'V1', 'V2', 'refused', 'first seen', 'last seen', 'operations', 'changes'],
+      [
+        'client',
+        'class',
+        'V1',
+        'share',
+        'V2',
+        'refused',
+        'first seen',
+        'last seen',
+        'operations',
+        'changes',
+        'responses changed',
+        'outcomes',
+        'mistakes',
+      ],
       mapped(report.clients, clientRow),
     ),
     ['## Burn-down'],
@@ -103,42 +142,18 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
       ]),
     ),
     ...censusSections(census),
-    report.unreadable > 0 ? [`${count(report.unreadable)} lines are not entries and were skipped.`] : [],
-  ];
-}
-
-/** Formats the attribute census as Markdown. */
-export function censusMarkdown(census: Report['census']): string {
-  return `${censusSections(census)
-    .map((lines) => [...lines].join('\n'))
-    .join('\n\n')}\n`;
-}
-
-function censusSections(census: Report['census']): readonly Iterable<string>[] {
-  if (census.rows.length === 0) return [];
-  return [
-    ['## Attribute census'],
-    [`${count(census.sampled)} of ${count(census.exchanges)} V1 requests were sampled for attribute names.`],
+    report.logs === undefined ? [] : ['## Logs'],
     tableLines(
-      ['operation', 'attribute', 'requests', 'accepted', '422', 'change'],
-      mapped(census.rows, ({ operation, pointer, count: seen, accepted, unprocessable, change }) => [
-        markdownText(operation),
-        markdownCode(pointer),
-        count(seen),
-        count(accepted),
-        count(unprocessable),
-        markdownText(change ?? ''),
+      ['log', 'from', 'to', 'entries', 'skipped lines'],
+      mapped(report.logs ?? [], ({ file, since: from = '', until: to = '', entries, unreadable }) => [
+        markdownText(file),
+        markdownText(from),
+        markdownText(to),
+        count(entries),
+        count(unreadable),
       ]),
     ),
-    ...(census.omitted > 0
-      ? [[`Other names occurred ${count(census.omitted)} times and are not listed.`]]
-      : []),
-    ...(census.proposal === ''
-      ? []
-      : [
-          ['Never accepted, and not in the rule book. Paste under `changes`:'],
-          [markdownBlock('yaml', census.proposal.trimEnd())],
-        ]),
+    report.unreadable > 0 ? [`${count(report.unreadable)} lines are not entries and were skipped.`] : [],
   ];
 }
 
@@ -147,8 +162,11 @@ function clientRow(client: ClientReport): string[] {
     client.name === undefined
       ? markdownCode(client.client)
       : `${markdownText(client.name)} ${markdownCode(client.client)}`,
-    CLASS_WORDS[client.class],
+    client.class === 'unknown'
+      ? `${CLASS_WORDS.unknown}: ${markdownText(client.unknown.join(' '))}`
+      : CLASS_WORDS[client.class],
     count(client.v1),
+    percentWords(client.share),
     count(client.v2),
     count(client.refused),
     markdownText(client.firstSeen),
@@ -157,29 +175,10 @@ function clientRow(client: ClientReport): string[] {
       .map(({ operation, count: seen }) => `${markdownText(operation)} ${count(seen)}`)
       .join(', '),
     client.changes.map(({ change, count: seen }) => `${markdownText(change)} ${count(seen)}`).join(', '),
+    markdownText(responseWords(client)),
+    markdownText(outcomeWords(client.outcomes)),
+    markdownText(mistakeWords(client)),
   ];
-}
-
-/** Prints a Markdown table; its cells are Markdown already (`markdownText`, `markdownCode`). */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [...tableLines(head, rows)].join('\n');
-}
-
-/** Generates the lines of a Markdown table; none without rows. */
-function* tableLines(
-  head: readonly string[],
-  rows: Iterable<readonly string[]>,
-): Generator<string, void, undefined> {
-  let isFirst = true;
-  for (const row of rows) {
-    if (isFirst) yield `${line(head)}\n|${' --- |'.repeat(head.length)}`;
-    isFirst = false;
-    yield line(row);
-  }
-}
-
-function line(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`;
 }
 
 function* mapped<Item, Row>(
@@ -191,9 +190,4 @@ function* mapped<Item, Row>(
 
 function list(items: readonly string[]): string[] {
   return items.map((item) => `- ${item}`);
-}
-
-/** Formats a number with thousands separators, as in `2,310`. */
-export function count(value: number): string {
-  return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }

@@ -1,5 +1,7 @@
 import type { Census } from './census.ts';
 import { type ClientClass, type ClientReport, clientReport } from './client-report.ts';
+import type { OpenApiNames } from './openapi-names.ts';
+import { type SwitchOff, switchOff } from './switch-off.ts';
 import type { Tally } from './tally.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
@@ -10,7 +12,7 @@ export interface ReportDay {
   readonly v2: number;
   /** Clients that used V1 that day. */
   readonly clients: number;
-  /** Clients that needed an edit of the body that day. */
+  /** Clients that needed an edit of a request or a response that day. */
   readonly rewritten: number;
   readonly refused: number;
 }
@@ -20,6 +22,8 @@ export interface Report {
   /** Times of the first and the last entry; absent without entries. */
   readonly since?: string;
   readonly until?: string;
+  /** Time of the report, from which silence counts: RFC 3339. */
+  readonly at: string;
   readonly entries: number;
   readonly v1: number;
   readonly v2: number;
@@ -30,8 +34,11 @@ export interface Report {
   readonly days: readonly ReportDay[];
   /** Remaining work before V1 can be switched off, in sentences. */
   readonly remaining: readonly string[];
-  /** True when V1 was used and every client that used it is `gone`. */
+  /** True when V1 was used and every condition of `switchOff` is met. */
   readonly canSwitchOff: boolean;
+  readonly switchOff: SwitchOff;
+  /** The time that each log covers; absent when the gateway itself observed. */
+  readonly logs?: readonly LogCoverage[];
   readonly census: Census;
   /** Lines that are not entries. */
   readonly unreadable: number;
@@ -39,10 +46,26 @@ export interface Report {
   readonly omittedClients: number;
 }
 
+/** The part of the time that one log covers. */
+export interface LogCoverage {
+  readonly file: string;
+  /** Times of its first and last entry in RFC 3339; absent without entries. */
+  readonly since?: string;
+  readonly until?: string;
+  readonly entries: number;
+  /** Lines that are not entries. */
+  readonly unreadable: number;
+}
+
 /** Options of a report. */
 export interface ReportOptions {
-  /** Time of the report, RFC 3339; defaults to that of the last entry. */
-  readonly now?: string | undefined;
+  /** Time of the report, RFC 3339. */
+  readonly now: string;
+  /** Time that the gateway itself observed, RFC 3339; without it, only entries show that something was observed. */
+  readonly observed?: { readonly since: string; readonly until: string } | undefined;
+  readonly logs?: readonly LogCoverage[] | undefined;
+  /** Names in V2's OpenAPI description, for the census. */
+  readonly schema?: OpenApiNames | undefined;
   /** Defaults to 14. */
   readonly goneAfterDays?: number | undefined;
   /** Display names by client hash. */
@@ -54,11 +77,12 @@ const WEIGHT: Readonly<Record<ClientClass, number>> = {
   'field-work': 0,
   'unwrap-only': 1,
   'url-only': 2,
-  gone: 3,
+  unknown: 3,
+  gone: 4,
 };
 
 /** Makes the report from a tally. */
-export function makeReport(tally: Tally, options: ReportOptions = {}): Report {
+export function makeReport(tally: Tally, options: ReportOptions): Report {
   const steps = reportSteps(tally, options);
   for (;;) {
     const { value, done } = steps.next();
@@ -85,22 +109,33 @@ const CLIENTS_PER_STEP = 500;
 
 function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined, Report, undefined> {
   const goneAfterDays = options.goneAfterDays ?? 14;
-  const now = options.now ?? tally.until;
-  const cut = dayBefore(now, goneAfterDays);
+  const { now, observed } = options;
+  const clock = { now: Date.parse(now), goneAfterDays, allV1: tally.v1 };
   const clients: ClientReport[] = [];
   for (const [hash, client] of tally.clients) {
     if (client.v1.count === 0) continue;
-    clients.push(clientReport(hash, client, cut, options.names?.get(hash)));
+    clients.push(clientReport(hash, client, clock, options.names?.get(hash)));
     if (clients.length % CLIENTS_PER_STEP === 0) yield;
   }
   clients.sort((one, other) => WEIGHT[one.class] - WEIGHT[other.class] || other.v1 - one.v1);
-  const classes = { gone: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 0 };
+  const classes = { gone: 0, unknown: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 0 };
   for (const client of clients) classes[client.class] += 1;
   yield;
-  const census = tally.census.result();
+  const census = tally.census.result(options.schema);
   yield;
+  const statement = switchOff({
+    now,
+    goneAfterDays,
+    clients,
+    since: observed?.since ?? tally.sinceOrNone,
+    until: observed?.until ?? tally.untilOrNone,
+    days: observed === undefined ? tally.daysSeen : undefined,
+    unreadable: options.unreadable ?? 0,
+    omittedClients: tally.omittedClients,
+  });
   return {
     ...(tally.since === '' ? {} : { since: tally.since, until: tally.until }),
+    at: now,
     entries: tally.entries,
     v1: tally.v1,
     v2: tally.v2,
@@ -118,17 +153,13 @@ function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined
       }))
       .sort((one, other) => (one.day < other.day ? -1 : 1)),
     remaining: remaining(clients, classes),
-    canSwitchOff: clients.length > 0 && classes.gone === clients.length,
+    canSwitchOff: statement.verdict === 'yes',
+    switchOff: statement,
+    ...(options.logs === undefined ? {} : { logs: options.logs }),
     census,
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
   };
-}
-
-/** Returns the time `days` days earlier; empty for an invalid time, as a foreign log may contain. */
-function dayBefore(time: string, days: number): string {
-  const date = new Date(Date.parse(time) - days * 86_400_000);
-  return Number.isNaN(date.valueOf()) ? '' : date.toISOString();
 }
 
 function remaining(clients: readonly ClientReport[], classes: Report['classes']): string[] {
@@ -139,6 +170,7 @@ function remaining(clients: readonly ClientReport[], classes: Report['classes'])
   add(classes['field-work'], 'has fields to change', 'have fields to change');
   add(classes['unwrap-only'], 'only has to drop the wrapper', 'only have to drop the wrapper');
   add(classes['url-only'], 'only has to change the address', 'only have to change the address');
+  add(classes.unknown, 'has work that is not known yet', 'have work that is not known yet');
   const active = clients.filter((client) => client.class !== 'gone');
   add(
     active.filter((client) => client.invalidVersions > 0).length,

@@ -1,25 +1,77 @@
+import { tokenName } from '../json/json-pointer.ts';
 import type { CensusRow } from './census-row.ts';
+import { judgeRows, type Judgement } from './strip-evidence.ts';
 import { terminalText } from './untrusted-text.ts';
 
-/** Minimum number of 422 responses from V2 to requests with a name before the name is proposed. */
-const MIN_UNPROCESSABLE = 3;
-
-/**
- * Proposes `strip` rules, as YAML to paste under `changes`: for names that no rule handles, that V2 never accepted, and whose
- * operation succeeded without them. A 422 can have another reason, so each line carries its evidence; empty without proposals.
- */
-export function proposeStrips(rows: readonly CensusRow[]): string {
-  const working = new Set(rows.filter(({ accepted }) => accepted > 0).map(({ operation }) => operation));
-  const suspects = rows.filter((row) => isSuspect(row) && working.has(row.operation));
-  const places = new Set(suspects.map(({ operation, pointer }) => `${operation} ${pointer}`));
-  const named = suspects.filter((row) => !isInside(row, places) && isPath(row.pointer));
-  const operations = new Map<string, CensusRow[]>();
-  for (const row of named) appendRow(operations, row.operation, row);
-  return [...operations].map(([operation, names]) => printChange(operation, names)).join('');
+/** A member to strip from the requests of an operation. */
+export interface StripProposal {
+  /** Operation id; absent for every operation without a name. */
+  readonly operation?: string;
+  /** Member names joined by dots, of the object that has the member; absent for the body itself. */
+  readonly in?: string;
+  readonly member: string;
+  /** The counts of each source. */
+  readonly why: string;
+  /** Clients whose requests the rule would change, the first ten. */
+  readonly clients: readonly string[];
 }
 
-function isSuspect(row: CensusRow): boolean {
-  return row.change === undefined && row.accepted === 0 && row.unprocessable >= MIN_UNPROCESSABLE;
+/** An attribute that something speaks against, without enough evidence for a rule. */
+export interface Suspect {
+  readonly operation: string;
+  readonly pointer: string;
+  readonly why: string;
+  readonly clients: readonly string[];
+}
+
+/** Rules that the census proposes, and attributes for which it does not know. */
+export interface Proposals {
+  readonly strips: readonly StripProposal[];
+  readonly suspects: readonly Suspect[];
+}
+
+/** Proposes `strip` rules for names that no rule handles and that V2 does not take, with the evidence of every source. */
+export function proposeStrips(rows: readonly CensusRow[]): Proposals {
+  const judged = judgeRows(rows);
+  const places = new Set(judged.filter(({ verdict }) => verdict === 'strip').map(({ row }) => placeOf(row)));
+  const outer = judged.filter(({ row }) => !isInside(row, places));
+  const isStrip = ({ verdict, row }: Judgement): boolean => verdict === 'strip' && isPath(row.pointer);
+  return {
+    strips: outer.filter(isStrip).map(({ row, why }) => stripOf(row, why)),
+    suspects: outer
+      .filter((judgement) => !isStrip(judgement))
+      .map(({ row: { operation, pointer, clients }, why }) => ({ operation, pointer, why, clients })),
+  };
+}
+
+/** Id of the change that holds the proposed rules of an operation. */
+export function changeIdOf(operation: string | undefined): string {
+  return `removed-from-${(operation ?? 'other').replaceAll(/[^a-z0-9]+/gi, '-').replaceAll(/^-|-$/g, '')}`;
+}
+
+/** Summary of a change that holds proposed rules. */
+export const CHANGE_SUMMARY = 'Attributes that V2 does not take.';
+
+/** Prints proposals as YAML to paste under `changes`; empty without any. */
+export function proposalYaml(strips: readonly StripProposal[]): string {
+  const operations = Map.groupBy(strips, ({ operation }) => operation);
+  return [...operations].map(([operation, members]) => printChange(operation, members)).join('');
+}
+
+function stripOf({ operation, pointer, clients }: CensusRow, why: string): StripProposal {
+  const at = pointer.lastIndexOf('/');
+  const inside = pointer.slice(1, Math.max(1, at)).replaceAll('/', '.');
+  return {
+    ...(operation === '(other)' ? {} : { operation }),
+    ...(inside === '' ? {} : { in: inside }),
+    member: tokenName(pointer.slice(at + 1)),
+    why,
+    clients,
+  };
+}
+
+function placeOf({ operation, pointer }: CensusRow): string {
+  return `${operation} ${pointer}`;
 }
 
 /** Whether a container of it is already proposed. */
@@ -34,33 +86,23 @@ function isPath(pointer: string): boolean {
   return !/[.~]/.test(pointer);
 }
 
-function appendRow(table: Map<string, CensusRow[]>, key: string, row: CensusRow): void {
-  const known = table.get(key);
-  if (known === undefined) table.set(key, [row]);
-  else known.push(row);
-}
-
-function printChange(operation: string, rows: readonly CensusRow[]): string {
-  const places = new Map<string, CensusRow[]>();
-  for (const row of rows) {
-    const place = row.pointer.slice(1, Math.max(1, row.pointer.lastIndexOf('/'))).replaceAll('/', '.');
-    appendRow(places, place, row);
-  }
-  const named = operation === '(other)' ? 'every' : `[${printName(operation)}]`;
-  const rules = [...places].map(([place, names]) => {
-    const members = names.map((row) => printName(row.pointer.slice(row.pointer.lastIndexOf('/') + 1)));
-    const evidence = names.map(
-      (row) => `        # ${lastName(row)}: 422 for ${row.unprocessable} of ${row.count} requests`,
+function printChange(operation: string | undefined, strips: readonly StripProposal[]): string {
+  const places = Map.groupBy(strips, (strip) => strip.in);
+  const on = operation === undefined ? 'every' : `[${printName(operation)}]`;
+  const rules = [...places].map(([place, members]) => {
+    const evidence = members.map(
+      ({ member, why, clients }) =>
+        `        # ${quotedName(member)}: ${why}; of ${clients.map(terminalText).join(', ') || 'unknown clients'}`,
     );
-    const inside = place === '' ? '' : `\n        in: ${printName(place)}`;
-    return `${evidence.join('\n')}\n      - strip: [${members.join(', ')}]${inside}\n`;
+    const inside = place === undefined ? '' : `\n        in: ${printName(place)}`;
+    const names = members.map(({ member }) => printName(member)).join(', ');
+    return `${evidence.join('\n')}\n      - strip: [${names}]${inside}\n`;
   });
-  const id = `removed-from-${operation.replaceAll(/[^a-z0-9]+/gi, '-').replaceAll(/^-|-$/g, '')}`;
-  return `  - id: ${id}\n    summary: Attributes that V2 does not take.\n    on: ${named}\n    request:\n${rules.join('')}`;
+  return `  - id: ${changeIdOf(operation)}\n    summary: ${CHANGE_SUMMARY}\n    on: ${on}\n    request:\n${rules.join('')}`;
 }
 
-function lastName({ pointer }: CensusRow): string {
-  return terminalText(JSON.stringify(pointer.slice(pointer.lastIndexOf('/') + 1)).slice(1, -1));
+function quotedName(name: string): string {
+  return terminalText(JSON.stringify(name).slice(1, -1));
 }
 
 /** Plain words need no quotes in YAML; other text is quoted. */

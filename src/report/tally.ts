@@ -1,47 +1,17 @@
+import { dayNumber } from './active-days.ts';
 import { BitSet } from './bit-set.ts';
+import { callName, OTHER_CALLS } from './call-name.ts';
 import { CensusTally } from './census.ts';
-import { EditSummaries, type Work } from './client-work.ts';
-import type { Entry } from '../rewrite-log/entry.ts';
-
-/**
- * Members of an entry that a tally reads. Lists of edits should be shared between similar entries: they are summarised once per
- * list.
- */
-export interface TallyEntry {
-  readonly time: string;
-  readonly client?: string | undefined;
-  readonly route: Entry['route'];
-  readonly operation?: string | undefined;
-  readonly verdict: Entry['verdict'];
-  readonly status: number;
-  readonly edits: Entry['edits'];
-  readonly apiVersion?: Entry['apiVersion'] | undefined;
-  readonly attributes?: Entry['attributes'] | undefined;
-}
-
-/** A count with the first and last time. */
-export interface Span {
-  count: number;
-  first: string;
-  last: string;
-}
-
-/** Counts of one client. */
-export interface ClientTally {
-  /** Index of the client in the bit sets of days, from 0. */
-  readonly index: number;
-  readonly v1: Span;
-  v2: number;
-  refused: number;
-  invalidVersions: number;
-  readonly operations: Map<string, Span>;
-  readonly changes: Map<string, Span & { readonly rules: Set<string> }>;
-  /** Last time of each kind of work. */
-  readonly lastWork: Record<Work, string>;
-}
+import { ClientTally } from './client-tally.ts';
+import { EditSummaries } from './client-work.ts';
+import { ResponseChanges } from './response-changes.ts';
+import { countUse, recordUse, type Span } from './span.ts';
+import type { TallyEntry } from './tally-entry.ts';
 
 /** Counts of one day. */
 export interface DayTally {
+  /** Days since 1970; undefined for text that is no time. */
+  readonly number: number | undefined;
   v1: number;
   v2: number;
   refused: number;
@@ -80,11 +50,26 @@ export class Tally {
   /** Indexes of dropped clients in the bit sets of days, to be reused. */
   private readonly freeIndexes: number[] = [];
   private readonly summaries = new EditSummaries();
+  private readonly responses = new ResponseChanges();
   private day: DayTally | undefined;
   private dayName = '';
 
   constructor(maxClients = MAX_CLIENTS) {
     this.maxClients = maxClients;
+  }
+
+  /** Times of the first and the last entry; undefined without entries. */
+  get sinceOrNone(): string | undefined {
+    return this.since === '' ? undefined : this.since;
+  }
+
+  get untilOrNone(): string | undefined {
+    return this.until === '' ? undefined : this.until;
+  }
+
+  /** Days since 1970 that have an entry. */
+  get daysSeen(): ReadonlySet<number> {
+    return new Set([...this.days.values()].flatMap(({ number }) => (number === undefined ? [] : [number])));
   }
 
   add(entry: TallyEntry): void {
@@ -96,7 +81,7 @@ export class Tally {
     if (entry.route === 'pass') {
       this.v2 += 1;
       day.v2 += 1;
-      this.client(entry.client ?? NO_KEY).v2 += 1;
+      recordUse(this.client(entry.client ?? NO_KEY).v2, entry.time);
       return;
     }
     this.v1 += 1;
@@ -105,61 +90,40 @@ export class Tally {
   }
 
   private addV1(entry: TallyEntry, day: DayTally): void {
-    const operation = entry.operation ?? '(other)';
+    const operation = entry.operation ?? OTHER_CALLS;
     this.census.add(operation, entry);
     if (entry.verdict === 'refused') day.refused += 1;
-    const { work, changes } = this.summaries.of(entry.edits);
-    countUse(this.operations, operation, entry.time);
-    for (const { change, ruleNames } of changes) {
-      countUse(this.changes, change, entry.time);
-      for (const name of ruleNames) countUse(this.rules, name, entry.time);
+    const summary = this.summaries.of(entry.edits);
+    countUse(this.operations, operation, entry.time, MAX_NAMES);
+    for (const { change, ruleNames } of summary.changes) {
+      countUse(this.changes, change, entry.time, MAX_NAMES);
+      for (const name of ruleNames) countUse(this.rules, name, entry.time, MAX_NAMES);
     }
     const client = this.client(entry.client ?? NO_KEY);
-    recordUse(client.v1, entry.time);
-    if (entry.verdict === 'refused') client.refused += 1;
-    if (entry.apiVersion?.why === 'invalid') client.invalidVersions += 1;
-    countUse(client.operations, operation, entry.time);
-    for (const { change, rules } of changes) {
-      const known = client.changes.get(change);
-      if (known === undefined) {
-        if (client.changes.size < MAX_NAMES)
-          client.changes.set(change, { ...firstUse(entry.time), rules: new Set(rules) });
-        continue;
-      }
-      recordUse(known, entry.time);
-      for (const rule of rules) known.rules.add(rule);
-    }
-    if (entry.time > client.lastWork[work]) client.lastWork[work] = entry.time;
+    const side = this.responses.add(entry, client.responseMembers);
+    client.add(entry, callName(entry.operation, entry.method, entry.path), summary, side);
+    if (day.number !== undefined) client.days.add(day.number);
     day.clients.add(client.index);
-    if (work !== 'url-only') day.rewritten.add(client.index);
+    if (summary.work !== 'url-only' || side === 'different') day.rewritten.add(client.index);
   }
 
   private client(name: string): ClientTally {
     const known = this.clients.get(name);
     if (known !== undefined) return known;
     if (this.clients.size >= this.maxClients) this.dropClients();
-    const client: ClientTally = {
-      index: this.freeIndexes.pop() ?? this.clients.size,
-      v1: { count: 0, first: '', last: '' },
-      v2: 0,
-      refused: 0,
-      invalidVersions: 0,
-      operations: new Map(),
-      changes: new Map(),
-      lastWork: { 'url-only': '', 'unwrap-only': '', 'field-work': '' },
-    };
+    const client = new ClientTally(this.freeIndexes.pop() ?? this.clients.size);
     this.clients.set(name, client);
     return client;
   }
 
   private dropClients(): void {
     const all = [...this.clients].sort(
-      ([, one], [, other]) => other.v1.count + other.v2 - one.v1.count - one.v2,
+      ([, one], [, other]) => other.v1.count + other.v2.count - one.v1.count - one.v2.count,
     );
     for (const [name, { index, v1, v2 }] of all.slice(Math.floor(this.maxClients * KEPT_SHARE))) {
       this.clients.delete(name);
       this.freeIndexes.push(index);
-      this.omittedClients += v1.count + v2;
+      this.omittedClients += v1.count + v2.count;
     }
   }
 
@@ -167,6 +131,7 @@ export class Tally {
     if (this.day !== undefined && time.startsWith(this.dayName)) return this.day;
     const name = time.slice(0, 10);
     const day = this.days.get(name) ?? {
+      number: dayNumber(name),
       v1: 0,
       v2: 0,
       refused: 0,
@@ -178,22 +143,4 @@ export class Tally {
     this.dayName = name;
     return day;
   }
-}
-
-function countUse(spans: Map<string, Span>, name: string, time: string): void {
-  const known = spans.get(name);
-  if (known !== undefined) recordUse(known, time);
-  else if (spans.size < MAX_NAMES) spans.set(name, firstUse(time));
-}
-
-function firstUse(time: string): Span {
-  return { count: 1, first: time, last: time };
-}
-
-function recordUse(span: Span, time: string): void {
-  span.count += 1;
-  // Almost always the same millisecond as the last one, or a later one.
-  if (time === span.last) return;
-  if (time > span.last) span.last = time;
-  if (span.first === '' || time < span.first) span.first = time;
 }

@@ -45,6 +45,16 @@ export function markdownBlock(language: string, text: string): string {
   return `${fence}${language}\n${terminalLines(text)}\n${fence}`;
 }
 
+/** Escapes text within HTML, also in a quoted attribute: no markup, and nothing that is not seen. */
+export function htmlText(text: string): string {
+  return terminalText(text).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** Like `htmlText`, for several lines. */
+export function htmlLines(text: string): string {
+  return terminalLines(text).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
 /** Formats a CSV field (RFC 4180): no spreadsheet reads its text as a formula. */
 export function csvField(value: string | number): string {
   if (typeof value === 'number') return String(value);

@@ -28,6 +28,10 @@ export function entryLine(entry: Entry): string {
   if (entry.responseEditsOmitted !== undefined)
     line += `,"responseEditsOmitted":${entry.responseEditsOmitted}`;
   if (entry.responseNote !== undefined) line += `,"responseNote":"${entry.responseNote}"`;
+  if (entry.responseWould !== undefined) line += `,"responseWould":${plainList(entry.responseWould)}`;
+  if (entry.errorPointers !== undefined) line += `,"errorPointers":${plainList(entry.errorPointers)}`;
+  if (entry.deprecated !== undefined) line += `,"deprecated":${plainList(entry.deprecated)}`;
+  if (entry.unechoed !== undefined) line += `,"unechoed":${plainList(entry.unechoed)}`;
   if (entry.editsOmitted !== undefined) line += `,"editsOmitted":${entry.editsOmitted}`;
   if (entry.note !== undefined) line += `,"note":${quoted(entry.note)}`;
   if (entry.failure !== undefined) line += failureMembers(entry);
@@ -74,6 +78,11 @@ function listed(list: readonly unknown[]): string {
   const text = escaped(JSON.stringify(list));
   textByList.set(list, text);
   return text;
+}
+
+/** A list of one exchange only, which is not worth caching. */
+function plainList(list: readonly unknown[]): string {
+  return list.length === 0 ? '[]' : escaped(JSON.stringify(list));
 }
 
 function escaped(json: string): string {

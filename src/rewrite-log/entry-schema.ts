@@ -131,6 +131,32 @@ export const entrySchema = z
       .describe(
         'Reason why a response was not rewritten although a response rule applies; response-until-close: only the close of a TLS connection marks its end.',
       ),
+    responseWould: z
+      .exactOptional(
+        z
+          .array(
+            z.strictObject({
+              change: z.string().describe('Id of the change in the rule book.'),
+              from: z
+                .exactOptional(pointer)
+                .describe("Pointer in V2's response; absent if it is gone there."),
+              path: pointer.describe("Pointer in V1's response."),
+            }),
+          )
+          .readonly(),
+      )
+      .describe(
+        "Members of V1's response that V2 names or places otherwise, by the rules; of sampled writes.",
+      ),
+    errorPointers: z
+      .exactOptional(z.array(z.string()).max(16).readonly())
+      .describe('Places that the errors of a sampled 4xx point at, in the body as the service received it.'),
+    deprecated: z
+      .exactOptional(z.array(z.string()).max(16).readonly())
+      .describe("Attributes of the request that V1's response calls deprecated, as pointers in the V1 body."),
+    unechoed: z
+      .exactOptional(z.array(z.string()).max(16).readonly())
+      .describe("Attributes of the request that V2's 2xx does not echo; empty if it echoes all of them."),
     editsOmitted: z
       .exactOptional(count)
       .describe('Number of edits that are not listed; there is no patch then.'),

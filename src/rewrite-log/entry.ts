@@ -16,6 +16,15 @@ export interface Would {
   readonly failure?: string;
 }
 
+/** One member that a client reads from V1's response, and its place in V2's. */
+export interface ResponseDifference {
+  readonly change: string;
+  /** Pointer into V2's response; absent when V2 does not have the member. */
+  readonly from?: string;
+  /** Pointer into V1's response. */
+  readonly path: string;
+}
+
 /**
  * One entry of the rewrite log: one exchange, one JSON line.
  * It never holds a value of a body, a query value or an API key.
@@ -68,6 +77,14 @@ export interface Entry {
   readonly responseEditsOmitted?: number | undefined;
   /** Reason why a response was not rewritten although a response rule applies, such as `response-too-large`. */
   readonly responseNote?: string | undefined;
+  /** Members of V1's response that V2 names or places otherwise, by the request rules; for sampled writes that V1 answered. */
+  readonly responseWould?: readonly ResponseDifference[] | undefined;
+  /** Places that the errors of a 4xx point at, in the body as the service received it, at most 16. */
+  readonly errorPointers?: readonly string[] | undefined;
+  /** Attributes of the request that V1's response calls deprecated, as pointers into the V1 body, at most 16. */
+  readonly deprecated?: readonly string[] | undefined;
+  /** Attributes of the request that V2's 2xx does not echo, as pointers into the V1 body, at most 16; empty when it echoes all. */
+  readonly unechoed?: readonly string[] | undefined;
   /** Policy, limit or media type because of which a V1 body was forwarded unchanged or refused. */
   readonly note?: string | undefined;
   /** Failure code of a response that the gateway itself made. */

@@ -2,7 +2,7 @@ import type { ApiVersionReason } from '../migrate/api-version.ts';
 import type { ResponseRecord } from '../rewrite/response-rewrite.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 import type { Comparison } from '../rollout/comparison.ts';
-import type { Entry, Route, Verdict, Would } from './entry.ts';
+import type { Entry, ResponseDifference, Route, Verdict, Would } from './entry.ts';
 import { ownText } from './own-text.ts';
 import { redactTarget } from './redact-target.ts';
 
@@ -29,6 +29,10 @@ export interface EntryFacts {
   responsePatch?: readonly PatchOperation[];
   responseEditsOmitted?: number;
   responseNote?: string;
+  responseWould?: readonly ResponseDifference[];
+  errorPointers?: readonly string[];
+  deprecated?: readonly string[];
+  unechoed?: readonly string[] | undefined;
   mode?: Entry['mode'];
   origin?: 'v1';
   would?: Would;
@@ -91,6 +95,10 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
     responsePatch: facts.responsePatch,
     responseEditsOmitted: facts.responseEditsOmitted,
     responseNote: facts.responseNote,
+    responseWould: facts.responseWould,
+    errorPointers: facts.errorPointers,
+    deprecated: facts.deprecated,
+    unechoed: facts.unechoed,
     note: facts.note,
     failure: facts.failure,
     cause: facts.cause,

@@ -50,11 +50,12 @@ const RULES: Readonly<Record<RequestRuleName, true>> = {
   rename: true,
   strip: true,
   only: true,
+  map: true,
 };
 
 /** The only values of some fields; another one is a fault. */
 export const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = {
-  rule: ['unwrap', 'nest', 'rename', 'strip', 'only', 'map'],
+  rule: Object.keys(RULES),
   verdict: ['rewritten', 'unchanged', 'refused', 'passed'],
   mode: ['migrate', 'observe', 'shadow', 'canary', '-'],
   origin: ['v1', 'v2', 'none'],

@@ -51,8 +51,39 @@ describe('report', () => {
     expect((await run('report', ...files, '--format', 'md')).out).toContain('# Who still needs V1');
     expect((await run('report', ...files)).out).toContain('field work');
     const census = (await run('report', ...files, '--census')).out;
-    expect(census).toContain('/legacy_flag');
-    expect(census).toMatch(/- strip: \[.*legacy_flag.*\]/);
+    expect(census).toContain('order_post_production /legacy_flag: sent');
+  });
+
+  test('proposes strips where V1 called an attribute deprecated, and writes them into the rule book', async () => {
+    const entries = Array.from({ length: 4 }, (_, n) =>
+      entryLine({
+        ...sampleEntry(0, Date.UTC(2026, 10, 1) + n),
+        mode: 'observe',
+        origin: 'v1',
+        verdict: 'passed',
+        attributes: ['/data', '/data/name', '/data/legacy_flag'],
+        deprecated: ['/data/legacy_flag'],
+      }),
+    );
+    const path = file('a.ndjson', entries.join(''));
+    const census = (await run('report', path, '--census')).out;
+    expect(census).toContain('- strip: [legacy_flag]');
+    expect(census).toContain('V1 called it deprecated 4×');
+    const rules = file('rules.yaml', readFileSync('config/rules.yaml'));
+    const applied = await run('report', path, '--census', '--apply', '--rules', rules);
+    expect(applied).toMatchObject({ code: 0, err: '' });
+    expect(applied.out).toContain('now strips legacy_flag');
+    expect(readFileSync(rules, 'utf8')).toContain('- id: removed-from-create-client');
+  });
+
+  test('counts silence from now, or from a given time', async () => {
+    const path = file('a.ndjson', log(50));
+    const at = async (time: string): Promise<Report> =>
+      JSON.parse((await run('report', path, '--format', 'json', '--at', time)).out) as Report;
+    expect((await at('2026-11-02')).switchOff.verdict).toBe('no');
+    expect((await at('2027-11-02')).classes.gone).toBeGreaterThan(10);
+    expect((await run('report', path, '--at', 'soon')).code).toBe(2);
+    expect((await run('report', file('empty', ''))).out).toContain('No V1 request was seen yet.');
   });
 
   test('names clients, and writes the guide of one', async () => {
@@ -70,8 +101,10 @@ describe('report', () => {
 
   test('says what it cannot read', async () => {
     expect(await run('report', join(folder, 'none'))).toMatchObject({ code: 1 });
-    const { out } = await run('report', file('x', 'hello\n\n{"a":1}\n'), '--format', 'json');
+    const junk = file('x', 'hello\n\n{"a":1}\n{"level":"info","event":"started"}\n');
+    const { out, err, code } = await run('report', junk, '--format', 'json');
     expect(JSON.parse(out)).toMatchObject({ entries: 0, unreadable: 2 });
+    expect([code, err]).toEqual([1, expect.stringContaining('is no rewrite log')]);
     expect((await run('report', file('g.gz', gzipSync(log(50)).subarray(0, 200)))).code).toBe(1);
   });
 });

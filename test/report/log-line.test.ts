@@ -20,17 +20,41 @@ const anyEntry: fc.Arbitrary<Entry> = fc
     at: fc.nat(4_000_000_000_000),
     path: oddText,
     change: oddText,
-    operation: oddText,
+    operation: fc.option(oddText, { nil: undefined }),
+    more: fc.record(
+      {
+        mode: fc.constant('canary' as const),
+        origin: fc.constant('v1' as const),
+        would: fc.record({ verdict: fc.constant('refused' as const), failure: oddText }),
+        failure: oddText,
+        responseEdits: fc.array(
+          fc.record({ change: oddText, rule: fc.constant('alias' as const), from: oddText, path: oddText }),
+          { maxLength: 2 },
+        ),
+        responseWould: fc.array(fc.record({ change: oddText, path: oddText }), { maxLength: 2 }),
+        responseNote: fc.constant('response-too-large'),
+        errorPointers: fc.array(oddText, { maxLength: 2 }),
+        deprecated: fc.array(oddText, { maxLength: 2 }),
+        unechoed: fc.array(oddText, { maxLength: 2 }),
+      },
+      { requiredKeys: ['mode'] },
+    ),
     note: fc.option(oddText, { nil: undefined }),
     attributes: fc.array(oddText, { maxLength: 3 }),
   })
-  .map(({ n, at, path, change, operation, note, attributes }) => ({
+  .map(({ n, at, path, change, operation, more, note, attributes }) => ({
     ...sampleEntry(n, at),
+    ...more,
     path,
     operation,
     attributes,
     edits: [{ change, rule: 'strip' as const, from: '/a', ...(note === undefined ? {} : { note }) }],
   }));
+
+/** The members that have a value. */
+function defined(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
 
 describe('reading a line', () => {
   test('gives the same as parsing the whole line, whatever it contains', () => {
@@ -44,6 +68,10 @@ describe('reading a line', () => {
           const read = reader.read(bytes, 1, bytes.length - 1);
           const { time, client, route, operation, verdict, status, edits, apiVersion, attributes } =
             JSON.parse(line) as Entry;
+          const { origin, would, failure, method, path: target } = JSON.parse(line) as Entry;
+          const { responseEdits, responseWould, responseNote, errorPointers, deprecated, unechoed } =
+            JSON.parse(line) as Entry;
+          const isUnnamed = route === 'migrate' && operation === undefined;
           expect(read).toEqual({
             time,
             client,
@@ -54,6 +82,9 @@ describe('reading a line', () => {
             edits,
             attributes,
             ...(apiVersion === undefined ? {} : { apiVersion }),
+            ...defined({ origin, would, failure, responseEdits, responseWould, responseNote }),
+            ...defined({ errorPointers, deprecated, unechoed }),
+            ...(isUnnamed ? { method, path: target } : {}),
           });
           // The next piece of a file is read into the same memory.
           bytes.fill(0x20);

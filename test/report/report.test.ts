@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { digestMarkdown, digests } from '../../src/report/digest.ts';
 import { Guide } from '../../src/report/guide.ts';
+import type { GuideBody, GuideDocument } from '../../src/report/guide-document.ts';
+import { guideMarkdown } from '../../src/report/guide-markdown.ts';
 import { makeReport, makeReportInSteps } from '../../src/report/report.ts';
+import type { SwitchOff } from '../../src/report/switch-off.ts';
 import { reportCsv, reportMarkdown, reportMarkdownParts } from '../../src/report/report-text.ts';
 import { Tally } from '../../src/report/tally.ts';
 import type { EditRecord } from '../../src/rewrite/rewrite.ts';
@@ -41,7 +45,7 @@ const options = { now: new Date(now).toISOString() };
 
 describe('a client', () => {
   test.each([
-    ['gone', [v1('c', 20, [UNWRAP, NEST])]],
+    ['gone', [v1('c', 60, [UNWRAP, NEST]), v1('c', 40, [NEST])]],
     ['url-only', [v1('c', 1, [FLAT]), v1('c', 2, [])]],
     ['unwrap-only', [v1('c', 1, [SIBLING, UNWRAP]), v1('c', 1, [FLAT])]],
     ['field-work', [v1('c', 1, [UNWRAP, NEST]), v1('c', 0, [UNWRAP])]],
@@ -97,7 +101,7 @@ describe('the report', () => {
       options,
     );
     expect(report).toMatchObject({ v1: 4, v2: 1, entries: 5, canSwitchOff: false });
-    expect(report.classes).toEqual({ gone: 1, 'url-only': 0, 'unwrap-only': 1, 'field-work': 1 });
+    expect(report.classes).toEqual({ gone: 1, unknown: 1, 'url-only': 0, 'unwrap-only': 0, 'field-work': 1 });
     expect(
       report.days.map(({ day, v1: old, clients, rewritten, refused }) => [
         day,
@@ -113,9 +117,9 @@ describe('the report', () => {
       ['2026-11-21', 1, 1, 1, 0],
     ]);
     expect(report.remaining.join(' ')).toMatch(
-      /1 client has fields.*1 client only has to drop.*not a date.*no API key/,
+      /1 client has fields.*1 client has work that is not known.*not a date.*no API key/,
     );
-    expect(makeReport(tallyOf([v1('z', 90, [])]), options).canSwitchOff).toBe(true);
+    expect(makeReport(tallyOf([v1('z', 90, [])]), options).canSwitchOff).toBe(false);
     expect(makeReport(new Tally(), options).canSwitchOff).toBe(false);
   });
 
@@ -172,18 +176,21 @@ describe('the census', () => {
   test('counts names below the wrapper, and proposes those that were never accepted', () => {
     const census = makeReport(
       tallyOf([
-        ...Array.from({ length: 4 }, () =>
-          sent(422, '/property', '/property/floor_count', '/legacy', '/property/suburb'),
-        ),
+        ...Array.from({ length: 4 }, () => ({
+          ...sent(422, '/property', '/property/floor_count', '/legacy', '/property/suburb', '/note'),
+          errorPointers: ['/legacy', '/property/floor_count', '/note'],
+        })),
         sent(201, '/property', '/property/suburb'),
+        { ...sent(201, '/property', '/property/floor_count', '/legacy'), mode: 'observe', origin: 'v1' },
         v1('c', 0, [UNWRAP]),
       ]),
       options,
     ).census;
-    expect([census.sampled, census.exchanges]).toEqual([5, 6]);
+    expect([census.sampled, census.exchanges]).toEqual([6, 7]);
     expect(census.rows.find(({ pointer }) => pointer === '/property')).toMatchObject({
-      count: 5,
+      count: 6,
       accepted: 1,
+      acceptedByV1: 1,
       unprocessable: 4,
     });
     expect(census.rows.find(({ pointer }) => pointer === '/property/suburb')).toMatchObject({
@@ -192,6 +199,11 @@ describe('the census', () => {
     expect(census.proposal).toContain('- strip: [legacy]');
     expect(census.proposal).toContain('- strip: [floor_count]\n        in: property');
     expect(census.proposal).not.toContain('suburb');
+    // V1 was not seen to accept it: perhaps its value is wrong.
+    expect(census.proposal).not.toContain('note');
+    expect(census.suspects).toEqual([
+      expect.objectContaining({ pointer: '/note', why: expect.stringContaining('name or its value') }),
+    ]);
   });
 });
 
@@ -211,25 +223,142 @@ test('the census keeps the names that come again, and counts those it dropped', 
 });
 
 describe('the guide', () => {
-  test('shows the calls of one client, before and after, without values', () => {
+  const ATTRIBUTES = ['/data', '/data/property', '/data/property/suburb', '/data/note'];
+  const CHANGES = [{ id: 'property-address', summary: 'The address is nested.' }];
+  const order = (more: Partial<Entry> = {}): Entry =>
+    v1('3fa90000', 0, [UNWRAP, NEST], { attributes: ATTRIBUTES, ...more });
+  const guideOf = (...entries: readonly Entry[]): GuideDocument => {
     const guide = new Guide('3fa9');
-    guide.add(
-      v1('3fa90000', 0, [UNWRAP, NEST], {
-        attributes: ['/data', '/data/property', '/data/property/suburb', '/data/note'],
-      }),
-    );
-    guide.add(v1('ffff', 0, [UNWRAP]));
-    const text = guide.markdown(
-      [{ id: 'property-address', summary: 'The address is nested.' }],
-      '2025-01-01',
-      'Harcourts',
-    );
+    for (const entry of entries) guide.add(entry);
+    return guide.document(CHANGES, '2025-01-01', 'Harcourts');
+  };
+
+  test('shows the calls of one client, before and after, without values', () => {
+    const guide = guideOf(order(), v1('ffff', 0, [UNWRAP]));
+    const text = guideMarkdown(guide);
     expect(text).toContain('# From V1 to V2: Harcourts');
     expect(text).toContain(
       'POST /api/v2/orders/floor_plans\n\n{\n  "property": {\n    "address": {\n      "suburb": "…"\n    }\n  },\n  "note": "…"\n}',
     );
     expect(text).toContain('- The address is nested.');
-    expect(guide.clients).toEqual(['3fa90000']);
+    expect([guide.client, guide.requests]).toEqual(['3fa90000', 1]);
+  });
+
+  test('calls a body verified that V2 accepted, and no other', () => {
+    const bodyOf = (...entries: readonly Entry[]): GuideBody | undefined =>
+      guideOf(...entries).calls[0]?.bodies[0];
+    expect(bodyOf(order())?.isVerified).toBe(true);
+    expect(bodyOf(order({ origin: 'v1', mode: 'observe', verdict: 'passed' }))?.isVerified).toBe(false);
+    expect(bodyOf(order({ status: 422 }))?.isVerified).toBe(false);
+    const { attributes: _attributes, ...unrecorded } = order();
+    expect(bodyOf(unrecorded)).toMatchObject({
+      isVerified: false,
+      evidence: expect.stringContaining('recorded'),
+    });
+  });
+
+  test('leaves out members that V2 refused each time, and says that nobody accepted the rest', () => {
+    const refused = order({ status: 422, errorPointers: ['/note'] });
+    const [body] = guideOf(refused).calls[0]?.bodies ?? [];
+    expect(body?.after).not.toContain('note');
+    expect(body).toMatchObject({ isVerified: false });
+    expect(body?.moves.at(-1)).toEqual({ from: '/note', remark: 'V2 refused it 1×' });
+    const without = order({ attributes: ATTRIBUTES.slice(0, 3) });
+    expect(guideOf(refused, without).calls[0]?.bodies.map(({ isVerified }) => isVerified)).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  test('lists mistakes apart, and brownouts as neither a call nor a mistake', () => {
+    const guide = guideOf(
+      order(),
+      order({ verdict: 'refused', failure: 'malformed-json', status: 400, edits: [], attributes: [] }),
+      order({ verdict: 'refused', failure: 'brownout', status: 503, edits: [], attributes: [] }),
+    );
+    expect(guide.calls.map(({ name, count, bodies }) => [name, count, bodies.length])).toEqual([
+      ['order_floor_plan', 2, 1],
+    ]);
+    expect(guide.mistakes).toEqual([expect.objectContaining({ code: 'malformed-json', count: 1 })]);
+    expect(guide.calls[0]?.outcomes.map(({ code }) => code)).toContain('brownout');
+  });
+
+  test('says what a client reads today, and what it will read', () => {
+    const alias = { change: 'highlight-type', rule: 'alias', from: '/data/b', path: '/data/a' } as const;
+    const text = guideMarkdown(guideOf(order({ responseEdits: [alias] })));
+    expect(text).toContain('| you read today | you will read | responses |');
+    expect(text).toContain('| `/data/a` | `/data/b` | 1 |');
+  });
+});
+
+test('a client that only reads, and gets its responses rewritten, has more to change than its address', () => {
+  const read = v1('c', 1, [], {
+    method: 'GET',
+    responseEdits: [{ change: 'highlight-type', rule: 'alias', from: '/data/b', path: '/data/a' }],
+  });
+  const [client] = makeReport(tallyOf([read]), options).clients;
+  expect(client).toMatchObject({
+    class: 'field-work',
+    responses: [{ v1: '/data/a', v2: '/data/b', count: 1 }],
+  });
+});
+
+test('a client of which every request was refused is not known', () => {
+  const refused = v1('c', 1, [], { verdict: 'refused', failure: 'malformed-json', status: 400 });
+  const [client] = makeReport(tallyOf([refused]), options).clients;
+  expect(client).toMatchObject({ class: 'unknown', mistakes: [{ code: 'malformed-json', count: 1 }] });
+  expect(client?.unknown).not.toEqual([]);
+});
+
+test('a digest tells each owner of a client on V1 what to change, and nobody who is gone', () => {
+  const report = makeReport(tallyOf([v1('c', 1, [UNWRAP, NEST]), v1('old', 90, [UNWRAP])]), {
+    ...options,
+    names: new Map([['c', '<b>Acme</b>']]),
+  });
+  const all = digests(report);
+  expect(all.map(({ client }) => client)).toEqual(['c']);
+  expect(all[0]?.sentences).toContain(
+    'Members of requests or responses have to change before V2 can be used.',
+  );
+  expect(digestMarkdown(all)).toContain(String.raw`## \<b\>Acme\</b\>`);
+  expect(digestMarkdown([])).toBe('No client uses V1.\n');
+});
+
+describe('the statement on switching V1 off', () => {
+  const at = (time: string, ...entries: readonly Entry[]): SwitchOff =>
+    makeReport(tallyOf(entries), { now: time }).switchOff;
+  const native = (daysAgo: number): Entry => ({ ...v1('n', daysAgo, []), route: 'pass', verdict: 'passed' });
+  const daily = Array.from({ length: 60 }, (_, day) => native(day));
+  const left = [v1('c', 60, [UNWRAP]), v1('c', 45, [UNWRAP])];
+  const time = options.now;
+
+  test('is made when every condition is met', () => {
+    const statement = at(time, ...daily, ...left);
+    expect(statement.conditions.map(({ state }) => state)).toEqual(['met', 'met', 'met', 'met']);
+    expect(statement).toMatchObject({ verdict: 'yes', at: time });
+  });
+
+  test('says that nothing was seen, of an empty log and of native traffic', () => {
+    expect(at(time)).toMatchObject({ verdict: 'nothing-seen', sentence: 'No V1 request was seen yet.' });
+    expect(at(time, ...daily).verdict).toBe('nothing-seen');
+  });
+
+  test.each([
+    ['no', 'a client used V1', [...daily, ...left, v1('d', 3, [])]],
+    ['unknown', 'a client was seen only briefly', [...daily, ...left, v1('d', 20, [])]],
+    ['unknown', 'a client paused for as long before', [...daily, v1('d', 20, []), v1('d', 50, [])]],
+    ['unknown', 'the log ended', [...left, ...daily.slice(5)]],
+    ['unknown', 'a day has no entry', [...left, ...daily.filter((_, day) => day !== 6)]],
+    ['unknown', 'the log begins too late', [v1('c', 13, [])]],
+  ] as const)('is %s when %s', (verdict, _why, entries) => {
+    const now = verdict === 'unknown' && entries.length === 1 ? '2027-06-01T00:00:00.000Z' : time;
+    expect(at(now, ...entries).verdict).toBe(verdict);
+  });
+
+  test('is not made while lines could not be read', () => {
+    const report = makeReport(tallyOf([...daily, ...left]), { now: time, unreadable: 1 });
+    expect(report.switchOff.verdict).toBe('unknown');
+    expect(report.canSwitchOff).toBe(false);
   });
 
   test('shows renamed parameters of a query in the path, and says where a value changes', () => {

@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { censusTerminal, reportTerminal } from '../../src/cli/report-terminal.ts';
+import { censusTerminal } from '../../src/cli/census-terminal.ts';
+import { reportTerminal } from '../../src/cli/report-terminal.ts';
 import { Guide } from '../../src/report/guide.ts';
+import { guideHtml } from '../../src/report/guide-html.ts';
+import { guideMarkdown } from '../../src/report/guide-markdown.ts';
 import { makeReport } from '../../src/report/report.ts';
-import { censusMarkdown, reportCsv, reportMarkdown } from '../../src/report/report-text.ts';
+import { censusMarkdown } from '../../src/report/census-text.ts';
+import { reportCsv, reportMarkdown } from '../../src/report/report-text.ts';
 import { Tally } from '../../src/report/tally.ts';
 import {
   csvField,
@@ -87,14 +91,13 @@ test('reports, censuses and guides print none of it raw', () => {
     tally.add(entry);
     guide.add(entry);
   }
-  const report = makeReport(tally, { names: new Map([[`3${EVIL}`, EVIL]]) });
+  const report = makeReport(tally, { now: '2026-11-22T00:00:00.000Z', names: new Map([[`3${EVIL}`, EVIL]]) });
+  const document = guide.document([{ id: EVIL, summary: 'A change.' }], '2025-01-01', EVIL);
+  const html = guideHtml(document);
+  expect(html).not.toMatch(/<(?:script|img|a|svg|iframe)\b/i);
   const plain = [reportTerminal(report, false), censusTerminal(report.census, false)];
-  const markdown = [
-    reportMarkdown(report),
-    censusMarkdown(report.census),
-    guide.markdown([{ id: EVIL, summary: 'A change.' }], '2025-01-01', EVIL),
-  ];
-  for (const text of [...plain, ...markdown, reportCsv(report).replaceAll('\r\n', '\n')]) {
+  const markdown = [reportMarkdown(report), censusMarkdown(report.census), guideMarkdown(document)];
+  for (const text of [...plain, ...markdown, html, reportCsv(report).replaceAll('\r\n', '\n')]) {
     expect(text.length).toBeGreaterThan(20);
     expect(text.replaceAll('\n', '')).not.toMatch(STEERS);
     expect(text).not.toMatch(/^.{0,3}forged/m);

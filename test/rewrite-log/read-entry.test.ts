@@ -31,7 +31,7 @@ test('a report of old lines is the report of new ones', () => {
     const tally = new Tally();
     const lines = new LineTally(tally);
     lines.add(Buffer.from(line));
-    return makeReport(tally, { unreadable: lines.unreadable });
+    return makeReport(tally, { now: ENTRY.time, unreadable: lines.unreadable });
   };
   expect(reportOf(OLD_LINE)).toEqual(reportOf(entryLine(ENTRY)));
   expect(reportOf(OLD_LINE)).toMatchObject({ entries: 1, unreadable: 0 });
@@ -54,5 +54,5 @@ test('a line that is no entry, or has members of a wrong kind, is not read', () 
   const lines = new LineTally(tally);
   const time = 'zzzz-zz-zzTzz:zz:zz.zzzZ';
   lines.add(Buffer.from(entryLine({ ...ENTRY, time })));
-  expect(makeReport(tally).clients).toHaveLength(1);
+  expect(makeReport(tally, { now: ENTRY.time }).clients).toHaveLength(1);
 });

@@ -18,13 +18,19 @@ const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8
 const entries: readonly Entry[] = Array.from({ length: 8000 }, (_, n) => {
   const entry = sampleEntry(n, Date.UTC(2026, 0, 1) + n * 432_000);
   const group = n % 211;
-  if (group < 5 && n > 2000) return { ...entry, client: 'fedcba9876543210' };
+  if (group < 5 && n > 4000) return { ...entry, client: 'fedcba9876543210' };
+  if (group === 5)
+    return {
+      ...entry,
+      edits: [],
+      responseEdits: [{ change: 'x', rule: 'alias', from: '/data/a', path: '/data/b' }],
+    };
   if (group < 20) return { ...entry, edits: entry.edits.filter(({ rule }) => rule === 'unwrap') };
   return group < 40 ? { ...entry, edits: [] } : entry;
 });
 const tally = new Tally();
 for (const entry of entries) tally.add(entry);
-const report = makeReport(tally);
+const report = makeReport(tally, { now: tally.until });
 const cut = new Date(Date.parse(report.until ?? '') - report.goneAfterDays * 86_400_000).toISOString();
 
 let database: DuckDBConnection;

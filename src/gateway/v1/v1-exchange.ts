@@ -25,6 +25,8 @@ import { newTrace } from '../../http/trace-context.ts';
 import { hasLinks, rewriteLinks } from './rewrite-links.ts';
 import { beginSpan, withSpan } from './trace-span.ts';
 import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
+import { ResponseSample } from './response-sample.ts';
+import { addFindings } from './sample-findings.ts';
 import { isFailed, type V1Routing } from './v1-routing.ts';
 import { RateLimitReset } from '../../rollout/rate-limit-reset.ts';
 
@@ -34,6 +36,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   protected readonly routing: V1Routing | undefined;
   private readonly responsePlan: ResponsePlan;
   private rateLimitReset: RateLimitReset | undefined = undefined;
+  private sample: ResponseSample | undefined = undefined;
 
   constructor(
     gateway: GatewayContext,
@@ -68,8 +71,16 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return true;
   }
 
+  protected override sampled(receiver: UpstreamReceiver): UpstreamReceiver {
+    const { recorder } = this;
+    if (recorder === undefined) return receiver;
+    this.sample = new ResponseSample(receiver, (status) => recorder.isWanted(status >= 400));
+    return this.sample;
+  }
+
   protected override onFinished(status: number): void {
     this.beginSpan();
+    if (this.sample !== undefined) addFindings(this.facts, this.sample, this.rules, this.decision);
     const { routed } = this.routing ?? {};
     const failed = routed?.canary === undefined ? undefined : isFailed(this.facts, status);
     if (this.facts.attempts > 0 && this.facts.sent !== false)

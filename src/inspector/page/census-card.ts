@@ -9,7 +9,7 @@ import { scrollTable } from './scroll-table.ts';
 
 const FIRST = 30;
 
-/** Every attribute name that clients send, with V2's reactions; names that V2 never accepted are proposed for stripping. */
+/** Every attribute name that clients send, with V2's reactions; names that V2 does not take are proposed for stripping. */
 export function CensusCard({
   census,
   announce,
@@ -18,7 +18,7 @@ export function CensusCard({
   readonly announce: (sentence: string) => void;
 }): VNode {
   const [isWhole, setIsWhole] = useState(false);
-  const { rows, proposal, sampled, exchanges, omitted } = census;
+  const { rows, proposal, sampled, exchanges, suspects, omitted } = census;
   const worstFirst = [...rows.filter(isRejected), ...rows.filter((row) => !isRejected(row))];
   const shown = isWhole ? worstFirst : worstFirst.slice(0, FIRST);
   return card(
@@ -28,7 +28,7 @@ export function CensusCard({
       ? el(
           'p',
           { class: 'lead' },
-          'No rule to propose. A proposal needs three requests with the name that V2 rejected with 422, none that it accepted, and other requests of the operation that it accepted.',
+          'No rule to propose: nothing shows for certain that V2 does not take an attribute.',
         )
       : proposalCard(proposal, announce),
     rows.length > 0 &&
@@ -47,6 +47,20 @@ export function CensusCard({
         { type: 'button', class: 'button', onClick: () => setIsWhole(true) },
         `Show all ${counted(rows.length, 'name')}`,
       ),
+    suspects.length > 0 &&
+      el(
+        'ul',
+        null,
+        suspects.map(({ operation, pointer, why }) =>
+          el(
+            'li',
+            { key: `${operation} ${pointer}` },
+            `Not known: ${operation} `,
+            el('code', null, pointer),
+            `: ${why}.`,
+          ),
+        ),
+      ),
     omitted > 0 && el('p', null, `${counted(omitted, 'name')} beyond the bound, counted but not listed.`),
   );
 }
@@ -58,7 +72,7 @@ function proposalCard(proposal: string, announce: (sentence: string) => void): V
     el(
       'p',
       { class: 'lead' },
-      'V2 never accepted these names, and no rule handles them. Paste this into the rule book:',
+      'V2 does not take these names, and no rule handles them. Paste this into the rule book:',
     ),
     el('pre', { class: 'file', tabIndex: 0 }, proposal),
     part(CopyButton, {

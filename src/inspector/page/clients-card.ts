@@ -10,9 +10,10 @@ import { scrollTable } from './scroll-table.ts';
 
 /** The work that each class of client needs. */
 export const CLIENT_CLASSES = {
-  'field-work': 'members must move, change name or go',
+  'field-work': 'members of requests or responses move, change name or go',
   'unwrap-only': 'only the wrapper is in the way',
-  'url-only': 'already flat: a new address is all they need',
+  'url-only': 'nothing was edited: a new address is all they need',
+  unknown: 'the log does not say yet',
   gone: 'no V1 request lately',
 } as const;
 

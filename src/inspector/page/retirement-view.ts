@@ -21,7 +21,7 @@ export interface RetirementViewProps extends Pick<ClientNameProps, 'clients' | '
 
 const REFRESH = 10_000;
 
-const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'gone'] as const;
+const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'gone'] as const;
 
 /** The clients that still need V1, and the work that remains before it can be switched off. */
 export function RetirementView({ go, announce, hueOf, clients, onNamed }: RetirementViewProps): VNode {
@@ -40,8 +40,9 @@ export function RetirementView({ go, announce, hueOf, clients, onNamed }: Retire
 }
 
 function responseBanner(report: Report): VNode {
-  const { canSwitchOff, remaining, classes } = report;
-  if (isEmpty(report)) {
+  const { switchOff, remaining, classes } = report;
+  const { verdict } = switchOff;
+  if (verdict === 'nothing-seen') {
     return el(
       'section',
       { class: 'response unknown' },
@@ -55,12 +56,14 @@ function responseBanner(report: Report): VNode {
   }
   return el(
     'section',
-    { class: canSwitchOff ? 'response yes' : 'response no' },
-    el('h3', null, canSwitchOff ? 'V1 can be switched off' : 'V1 is still needed'),
+    { class: `response ${verdict === 'yes' || verdict === 'no' ? verdict : 'unknown'}` },
+    el('h3', null, switchOff.sentence),
     el(
       'ul',
       { class: 'plain' },
-      remaining.map((sentence) => el('li', { key: sentence }, sentence)),
+      [...switchOff.conditions.map(({ text }) => text), ...remaining].map((sentence) =>
+        el('li', { key: sentence }, sentence),
+      ),
     ),
     el(
       'ul',
@@ -76,11 +79,6 @@ function responseBanner(report: Report): VNode {
       ),
     ),
   );
-}
-
-/** True while no client was counted: such a report must not be read as an answer. */
-function isEmpty({ clients, omittedClients }: Report): boolean {
-  return clients.length === 0 && omittedClients === 0;
 }
 
 function exportsOf(): VNode {

@@ -1,0 +1,53 @@
+import type { Census } from './census.ts';
+import { tableLines } from './markdown-table.ts';
+import { count } from './number-text.ts';
+import { markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
+
+/** Formats the attribute census as Markdown. */
+export function censusMarkdown(census: Census): string {
+  return `${censusSections(census)
+    .map((lines) => [...lines].join('\n'))
+    .join('\n\n')}\n`;
+}
+
+/** Sections of the census in Markdown, each as lines; none without rows. */
+export function censusSections(census: Census): readonly Iterable<string>[] {
+  if (census.rows.length === 0) return [];
+  return [
+    ['## Attribute census'],
+    [`${count(census.sampled)} of ${count(census.exchanges)} V1 requests were sampled for attribute names.`],
+    tableLines(
+      ['operation', 'attribute', 'requests', 'V2 2xx', 'V2 422', 'at it', 'V1 2xx', 'deprecated', 'change'],
+      rowsOf(census),
+    ),
+    ...(census.omitted > 0
+      ? [[`Other names occurred ${count(census.omitted)} times and are not listed.`]]
+      : []),
+    ...(census.proposal === ''
+      ? []
+      : [
+          ['V2 does not take these, and no rule removes them. Paste under `changes`, or run with `--apply`:'],
+          [markdownBlock('yaml', census.proposal.trimEnd())],
+        ]),
+    ...(census.suspects.length === 0
+      ? []
+      : [
+          ['Not known whether V2 takes these:'],
+          census.suspects.map(
+            ({ operation, pointer, why }) =>
+              `- ${markdownText(operation)} ${markdownCode(pointer)}: ${markdownText(why)}`,
+          ),
+        ]),
+  ];
+}
+
+function* rowsOf({ rows }: Census): Generator<string[], void, undefined> {
+  for (const row of rows) {
+    yield [
+      markdownText(row.operation),
+      markdownCode(row.pointer),
+      ...[row.count, row.accepted, row.unprocessable, row.named, row.acceptedByV1, row.deprecated].map(count),
+      markdownText(row.change ?? ''),
+    ];
+  }
+}

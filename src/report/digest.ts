@@ -1,0 +1,65 @@
+import type { ClientReport } from './client-report.ts';
+import { count } from './number-text.ts';
+import type { Report } from './report.ts';
+import { markdownText } from './untrusted-text.ts';
+
+/** The digest of one client, to be mailed to its owner. Its sentences are plain text of others: escape them for their format. */
+export interface ClientDigest {
+  /** The keyed hash, or `-` for requests without a key. */
+  readonly client: string;
+  readonly name?: string;
+  readonly subject: string;
+  readonly sentences: readonly string[];
+}
+
+/** Makes the digests of the clients that still use V1. */
+export function digests(report: Report): readonly ClientDigest[] {
+  return report.clients
+    .filter((client) => client.class !== 'gone')
+    .map((client) => ({
+      client: client.client,
+      ...(client.name === undefined ? {} : { name: client.name }),
+      subject: `V1 of the API: ${count(client.v1)} requests, the last at ${client.lastSeen}`,
+      sentences: sentencesOf(client),
+    }));
+}
+
+/** Prints digests as Markdown, one section for each client. */
+export function digestMarkdown(all: readonly ClientDigest[]): string {
+  if (all.length === 0) return 'No client uses V1.\n';
+  const sections = all.map(({ client, name, subject, sentences }) =>
+    [
+      `## ${markdownText(name ?? (client === '-' ? 'requests without a key' : client))}`,
+      markdownText(subject),
+      sentences.map((sentence) => `- ${markdownText(sentence)}`).join('\n'),
+    ].join('\n\n'),
+  );
+  return `${sections.join('\n\n')}\n`;
+}
+
+const WORK: Readonly<Record<ClientReport['class'], string>> = {
+  'field-work': 'Members of requests or responses have to change before V2 can be used.',
+  'unwrap-only': 'Only the wrapper of the requests has to go.',
+  'url-only': 'Only the address has to change.',
+  unknown: 'The work is not known yet.',
+  gone: 'No V1 request is expected any more.',
+};
+
+function sentencesOf(client: ClientReport): string[] {
+  const { operations, changes, responses, mistakes, unknown } = client;
+  return [
+    WORK[client.class],
+    `Calls: ${operations.map(({ operation, count: seen }) => `${operation} ${count(seen)}×`).join(', ')}.`,
+    ...changes.map(
+      ({ change, count: seen, lastSeen }) =>
+        `Requests need ${change}: ${count(seen)}×, the last at ${lastSeen}.`,
+    ),
+    ...responses.map(({ v1, v2 }) =>
+      v2 === undefined ? `Responses of V2 have no ${v1}.` : `Read ${v2} instead of ${v1} in responses.`,
+    ),
+    ...mistakes.map(
+      ({ code, count: seen, lastSeen }) => `Mistake ${code}: ${count(seen)}×, the last at ${lastSeen}.`,
+    ),
+    ...(client.class === 'unknown' ? unknown : []),
+  ];
+}

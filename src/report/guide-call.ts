@@ -1,0 +1,220 @@
+import type { Entry } from '../rewrite-log/entry.ts';
+import { MovedMembers } from '../rewrite-log/moved-member.ts';
+import { queryParts, withName } from '../http/query-text.ts';
+import { isOfQuery, type EditRecord } from '../rewrite/rewrite.ts';
+import { outcomesOf, responsesOf } from './client-report.ts';
+import type { GuideBody, GuideCall } from './guide-document.ts';
+import { Outcomes } from './outcomes.ts';
+import { type DifferingMembers, ResponseChanges } from './response-changes.ts';
+import { OTHER_SHAPE, printedRequest, shapeKey } from './guide-shape.ts';
+
+/** Maximum shapes of bodies that are kept of one call, and that are shown. */
+const MAX_SHAPES = 50;
+const MAX_SHOWN = 4;
+
+/** An entry lists no more names: a body with that many may have others. */
+const MAX_ATTRIBUTES = 64;
+
+interface Shape {
+  readonly edits: readonly EditRecord[];
+  /** Undefined when the members were not recorded. */
+  readonly attributes: readonly string[] | undefined;
+  readonly path: string;
+  readonly hasBody: boolean;
+  count: number;
+  last: string;
+  byV2: number;
+}
+
+/** Collects one kind of call of one client. */
+export class CallGuide {
+  readonly name: string;
+  count = 0;
+  last = '';
+  private readonly method: string;
+  private readonly shapes = new Map<string, Shape>();
+  private readonly outcomes = new Outcomes();
+  private readonly members: DifferingMembers = new Map();
+  private readonly responses = new ResponseChanges();
+  /** Leaves of the bodies that V2 accepted, and members that its errors pointed at. */
+  private readonly accepted = new Set<string>();
+  private readonly acceptedMembers = new Set<string>();
+  private readonly named = new Map<string, number>();
+  private isCompared = false;
+  private isUnknown = false;
+  private omitted = 0;
+
+  constructor(name: string, method: string) {
+    this.name = name;
+    this.method = method;
+  }
+
+  /** The changes of its edits, in both directions. */
+  get changes(): ReadonlySet<string> {
+    const edits = [...this.shapes.values()].flatMap((shape) =>
+      shape.edits.filter((edit) => edit.note !== 'already-flat'),
+    );
+    return new Set([...edits, ...this.members.values()].map(({ change }) => change));
+  }
+
+  /** Counts a request that was not refused for a mistake. */
+  add(entry: Entry): void {
+    this.count += 1;
+    if (entry.time > this.last) this.last = entry.time;
+    this.outcomes.add(entry);
+    const side = this.responses.add(entry, this.members);
+    if (side === 'same' || side === 'different') this.isCompared = true;
+    if (side === 'unknown') this.isUnknown = true;
+    if (entry.verdict === 'refused') return;
+    const { edits, attributes, path, bytesIn, time } = entry;
+    const key = shapeKey(edits, attributes);
+    const known = this.shapes.get(key);
+    if (known === undefined && this.shapes.size >= MAX_SHAPES) {
+      this.omitted += 1;
+      return;
+    }
+    const shape = known ?? { edits, attributes, path, hasBody: bytesIn > 0, count: 0, last: '', byV2: 0 };
+    this.shapes.set(key, shape);
+    shape.count += 1;
+    if (time > shape.last) shape.last = time;
+    if (entry.origin === undefined && entry.failure === undefined) this.learn(shape, entry);
+  }
+
+  document(): GuideCall {
+    const shapes = mergedShapes([...this.shapes.values()]);
+    const bodies = shapes.map((shape) => this.body(shape)).sort(byVerdict);
+    const hidden = bodies.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0);
+    return {
+      name: this.name,
+      count: this.count,
+      last: this.last,
+      bodies: bodies.slice(0, MAX_SHOWN),
+      responses: responsesOf(this.members),
+      responsesUnknown: this.isUnknown && !this.isCompared,
+      outcomes: outcomesOf(this.outcomes),
+      omitted: this.omitted + hidden,
+    };
+  }
+
+  /** Learns from V2's own response to a request. */
+  private learn(shape: Shape, { status, errorPointers }: Entry): void {
+    if (status >= 200 && status < 300) {
+      shape.byV2 += 1;
+      const members = v2Members(shape);
+      if (members === undefined) return;
+      this.accepted.add(leavesOf(members));
+      for (const member of members) this.acceptedMembers.add(member);
+    }
+    for (const pointer of errorPointers ?? []) this.named.set(pointer, (this.named.get(pointer) ?? 0) + 1);
+  }
+
+  private body(shape: Shape): GuideBody {
+    const { count, last, path, edits, hasBody } = shape;
+    const moves = movesOf(edits);
+    const heads = { before: `${this.method} ${path}`, after: `${this.method} ${v2Target(path, edits)}` };
+    const members = v2Members(shape);
+    if (!hasBody) {
+      const evidence = shape.byV2 > 0 ? `V2 responded to it ${shape.byV2}×.` : 'V2 has not received it.';
+      return { count, last, ...heads, moves, isVerified: shape.byV2 > 0, evidence };
+    }
+    if (members === undefined) {
+      const ofBody = edits.filter((edit) => !isOfQuery(edit));
+      const known = ofBody.filter(({ note }) => note !== 'already-flat').map(({ from = '' }) => from);
+      const moved = new MovedMembers(ofBody);
+      return {
+        count,
+        last,
+        before: printedRequest(heads.before, known, OTHER_SHAPE),
+        after: printedRequest(
+          heads.after,
+          known.flatMap((pointer) => moved.of(pointer) ?? []),
+          OTHER_SHAPE,
+        ),
+        moves,
+        isVerified: false,
+        evidence: 'Not verified: the other members of this body were not recorded.',
+      };
+    }
+    const refused = members.filter((member) => this.named.has(member) && !this.acceptedMembers.has(member));
+    const kept = members.filter(
+      (member) => !refused.some((outer) => member === outer || member.startsWith(`${outer}/`)),
+    );
+    const isVerified = this.accepted.has(leavesOf(kept));
+    return {
+      count,
+      last,
+      before: printedRequest(heads.before, shape.attributes ?? [], undefined),
+      after: printedRequest(heads.after, kept, undefined),
+      moves: [
+        ...moves,
+        ...refused.map((from) => ({ from, remark: `V2 refused it ${this.named.get(from) ?? 0}×` })),
+      ],
+      isVerified,
+      evidence: isVerified
+        ? 'Verified: V2 accepted a body with these members.'
+        : shape.byV2 === 0 && this.named.size === 0
+          ? 'Not verified: V2 has not accepted this body yet.'
+          : 'Not verified: V2 has not accepted a body with exactly these members.',
+    };
+  }
+}
+
+/** Requests whose members were not recorded count for the shape with the same edits. */
+function mergedShapes(shapes: readonly Shape[]): readonly Shape[] {
+  const recorded = shapes.filter(({ attributes, hasBody }) => attributes !== undefined || !hasBody);
+  const merged = recorded.map((shape) => ({ ...shape }));
+  const others = shapes.filter((shape) => !recorded.includes(shape));
+  const left: Shape[] = [];
+  for (const shape of others) {
+    const edits = JSON.stringify(shape.edits);
+    const home = merged.find((other) => other.hasBody && JSON.stringify(other.edits) === edits);
+    if (home === undefined) left.push(shape);
+    else home.count += shape.count;
+  }
+  return [...merged, ...left];
+}
+
+/** Members of the body that V2 gets for a shape; undefined when the members were not recorded in full. */
+function v2Members({ attributes, edits }: Shape): readonly string[] | undefined {
+  if (attributes === undefined || attributes.length >= MAX_ATTRIBUTES) return undefined;
+  const moved = new MovedMembers(edits.filter((edit) => !isOfQuery(edit)));
+  const members = attributes
+    .filter((attribute) => attribute.startsWith(`${moved.wrapper}/`))
+    .flatMap((attribute) => moved.of(attribute) ?? []);
+  return [...new Set(members)].filter((member) => member !== '');
+}
+
+/** The members that have no members, in order: two bodies with the same are alike for V2. */
+function leavesOf(members: readonly string[]): string {
+  const containers = new Set(members.map((member) => member.slice(0, member.lastIndexOf('/'))));
+  return JSON.stringify(members.filter((member) => !containers.has(member)).sort());
+}
+
+function movesOf(edits: readonly EditRecord[]): GuideBody['moves'] {
+  return edits
+    .filter(({ note }) => note !== 'already-flat')
+    .map(({ rule, from = '', path, note }) => ({
+      from,
+      ...(path === undefined ? {} : { to: path === '' ? '/' : path }),
+      remark: note ?? (rule === 'map' ? 'the value changes too' : ''),
+    }));
+}
+
+/** The target for V2, with its names of query parameters. */
+function v2Target(v1Target: string, edits: readonly EditRecord[]): string {
+  const target = v1Target.replace(/^\/api\/v1(?=[/?]|$)/, '/api/v2');
+  const mark = target.indexOf('?');
+  const ofQuery = edits.filter((edit) => isOfQuery(edit));
+  if (mark === -1 || ofQuery.length === 0) return target;
+  const parts = queryParts(target.slice(mark + 1)).flatMap((part) => {
+    const edit = ofQuery.find(({ from }) => from === `?${part.name}`);
+    if (edit === undefined) return [part];
+    return edit.path === undefined ? [] : [withName(part, edit.path.slice(1))];
+  });
+  const query = parts.map(({ raw }) => raw).join('&');
+  return target.slice(0, mark) + (parts.length === 0 ? '' : `?${query}`);
+}
+
+function byVerdict(one: GuideBody, other: GuideBody): number {
+  return Number(other.isVerified) - Number(one.isVerified) || other.count - one.count;
+}

@@ -1,0 +1,34 @@
+import type { ClientReport, Outcome } from './client-report.ts';
+import { count } from './number-text.ts';
+
+const BY = { v1: 'V1', v2: 'V2', gateway: 'gateway' } as const;
+
+/** Describes the responses of a client, such as `V2 201 412×, V2 422 3× (/legacy_code 3×), gateway 503 brownout 5×`. */
+export function outcomeWords(outcomes: readonly Outcome[]): string {
+  return outcomes
+    .map(({ by, status, code, count: seen, pointers }) => {
+      const places = pointers.map(({ pointer, count: times }) => `${pointer} ${count(times)}×`).join(', ');
+      const what = status === 0 ? 'disconnected' : String(status);
+      const named = code === undefined ? what : `${what} ${code}`;
+      return `${BY[by]} ${named} ${count(seen)}×${places === '' ? '' : ` (${places})`}`;
+    })
+    .join(', ');
+}
+
+/** Describes the mistakes of a client by failure code, such as `malformed-json 3×`. */
+export function mistakeWords({ mistakes }: ClientReport): string {
+  return mistakes.map(({ code, count: times }) => `${code} ${count(times)}×`).join(', ');
+}
+
+/** Describes the members of responses that V2 has elsewhere, such as `/data/transition_type from /data/highlight_type 3×`. */
+export function responseWords({ responses }: ClientReport): string {
+  return responses
+    .map(({ v1, v2, count: times }) => `${v1} ${v2 === undefined ? 'is gone' : `is ${v2}`} ${count(times)}×`)
+    .join(', ');
+}
+
+/** A share as a percentage, such as `12.5 %`. */
+export function percentWords(share: number): string {
+  const percent = share * 100;
+  return percent > 0 && percent < 0.1 ? '< 0.1 %' : `${Number(percent.toFixed(1))} %`;
+}

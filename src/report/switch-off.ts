@@ -1,0 +1,131 @@
+import { type ClientReport, dayBefore } from './client-report.ts';
+import { dayNumber } from './active-days.ts';
+
+/** One condition of switching V1 off, as it was at the time of the report. */
+export interface Condition {
+  readonly state: 'met' | 'not-met' | 'unknown';
+  /** A sentence with counts and dates. */
+  readonly text: string;
+}
+
+/** The statement about switching V1 off. */
+export interface SwitchOff {
+  /** Time at which the conditions were checked, RFC 3339. */
+  readonly at: string;
+  readonly verdict: 'yes' | 'no' | 'unknown' | 'nothing-seen';
+  readonly sentence: string;
+  readonly conditions: readonly Condition[];
+}
+
+/** Facts that the statement rests on. */
+export interface SwitchOffFacts {
+  /** RFC 3339. */
+  readonly now: string;
+  readonly goneAfterDays: number;
+  /** Every client that ever used V1. */
+  readonly clients: readonly ClientReport[];
+  /** Time that was observed, RFC 3339; absent when nothing was. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  /** Days since 1970 that have an entry; absent when the gateway itself observed all the time. */
+  readonly days?: ReadonlySet<number> | undefined;
+  readonly unreadable: number;
+  readonly omittedClients: number;
+}
+
+/** States whether V1 can be switched off, with every condition that was checked. */
+export function switchOff(facts: SwitchOffFacts): SwitchOff {
+  const { now, clients } = facts;
+  if (clients.length === 0)
+    return { at: now, verdict: 'nothing-seen', sentence: 'No V1 request was seen yet.', conditions: [] };
+  const conditions = [silence(facts), pauses(facts), coverage(facts), completeness(facts)];
+  const isMet = (state: Condition['state']): boolean =>
+    conditions.some((condition) => condition.state === state);
+  const verdict = isMet('not-met') ? 'no' : isMet('unknown') ? 'unknown' : 'yes';
+  return { at: now, verdict, sentence: SENTENCES[verdict](now.slice(0, 10)), conditions };
+}
+
+const SENTENCES = {
+  yes: (day: string) => `V1 can be switched off: every client that used it is gone, as of ${day}.`,
+  no: (day: string) => `V1 is still needed, as of ${day}.`,
+  unknown: (day: string) => `Whether V1 can be switched off is not known, as of ${day}.`,
+} as const;
+
+/** Clients named in a sentence. */
+const MAX_NAMED = 3;
+
+function silence({ clients, now, goneAfterDays }: SwitchOffFacts): Condition {
+  const from = dayBefore(now, goneAfterDays);
+  const recent = clients.filter(({ lastSeen }) => lastSeen >= from);
+  if (recent.length === 0) {
+    const last = clients.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');
+    return {
+      state: 'met',
+      text: `No V1 request for ${goneAfterDays} days: the last one was at ${last}.`,
+    };
+  }
+  return {
+    state: 'not-met',
+    text: `${counted(recent.length, 'client')} used V1 in the last ${goneAfterDays} days: ${named(recent)}.`,
+  };
+}
+
+function pauses({ clients, goneAfterDays }: SwitchOffFacts): Condition {
+  const waiting = clients.filter((client) => client.class !== 'gone' && client.silentDays >= goneAfterDays);
+  if (waiting.length === 0)
+    return { state: 'met', text: 'Every silent client has been silent for longer than its earlier pauses.' };
+  return {
+    state: 'unknown',
+    text: `${counted(waiting.length, 'client')} may come back, having paused for as long before or being seen only briefly: ${named(waiting)}.`,
+  };
+}
+
+function coverage({ since, until, days, now, goneAfterDays }: SwitchOffFacts): Condition {
+  const from = dayBefore(now, goneAfterDays);
+  if (since === undefined || until === undefined || since > from) {
+    return {
+      state: 'unknown',
+      text: `The log begins at ${since ?? '–'}, later than ${goneAfterDays} days ago.`,
+    };
+  }
+  if (until < dayBefore(now, 1))
+    return { state: 'unknown', text: `The log ends at ${until}; traffic since then is not in it.` };
+  const missing = days === undefined ? [] : missingDays(days, from, now);
+  if (missing.length > 0) {
+    return {
+      state: 'unknown',
+      text: `The log has no entry of ${counted(missing.length, 'day')} of the last ${goneAfterDays}, such as ${missing[0]}.`,
+    };
+  }
+  return { state: 'met', text: `The log covers the time from ${since} to ${until}.` };
+}
+
+/** Whole days between two times without any entry. */
+function missingDays(days: ReadonlySet<number>, from: string, now: string): string[] {
+  const missing: string[] = [];
+  for (let day = (dayNumber(from) ?? 0) + 1; day < (dayNumber(now) ?? 0); day += 1)
+    if (!days.has(day)) missing.push(new Date(day * 86_400_000).toISOString().slice(0, 10));
+  return missing;
+}
+
+function completeness({ unreadable, omittedClients }: SwitchOffFacts): Condition {
+  if (unreadable === 0 && omittedClients === 0)
+    return { state: 'met', text: 'Every line was read, and every client is counted.' };
+  return {
+    state: 'unknown',
+    text: `${counted(unreadable, 'line')} could not be read, and ${counted(omittedClients, 'request')} came from clients beyond the limit.`,
+  };
+}
+
+function named(clients: readonly ClientReport[]): string {
+  const latest = [...clients].sort((one, other) => (one.lastSeen < other.lastSeen ? 1 : -1));
+  const names = latest.slice(0, MAX_NAMED).map(({ client, name, lastSeen }) => {
+    const who = name ?? (client === '-' ? 'requests without a key' : client);
+    return `${who} at ${lastSeen}`;
+  });
+  return clients.length > MAX_NAMED ? `${names.join(', ')} and others` : names.join(', ');
+}
+
+function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}

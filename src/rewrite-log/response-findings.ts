@@ -1,0 +1,114 @@
+import { generalPointer, pointerToken } from '../json/json-pointer.ts';
+import type { EditRecord } from '../rewrite/rewrite.ts';
+import { MovedMembers } from './moved-member.ts';
+import { parsedJson } from './parsed-json.ts';
+
+/** Maximum places that one response names, and maximum length of one. */
+const MAX_PLACES = 16;
+const MAX_POINTER = 256;
+
+/** Maximum members of a response to look at. */
+const MAX_MEMBERS = 4000;
+
+const decoder = new TextDecoder();
+
+/** Parses the body of a response; undefined when it is not an object in JSON. */
+export function responseObject(body: Uint8Array): object | undefined {
+  const value = parsedJson(decoder.decode(body));
+  return typeof value === 'object' && value !== null ? value : undefined;
+}
+
+/** Places that the errors of a response point at, in the body as the service received it, `*` for every index. */
+export function errorPointers(response: object): readonly string[] {
+  const errors = memberOf(response, 'errors');
+  if (!Array.isArray(errors)) return [];
+  const pointers = errors.flatMap((error: unknown) => {
+    const pointer = memberOf(memberOf(error, 'source'), 'pointer');
+    return typeof pointer === 'string' && pointer.startsWith('/') && pointer.length <= MAX_POINTER
+      ? [generalPointer(pointer)]
+      : [];
+  });
+  return [...new Set(pointers)].slice(0, MAX_PLACES);
+}
+
+/**
+ * Attributes of a V1 request that V1's response calls deprecated: those that are named inside a member whose own name has
+ * "deprecat" in it, wherever it stands. Only names that the request itself had are returned.
+ */
+export function deprecatedMembers(
+  response: object,
+  attributes: readonly string[],
+  wrapper: string,
+): readonly string[] {
+  const texts: string[] = [];
+  visit(response, (pointer, value) => {
+    if (typeof value === 'string' && /deprecat/i.test(pointer)) texts.push(value);
+  });
+  if (texts.length === 0) return [];
+  return attributes
+    .filter((attribute) => attribute.startsWith(`${wrapper}/`))
+    .filter((attribute) => texts.some((text) => names(text, attribute, wrapper)))
+    .slice(0, MAX_PLACES);
+}
+
+/**
+ * Attributes of a request that V2's response to it does not echo, outermost ones; undefined when the response has no `data`
+ * object to compare with.
+ */
+export function unechoedMembers(
+  response: object,
+  attributes: readonly string[],
+  edits: readonly EditRecord[],
+): readonly string[] | undefined {
+  const data = memberOf(response, 'data');
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
+  const echoed = new Set<string>();
+  const isWhole = visit(data, (pointer) => void echoed.add(pointer));
+  if (!isWhole) return undefined;
+  const moved = new MovedMembers(edits);
+  const { wrapper } = moved;
+  const missing: string[] = [];
+  for (const attribute of attributes) {
+    if (!attribute.startsWith(`${wrapper}/`)) continue;
+    const place = moved.of(attribute);
+    if (place === undefined || place === '' || echoed.has(place)) continue;
+    if (!missing.some((outer) => attribute.startsWith(`${outer}/`))) missing.push(attribute);
+  }
+  return missing.slice(0, MAX_PLACES);
+}
+
+/** A text names an attribute by its dotted path or its pointer, between characters that no name has. */
+function names(text: string, attribute: string, wrapper: string): boolean {
+  const dotted = attribute.slice(wrapper.length + 1).replaceAll('/', '.');
+  for (const name of [dotted, attribute]) {
+    const at = text.indexOf(name);
+    if (at === -1) continue;
+    const before = text[at - 1] ?? ' ';
+    const after = text.slice(at + name.length, at + name.length + 2);
+    if (!/[\w.-]/.test(before) && !/^(?:[\w-]|[./]\w)/.test(after)) return true;
+  }
+  return false;
+}
+
+/** Visits every member below `root` with its pointer, `*` for elements; false when there are too many of them. */
+function visit(root: object, look: (pointer: string, value: unknown) => void): boolean {
+  const open: { readonly at: string; readonly value: object }[] = [{ at: '', value: root }];
+  let members = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { at, value } = next;
+    for (const [name, member] of Object.entries(value)) {
+      members += 1;
+      if (members > MAX_MEMBERS) return false;
+      const pointer = `${at}/${Array.isArray(value) ? '*' : pointerToken(name)}`;
+      look(pointer, member);
+      if (typeof member === 'object' && member !== null) open.push({ at: pointer, value: member });
+    }
+  }
+  return true;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
+}
