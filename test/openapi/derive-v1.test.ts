@@ -333,8 +333,8 @@ test('mapped values and query parameters are V1’s again', async () => {
     default: 'one',
     'x-change': ['m'],
   });
-  expect(properties.nested).toEqual(ref('Kind'));
-  expect(v1.components.schemas.Kind.enum).toEqual(['one', 'b', 'z']);
+  expect(properties.nested).toEqual(ref('KindV1'));
+  expect(v1.components.schemas.KindV1.enum).toEqual(['one', 'b', 'z']);
   const { get } = v1.paths['/api/v1/things/{thing}'];
   // Two values of V1 lead to b: which one a response means is not known.
   const answered = get.responses[200].content['application/json'].schema.properties.data.properties.kind;
