@@ -9,6 +9,7 @@ import { report } from './report.ts';
 import { rollout } from './rollout.ts';
 import { serve } from './serve.ts';
 import { tail } from './tail.ts';
+import { twin } from './twin.ts';
 
 /** Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 start refused. */
 export async function run(argv: readonly string[]): Promise<void> {
@@ -27,6 +28,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   report(program);
   rollout(program);
   tail(program);
+  twin(program);
   reference(program);
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {
