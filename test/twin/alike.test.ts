@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { arbitrarySteps } from '../../src/cli/twin-arbitrary.ts';
@@ -5,6 +8,7 @@ import { loadScripts } from '../../src/cli/twin-scripts.ts';
 import { sequenceScript } from '../../src/twin/sequence.ts';
 import type { PlayedExchange } from '../../src/twin/play.ts';
 import type { Script } from '../../src/twin/script.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startRuntimeGateway } from '../../src/node/twin/runtime-gateway.ts';
 import { startTwinServices } from '../../src/node/twin/twin-services.ts';
 import { referenceStage } from '../../src/cli/twin-stage.ts';
@@ -14,6 +18,8 @@ const services = await startTwinServices();
 const gateway = await startRuntimeGateway('node', 'src/cli/main.ts', services.v2, 'config/rules.yaml');
 const twin = referenceStage(services, gateway.origin);
 const statuses = new Set<number>();
+/** Every response of the gateway, for a client in Java. */
+const responses: string[] = [];
 
 afterAll(async () => {
   twin.close();
@@ -28,6 +34,8 @@ describe.each(scripts)('$title: V1 and the gateway answer alike', (script) => {
     for await (const one of twin.play(script)) {
       played.set(one.name, one);
       statuses.add(one.statuses[0]);
+      const { method = '', target = '' } = script.exchanges.find(({ name }) => name === one.name) ?? {};
+      responses.push(lineOf(method, target, one));
     }
   });
 
@@ -43,6 +51,20 @@ test('there are at least 400 exchanges, with every status that V1 has', () => {
   ]);
 });
 
+test('a strict client in Java reads every response', () => {
+  expect(readInJava(responses)).toBe(`${responses.length} responses read\n`);
+});
+
+test('a strict client in Java cannot read what V2 calls differently', () => {
+  const lines = [
+    '{"data":{"id":1,"highlight_type":"x"}}',
+    '{"data":{"id":1,"property":{"address":{}}}}',
+    '{"data":{}}',
+  ];
+  const said = readInJava(lines.map((body) => `GET\t/api/v1/orders/post_productions/1\t200\t${body}`));
+  expect(said).toMatch(/highlight_type[^]*address[^]*'id'[^]*\n0 responses read\n$/);
+});
+
 test('300 random sequences are answered alike', async () => {
   await fc.assert(
     fc.asyncProperty(arbitrarySteps(), async (steps) => {
@@ -53,6 +75,20 @@ test('300 random sequences are answered alike', async () => {
     { numRuns: 300 },
   );
 });
+
+function lineOf(method: string, target: string, { response }: PlayedExchange): string {
+  const body = new TextDecoder().decode(response?.body);
+  return [method, target, response?.status ?? 0, body].join('\t');
+}
+
+function readInJava(lines: readonly string[]): string {
+  const file = join(temporaryFolder('strict-java'), 'responses.tsv');
+  writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
+  const jars = ['core', 'databind', 'annotations'].map((part) => `/usr/share/java/jackson-${part}.jar`);
+  return execFileSync('java', ['-cp', jars.join(':'), 'test/runtime/clients/StrictReader.java', file], {
+    encoding: 'utf8',
+  });
+}
 
 function load(): readonly Script[] {
   const loaded = loadScripts([], 'reference');
