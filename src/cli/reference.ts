@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import type { ListenAddress } from '../settings/setting-kinds.ts';
 import { environmentName, settings, type Setting } from '../settings/settings.ts';
 import { ReferenceFault, startReference } from '../node/reference/reference-server.ts';
+import { camelCase } from './setting-options.ts';
 
 /** Adds the command `reference`, which runs the reference service alone until SIGTERM or SIGINT. */
 export function reference(program: Command): void {
@@ -17,6 +18,11 @@ export function reference(program: Command): void {
     .addOption(option('unknown', settings.referenceUnknown))
     .addOption(option('dialect', settings.referenceDialect))
     .addOption(option('rate', settings.referenceRate))
+    .addOption(option('release', settings.referenceRelease))
+    .addOption(option('deprecated', settings.referenceDeprecated))
+    .addOption(option('deprecations', settings.referenceDeprecations))
+    .addOption(option('read-only', settings.referenceReadOnly))
+    .addOption(option('failing', settings.referenceFailing))
     .action(async (texts: Readonly<Record<string, string | undefined>>) => {
       process.exitCode = await run(texts);
     });
@@ -25,7 +31,7 @@ export function reference(program: Command): void {
 function option(flag: string, setting: Setting<unknown>): Option {
   return new Option(`--${flag} ${setting.kind.placeholder}`, setting.sentence)
     .env(environmentName(setting))
-    .default(setting.initial);
+    .default(setting.initial || undefined);
 }
 
 /** Runs the service until it receives a signal; returns the exit code. */
@@ -33,7 +39,7 @@ async function run(texts: Readonly<Record<string, string | undefined>>): Promise
   const faults: string[] = [];
   const read = <Value>(flag: string, setting: Setting<Value>): Value => {
     // Compose files and shells write an empty variable for "not set".
-    const text = texts[flag] || setting.initial;
+    const text = texts[camelCase(flag)] || setting.initial;
     const outcome = text === undefined ? { value: setting.value } : setting.kind.read(text);
     if ('value' in outcome) return outcome.value;
     faults.push(`--${flag} (${environmentName(setting)}) ${outcome.fault}, not ${JSON.stringify(text)}.`);
@@ -44,11 +50,21 @@ async function run(texts: Readonly<Record<string, string | undefined>>): Promise
   const unknown = read('unknown', settings.referenceUnknown);
   const rate = read('rate', settings.referenceRate);
   const dialect = read('dialect', settings.referenceDialect);
-  const dialects = dialect === 'both' ? (['v1', 'v2'] as const) : [dialect];
+  const facts = {
+    db,
+    unknown,
+    rate,
+    dialects: dialect === 'both' ? (['v1', 'v2'] as const) : [dialect],
+    releases: read('release', settings.referenceRelease),
+    deprecated: read('deprecated', settings.referenceDeprecated),
+    deprecationsIn: read('deprecations', settings.referenceDeprecations),
+    readOnlyKeys: read('read-only', settings.referenceReadOnly),
+    failingKeys: read('failing', settings.referenceFailing),
+  };
   if (faults.length > 0) return fail(faults);
   try {
-    const running = await startReference({ listen, db, unknown, rate, dialects, report });
-    process.stderr.write(banner(running.origin, listen, { db, unknown, rate, dialects }));
+    const running = await startReference({ ...facts, listen, report });
+    process.stderr.write(banner(running.origin, listen, facts));
     await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     await running.close();
     return 0;
@@ -72,15 +88,22 @@ interface Facts {
   readonly unknown: string;
   readonly rate: number;
   readonly dialects: readonly string[];
+  readonly releases: readonly string[];
+  readonly deprecated: readonly string[];
 }
 
-function banner(origin: string, { host }: ListenAddress, { db, unknown, rate, dialects }: Facts): string {
+function banner(origin: string, { host }: ListenAddress, facts: Facts): string {
+  const { db, unknown, rate, dialects, releases, deprecated } = facts;
   const [first = 'v2'] = dialects.toReversed();
   const loopback = ['127.0.0.1', '::1', 'localhost'].includes(host);
   return [
     `${dialects.map((name) => name.toUpperCase()).join(' and ')} reference service on ${origin}`,
     `  data      ${db ?? 'in memory, gone when it stops'}`,
-    `  unknown   attributes that V2 does not have are ${unknown === 'refuse' ? 'refused with 422' : 'stripped silently'}`,
+    `  unknown   attributes that a version does not have are ${unknown === 'refuse' ? 'refused with 422' : 'stripped silently'}`,
+    ...(deprecated.length === 0 ? [] : [`  V1 only   ${deprecated.join(', ')}`]),
+    ...(dialects.includes('v2')
+      ? [`  releases  ${releases.join(', ')} of V2; without x-api-version the last`]
+      : []),
     `  rate      ${rate === 0 ? 'no limit' : `${rate} requests a minute for each API key`}`,
     `  API       ${origin}/api/${first}/openapi.json`,
     ...(loopback ? [] : ['  careful   others can reach this address, and any API key is accepted']),

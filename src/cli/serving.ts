@@ -202,6 +202,9 @@ function embed(settings: Settings, log: WriteProcessLine): Promise<RunningRefere
     db: settings.get(table.referenceDb),
     unknown: settings.get(table.referenceUnknown),
     rate: settings.get(table.referenceRate),
+    releases: settings.get(table.referenceRelease),
+    readOnlyKeys: settings.get(table.referenceReadOnly),
+    failingKeys: settings.get(table.referenceFailing),
     report: (error) =>
       log({
         level: 'error',

@@ -1,8 +1,13 @@
 import { type Command, Option } from 'commander';
 import { allSettings, environmentName, type Setting } from '../settings/settings.ts';
 
-/** Settings that only the command `reference` has. */
-const ELSEWHERE: ReadonlySet<string> = new Set(['reference-listen', 'reference-dialect']);
+/** Settings that only the command `reference` has: the embedded service has no V1. */
+const ELSEWHERE: ReadonlySet<string> = new Set([
+  'reference-listen',
+  'reference-dialect',
+  'reference-deprecated',
+  'reference-deprecations',
+]);
 
 /** The settings of a serving gateway: the command that runs it and the command that checks them share this list. */
 export const servedSettings = allSettings.filter(({ name }) => !ELSEWHERE.has(name));
@@ -31,6 +36,7 @@ function describe(setting: Setting<unknown>): string {
   return `${setting.sentence} (${environmentName(setting)}, default: ${initial}${initial === 'unset' ? '' : unit})`;
 }
 
-function camelCase(name: string): string {
+/** The name under which commander keeps a flag. */
+export function camelCase(name: string): string {
   return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,7 +1,8 @@
 import { Refusal, type Reply } from './envelope.ts';
-import { readPage } from './page.ts';
 import type { Accepted, Deprecation, Dialect } from './dialect.ts';
 import { isObject } from './is-object.ts';
+import { filtersOf, readListQuery } from './list-query.ts';
+import { pageLinks } from './page-links.ts';
 import type { Resource } from './resources.ts';
 import type { Attributes, Store, StoredResource } from './store.ts';
 
@@ -12,19 +13,25 @@ export interface Collection {
   readonly resource: Resource;
 }
 
-/** 200 with a page of the collection and, in `meta`, its position in the whole collection. */
+/** 200 with a page of the collection and, in `meta`, its position in all that the filters select; `Link` leads to other pages. */
 export function listPage({ store, dialect, resource }: Collection, query: URLSearchParams): Reply {
-  const { page, perPage } = readPage(query);
-  const { items, total } = store.list(resource.kind, (page - 1) * perPage, perPage);
-  const meta = { page, per_page: perPage, total, total_pages: Math.ceil(total / perPage) };
-  return { status: 200, body: { data: items.map((stored) => present(resource, dialect, stored)), meta } };
+  const { page, perPage, where } = readListQuery(query, filtersOf(resource, dialect));
+  const { items, total } = store.list(resource.kind, where, (page - 1) * perPage, perPage);
+  const pages = Math.ceil(total / perPage);
+  const link = pageLinks(`${dialect.prefix}${resource.path}`, query, { page, pages });
+  const meta = { page, per_page: perPage, total, total_pages: pages };
+  return {
+    status: 200,
+    ...(link === undefined ? {} : { headers: { link } }),
+    body: { data: items.map((stored) => present(resource, dialect, stored)), meta },
+  };
 }
 
 /** 200 with the resource, or 404. */
 export function readOne({ store, dialect, resource }: Collection, id: string): Reply {
   const stored = store.read(resource.kind, parseId(resource, id));
   if (stored === undefined) throw missing(resource, id);
-  return { status: 200, body: responseBody(resource, dialect, stored) };
+  return { status: 200, body: { data: present(resource, dialect, stored) } };
 }
 
 /** 204, or 404. */
@@ -42,10 +49,10 @@ export function createOne(
     return store.create(resource.kind, withPropertyId(store, attributes));
   });
   const location = `${dialect.prefix}${resource.path}/${created.id}`;
-  return { status: 201, headers: { location }, body: responseBody(resource, dialect, created, deprecations) };
+  return { status: 201, headers: { location }, body: written(resource, dialect, created, deprecations) };
 }
 
-/** 200 with the updated resource, or 404. Objects, such as an address, are merged member by member. */
+/** 200 with the updated resource, or 404. Objects, such as the client of a property, are merged member by member. */
 export function updateOne(
   { store, dialect, resource }: Collection,
   id: string,
@@ -53,7 +60,7 @@ export function updateOne(
 ): Reply {
   const stored = store.update(resource.kind, parseId(resource, id), (before) => merge(before, attributes));
   if (stored === undefined) throw missing(resource, id);
-  return { status: 200, body: responseBody(resource, dialect, stored, deprecations) };
+  return { status: 200, body: written(resource, dialect, stored, deprecations) };
 }
 
 function parseId(resource: Resource, text: string): number {
@@ -87,12 +94,14 @@ function present({ kind }: Resource, dialect: Dialect, { id, attributes }: Store
   return { id, ...dialect.present(kind, attributes) };
 }
 
-function responseBody(
+/** The body after a write. Where V1 put its deprecation messages is not known: the dialect has the place. */
+function written(
   resource: Resource,
   dialect: Dialect,
   stored: StoredResource,
-  deprecations: readonly Deprecation[] = [],
+  deprecations: readonly Deprecation[],
 ): unknown {
   const data = present(resource, dialect, stored);
-  return deprecations.length === 0 ? { data } : { data, deprecations };
+  if (deprecations.length === 0) return { data };
+  return dialect.deprecationsIn === 'data' ? { data: { ...data, deprecations } } : { data, deprecations };
 }

@@ -3,10 +3,15 @@ import type { Resource } from './resources.ts';
 import type { Schemas } from './schemas.ts';
 
 /**
- * The `components.schemas` of the description: for each resource `Client`, as responses contain it, and `ClientAttributes`, as
- * requests send it; and the envelopes `PageMeta` and `Errors`.
+ * The `components.schemas` of the description: for each resource `ClientAttributes`, as requests send it, and `Client`, as
+ * responses contain it; and the envelopes `PageMeta`, `Errors` and, where the edition has them, `Deprecations`. Objects inside a
+ * resource are written out, so that each schema belongs to one resource, and editions differ only where resources do.
  */
-export function componentSchemas(resources: readonly Resource[], schemas: Schemas): Record<string, unknown> {
+export function componentSchemas(
+  resources: readonly Resource[],
+  schemas: Schemas,
+  hasDeprecations: boolean,
+): Record<string, unknown> {
   const registry = z.registry<{ id: string }>();
   for (const { kind, schema } of resources) {
     const attributes = schemas[kind];
@@ -15,6 +20,7 @@ export function componentSchemas(resources: readonly Resource[], schemas: Schema
   }
   registry.add(pageMeta, { id: 'PageMeta' });
   registry.add(errors, { id: 'Errors' });
+  if (hasDeprecations) registry.add(deprecations, { id: 'Deprecations' });
   const generated = z.toJSONSchema(registry, { io: 'input', uri: (id) => `#/components/schemas/${id}` });
   return Object.fromEntries(
     Object.entries(generated.schemas).map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [
@@ -33,3 +39,6 @@ const errors = z.object({
     .min(1),
   meta: z.object({ reset: count.describe('Seconds to wait.') }).optional(),
 });
+const deprecations = z
+  .array(z.object({ attribute: z.string(), message: z.string() }))
+  .describe('The deprecated attributes that the request used; absent when it used none.');

@@ -1,36 +1,58 @@
-import type { Schemas } from './schemas.ts';
+import { createSchemas, type Schemas, type UnknownAttributes } from './schemas.ts';
+import type { Edition } from './edition.ts';
+import { unknownAttribute } from './unknown-attribute.ts';
+import { fromStored, toStored, type Spelling } from './spelling.ts';
 import type { Attributes, ResourceKind } from './store.ts';
-
-/** The versions of the API that the service supports. */
-export type DialectName = 'v1' | 'v2';
+import { acceptAttributes, acceptWrapper } from './validation.ts';
 
 /** A deprecated attribute that a request used, as V1 reports it. */
 export interface Deprecation {
-  /** Member names joined by dots. */
   readonly attribute: string;
   readonly message: string;
 }
 
-/** The attributes that a request stores, in V2's spelling regardless of the request's version. */
+/** The attributes that a request stores, in V1's spelling regardless of the request's version. */
 export interface Accepted {
   readonly attributes: Attributes;
   /** Always empty in V2. */
   readonly deprecations: readonly Deprecation[];
 }
 
-/** Reads and writes one version of the API. All versions share the same stored resources, which use V2's spelling. */
-export interface Dialect {
-  readonly name: DialectName;
+/** Reads and writes one edition of the API. All editions share the same stored resources, which use V1's spelling. */
+export interface Dialect extends Edition {
   /** Such as `/api/v2`. */
   readonly prefix: string;
-  /** The member that holds the parameters of a body; absent when bodies are flat. */
-  readonly wrapper: string | undefined;
-  /** True when `x-api-version` is read and echoed. */
-  readonly dated: boolean;
   /** The schemas of the parameters. */
   readonly schemas: Schemas;
-  /** Throws a 422 with pointers to the attributes that the version does not accept. */
+  /** Throws a 422 with pointers to the attributes that the edition does not accept. */
   accept(kind: ResourceKind, body: unknown): Accepted;
-  /** Converts stored attributes to this version's spelling. */
+  /** Converts stored attributes to the edition's spelling, in the order of its schema and without those that it does not have. */
   present(kind: ResourceKind, attributes: Attributes): Attributes;
+}
+
+/** The dialect of an edition. Every edition is made here, so that they cannot differ in anything else. */
+export function createDialect(edition: Edition, unknown: UnknownAttributes): Dialect {
+  const { name, wrapper, spelling } = edition;
+  const schemas = createSchemas(unknown, spelling);
+  const presented = createSchemas('strip', spelling);
+  return {
+    ...edition,
+    prefix: `/api/${name}`,
+    schemas,
+    accept: (kind, body) => {
+      const parameters = wrapper === undefined ? body : acceptWrapper(body, wrapper);
+      const given = acceptAttributes(schemas[kind], parameters, {
+        at: wrapper === undefined ? [] : [wrapper],
+        unknown: (path, key) => unknownAttribute(edition, kind, path, key),
+      });
+      return { attributes: toStored(spelling, kind, given), deprecations: deprecationsOf(spelling, given) };
+    },
+    present: (kind, stored) => presented[kind].parse(fromStored(spelling, kind, stored)),
+  };
+}
+
+function deprecationsOf({ deprecated }: Spelling, given: Attributes): Deprecation[] {
+  return deprecated
+    .filter((name) => Object.hasOwn(given, name))
+    .map((name) => ({ attribute: name, message: `${name} is deprecated: it is gone in V2.` }));
 }

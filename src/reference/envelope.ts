@@ -54,6 +54,7 @@ export function toResponse({ status, body, headers = {} }: Reply): Response {
 export const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
+  403: 'Forbidden',
   404: 'Not Found',
   405: 'Method Not Allowed',
   413: 'Content Too Large',

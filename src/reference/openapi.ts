@@ -2,18 +2,19 @@ import { componentSchemas } from './component-schemas.ts';
 import { describeRoute, onOne, versionHeaders } from './describe-route.ts';
 import type { Dialect } from './dialect.ts';
 import { RESOURCES } from './resources.ts';
-import type { Route } from './routes.ts';
+import { ROUTES } from './routes.ts';
 
-/** The OpenAPI 3.1 description of `routes`, with the same schemas that the service validates bodies against. */
+/**
+ * The OpenAPI 3.1 description of an edition, with the same schemas that the service validates bodies against. `releases` are all
+ * that the service has. Descriptions of two editions have the same structure, texts and order, and differ only as the editions do.
+ */
 export function describeApi(
-  routes: readonly Route[],
   dialect: Dialect,
   releases: readonly string[],
 ): Readonly<Record<string, unknown>> {
-  const { prefix, dated } = dialect;
-  const version = dialect.name.toUpperCase();
+  const { prefix, release, schemas, spelling } = dialect;
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const route of routes) {
+  for (const route of ROUTES) {
     const path = (paths[`${prefix}${route.path}`] ??= onOne(route) ? { parameters: [ID_PARAMETER] } : {});
     path[route.method.toLowerCase()] = describeRoute(route, dialect);
   }
@@ -21,11 +22,11 @@ export function describeApi(
   return {
     openapi: '3.1.1',
     info: {
-      title: `Property capture, ${version}`,
-      version: dated ? releases.at(-1) : '1',
+      title: 'Property capture',
+      version: release ?? '1',
       summary: 'The reference service that comes with capture-gateway.',
       description:
-        `The seven operations of the ${version} specification, and reading, listing and deleting what they created. ` +
+        'The seven operations of the specification, and reading, listing and deleting what they created. ' +
         'Attributes that neither the specification nor the public documentation names are assumptions.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -36,8 +37,8 @@ export function describeApi(
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'Any API key that is not empty.' },
       },
-      ...(dated ? versionComponents(releases) : {}),
-      schemas: componentSchemas(RESOURCES, dialect.schemas),
+      ...(release === undefined ? {} : versionComponents(releases)),
+      schemas: componentSchemas(RESOURCES, schemas, spelling.deprecated.length > 0),
     },
   };
 }
@@ -65,7 +66,11 @@ function versionComponents(releases: readonly string[]): Record<string, unknown>
       },
     },
     headers: {
-      version: { description: 'The release that responded.', schema: { type: 'string', format: 'date' } },
+      version: {
+        description: 'The release that responded.',
+        required: true,
+        schema: { type: 'string', format: 'date' },
+      },
     },
   };
 }

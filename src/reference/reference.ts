@@ -1,14 +1,15 @@
 import { Hono, type Context } from 'hono';
 import { getPath } from 'hono/utils/url';
-import { Refusal, refusalResponse, toResponse } from './envelope.ts';
+import { admit, keyOf, type ApiKeys } from './api-keys.ts';
 import { readJson } from './body.ts';
-import type { Accepted, Dialect, DialectName } from './dialect.ts';
-import { createV1 } from './dialect-v1.ts';
-import { createV2 } from './dialect-v2.ts';
+import { createDialect, type Accepted, type Dialect } from './dialect.ts';
+import { editionOfV1, editionOfV2, type DeprecationsPlace, type DialectName } from './edition.ts';
+import { Refusal, refusalResponse, toResponse } from './envelope.ts';
+import { FAILING_STORE } from './failing-store.ts';
 import { describeApi } from './openapi.ts';
-import { createRateLimit, type RateLimit } from './rate-limit.ts';
-import { RELEASES as shipped, resolveRelease } from './release.ts';
-import { createRoutes, type Route } from './routes.ts';
+import { createRateLimit } from './rate-limit.ts';
+import { FIRST_RELEASE, resolveRelease } from './release.ts';
+import { ROUTES, type Route } from './routes.ts';
 import type { UnknownAttributes } from './schemas.ts';
 import { StoreBusy, type Store } from './store.ts';
 
@@ -17,19 +18,25 @@ export interface ReferenceParts {
   readonly store: Store;
   /** The clock of the rate limit, in milliseconds. */
   readonly now: () => number;
-  /** V2's reaction to unknown attributes; `refuse` by default. */
+  /** The reaction to attributes that the version of a request does not have; `refuse` by default. */
   readonly unknown?: UnknownAttributes;
   /** Requests per minute for each key; 0, the default, is no limit. */
   readonly rate?: number;
   /** Versions to serve, on the same data; V2 only by default. */
   readonly dialects?: readonly DialectName[];
-  /** Attributes that V1 still accepts and V2 does not have; none by default. */
+  /** Attributes that V1 still takes, stores and answers, and V2 has dropped; none by default. */
   readonly deprecated?: readonly string[];
-  /** Dated releases of V2, oldest first. */
+  /** Where V1 lists the deprecated attributes that a request used; `data` by default. */
+  readonly deprecationsIn?: DeprecationsPlace;
+  /** Dated releases of V2, oldest first; only the first one, 2025-01-01, by default. */
   readonly releases?: readonly string[];
+  /** API keys that may only read; none by default. */
+  readonly readOnlyKeys?: readonly string[];
+  /** API keys whose requests meet a store that fails; none by default. */
+  readonly failingKeys?: readonly string[];
   /** Maximum bytes of a request body; 10 MiB by default. */
   readonly bodyLimit?: number;
-  /** Called with errors that are bugs; their request gets a bare 500. */
+  /** Called with errors that are bugs, and those of a failing store; their request gets a bare 500. */
   readonly report?: (error: unknown) => void;
 }
 
@@ -38,42 +45,61 @@ export interface ReferenceParts {
  * Bearer key is accepted; all keys see the same data. Each version describes itself at `openapi.json`, without a key.
  */
 export function createReference(parts: ReferenceParts): Hono {
-  const { unknown = 'refuse', rate = 0, now, dialects = ['v2'], deprecated = [] } = parts;
+  const { unknown = 'refuse', dialects = ['v2'], deprecated = [], deprecationsIn = 'data' } = parts;
+  const { rate = 0, now, readOnlyKeys = [], failingKeys = [], releases = [FIRST_RELEASE] } = parts;
   const app = new Hono({ getPath: resourcePath });
-  const wait = createRateLimit(rate, now);
+  const keys: ApiKeys = {
+    readOnly: new Set(readOnlyKeys),
+    failing: new Set(failingKeys),
+    wait: createRateLimit(rate, now),
+  };
   for (const name of dialects) {
-    addVersion(app, name === 'v1' ? createV1(deprecated) : createV2(unknown), wait, parts);
+    const editions = name === 'v1' ? [editionOfV1(deprecated, deprecationsIn)] : releases.map(editionOfV2);
+    addVersion(
+      app,
+      editions.map((edition) => createDialect(edition, unknown)),
+      keys,
+      parts,
+    );
   }
-  app.notFound((c) => response(new Refusal(404, `There is nothing at ${c.req.path}.`)));
+  app.notFound(() => response(new Refusal(404, 'There is nothing at this path.')));
   app.onError((error) => response(refusalOf(error, parts)));
   return app;
 }
 
-function addVersion(app: Hono, dialect: Dialect, wait: RateLimit, parts: ReferenceParts): void {
-  const { prefix, dated } = dialect;
-  const { store, releases = shipped } = parts;
-  const routes = createRoutes(store, dialect);
-  const description = describeApi(routes, dialect, releases);
+/** Adds a version of the API; `dialects` are its releases, oldest first. */
+function addVersion(app: Hono, dialects: readonly Dialect[], keys: ApiKeys, parts: ReferenceParts): void {
+  const [{ prefix } = { prefix: '' }] = dialects;
+  const releases = dialects.map(({ release }) => release ?? '');
+  const dialectOf = (c: Context): Dialect => {
+    const release = resolveRelease(c.req.header('x-api-version'), releases);
+    const dialect = dialects[releases.indexOf(release)];
+    if (dialect === undefined) throw new Error(`${prefix} is served without a release.`);
+    return dialect;
+  };
 
   app.use(`${prefix}/*`, async (c, next) => {
     await next();
-    if (dated) c.header('x-api-version', resolveRelease(c.req.header('x-api-version'), releases));
+    const { release } = dialectOf(c);
+    if (release !== undefined) c.header('x-api-version', release);
   });
-  app.get(`${prefix}/openapi.json`, (c) => c.json(description));
+  app.get(`${prefix}/openapi.json`, (c) => c.json(describeApi(dialectOf(c), releases)));
   app.use(`${prefix}/*`, async (c, next) => {
-    const seconds = wait(requireKey(c));
-    if (seconds > 0) throw tooMany(seconds);
+    admit(keys, c.req.method, c.req.header('authorization'));
     await next();
   });
-  for (const route of routes) {
-    const { method, handle } = route;
-    app.on(method, pattern(prefix, route), async (c) => {
+  for (const route of ROUTES) {
+    app.on(route.method, pattern(prefix, route), async (c) => {
+      const dialect = dialectOf(c);
       const id = c.req.param('id') ?? '';
       const query = new URL(c.req.url).searchParams;
-      return toResponse(await handle({ id, query, accepted: () => accept(c, dialect, route, parts) }));
+      const accepted = (): Promise<Accepted> => accept(c, dialect, route, parts);
+      const isFailing = keys.failing.has(keyOf(c.req.header('authorization')) ?? '');
+      const store = isFailing ? FAILING_STORE : parts.store;
+      return toResponse(await route.handle({ store, dialect, id, query, accepted }));
     });
   }
-  for (const [path, allow] of allowed(prefix, routes)) {
+  for (const [path, allow] of allowed(prefix)) {
     app.all(path, (c) => {
       throw new Refusal(405, `${c.req.method} is not allowed here: use ${allow}.`, { headers: { allow } });
     });
@@ -85,26 +111,6 @@ function resourcePath(request: Request): string {
   const path = getPath(request);
   if (path.endsWith('/openapi.json') || path === '/') return path;
   return path.replace(/\/$/, '').replace(/\.json$/, '');
-}
-
-function requireKey(c: Context): string {
-  const header = c.req.header('authorization') ?? '';
-  const key = /^bearer +([^\s,]+)$/i.exec(header)?.[1];
-  if (key !== undefined) return key;
-  throw new Refusal(401, 'Send your API key as Authorization: Bearer <key>.', {
-    headers: { 'www-authenticate': 'Bearer' },
-  });
-}
-
-function tooMany(seconds: number): Refusal {
-  return new Refusal(
-    429,
-    `This key has reached its request limit for this minute: wait ${seconds} seconds.`,
-    {
-      headers: { 'retry-after': String(seconds) },
-      meta: { reset: seconds },
-    },
-  );
 }
 
 async function accept(c: Context, dialect: Dialect, route: Route, parts: ReferenceParts): Promise<Accepted> {
@@ -120,9 +126,9 @@ function pattern(prefix: string, { path }: Route): string {
 }
 
 /** The `Allow` of each path (RFC 9110 §10.2.1). Hono serves HEAD wherever it serves GET. */
-function allowed(prefix: string, routes: readonly Route[]): Map<string, string> {
+function allowed(prefix: string): Map<string, string> {
   const methods = new Map<string, string>();
-  for (const route of routes) {
+  for (const route of ROUTES) {
     const path = pattern(prefix, route);
     const before = methods.get(path);
     const names = route.method === 'GET' ? 'GET, HEAD' : route.method;

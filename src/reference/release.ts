@@ -1,5 +1,5 @@
-/** The dated releases of V2 that the service supports, oldest first. */
-export const RELEASES: readonly string[] = ['2025-01-01'];
+/** The first dated release of V2: that of the specification. */
+export const FIRST_RELEASE = '2025-01-01';
 
 /**
  * The release that an `x-api-version` header selects: the newest one that is not later than the date. An absent header, a value

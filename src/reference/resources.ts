@@ -17,6 +17,8 @@ export interface Resource {
   readonly plural: string;
   readonly create?: NamedOperation;
   readonly update?: NamedOperation;
+  /** The attributes that a list can be filtered by, in V1's spelling. Those that end in `_id` are whole numbers, others texts. */
+  readonly filters: readonly string[];
 }
 
 /** Every collection. A property has no create: the order, booking or tour that names it creates it. */
@@ -28,6 +30,7 @@ export const RESOURCES: readonly Resource[] = [
     singular: 'client',
     plural: 'clients',
     create: { operation: 'create_client', summary: 'Create a client' },
+    filters: ['name', 'email', 'external_reference'],
   },
   {
     kind: 'contact',
@@ -36,6 +39,7 @@ export const RESOURCES: readonly Resource[] = [
     singular: 'contact',
     plural: 'contacts',
     create: { operation: 'create_contact', summary: 'Create a contact' },
+    filters: ['email', 'client_id', 'external_reference'],
   },
   {
     kind: 'booking',
@@ -44,6 +48,7 @@ export const RESOURCES: readonly Resource[] = [
     singular: 'booking',
     plural: 'bookings',
     create: { operation: 'create_booking', summary: 'Create a booking' },
+    filters: ['property_id', 'client_id', 'contact_id', 'external_id', 'external_reference'],
   },
   {
     kind: 'floor_plan_order',
@@ -52,6 +57,7 @@ export const RESOURCES: readonly Resource[] = [
     singular: 'floor plan order',
     plural: 'floor plan orders',
     create: { operation: 'order_floor_plan', summary: 'Order a floor plan' },
+    filters: ['property_id', 'client_id', 'external_id', 'external_reference'],
   },
   {
     kind: 'post_production_order',
@@ -60,6 +66,7 @@ export const RESOURCES: readonly Resource[] = [
     singular: 'post production order',
     plural: 'post production orders',
     create: { operation: 'order_post_production', summary: 'Order post production' },
+    filters: ['property_id', 'client_id', 'external_id', 'external_reference', 'transition_type'],
   },
   {
     kind: 'virtual_tour',
@@ -68,6 +75,7 @@ export const RESOURCES: readonly Resource[] = [
     singular: 'virtual tour',
     plural: 'virtual tours',
     create: { operation: 'create_virtual_tour', summary: 'Create a virtual tour' },
+    filters: ['property_id', 'client_id', 'external_id', 'external_reference'],
   },
   {
     kind: 'property',
@@ -76,5 +84,6 @@ export const RESOURCES: readonly Resource[] = [
     singular: 'property',
     plural: 'properties',
     update: { operation: 'update_property', summary: 'Update a property' },
+    filters: ['display_name', 'external_reference', 'property_type', 'suburb'],
   },
 ];

@@ -9,6 +9,9 @@ export type Outcome = 'empty' | 'created' | 'one' | 'page' | 'nothing';
 
 /** A request as a route receives it. */
 interface Call {
+  readonly store: Store;
+  /** The edition of the API that the request selects. */
+  readonly dialect: Dialect;
   /** The `{id}` of the path; a text that cannot be an id matches no resource. */
   readonly id: string;
   readonly query: URLSearchParams;
@@ -29,12 +32,7 @@ export interface Route {
   readonly handle: (call: Call) => Reply | Promise<Reply>;
 }
 
-/** Every route of one version of the API. */
-export function createRoutes(store: Store, dialect: Dialect): readonly Route[] {
-  return [heartbeat, ...RESOURCES.flatMap((resource) => resourceRoutes({ store, dialect, resource }))];
-}
-
-const heartbeat: Route = {
+const HEARTBEAT: Route = {
   method: 'GET',
   path: '/heartbeat',
   operation: 'heartbeat',
@@ -43,9 +41,12 @@ const heartbeat: Route = {
   handle: () => ({ status: 200, body: { data: {} } }),
 };
 
-function resourceRoutes(collection: Collection): Route[] {
-  const { resource } = collection;
+/** Every route: each version of the API has the same. */
+export const ROUTES: readonly Route[] = [HEARTBEAT, ...RESOURCES.flatMap(resourceRoutes)];
+
+function resourceRoutes(resource: Resource): Route[] {
   const { kind, path, plural, singular, create, update } = resource;
+  const collection = ({ store, dialect }: Call): Collection => ({ store, dialect, resource });
   const routes: Route[] = [
     {
       method: 'GET',
@@ -54,7 +55,7 @@ function resourceRoutes(collection: Collection): Route[] {
       summary: `List ${plural}, in the order of creation`,
       outcome: 'page',
       resource,
-      handle: ({ query }) => listPage(collection, query),
+      handle: (call) => listPage(collection(call), call.query),
     },
     {
       method: 'GET',
@@ -63,7 +64,7 @@ function resourceRoutes(collection: Collection): Route[] {
       summary: `Read a ${singular}`,
       outcome: 'one',
       resource,
-      handle: ({ id }) => readOne(collection, id),
+      handle: (call) => readOne(collection(call), call.id),
     },
     {
       method: 'DELETE',
@@ -72,7 +73,7 @@ function resourceRoutes(collection: Collection): Route[] {
       summary: `Delete a ${singular}`,
       outcome: 'nothing',
       resource,
-      handle: ({ id }) => removeOne(collection, id),
+      handle: (call) => removeOne(collection(call), call.id),
     },
   ];
   if (create !== undefined) {
@@ -82,7 +83,7 @@ function resourceRoutes(collection: Collection): Route[] {
       ...create,
       outcome: 'created',
       resource,
-      handle: async ({ accepted }) => createOne(collection, await accepted()),
+      handle: async (call) => createOne(collection(call), await call.accepted()),
     });
   }
   if (update !== undefined) {
@@ -92,7 +93,7 @@ function resourceRoutes(collection: Collection): Route[] {
       ...update,
       outcome: 'one',
       resource,
-      handle: async ({ id, accepted }) => updateOne(collection, id, await accepted()),
+      handle: async (call) => updateOne(collection(call), call.id, await call.accepted()),
     });
   }
   return routes;

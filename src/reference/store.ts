@@ -17,7 +17,7 @@ export interface StoredResource {
   readonly attributes: Attributes;
 }
 
-/** A range of a collection in order of creation, and the size of the whole collection at that moment. */
+/** A range of a list in order of creation, and the size of the whole list at that moment. */
 interface StoredPage {
   readonly items: readonly StoredResource[];
   readonly total: number;
@@ -27,7 +27,8 @@ interface StoredPage {
 export interface Store {
   create(kind: ResourceKind, attributes: Attributes): StoredResource;
   read(kind: ResourceKind, id: number): StoredResource | undefined;
-  list(kind: ResourceKind, offset: number, limit: number): StoredPage;
+  /** Lists the resources that have every attribute of `where`, each a text or a number at the top level. */
+  list(kind: ResourceKind, where: Attributes, offset: number, limit: number): StoredPage;
   /** Replaces the attributes with the result of `change`; no other writer runs between read and write. */
   update(
     kind: ResourceKind,

@@ -1,48 +1,52 @@
 import type * as z from 'zod';
 import { Refusal, type Fault } from './envelope.ts';
-import { ADDRESS_ATTRIBUTES } from './schemas.ts';
+import { isObject } from './is-object.ts';
 import type { Attributes } from './store.ts';
 
-/**
- * Returns the attributes in `parameters` that `schema` accepts; throws a 422 with a pointer to each rejected one. `at` is the
- * path of the parameters in the body.
- */
+/** The context of parameters that are validated. */
+interface ParameterContext {
+  /** The path of the parameters in the body. */
+  readonly at: readonly string[];
+  /** The sentence about an unknown attribute; `path` is the path of the object that has it, in the parameters. */
+  readonly unknown: (path: readonly PropertyKey[], key: string) => string;
+}
+
+/** Returns the attributes in `parameters` that `schema` accepts; throws a 422 with a pointer to each rejected one. */
 export function acceptAttributes(
   schema: z.ZodObject,
   parameters: unknown,
-  at: readonly string[] = [],
+  context: ParameterContext,
 ): Attributes {
   const outcome = schema.safeParse(parameters, { reportInput: true });
   if (outcome.success) return outcome.data;
-  const faults = outcome.error.issues.flatMap((issue) => issueFaults(schema, issue, at));
+  const faults = outcome.error.issues.flatMap((issue) => issueFaults(issue, context));
   throw new Refusal(422, faults.slice(0, MAX_FAULTS));
+}
+
+/** Returns the object in the member `wrapper` of a body, and ignores the members beside it; throws a 422 when there is none. */
+export function acceptWrapper(body: unknown, wrapper: string): Attributes {
+  if (!isObject(body)) throw wrongValue('The body must be an object.', '');
+  const parameters = body[wrapper];
+  if (isObject(parameters)) return parameters;
+  const problem = Object.hasOwn(body, wrapper) ? 'must be an object' : 'is required';
+  throw wrongValue(`${wrapper} ${problem}.`, `/${wrapper}`);
 }
 
 /** A hostile body can hold a million unknown names; only the first few are reported. */
 const MAX_FAULTS = 20;
 
-function issueFaults(schema: z.ZodObject, issue: z.core.$ZodIssue, at: readonly string[]): Fault[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.slice(0, MAX_FAULTS).map((key) => ({
-      detail: unknownDetail(schema, issue.path, key),
-      source: { pointer: pointer([...at, ...issue.path, key]) },
-    }));
-  }
-  return [{ detail: invalidDetail(issue), source: { pointer: pointer([...at, ...issue.path]) } }];
+function wrongValue(detail: string, pointer: string): Refusal {
+  return new Refusal(422, [{ detail, source: { pointer } }]);
 }
 
-/** Names V2's replacement for a V1 attribute. */
-function unknownDetail(schema: z.ZodObject, path: readonly PropertyKey[], key: string): string {
-  const atRoot = path.length === 0;
-  if (atRoot && key === 'data') return 'V2 bodies are flat: send the members of data at the top level.';
-  if (atRoot && key === 'transition_type' && 'highlight_type' in schema.shape) {
-    return 'transition_type is called highlight_type in V2.';
+function issueFaults(issue: z.core.$ZodIssue, { at, unknown }: ParameterContext): Fault[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.slice(0, MAX_FAULTS).map((key) => ({
+      detail: unknown(issue.path, key),
+      source: { pointer: pointerOf([...at, ...issue.path, key]) },
+    }));
   }
-  const onProperty = path.at(-1) === 'property' || (atRoot && 'address' in schema.shape);
-  if (onProperty && ADDRESS_ATTRIBUTES.some((name) => name === key)) {
-    return `${key} belongs in the address object of the property in V2.`;
-  }
-  return `${key} is not an attribute that V2 has here.`;
+  return [{ detail: invalidDetail(issue), source: { pointer: pointerOf([...at, ...issue.path]) } }];
 }
 
 function invalidDetail(issue: z.core.$ZodIssue): string {
@@ -63,6 +67,6 @@ const WANTED: Readonly<Record<string, string>> = {
   array: 'an array',
 };
 
-function pointer(path: readonly PropertyKey[]): string {
+function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

@@ -1,5 +1,6 @@
 import { type AddressRange, readRange } from '../http/address-range.ts';
 import { isHost } from '../http/host.ts';
+import { isReleaseDate } from '../rules/release-date.ts';
 
 /** Parser for the text of a setting; a fault is a sentence that ends "…, such as x". */
 export interface SettingKind<Value> {
@@ -195,6 +196,18 @@ export const names: SettingKind<readonly string[]> = {
       .map((part) => part.trim())
       .filter((part) => part !== ''),
   }),
+};
+
+/** Dated releases separated by commas, from the oldest to the newest, whatever their order in the text. */
+export const releases: SettingKind<readonly string[]> = {
+  placeholder: '<date,…>',
+  unit: '',
+  read: (input) => {
+    const days = input.split(',').map((part) => part.trim());
+    return days.every(isReleaseDate)
+      ? { value: [...new Set(days)].sort() }
+      : { fault: 'must be days not before 2025-01-01, such as 2025-01-01,2026-06-01' };
+  },
 };
 
 /** One of a few words. */

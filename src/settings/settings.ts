@@ -12,6 +12,7 @@ import {
   origin,
   positive,
   processes,
+  releases,
   type SettingKind,
   text,
 } from './setting-kinds.ts';
@@ -326,7 +327,7 @@ export const settings = {
     'reference-unknown',
     choice('refuse', 'strip'),
     'refuse',
-    'Treatment of unknown attributes by the reference V2.',
+    'Treatment by the reference service of attributes that the version of a request does not have.',
   ),
   referenceDialect: withDefault(
     'reference-dialect',
@@ -339,6 +340,36 @@ export const settings = {
     count,
     '0',
     'Requests per minute and API key that the reference service allows; 0 is no limit.',
+  ),
+  referenceRelease: withDefault(
+    'reference-release',
+    releases,
+    '2025-01-01',
+    'Dated releases of the reference V2. Those after 2025-01-01 are invented: they call the name of a client display_name.',
+  ),
+  referenceDeprecated: withDefault(
+    'reference-deprecated',
+    names,
+    '',
+    'Attributes that the reference V1 still takes, stores and answers, and the reference V2 has dropped.',
+  ),
+  referenceDeprecations: withDefault(
+    'reference-deprecations',
+    choice('data', 'body'),
+    'data',
+    'Where the reference V1 lists the deprecated attributes that a request used: in data, or beside it in the body.',
+  ),
+  referenceReadOnly: withDefault(
+    'reference-read-only',
+    names,
+    '',
+    'API keys that the reference service lets read only: their writes get 403.',
+  ),
+  referenceFailing: withDefault(
+    'reference-failing',
+    names,
+    '',
+    'API keys for which the store of the reference service fails: their requests get 500.',
   ),
 } as const;
 

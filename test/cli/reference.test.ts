@@ -77,14 +77,41 @@ test('a flag is over the environment', async () => {
   expect((await send('GET /bookings')).status).toBe(429);
 });
 
+test('releases, deprecated attributes and keys that fail are started from flags', async () => {
+  const flags = [
+    '--release',
+    '2026-06-01,2025-01-01',
+    '--deprecated',
+    'legacy_code',
+    '--deprecations',
+    'body',
+  ];
+  const keys = ['--read-only', 'visitor,guest', '--failing', 'unlucky'];
+  const running = command(['--listen', '127.0.0.1:0', '--dialect', 'both', ...flags, ...keys]);
+  const origin = await started(running);
+  expect(running.printed.err).toContain('V1 only   legacy_code');
+  expect(running.printed.err).toContain('2025-01-01, 2026-06-01 of V2');
+  const [v1, v2] = [sender(origin, '/api/v1'), sender(origin)];
+  const created = await v1('POST /clients', { data: { name: 'x', legacy_code: 1 } });
+  expect(created.body).toEqual({
+    data: { id: 1, name: 'x', legacy_code: 1 },
+    deprecations: [expect.anything()],
+  });
+  expect((await v2('GET /clients/1')).body.data).toEqual({ id: 1, display_name: 'x' });
+  expect((await v2('DELETE /clients/1', undefined, { authorization: 'Bearer guest' })).status).toBe(403);
+  expect((await v1('GET /clients/1', undefined, { authorization: 'Bearer unlucky' })).status).toBe(500);
+  expect(running.printed.err).toContain('reference: Error: The store fails');
+});
+
 test('bad settings are all named at once, and exit 2', async () => {
-  const args = ['--listen', 'nowhere', '--unknown', 'maybe', '--rate', '1.5'];
+  const args = ['--listen', 'nowhere', '--unknown', 'maybe', '--rate', '1.5', '--release', '2025-02-29'];
   const { exited, printed } = command(args);
   expect(await exited).toEqual([2, null]);
   expect(printed.err.trim().split('\n')).toEqual([
     expect.stringMatching(/--listen \(GATEWAY_REFERENCE_LISTEN\) .*such as .*not "nowhere"/),
     expect.stringMatching(/--unknown \(GATEWAY_REFERENCE_UNKNOWN\) .*refuse, strip, not "maybe"/),
     expect.stringMatching(/--rate \(GATEWAY_REFERENCE_RATE\) .*whole number.*not "1.5"/),
+    expect.stringMatching(/--release \(GATEWAY_REFERENCE_RELEASE\) .*such as .*not "2025-02-29"/),
   ]);
   expect(printed.out).toBe('');
 });

@@ -18,11 +18,14 @@ const cases: [string, unknown, string[]][] = [
   ['POST /contacts', { email: 5, client_id: '5' }, ['/email', '/client_id']],
   ['POST /bookings', { property_id: 0 }, ['/property_id']],
   ['POST /bookings', '{"property_id":12345678901234567890}', ['/property_id']],
-  ['POST /bookings', '{"property":{"address":{"latitude":1e400}}}', ['/property/address/latitude']],
+  ['POST /bookings', '{"property":{"latitude":1e400}}', ['/property/latitude']],
+  ['POST /bookings', { property: { address: { suburb: 'x' } } }, ['/property/address']],
+  ['POST /orders/floor_plans', '{"property":{"address":{"latitude":1e400}}}', ['/property/address/latitude']],
+  ['POST /orders/floor_plans', { property: { address: null } }, ['/property/address']],
   ['POST /bookings', '{"services":["a",1]}', ['/services/1']],
   ['POST /clients', [], ['']],
   ['POST /clients', 'null', ['']],
-  ['PATCH /properties/1', { suburb: 'x' }, ['/suburb']],
+  ['PATCH /properties/1', { address: { suburb: 'x' } }, ['/address']],
   ['PATCH /properties/1', { data: {} }, ['/data']],
 ];
 
@@ -42,7 +45,7 @@ test('the refusal of a V1 spelling names the V2 spelling', async () => {
   const { errors } = (await send('POST /orders/post_productions', body)).body;
   const details = errors.map((error: { detail: string }) => error.detail).join('\n');
   expect(details).toContain('flat');
-  expect(details).toContain('highlight_type');
+  expect(details).toContain('transition_type is called highlight_type.');
   expect(details).toContain('address object');
 });
 

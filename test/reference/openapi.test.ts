@@ -1,61 +1,71 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { beforeAll, expect, test } from 'vitest';
-import type { DialectName } from '../../src/reference/dialect.ts';
+import { expect, test } from 'vitest';
 import { createReference } from '../../src/reference/reference.ts';
 import { openReferenceStore } from '../../src/node/reference/reference-store.ts';
 import { sender, service, type Reply } from './service.ts';
 
 /* oxlint-disable typescript/no-explicit-any -- a description is a tree of anything */
-let api: any;
-let check: (schema: unknown, value: unknown) => string;
 
-beforeAll(async () => {
-  api = await describe();
+const options = { deprecated: ['legacy_code'], releases: ['2025-01-01', '2026-06-01'] };
+const editions = [
+  { name: 'v1', release: undefined, client: 'name' },
+  { name: 'v2', release: '2025-01-01', client: 'name' },
+  { name: 'v2', release: '2026-06-01', client: 'display_name' },
+] as const;
+type Edition = (typeof editions)[number];
+const [V1, V2] = editions;
+
+async function describe({ name, release }: Edition, unknown: 'refuse' | 'strip' = 'refuse'): Promise<any> {
+  const parts = { ...options, unknown, dialects: [name] };
+  const app = createReference({ store: openReferenceStore(undefined), now: () => 0, ...parts });
+  const headers: Record<string, string> = release === undefined ? {} : { 'x-api-version': release };
+  return (await app.request(`/api/${name}/openapi.json`, { headers })).json();
+}
+
+/** Compares values with schemas of a description; returns the deviations, empty when there is none. */
+function validator(api: any): (schema: unknown, value: unknown) => string {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'api', components: api.components });
-  check = (schema, value) => {
+  return (schema, value) => {
     const located = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/'));
     return ajv.validate(located, value) ? '' : ajv.errorsText();
   };
-});
-
-async function describe(unknown: 'refuse' | 'strip' = 'refuse', name: DialectName = 'v2'): Promise<any> {
-  const parts = { deprecated: ['legacy_code'], dialects: [name] };
-  const app = createReference({ store: openReferenceStore(undefined), unknown, now: () => 0, ...parts });
-  return (await app.request(`/api/${name}/openapi.json`)).json();
 }
 
-test.each(['refuse', 'strip'] as const)(
-  'the description is valid OpenAPI 3.1 with unknown=%s',
-  async (unknown) => {
-    const validator = new Validator();
-    const outcome = await validator.validate(await describe(unknown));
-    expect(outcome.errors ?? []).toEqual([]);
-    expect(outcome.valid).toBe(true);
-    expect(validator.version).toBe('3.1');
-  },
-);
+for (const edition of editions) {
+  test.each(['refuse', 'strip'] as const)(
+    `the description of ${edition.name} ${edition.release ?? ''} is valid OpenAPI 3.1 with unknown=%s`,
+    async (unknown) => {
+      const outcome = await new Validator().validate(await describe(edition, unknown));
+      expect(outcome.errors ?? []).toEqual([]);
+      expect(outcome.valid).toBe(true);
+    },
+  );
+}
 
 test('the validator would find a fault', async () => {
-  const broken = await describe();
+  const broken = await describe(V2);
   broken.paths['/api/v2/clients'].post.responses = {};
   delete broken.info.title;
   expect((await new Validator().validate(broken)).valid).toBe(false);
 });
 
-test('it is served without a key', async () => {
-  const { origin } = await service();
-  const response = await fetch(`${origin}/api/v2/openapi.json`);
-  expect(response.status).toBe(200);
-  expect(await response.json()).toEqual(api);
+test('it is served without a key, that of the latest release unless the request selects another', async () => {
+  const { origin } = await service(options);
+  const version = async (headers: Record<string, string>): Promise<string> => {
+    const description: any = await (await fetch(`${origin}/api/v2/openapi.json`, { headers })).json();
+    return description.info.version;
+  };
+  expect(await version({})).toBe('2026-06-01');
+  expect(await version({ 'x-api-version': '2025-01-01' })).toBe('2025-01-01');
 });
 
-test('the eight operations of the specification are where it says', () => {
-  const where = Object.fromEntries(described().map(({ method, path, id }) => [id, `${method} ${path}`]));
-  expect(where).toMatchObject({
+test('the eight operations of the specification are where it says', async () => {
+  const where = described(await describe(V2)).map(({ method, path, id }) => [id, `${method} ${path}`]);
+  expect(Object.fromEntries(where)).toMatchObject({
     create_client: 'POST /api/v2/clients',
     order_floor_plan: 'POST /api/v2/orders/floor_plans',
     create_booking: 'POST /api/v2/bookings',
@@ -67,113 +77,217 @@ test('the eight operations of the specification are where it says', () => {
   });
 });
 
-test('every route of the app is described, and every described one is a route', () => {
+test('every route of the app is described, and every described one is a route', async () => {
   const app = createReference({ store: openReferenceStore(undefined), now: () => 0 });
   const routed = app.routes
     .filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
-  expect(routed.sort()).toEqual(
-    described()
-      .map(({ method, path }) => `${method} ${path}`)
-      .sort(),
-  );
-  expect(new Set(described().map(({ id }) => id)).size).toBe(routed.length);
+  const routes = described(await describe(V2));
+  expect(routed.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
+  expect(new Set(routes.map(({ id }) => id)).size).toBe(routed.length);
 });
 
-test('every described route responses as described, when all is well and when not', async () => {
-  const { send } = await service();
-  const seenStatuses = new Map<string, Set<number>>();
-  const exchange = async (
-    method: string,
-    path: string,
-    id: string,
-    body?: unknown,
-    key?: string,
-  ): Promise<Reply> => {
-    const line = `${method} ${path.replace('/api/v2', '').replace('{id}', id)}`;
-    const reply = await send(line, body, key === undefined ? {} : { authorization: key });
-    expect([line, ...deviations(path, method, reply)]).toEqual([line]);
-    const statuses = seenStatuses.get(`${method} ${path}`) ?? new Set();
-    seenStatuses.set(`${method} ${path}`, statuses.add(reply.status));
-    return reply;
-  };
-  const sample = { name: 'x', property: { display_name: 'x', address: { latitude: 1.5 } } };
+test.each(editions)(
+  'every route of $name $release responds as described, when all is well and when not',
+  async (edition) => {
+    const prefix = `/api/${edition.name}`;
+    const api = await describe(edition);
+    const check = validator(api);
+    const readOnlyKeys = ['reader'];
+    const failingKeys = ['unlucky'];
+    const { origin } = await service({
+      ...options,
+      dialects: [edition.name],
+      readOnlyKeys,
+      failingKeys,
+      report: () => {},
+    });
+    const pin: Record<string, string> =
+      edition.release === undefined ? {} : { 'x-api-version': edition.release };
+    const send = sender(origin, prefix);
+    const seen = new Map<string, Set<number>>();
+    const exchange = async (route: Route, id: string, body?: unknown, key = 'key'): Promise<Reply> => {
+      const line = `${route.method} ${route.path.replace(prefix, '').replace('{id}', id)}`;
+      const reply = await send(line, body, { ...pin, authorization: `Bearer ${key}` });
+      expect([line, reply.status, ...deviations(api, check, route, reply)]).toEqual([line, reply.status]);
+      const name = `${route.method} ${route.path}`;
+      seen.set(name, (seen.get(name) ?? new Set()).add(reply.status));
+      return reply;
+    };
 
-  // Creates first, deletes last, so that there is something to read in between.
-  const order = ['POST', 'PATCH', 'GET', 'DELETE'];
-  const ids = new Map<string, string>();
-  for (const { method, path } of described().sort(
-    (a, b) => order.indexOf(a.method) - order.indexOf(b.method),
-  )) {
-    const collection = path.replace('/{id}', '');
-    const attributes = api.paths[path][method.toLowerCase()].requestBody && bodyFor(path, sample);
-    const reply = await exchange(method, path, ids.get(collection) ?? '1', attributes);
-    expect([method, path, reply.status < 300]).toEqual([method, path, true]);
-    if (method === 'POST') ids.set(collection, String(reply.body.data.id));
-    if (method === 'POST' && reply.body.data.property_id)
-      ids.set('/api/v2/properties', String(reply.body.data.property_id));
-    if (method !== 'DELETE' && !path.endsWith('openapi.json'))
-      await exchange(method, path, '1', attributes, 'none');
-    if (path.includes('{id}')) await exchange(method, path, '999', attributes);
-    if (attributes !== undefined) await exchange(method, path, '1', { data: {} });
-    if (attributes !== undefined) await exchange(method, path, '1', '{');
-  }
-  expect(seenStatuses.size).toBe(described().length);
-});
+    // Creates first, deletes last, so that there is something to read in between.
+    const order = ['POST', 'PATCH', 'GET', 'DELETE'];
+    const routes = described(api).sort((a, b) => order.indexOf(a.method) - order.indexOf(b.method));
+    const ids = new Map<string, string>();
+    for (const route of routes) {
+      const collection = route.path.replace('/{id}', '');
+      const body = route.takesBody ? bodyFor(edition, collection) : undefined;
+      const reply = await exchange(route, ids.get(collection) ?? '1', body);
+      expect([route.id, reply.status < 300, reply.body]).toEqual([route.id, true, reply.body]);
+      if (route.method === 'POST') ids.set(collection, String(reply.body.data.id));
+      if (reply.body?.data?.property_id) ids.set(`${prefix}/properties`, String(reply.body.data.property_id));
+      if (!route.path.endsWith('openapi.json')) await exchange(route, '1', body, '');
+      if (route.method !== 'GET') await exchange(route, '1', body, 'reader');
+      if (!/heartbeat|openapi/.test(route.path)) await exchange(route, '1', body, 'unlucky');
+      if (route.path.includes('{id}')) await exchange(route, '999', body);
+      if (route.takesBody) await exchange(route, '1', { data: { data: 1 } });
+      if (route.takesBody) await exchange(route, '1', '{');
+      if (route.takesBody) await exchange(route, '1', 'x'.repeat(11 * 1024 * 1024));
+    }
+    expect(seen.size).toBe(routes.length);
+    expect(seen.get(`PATCH ${prefix}/properties/{id}`)).toEqual(
+      new Set([200, 400, 401, 403, 404, 413, 422, 500]),
+    );
+  },
+);
 
-test('V1 is described as it responds', async () => {
-  const { origin } = await service({ dialects: ['v1'] });
-  const v1 = await describe('refuse', 'v1');
-  const { post } = v1.paths['/api/v1/orders/floor_plans'];
-  const ajv = new Ajv2020({ strict: false });
-  addFormats.default(ajv);
-  ajv.addSchema({ $id: 'v1', components: v1.components });
-  const fits = (schema: unknown, value: unknown): boolean =>
-    ajv.validate(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"v1#/')), value);
-
-  const wrapped = { data: { property: { suburb: 'x' } } };
-  const request = post.requestBody.content['application/json'].schema;
-  expect([fits(request, wrapped), fits(request, wrapped.data)]).toEqual([true, false]);
-  const reply = await sender(origin, '/api/v1')('POST /orders/floor_plans', wrapped);
-  const { content, headers } = post.responses[201];
-  expect(fits(content['application/json'].schema, reply.body)).toBe(true);
-  expect(Object.keys(headers)).toEqual(['location']);
-});
-
-test('the described bodies are the accepted ones', async () => {
-  const { send } = await service();
-  const schema = { $ref: '#/components/schemas/FloorPlanOrderAttributes' };
-  for (const body of [
+test.each(editions)('the described bodies of $name $release are the accepted ones', async (edition) => {
+  const { origin } = await service({ ...options, dialects: [edition.name] });
+  const send = sender(origin, `/api/${edition.name}`);
+  const api = await describe(edition);
+  const check = validator(api);
+  const pin: Record<string, string> =
+    edition.release === undefined ? {} : { 'x-api-version': edition.release };
+  const parameters = [
     { property: { address: { suburb: 'x' } } },
     { property: { suburb: 'x' } },
+    { property: { address: null } },
+    { transition_type: 'x' },
+    { highlight_type: 'x' },
+    { name: 'x' },
+    { display_name: 'x' },
+    { legacy_code: {} },
     { data: {} },
     { property_id: 1.5 },
     { property: null, external_id: 'F' },
-  ]) {
-    const accepted = (await send('POST /orders/floor_plans', body)).status === 201;
-    expect([body, check(schema, body) === '']).toEqual([body, accepted]);
+  ];
+  const bodies = [...parameters, ...parameters.map((data) => ({ data }))];
+  for (const path of ['/clients', '/orders/floor_plans', '/orders/post_productions', '/bookings']) {
+    const { requestBody } = api.paths[`/api/${edition.name}${path}`].post;
+    const outcomes = [];
+    for (const body of bodies) {
+      const { status } = await send(`POST ${path}`, body, pin);
+      outcomes.push(status === 201);
+      const fits = check(requestBody.content['application/json'].schema, body) === '';
+      expect([path, body, fits]).toEqual([path, body, status === 201]);
+    }
+    expect(new Set(outcomes).size).toBe(2);
   }
 });
 
+// The rules by which the gateway derives V1's description need nothing more than this.
+test("V1's description is V2's with the six changes, to the order of its members", async () => {
+  const v2 = await describe(V2);
+  const { version: _header, ...headers } = v2.components.headers;
+  expect(headers).toEqual({});
+  delete v2.components.headers;
+  delete v2.components.parameters;
+  v2.info.version = '1';
+  const schemas = v2.components.schemas;
+  for (const name of ['FloorPlanOrder', 'PostProductionOrder']) {
+    for (const { properties } of [schemas[name], schemas[`${name}Attributes`]]) {
+      const property = properties.property.anyOf[0].properties;
+      properties.property.anyOf[0].properties = flatten(property);
+    }
+  }
+  for (const name of Object.keys(schemas).filter((name) => !/^(Errors|PageMeta)$/.test(name))) {
+    const legacy = { deprecated: true };
+    schemas[name].properties = { ...rename(schemas[name].properties), legacy_code: legacy };
+  }
+  for (const item of Object.values<any>(v2.paths)) {
+    for (const operation of Object.values<any>(item)) withoutVersion(operation);
+    for (const operation of [item.post, item.patch].filter((found) => found !== undefined)) wrap(operation);
+  }
+  const v1 = await describe(V1);
+  const { Deprecations, ...others } = v1.components.schemas;
+  expect(Deprecations.type).toBe('array');
+  v1.components.schemas = others;
+  v2.paths = Object.fromEntries(
+    Object.entries(v2.paths).map(([path, item]) => [path.replace('/api/v2', '/api/v1'), item]),
+  );
+  expect(JSON.stringify(v1, null, 1).split('\n')).toEqual(JSON.stringify(v2, null, 1).split('\n'));
+});
+
+function flatten({ address, ...own }: any): any {
+  return { ...own, ...address.properties };
+}
+
+function rename(properties: any): any {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, value]) => [
+      name === 'highlight_type' ? 'transition_type' : name,
+      value,
+    ]),
+  );
+}
+
+function withoutVersion(operation: any): void {
+  if (operation.responses === undefined) return;
+  for (const { headers } of Object.values<any>(operation.responses)) delete headers['x-api-version'];
+  if (operation.parameters === undefined) return;
+  operation.parameters = operation.parameters.filter(({ $ref }: any) => $ref === undefined);
+  for (const parameter of operation.parameters) {
+    if (parameter.name === 'highlight_type') parameter.name = 'transition_type';
+  }
+}
+
+function wrap(operation: any): void {
+  const { content } = operation.requestBody;
+  const { schema } = content['application/json'];
+  content['application/json'].schema = { type: 'object', required: ['data'], properties: { data: schema } };
+  const success = operation.responses[201] ?? operation.responses[200];
+  success.content['application/json'].schema.properties.data.properties = {
+    deprecations: { $ref: '#/components/schemas/Deprecations' },
+  };
+}
+
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly id: string;
+  readonly takesBody: boolean;
+}
+
 /** The differences between a response and its description. */
-function deviations(path: string, method: string, reply: Reply): string[] {
+function deviations(
+  api: any,
+  check: (schema: unknown, value: unknown) => string,
+  { path, method }: Route,
+  reply: Reply,
+): string[] {
   const response = api.paths[path][method.toLowerCase()].responses[reply.status];
   if (response === undefined) return [`${reply.status} is not described`];
   const schema = response.content?.['application/json'].schema ?? { not: {} };
   const body = reply.body === undefined && response.content === undefined ? '' : check(schema, reply.body);
-  const missing = Object.keys(response.headers).filter((name) => !reply.headers.has(name));
+  const missing = Object.entries<any>(response.headers)
+    .filter(([name, { $ref, required }]) => (required ?? $ref !== undefined) && !reply.headers.has(name))
+    .map(([name]) => name);
   return [body, ...missing].filter((deviation) => deviation !== '');
 }
 
-function bodyFor(path: string, { name, property }: { name: string; property: unknown }): unknown {
-  if (path.includes('clients') || path.includes('contacts')) return { name };
-  return path.includes('properties') ? property : { property };
+function bodyFor({ name, client }: Edition, collection: string): unknown {
+  const nested = name === 'v2' && collection.includes('/orders/');
+  const property = { display_name: 'x', ...(nested ? { address: { latitude: 1.5 } } : { latitude: 1.5 }) };
+  const legacy = name === 'v1' ? { legacy_code: 'L' } : {};
+  const parameters = { ...parametersFor(collection, property, client), ...legacy };
+  return name === 'v1' ? { data: parameters } : parameters;
 }
 
-function described(): { method: string; path: string; id: string }[] {
+function parametersFor(collection: string, property: object, client: string): object {
+  if (collection.endsWith('/clients')) return { [client]: 'x' };
+  if (collection.endsWith('/contacts')) return { name: 'x' };
+  return collection.endsWith('/properties') ? property : { property };
+}
+
+function described(api: any): Route[] {
   return Object.entries<any>(api.paths).flatMap(([path, item]) =>
     Object.entries<any>(item)
       .filter(([method]) => method !== 'parameters')
-      .map(([method, { operationId }]) => ({ method: method.toUpperCase(), path, id: operationId })),
+      .map(([method, { operationId, requestBody }]) => ({
+        method: method.toUpperCase(),
+        path,
+        id: operationId,
+        takesBody: requestBody !== undefined,
+      })),
   );
 }

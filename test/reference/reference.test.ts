@@ -32,12 +32,13 @@ test('an order with a new property brings the property into being, and update_pr
   const id = order.body.data.property_id;
   expect(order.body.data).toEqual({ id: expect.any(Number), property, property_id: id });
 
-  const updated = await send(`PATCH /properties/${id}`, { property_type: 'house', address: { state: null } });
+  const updated = await send(`PATCH /properties/${id}`, { property_type: 'house', state: null });
   const expected = {
     id,
     display_name: 'Pier 4',
     property_type: 'house',
-    address: { suburb: 'Docklands', state: null },
+    suburb: 'Docklands',
+    state: null,
   };
   expect(updated).toMatchObject({ status: 200, body: { data: expected } });
   expect((await send(`GET /properties/${id}`)).body.data).toEqual(expected);
@@ -167,6 +168,82 @@ test('beyond the rate a key gets 429 with the seconds to wait, and another key i
   expect(refused.body.meta.reset).toBeLessThanOrEqual(60);
   expect(refused.headers.get('retry-after')).toBe(String(refused.body.meta.reset));
   expect((await send('GET /heartbeat', undefined, { authorization: 'Bearer other' })).status).toBe(200);
+});
+
+test('a list can be filtered, and the pages of it lead to each other', async () => {
+  const { send } = await service();
+  for (const n of [1, 2, 3, 4, 5]) {
+    await send('POST /orders/post_productions', {
+      property_id: n % 2 === 0 ? 8 : 9,
+      highlight_type: 'dusk & dawn',
+    });
+  }
+  const even = await send('GET /orders/post_productions?property_id=8');
+  expect(even.body.data.map(({ id }: { id: number }) => id)).toEqual([2, 4]);
+  expect(even.headers.has('link')).toBe(false);
+  const all = await send('GET /orders/post_productions?page=2&highlight_type=dusk%20%26%20dawn&per_page=2');
+  expect(all.body.meta).toEqual({ page: 2, per_page: 2, total: 5, total_pages: 3 });
+  const target = (page: number): string =>
+    `</api/v2/orders/post_productions?page=${page}&highlight_type=dusk+%26+dawn&per_page=2>`;
+  expect(all.headers.get('link')).toBe(
+    `${target(1)}; rel="first", ${target(1)}; rel="prev", ${target(3)}; rel="next", ${target(3)}; rel="last"`,
+  );
+  const next = /<([^>]*)>; rel="next"/.exec(all.headers.get('link') ?? '')?.[1] ?? '';
+  expect((await send(`GET ${next.replace('/api/v2', '')}`)).body.data).toHaveLength(1);
+  const beyond = await send('GET /orders/post_productions?page=9&per_page=2');
+  expect(beyond.headers.get('link')).not.toMatch(/prev|next/);
+  expect((await send('GET /orders/post_productions?highlight_type=')).body.meta.total).toBe(0);
+});
+
+test.each(['property_id=x', 'property_id=0', 'client_id=', 'client_id=99999999999999999'])(
+  'the filter %s is a 422',
+  async (query) => {
+    const { send } = await service();
+    const refused = await send(`GET /bookings?${query}`);
+    expect(refused.status).toBe(422);
+    expect(refused.body.errors[0].source).toEqual({ parameter: query.split('=')[0] });
+  },
+);
+
+test('a key that may only read gets 403 for writes, whatever they are', async () => {
+  const { send } = await service({ readOnlyKeys: ['visitor'] });
+  await send('POST /clients', { name: 'a' });
+  const visitor = { authorization: 'Bearer visitor' };
+  expect((await send('GET /clients/1', undefined, visitor)).status).toBe(200);
+  for (const line of ['POST /clients', 'PATCH /properties/1', 'DELETE /clients/1', 'DELETE /nothing']) {
+    const refused = await send(line, line.startsWith('DELETE') ? undefined : '{', visitor);
+    expect(refused.body).toEqual({
+      errors: [{ status: '403', title: 'Forbidden', detail: 'This key may only read.' }],
+    });
+    expect(refused.status).toBe(403);
+  }
+  expect((await send('GET /clients/1')).status).toBe(200);
+});
+
+test('a key whose store fails gets a bare 500, which is reported, and other keys are served', async () => {
+  const reports: unknown[] = [];
+  const report = (error: unknown): void => void reports.push(error);
+  const { send } = await service({ failingKeys: ['unlucky'], report });
+  const unlucky = { authorization: 'Bearer unlucky' };
+  const failing: [string, unknown][] = [
+    ['GET /clients', undefined],
+    ['GET /clients/1', undefined],
+    ['POST /clients', { name: 'a' }],
+    ['PATCH /properties/1', {}],
+    ['DELETE /clients/1', undefined],
+  ];
+  for (const [line, body] of failing) {
+    const failed = await send(line, body, unlucky);
+    expect(failed.body).toEqual({
+      errors: [
+        { status: '500', title: 'Internal Server Error', detail: 'The service failed; nothing was stored.' },
+      ],
+    });
+    expect(failed.status).toBe(500);
+  }
+  expect(reports).toHaveLength(5);
+  expect((await send('GET /heartbeat', undefined, unlucky)).status).toBe(200);
+  expect((await send('POST /clients', { name: 'a' })).body.data.id).toBe(1);
 });
 
 test('a bug becomes a bare 500 and is reported', async () => {

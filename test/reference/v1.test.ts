@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import type { ReferenceOptions } from '../../src/node/reference/reference-server.ts';
 import { pointers, sender, service, type Send } from './service.ts';
 
-async function both(deprecated: readonly string[] = []): Promise<{ v1: Send; v2: Send }> {
-  const { origin, send } = await service({ dialects: ['v1', 'v2'], deprecated });
+async function both(options: ReferenceOptions = {}): Promise<{ v1: Send; v2: Send }> {
+  const { origin, send } = await service({ dialects: ['v1', 'v2'], ...options });
   return { v1: sender(origin, '/api/v1'), v2: send };
 }
 
@@ -11,77 +12,136 @@ test('V1 is off unless it is enabled', async () => {
   expect((await sender(origin, '/api/v1')('GET /heartbeat')).status).toBe(404);
 });
 
+const flat = { display_name: 'Pier 4', suburb: 'Docklands', latitude: -37.8 };
+const nested = { display_name: 'Pier 4', address: { suburb: 'Docklands', latitude: -37.8 } };
+
 test("V2 reads V1's writes in its own spelling, and the other way round", async () => {
   const { v1, v2 } = await both();
-  const property = { display_name: 'Pier 4', suburb: 'Docklands', latitude: -37.8 };
-  const nested = { display_name: 'Pier 4', address: { suburb: 'Docklands', latitude: -37.8 } };
-
-  const old = await v1('POST /orders/post_productions', { data: { transition_type: 'dusk', property } });
+  const old = await v1('POST /orders/post_productions', {
+    data: { transition_type: 'dusk', property: flat },
+  });
   expect(old.status).toBe(201);
   expect(old.headers.get('location')).toBe('/api/v1/orders/post_productions/2');
   expect(old.headers.has('x-api-version')).toBe(false);
-  expect(old.body.data).toEqual({ id: 2, transition_type: 'dusk', property, property_id: 1 });
+  expect(old.body.data).toEqual({ id: 2, transition_type: 'dusk', property: flat, property_id: 1 });
   const read = await v2('GET /orders/post_productions/2');
   expect(read.body.data).toEqual({ id: 2, highlight_type: 'dusk', property: nested, property_id: 1 });
-  expect((await v2('GET /properties/1')).body.data).toEqual({ id: 1, ...nested });
+  expect((await v2('GET /properties/1')).body.data).toEqual({ id: 1, ...flat });
 
   await v2('POST /orders/post_productions', { highlight_type: 'day', property: nested });
   expect((await v1('GET /orders/post_productions/4')).body.data).toMatchObject({
     transition_type: 'day',
-    property,
+    property: flat,
   });
+  expect((await v1('GET /orders/post_productions?transition_type=day')).body.data).toHaveLength(1);
+  expect((await v2('GET /orders/post_productions?highlight_type=day')).body.data).toHaveLength(1);
   expect((await v1('GET /properties')).body.data).toEqual([
-    { id: 1, ...property },
-    { id: 3, ...property },
+    { id: 1, ...flat },
+    { id: 3, ...flat },
   ]);
 });
 
-test('V1 updates one attribute of an address and keeps the others', async () => {
+test.each(['/bookings', '/virtual_tours'])('%s have a flat address in both versions', async (path) => {
   const { v1, v2 } = await both();
-  await v1('POST /orders/floor_plans', { data: { property: { suburb: 'Docklands', state: 'VIC' } } });
-  const updated = await v1('PATCH /properties/1', { data: { state: null } });
-  expect(updated.body.data).toEqual({ id: 1, suburb: 'Docklands', state: null });
-  expect((await v2('GET /properties/1')).body.data.address).toEqual({ suburb: 'Docklands', state: null });
+  const old = await v1(`POST ${path}`, { data: { property: flat } });
+  const current = await v2(`POST ${path}`, { property: flat });
+  expect(old.body.data).toEqual({ id: 2, property_id: 1, property: flat });
+  expect(current.body.data).toEqual({ id: 4, property_id: 3, property: flat });
+  expect((await v2(`GET ${path}`)).body).toEqual((await v1(`GET ${path}`)).body);
+  expect((await v2('GET /properties?suburb=Docklands')).body.meta.total).toBe(2);
 });
 
-test('V1 ignores unknown members: members beside data, the V2 spellings', async () => {
+test.each(['v1', 'v2'] as const)(
+  '%s updates one attribute of an address and keeps the others',
+  async (name) => {
+    const versions = await both();
+    await versions.v1('POST /orders/floor_plans', {
+      data: { property: { suburb: 'Docklands', state: 'VIC' } },
+    });
+    const change = { state: null };
+    const updated = await versions[name]('PATCH /properties/1', name === 'v1' ? { data: change } : change);
+    expect(updated.body.data).toEqual({ id: 1, suburb: 'Docklands', state: null });
+    expect((await versions.v1('GET /properties/1')).body).toEqual(updated.body);
+    expect((await versions.v2('GET /properties/1')).body).toEqual(updated.body);
+  },
+);
+
+test('an address without a member is none', async () => {
   const { v1, v2 } = await both();
-  await v1('POST /orders/post_productions', {
-    data: { highlight_type: 'new', notes: 'x', property: { address: { suburb: 'new' }, suburb: 'old' } },
-    notes: 'beside',
-  });
-  expect((await v2('GET /orders/post_productions/2')).body.data).toEqual({
-    id: 2,
-    notes: 'x',
-    property: { address: { suburb: 'old' } },
-    property_id: 1,
-  });
+  const order = await v2('POST /orders/floor_plans', { property: { display_name: 'x', address: {} } });
+  expect(order.body.data.property).toEqual({ display_name: 'x' });
+  expect((await v1('GET /orders/floor_plans/2')).body.data.property).toEqual({ display_name: 'x' });
+});
+
+test('V1 ignores members beside data', async () => {
+  const { v1 } = await both();
+  const created = await v1('POST /bookings', { data: { notes: 'x' }, notes: 'beside', unknown: 1 });
+  expect(created.body).toEqual({ data: { id: 1, notes: 'x' } });
+});
+
+test("V1 does not know V2's spellings: it treats them as any unknown attribute", async () => {
+  const body = { data: { highlight_type: 'new', notes: 'x', property: { address: { suburb: 'new' } } } };
+  const strict = await (await both()).v1('POST /orders/post_productions', body);
+  expect(pointers(strict)).toEqual(['/data/property/address', '/data/highlight_type']);
+  expect(strict.body.errors[1].detail).toBe('highlight_type is not a known attribute.');
+  const lax = await (await both({ unknown: 'strip' })).v1('POST /orders/post_productions', body);
+  expect(lax.body.data).toEqual({ id: 2, notes: 'x', property: {}, property_id: 1 });
 });
 
 test.each([
-  [{ name: 'flat' }, ['/data']],
-  [{ data: 'x' }, ['/data']],
-  [{ data: [] }, ['/data']],
-  [[], ['/data']],
-  [{ data: { email: 1 } }, ['/data/name', '/data/email']],
-])('V1 refuses %j and points at %j', async (body, expected) => {
+  [{ name: 'flat' }, ['/data'], 'data is required.'],
+  [{ data: 'x' }, ['/data'], 'data must be an object.'],
+  [{ data: null }, ['/data'], 'data must be an object.'],
+  [{ data: [] }, ['/data'], 'data must be an object.'],
+  [[], [''], 'The body must be an object.'],
+  [{ data: { email: 1 } }, ['/data/name', '/data/email'], 'name is required.'],
+])('V1 refuses %j and points at %j', async (body, expected, detail) => {
   const { v1 } = await both();
   const refused = await v1('POST /clients', body);
   expect(refused.status).toBe(422);
   expect(pointers(refused)).toEqual(expected);
+  expect(refused.body.errors[0].detail).toBe(detail);
 });
 
-test('V1 responds which deprecated attributes a request used, and only then', async () => {
-  const { v1, v2 } = await both(['legacy_code']);
+const deprecated = ['legacy_code', 'agent_fax'];
+
+test('V1 takes, stores and answers deprecated attributes, with a message about those that a request used', async () => {
+  const { v1 } = await both({ deprecated });
   const order = await v1('POST /orders/post_productions', {
-    data: { transition_type: 'dusk', legacy_code: [1], property: { suburb: 'x', display_name: 'y' } },
+    data: { legacy_code: [1], transition_type: 'dusk', property: { suburb: 'x' } },
   });
-  expect(order.body.data.legacy_code).toEqual([1]);
-  expect(order.body.deprecations).toEqual([
-    { attribute: 'property.suburb', message: expect.stringContaining('address') },
-    { attribute: 'transition_type', message: expect.stringContaining('highlight_type') },
-    { attribute: 'legacy_code', message: expect.stringContaining('gone') },
-  ]);
-  expect((await v1('POST /clients', { data: { name: 'x' } })).body).not.toHaveProperty('deprecations');
-  expect(pointers(await v2('POST /clients', { name: 'x', legacy_code: 1 }))).toEqual(['/legacy_code']);
+  const kept = {
+    id: 2,
+    property_id: 1,
+    property: { suburb: 'x' },
+    transition_type: 'dusk',
+    legacy_code: [1],
+  };
+  const message = 'legacy_code is deprecated: it is gone in V2.';
+  const deprecations = [{ attribute: 'legacy_code', message }];
+  expect(order.body).toEqual({ data: { ...kept, deprecations } });
+  expect((await v1('GET /orders/post_productions/2')).body).toEqual({ data: kept });
+  expect((await v1('POST /clients', { data: { name: 'x' } })).body).toEqual({ data: { id: 3, name: 'x' } });
+});
+
+test('the place of the messages can be beside data', async () => {
+  const { v1 } = await both({ deprecated, deprecationsIn: 'body' });
+  const { body } = await v1('POST /bookings', { data: { agent_fax: null } });
+  expect(body).toEqual({ data: { id: 1, agent_fax: null }, deprecations: [expect.anything()] });
+});
+
+test('V2 refuses or ignores deprecated attributes, does not answer them, and keeps those of V1', async () => {
+  const strict = await both({ deprecated });
+  await strict.v1('POST /orders/floor_plans', { data: { property: {} } });
+  await strict.v1('PATCH /properties/1', { data: { legacy_code: 7 } });
+  const updated = await strict.v2('PATCH /properties/1', { suburb: 'x' });
+  expect(updated.body.data).toEqual({ id: 1, suburb: 'x' });
+  expect((await strict.v1('GET /properties/1')).body.data).toEqual({ id: 1, suburb: 'x', legacy_code: 7 });
+  const refused = await strict.v2('POST /clients', { name: 'x', legacy_code: 1 });
+  expect(pointers(refused)).toEqual(['/legacy_code']);
+  const lax = await both({ deprecated, unknown: 'strip' });
+  expect((await lax.v2('POST /clients', { name: 'x', legacy_code: 1 })).body.data).toEqual({
+    id: 1,
+    name: 'x',
+  });
 });

@@ -1,7 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
+import { editionOfV1, editionOfV2 } from '../../reference/edition.ts';
 import { refusalResponse, Refusal, toResponse } from '../../reference/envelope.ts';
 import { createReference, type ReferenceParts } from '../../reference/reference.ts';
+import { createSchemas, isFreeName } from '../../reference/schemas.ts';
 import type { Store } from '../../reference/store.ts';
 import { openReferenceStore } from './reference-store.ts';
 
@@ -28,6 +30,7 @@ export class ReferenceFault extends Error {
 /** Starts the reference service; rejects with a {@link ReferenceFault} when the address or the file cannot be used. */
 export async function startReference(options: ReferenceOptions): Promise<RunningReference> {
   const { listen: address = { host: '127.0.0.1', port: 0 }, db, ...parts } = options;
+  checkDeprecated(parts.deprecated ?? []);
   const store = openStore(db);
   const app = createReference({ ...parts, store, now: () => performance.now() });
   const respond = getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler });
@@ -57,6 +60,17 @@ function errorHandler(): Response {
   return toResponse(
     refusalResponse(new Refusal(400, 'The request has a target or a Host that cannot be read.')),
   );
+}
+
+function checkDeprecated(names: readonly string[]): void {
+  const editions = [editionOfV1([], 'data'), editionOfV2('2025-01-01')];
+  const schemas = editions.map(({ spelling }) => createSchemas('refuse', spelling));
+  for (const name of names) {
+    if (schemas.every((known) => isFreeName(name, known))) continue;
+    throw new ReferenceFault(
+      `--deprecated (GATEWAY_REFERENCE_DEPRECATED) ${JSON.stringify(name)}: V2 has an attribute of this name, or it is no plain word. Choose another, such as legacy_code.`,
+    );
+  }
 }
 
 function openStore(path: string | undefined): Store {

@@ -39,6 +39,9 @@ function makePrivate(path: string): void {
 /** Marks a file as ours, in SQLite's own header: `cgw2`. */
 const APPLICATION_ID = 0x63677732;
 
+/** The spelling of the attributes in a file: 1 was that of V2, 2 is that of V1. */
+const SPELLING_VERSION = 2;
+
 function prepareFile(db: DatabaseSync, busyTimeoutMs: number): void {
   // Checked before anything is written: a database of another program stays unchanged.
   isPrepared(db);
@@ -47,17 +50,23 @@ function prepareFile(db: DatabaseSync, busyTimeoutMs: number): void {
   db.exec('PRAGMA synchronous = NORMAL');
   writing(db, () => {
     if (isPrepared(db)) return;
-    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1; ${TABLE_OF_RESOURCES}`);
+    db.exec(
+      `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SPELLING_VERSION}; ${TABLE_OF_RESOURCES}`,
+    );
   });
 }
 
 function isPrepared(db: DatabaseSync): boolean {
   // In one transaction: another process may be preparing the same file.
-  const { owner, tables } = reading(db, () => ({
+  const { owner, spelling, tables } = reading(db, () => ({
     owner: row(db.prepare('PRAGMA application_id').get())['application_id'],
+    spelling: row(db.prepare('PRAGMA user_version').get())['user_version'],
     tables: row(db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get())['tables'],
   }));
-  if (owner === APPLICATION_ID) return true;
+  if (owner === APPLICATION_ID) {
+    if (spelling === SPELLING_VERSION) return true;
+    throw new Error('another version of the reference service made it');
+  }
   if (owner !== 0 || tables !== 0) throw new Error('it is a database of another program');
   return false;
 }
@@ -66,6 +75,12 @@ const TABLE_OF_RESOURCES = `
   CREATE TABLE resource (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, attributes TEXT NOT NULL) STRICT;
   CREATE INDEX resource_by_kind ON resource (kind, id);
 `;
+
+/** The resources of a kind that have every attribute of a JSON object. */
+const LISTED = `FROM resource WHERE kind = ? AND NOT EXISTS (
+  SELECT 1 FROM json_each(?) AS wanted
+  WHERE json_extract(attributes, '$."' || wanted.key || '"') IS NOT wanted.value
+)`;
 
 /** SQLite does not always wait for the lock that entering WAL takes: 1 of 360 opens failed when six came at once. */
 function enterWal(db: DatabaseSync, busyTimeoutMs: number): void {
@@ -84,8 +99,8 @@ function enterWal(db: DatabaseSync, busyTimeoutMs: number): void {
 function createStore(db: DatabaseSync): Store {
   const insert = db.prepare('INSERT INTO resource (kind, attributes) VALUES (?, ?)');
   const select = db.prepare('SELECT id, attributes FROM resource WHERE kind = ? AND id = ?');
-  const page = db.prepare('SELECT id, attributes FROM resource WHERE kind = ? ORDER BY id LIMIT ? OFFSET ?');
-  const count = db.prepare('SELECT count(*) AS total FROM resource WHERE kind = ?');
+  const page = db.prepare(`SELECT id, attributes ${LISTED} ORDER BY id LIMIT ? OFFSET ?`);
+  const count = db.prepare(`SELECT count(*) AS total ${LISTED}`);
   const replace = db.prepare('UPDATE resource SET attributes = ? WHERE id = ?');
   const remove = db.prepare('DELETE FROM resource WHERE kind = ? AND id = ?');
 
@@ -99,10 +114,11 @@ function createStore(db: DatabaseSync): Store {
       const { lastInsertRowid } = writing(db, () => insert.run(kind, JSON.stringify(attributes)));
       return { id: Number(lastInsertRowid), attributes };
     },
-    list: (kind, offset, limit) => {
+    list: (kind, where, offset, limit) => {
+      const wanted = JSON.stringify(where);
       return reading(db, () => {
-        const { total } = row(count.get(kind));
-        return { items: page.all(kind, limit, offset).map(toResource), total: Number(total) };
+        const { total } = row(count.get(kind, wanted));
+        return { items: page.all(kind, wanted, limit, offset).map(toResource), total: Number(total) };
       });
     },
     update: (kind, id, change) => {

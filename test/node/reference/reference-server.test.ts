@@ -48,6 +48,15 @@ test('a file that cannot be made is a fault that names it', async () => {
   await expect(started).rejects.toThrow(/GATEWAY_REFERENCE_DB.*\/nonexistent\/folder\/v2\.db.*Choose/);
 });
 
+test.each(['notes', 'id', 'highlight_type', 'transition_type', 'a.b', ''])(
+  'an attribute %j cannot be deprecated: the fault names it',
+  async (name) => {
+    const started = startReference({ deprecated: ['legacy_code', name] });
+    await expect(started).rejects.toThrow(ReferenceFault);
+    await expect(started).rejects.toThrow(`GATEWAY_REFERENCE_DEPRECATED) ${JSON.stringify(name)}: `);
+  },
+);
+
 test('closing finishes the request in flight, and ends idle connections', async () => {
   const running = await startReference({});
   const idle = await raw(running.origin);

@@ -46,7 +46,7 @@ test('two processes that write at once lose nothing, and no id is given twice', 
   expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
   const ids = outcomes.flatMap(({ printed }) => printed.trim().split('\n'));
   expect(new Set(ids).size).toBe(800);
-  expect(store.list('client', 0, 1).total).toBe(800);
+  expect(store.list('client', {}, 0, 1).total).toBe(800);
   expect(store.read('property', counter.id)?.attributes).toEqual({ count: 800 });
   store.close();
 });
@@ -57,7 +57,7 @@ test('four processes that start together on a new file all get it', async () => 
   );
   expect(outcomes.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   const store = openReferenceStore(file);
-  expect(store.list('client', 0, 9).total).toBe(4);
+  expect(store.list('client', {}, 0, 9).total).toBe(4);
   store.close();
 });
 
@@ -78,9 +78,9 @@ test('work that throws leaves nothing behind', () => {
     throw new Error('the work failed');
   };
   expect(() => store.atomically(work)).toThrow('the work failed');
-  expect(store.list('property', 0, 9).total).toBe(0);
+  expect(store.list('property', {}, 0, 9).total).toBe(0);
   store.create('property', {});
-  expect(store.list('property', 0, 9).total).toBe(1);
+  expect(store.list('property', {}, 0, 9).total).toBe(1);
   store.close();
 });
 
@@ -89,7 +89,7 @@ test('a writer that waits in vain says that the store is busy, and works again l
   const other = new DatabaseSync(file);
   other.exec('BEGIN IMMEDIATE');
   expect(() => store.create('client', {})).toThrow(StoreBusy);
-  expect(store.list('client', 0, 1).total).toBe(0);
+  expect(store.list('client', {}, 0, 1).total).toBe(0);
   other.exec('COMMIT');
   other.close();
   expect(store.create('client', {}).id).toBe(1);
@@ -103,6 +103,29 @@ test('a database of another program is refused, and stays as it was', () => {
   const before = readFileSync(file);
   expect(() => openReferenceStore(file)).toThrow('another program');
   expect(readFileSync(file).equals(before)).toBe(true);
+});
+
+test('a file of a version with another spelling is refused', () => {
+  openReferenceStore(file).close();
+  const older = new DatabaseSync(file);
+  older.exec('PRAGMA user_version = 1');
+  older.close();
+  expect(() => openReferenceStore(file)).toThrow('another version');
+});
+
+test('a list has the resources with every wanted attribute, of any name and value', () => {
+  const store = openReferenceStore(undefined);
+  for (const name of ["it's", 'x', 'x', '"', '1'])
+    store.create('client', { name, client_id: 1, 'a.b': null });
+  const total = (where: Readonly<Record<string, unknown>>): number => store.list('client', where, 0, 9).total;
+  expect([{ name: "it's" }, { name: 'x' }, { name: '"' }, { name: 1 }, { name: 'y' }].map(total)).toEqual([
+    1, 2, 1, 0, 0,
+  ]);
+  expect([{ name: 'x', client_id: 1 }, { name: 'x', client_id: 2 }, { email: 'x' }, {}].map(total)).toEqual([
+    2, 0, 0, 5,
+  ]);
+  expect(store.list('client', { name: 'x' }, 1, 1).items.map(({ id }) => id)).toEqual([3]);
+  store.close();
 });
 
 test('a file that is no database is refused, and stays as it was', () => {
