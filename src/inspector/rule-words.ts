@@ -28,8 +28,14 @@ export function responseRuleWords(rule: ResponseRule): string {
       return `flatten ${rule.path.join('.')}${rule.members === undefined ? '' : `: ${rule.members.join(', ')}`}`;
     case 'deprecations':
       return `list the deprecated attributes at ${rule.path.join('.')}`;
-    case 'alias-errors':
+    case 'rename':
+      return `rename ${rule.path.join('.')} to ${rule.to}`;
+    case 'unnest':
+      return `unnest ${rule.path.join('.')}${rule.members === undefined ? '' : `: ${rule.members.join(', ')}`}`;
+    case 'errors':
       return 'name members in errors as V1 does';
+    case 'inverse':
+      return 'undo the request rules';
   }
 }
 

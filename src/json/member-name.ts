@@ -18,6 +18,11 @@ function decodeKey(bytes: Uint8Array, start: number, end: number, isEscaped: boo
   return isEscaped ? unescape(raw) : raw;
 }
 
+/** Returns the text of a well-formed JSON string, given as it is spelled between its quotes. */
+export function stringText(raw: string): string {
+  return raw.includes('\\') ? unescape(raw) : raw;
+}
+
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 /** Decodes the escapes of RFC 8259 section 7 in a string that the scanner found well-formed; lone surrogates are kept. */

@@ -24,6 +24,9 @@ export function entryLine(entry: Entry): string {
   if (entry.patch !== undefined) line += `,"patch":${listed(entry.patch)}`;
   if (entry.heldMs !== undefined) line += `,"heldMs":${entry.heldMs}`;
   if (entry.responseEdits !== undefined) line += `,"responseEdits":${listed(entry.responseEdits)}`;
+  if (entry.responsePatch !== undefined) line += `,"responsePatch":${listed(entry.responsePatch)}`;
+  if (entry.responseEditsOmitted !== undefined)
+    line += `,"responseEditsOmitted":${entry.responseEditsOmitted}`;
   if (entry.responseNote !== undefined) line += `,"responseNote":"${entry.responseNote}"`;
   if (entry.editsOmitted !== undefined) line += `,"editsOmitted":${entry.editsOmitted}`;
   if (entry.note !== undefined) line += `,"note":${quoted(entry.note)}`;

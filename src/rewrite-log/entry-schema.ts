@@ -17,7 +17,7 @@ const editRecord = z.strictObject({
 });
 
 const patchOperation = z.strictObject({
-  op: z.enum(['add', 'remove', 'move']),
+  op: z.enum(['add', 'remove', 'move', 'copy']),
   path: pointer,
   from: z.exactOptional(pointer),
   value: z
@@ -27,9 +27,14 @@ const patchOperation = z.strictObject({
 
 const responseRecord = z.strictObject({
   change: z.string().describe('Id of the change in the rule book.'),
-  rule: z.enum(['alias', 'flatten', 'deprecations', 'alias-errors']),
-  from: z.exactOptional(pointer).describe("Pointer to the source in V2's response (RFC 6901)."),
-  path: pointer.describe("Pointer to the added or changed member in the client's response (RFC 6901)."),
+  rule: z.enum(['rename', 'unnest', 'alias', 'flatten', 'deprecations', 'errors']),
+  from: z.exactOptional(pointer).describe("Pointer to the member in V2's response (RFC 6901)."),
+  path: z
+    .exactOptional(pointer)
+    .describe("Pointer to the member in the client's response (RFC 6901); absent if it is not in it."),
+  note: z
+    .exactOptional(z.string())
+    .describe('Reason for a special case: conflict (the V1 name was there too) or duplicate.'),
 });
 
 const comparison = z.strictObject({
@@ -104,7 +109,13 @@ export const entrySchema = z
       .describe('RFC 6902 patch from the V1 body to the V2 body, without values of the body.'),
     responseEdits: z
       .exactOptional(z.array(responseRecord).readonly())
-      .describe('Edits of the response by response rules.'),
+      .describe('Edits of the response by response rules, the first 64.'),
+    responsePatch: z
+      .exactOptional(z.array(patchOperation).readonly())
+      .describe("RFC 6902 patch from V2's response to the client's, without values of the response."),
+    responseEditsOmitted: z
+      .exactOptional(count)
+      .describe('Number of edits of the response that are not listed; there is no patch then.'),
     responseNote: z
       .exactOptional(z.string())
       .describe(

@@ -62,6 +62,10 @@ export interface Entry {
   readonly editsOmitted?: number | undefined;
   /** Edits of the response body by response rules, the first 64; absent without any. */
   readonly responseEdits?: readonly ResponseRecord[] | undefined;
+  /** From V2's response to the client's; absent if edits are not listed, or if a text was replaced, which may contain values. */
+  readonly responsePatch?: readonly PatchOperation[] | undefined;
+  /** Number of edits of the response beyond those listed. */
+  readonly responseEditsOmitted?: number | undefined;
   /** Reason why a response was not rewritten although a response rule applies, such as `response-too-large`. */
   readonly responseNote?: string | undefined;
   /** Policy, limit or media type because of which a V1 body was forwarded unchanged or refused. */

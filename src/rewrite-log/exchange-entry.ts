@@ -26,6 +26,8 @@ export interface EntryFacts {
   patch?: readonly PatchOperation[] | undefined;
   editsOmitted?: number;
   responseEdits?: readonly ResponseRecord[];
+  responsePatch?: readonly PatchOperation[];
+  responseEditsOmitted?: number;
   responseNote?: string;
   mode?: Entry['mode'];
   origin?: 'v1';
@@ -86,6 +88,8 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
     patch: facts.patch,
     editsOmitted: facts.editsOmitted,
     responseEdits: facts.responseEdits,
+    responsePatch: facts.responsePatch,
+    responseEditsOmitted: facts.responseEditsOmitted,
     responseNote: facts.responseNote,
     note: facts.note,
     failure: facts.failure,

@@ -6,6 +6,7 @@ export function copyOf(object: DraftObject, source: DraftMember, like: DraftMemb
   copy.hasLead = like.hasLead;
   copy.isMoved = true;
   copy.isRenamed = id !== 0 || source.isRenamed;
+  copy.last = source.last;
   copy.literal = source.literal;
   copy.value = cloneValue(source.value, copy);
   return copy;
@@ -23,8 +24,11 @@ export function insertBehind(object: DraftObject, behind: DraftMember, copies: r
 /** Adds a new member to the end of `object`, formatted like the last one; the caller sets its value. */
 export function addMade(object: DraftObject, id: number): DraftMember {
   const last = object.members.at(-1);
-  const made = new DraftMember(id, -1, last?.place ?? -1, last?.hasDelimiter ?? false, object);
-  made.hasLead = last?.hasLead ?? false;
+  // The last of a group of members has a delimiter of its own.
+  const isGroup = last !== undefined && last.last !== last.node;
+  const place = isGroup ? last.last : (last?.place ?? -1);
+  const made = new DraftMember(id, -1, place, isGroup || (last?.hasDelimiter ?? false), object);
+  made.hasLead = isGroup || (last?.hasLead ?? false);
   made.isMoved = true;
   object.members.push(made);
   markChanged(object);
@@ -56,6 +60,7 @@ function cloneValue(
 
 function cloneMember(member: DraftMember, holder: DraftObject): DraftMember {
   const clone = new DraftMember(member.id, member.node, member.place, member.hasDelimiter, holder);
+  clone.last = member.last;
   clone.hasLead = member.hasLead;
   clone.isRenamed = member.isRenamed;
   clone.isMoved = member.isMoved;

@@ -23,5 +23,5 @@ export function alias(rule: CompiledAlias, run: ResponseRun, object: DraftObject
   if (member === undefined || find(object, rule.as) !== undefined) return;
   const copy = copyOf(object, member, member, rule.as);
   insertBehind(object, member, [copy]);
-  run.record(rule, copy, member);
+  run.copy(rule, copy, member);
 }

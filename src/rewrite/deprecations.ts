@@ -2,7 +2,7 @@ import type { NameTable } from '../json/member-name.ts';
 import type { DeprecationsRule } from '../rules/rule.ts';
 import { addMade } from './add-member.ts';
 import type { ResponseRun, CompiledResponseRule } from './response-run.ts';
-import { DraftObject, find, markChanged } from './draft.ts';
+import { type DraftMember, DraftObject, find, markChanged } from './draft.ts';
 import { pathIds } from './run.ts';
 
 /** A `deprecations` rule, compiled: `path` is the path of the list itself. */
@@ -30,10 +30,9 @@ export function deprecations(rule: CompiledDeprecations, run: ResponseRun): void
   const id = rule.path.at(-1) ?? 0;
   let object = run.draft.root;
   for (const name of rule.path.slice(0, -1)) {
-    const member = find(object, name) ?? addMade(object, name);
+    const member = find(object, name) ?? addObject(run, object, name);
     // A value written by a rule is a list or a text.
     if (member.literal !== undefined) return;
-    if (member.node < 0) member.value ??= new DraftObject(-1, member);
     const value = run.draft.open(member, member.node);
     if (!(value instanceof DraftObject)) return;
     object = value;
@@ -42,5 +41,12 @@ export function deprecations(rule: CompiledDeprecations, run: ResponseRun): void
   const list = addMade(object, id);
   list.literal = encoder.encode(JSON.stringify(run.context.deprecated));
   markChanged(object);
-  run.record(rule, list);
+  run.add(rule, list, run.context.deprecated);
+}
+
+function addObject(run: ResponseRun, object: DraftObject, id: number): DraftMember {
+  const member = addMade(object, id);
+  member.value = new DraftObject(-1, member);
+  run.make(member, {});
+  return member;
 }

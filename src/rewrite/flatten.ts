@@ -33,10 +33,8 @@ export function flatten(rule: CompiledFlatten, run: ResponseRun, object: DraftOb
       .filter(([name]) => !existing.has(name) && rule.members?.has(name) !== false),
   );
   if (missing.size === 0) return;
-  const copies = [...missing.values()].map((member) => {
-    const copy = copyOf(object, member, nested, 0);
-    run.record(rule, copy, member);
-    return copy;
-  });
+  const sources = [...missing.values()];
+  const copies = sources.map((member) => copyOf(object, member, nested, 0));
   insertBehind(object, nested, copies);
+  for (const [k, copy] of copies.entries()) run.copy(rule, copy, sources[k] ?? copy);
 }

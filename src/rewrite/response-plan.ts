@@ -5,19 +5,29 @@ import { Scanner } from '../json/scanner.ts';
 import { Slab } from '../json/slab.ts';
 import { OBJECT } from '../json/tape.ts';
 import { ChangeIndex } from '../rules/change-index.ts';
+import { InverseIndex, type InvertedRule } from '../rules/inverse.ts';
 import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
-import type { RequestRule, ResponseRule } from '../rules/rule.ts';
+import type { ExplicitResponseRule, RequestRule } from '../rules/rule.ts';
 import { alias, compileAlias, type CompiledAlias } from './alias.ts';
-import { aliasErrors, compileAliasErrors, type CompiledAliasErrors } from './alias-errors.ts';
 import type { ResponseContext, ResponseRewrite } from './response-rewrite.ts';
 import { ResponseRun, isAbout } from './response-run.ts';
 import { compileDeprecations, deprecations, type CompiledDeprecations } from './deprecations.ts';
 import { Draft } from './draft.ts';
+import { compileErrors, errors, type CompiledErrors } from './errors.ts';
 import { compileFlatten, flatten, type CompiledFlatten } from './flatten.ts';
 import { type KeyCache, printDraft } from './print-draft.ts';
+import { compileRenameBack, renameBack, type CompiledRenameBack } from './rename-back.ts';
+import { SeenIds } from './seen-names.ts';
+import { compileUnnest, unnest, type CompiledUnnest } from './unnest.ts';
 
-type Compiled = CompiledAlias | CompiledFlatten | CompiledDeprecations | CompiledAliasErrors;
+type Compiled =
+  | CompiledRenameBack
+  | CompiledUnnest
+  | CompiledAlias
+  | CompiledFlatten
+  | CompiledDeprecations
+  | CompiledErrors;
 
 /** The response plans of a rule book. */
 export interface ResponsePlans {
@@ -27,19 +37,22 @@ export interface ResponsePlans {
 
 /**
  * Compiles the response rules of `book`, each plan on first use. A change `on: every` applies to the responses to any POST or
- * PATCH.
+ * PATCH; what `inverse` undoes, it undoes in all responses.
  */
 export function compileResponsePlans(book: RuleBook): ResponsePlans {
   const changes = new ChangeIndex(book.changes);
-  const other = new ResponsePlan(book, changes.of(undefined, true));
-  const none = new ResponsePlan(book, []);
+  const inverse = new InverseIndex(book.operations, book.changes);
+  const unnamed = inverse.of(undefined);
+  const other = new ResponsePlan(book, changes.of(undefined, true), unnamed);
+  const read = new ResponsePlan(book, [], unnamed);
   const plans = new Map<string, ResponsePlan>();
   return {
     of: (operation, method) => {
-      if (operation === undefined) return isRewritten(method) ? other : none;
+      if (operation === undefined) return isRewritten(method) ? other : read;
       const known = plans.get(operation.id);
       if (known !== undefined) return known;
-      const plan = new ResponsePlan(book, changes.of(operation.id, isRewritten(operation.method)));
+      const applied = changes.of(operation.id, isRewritten(operation.method));
+      const plan = new ResponsePlan(book, applied, inverse.of(operation));
       plans.set(operation.id, plan);
       return plan;
     },
@@ -53,12 +66,16 @@ export class ResponsePlan {
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly slab = new Slab();
+  private readonly ids = new SeenIds();
+  /** True if rules read only members that they name, so that all others need no place in a draft of their own. */
+  private readonly isGrouped: boolean;
 
-  /** `changes` are those that apply to responses to the operation. */
-  constructor(book: RuleBook, changes: readonly Change[]) {
-    this.rules = this.compile(changes);
-    // A member that a flatten lifts was one level deeper before.
-    const lifted = this.rules.filter((rule) => rule.rule === 'flatten').length;
+  /** `changes` are those that apply to the operation; what `inverse` stands for in them is in `inverted`. */
+  constructor(book: RuleBook, changes: readonly Change[], inverted: readonly InvertedRule[]) {
+    this.rules = this.compile(changes, inverted);
+    this.isGrouped = !this.rules.some(readsAnyName);
+    // A member that a rule lifts was one level deeper before.
+    const lifted = this.rules.filter(({ rule }) => rule === 'flatten' || rule === 'unnest').length;
     const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + lifted;
     this.scanner = new Scanner({
       depth: book.limits.depth,
@@ -87,52 +104,72 @@ export class ResponsePlan {
     if (this.scanner.scan(body, from) !== undefined)
       return { verdict: 'unchanged', body, note: 'response-malformed' };
     if (this.scanner.tape.kind(0) !== OBJECT) return { verdict: 'unchanged', body };
-    const draft = new Draft(body, this.scanner.tape, this.names, false);
-    const run = new ResponseRun(draft, context);
+    const run = this.run(body, context, false);
+    if (run.isIdle) return { verdict: 'unchanged', body };
+    const { draft, omitted } = run;
+    const edits = printDraft(draft, this.keys).edits(body, draft.tape, 0);
+    const { records, patch } = (run.isPatchable ? this.run(body, context, true) : run).finish();
+    return { verdict: 'rewritten', body: applyEdits(body, edits, this.slab), edits, records, omitted, patch };
+  }
+
+  /** Applies the rules to the response that was scanned last. */
+  private run(body: Uint8Array, context: ResponseContext, makesPatch: boolean): ResponseRun {
+    const draft = new Draft(body, this.scanner.tape, this.names, this.isGrouped);
+    const run = new ResponseRun(draft, context, this.ids, makesPatch);
     for (const rule of this.rules) {
       if (isAbout(rule.status, context.status)) applyRule(rule, run);
     }
-    if (run.isIdle) return { verdict: 'unchanged', body };
-    const edits = printDraft(draft, this.keys).edits(body, draft.tape, 0);
-    return { verdict: 'rewritten', body: applyEdits(body, edits, this.slab), edits, records: run.finish() };
+    return run;
   }
 
-  private compile(changes: readonly Change[]): readonly Compiled[] {
+  /** First the requests' rules are undone, then the other rules apply to a response in V1's shape. */
+  private compile(changes: readonly Change[], inverted: readonly InvertedRule[]): readonly Compiled[] {
     const request = changes.flatMap((change) => change.request);
-    return changes.flatMap(({ id, response }) =>
-      response.map((rule) => compile(rule, id, this.names, request)),
-    );
+    return [
+      ...inverted.map(({ rule, change }) => compile(rule, change, this.names, request)),
+      ...changes.flatMap(({ id, response }) =>
+        response.flatMap((rule) => (rule.rule === 'inverse' ? [] : [compile(rule, id, this.names, request)])),
+      ),
+    ];
   }
 }
 
 function compile(
-  rule: ResponseRule,
+  rule: ExplicitResponseRule,
   change: string,
   names: NameTable,
   request: readonly RequestRule[],
 ): Compiled {
   switch (rule.rule) {
+    case 'rename':
+      return compileRenameBack(rule, change, names);
+    case 'unnest':
+      return compileUnnest(rule, change, names);
     case 'alias':
       return compileAlias(rule, change, names);
     case 'flatten':
       return compileFlatten(rule, change, names);
     case 'deprecations':
       return compileDeprecations(rule, change, names);
-    case 'alias-errors':
-      return compileAliasErrors(rule, change, names, request);
+    case 'errors':
+      return compileErrors(rule, change, names, request);
   }
 }
 
 function applyRule(rule: Compiled, run: ResponseRun): void {
   switch (rule.rule) {
+    case 'rename':
+      return run.each(rule, (object) => renameBack(rule, run, object));
+    case 'unnest':
+      return run.each(rule, (object) => unnest(rule, run, object));
     case 'alias':
       return run.each(rule, (object) => alias(rule, run, object));
     case 'flatten':
       return run.each(rule, (object) => flatten(rule, run, object));
     case 'deprecations':
       return deprecations(rule, run);
-    case 'alias-errors':
-      return run.each(rule, (object) => aliasErrors(rule, run, object));
+    case 'errors':
+      return run.each(rule, (object) => errors(rule, run, object));
   }
 }
 
@@ -141,9 +178,10 @@ function openedBy(rules: readonly Compiled[]): readonly boolean[] {
   const opened: boolean[] = [];
   for (const rule of rules.toReversed()) {
     for (const id of rule.path) if (id >= 0) opened[id] = true;
-    if (rule.rule === 'flatten') opened[rule.id] = true;
+    if (rule.rule === 'flatten' || rule.rule === 'unnest') opened[rule.id] = true;
     if (rule.rule === 'alias' && opened[rule.as] === true) opened[rule.id] = true;
-    if (rule.rule === 'alias-errors') opened[rule.source] = true;
+    if (rule.rule === 'rename' && opened[rule.to] === true) opened[rule.id] = true;
+    if (rule.rule === 'errors') opened[rule.source] = true;
   }
   return opened;
 }
@@ -151,5 +189,10 @@ function openedBy(rules: readonly Compiled[]): readonly boolean[] {
 /** The number of levels below the body that `rule` may read. */
 function reach(rule: Compiled): number {
   if (rule.rule === 'deprecations') return rule.path.length;
-  return rule.path.length + (rule.rule === 'alias' ? 1 : 2);
+  return rule.path.length + (rule.rule === 'alias' || rule.rule === 'rename' ? 1 : 2);
+}
+
+/** True for a rule that compares names that it does not list. */
+function readsAnyName(rule: Compiled): boolean {
+  return rule.rule === 'flatten' || (rule.rule === 'unnest' && rule.places === undefined);
 }

@@ -1,15 +1,18 @@
 import type { Edit } from '../json/edit.ts';
-import type { ResponseRule } from '../rules/rule.ts';
+import type { ResponseRuleName } from '../rules/rule.ts';
 import type { DeprecatedAttribute } from './deprecated-attributes.ts';
+import type { PatchOperation } from './rewrite.ts';
 
 /** One edit of a response, for people: its change, rule and place. Never contains a value. */
 export interface ResponseRecord {
   readonly change: string;
-  readonly rule: ResponseRule['rule'];
-  /** RFC 6901 pointer into V2's body: the source of the copy; absent if the gateway created or changed the value in its place. */
+  readonly rule: ResponseRuleName;
+  /** RFC 6901 pointer into V2's body: the place of the value; absent if the gateway created or changed the value in its place. */
   readonly from?: string;
-  /** RFC 6901 pointer into the client's body: the member that was added, or whose value was changed. */
-  readonly path: string;
+  /** RFC 6901 pointer into the client's body; absent if the member is not in it. */
+  readonly path?: string;
+  /** The reason for a special case: `conflict` or `duplicate`. */
+  readonly note?: string;
 }
 
 /** The data of the exchange that a response plan needs in addition to the body. */
@@ -30,6 +33,13 @@ export type ResponseRewrite =
       readonly edits: readonly Edit[];
       /** At most 64; further edits are applied but not recorded. */
       readonly records: readonly ResponseRecord[];
+      /** Number of edits that were applied but not recorded. */
+      readonly omitted: number;
+      /**
+       * From V2's body to the client's. Empty if an edit was not recorded, because an incomplete patch would be wrong, or if a
+       * text was replaced, because it may contain values.
+       */
+      readonly patch: readonly PatchOperation[];
     }
   | {
       readonly verdict: 'unchanged';

@@ -1,14 +1,17 @@
 import type { NameTable } from '../json/member-name.ts';
-import type { Path, ResponseRule, StatusPattern } from '../rules/rule.ts';
+import { pointerToken } from '../json/json-pointer.ts';
+import type { Path, ResponseRuleName, StatusPattern } from '../rules/rule.ts';
 import type { ResponseContext, ResponseRecord } from './response-rewrite.ts';
-import type { Draft, DraftMember, DraftObject } from './draft.ts';
-import { currentPointer, originPointer } from './pointer.ts';
+import { type Draft, type DraftMember, type DraftObject, takeAll } from './draft.ts';
+import { currentName, currentPointer, objectPointer, originPointer } from './pointer.ts';
+import type { PatchOperation } from './rewrite.ts';
 import { pathIds } from './run.ts';
+import type { SeenIds, SeenNames } from './seen-names.ts';
 
 /** Properties of every compiled response rule. */
 export interface CompiledResponseRule {
   readonly change: string;
-  readonly rule: ResponseRule['rule'];
+  readonly rule: ResponseRuleName;
   readonly status: readonly StatusPattern[];
   /** Ids of the names on the path to the objects that the rule applies to; -1 for `*`. */
   readonly path: readonly number[];
@@ -17,19 +20,34 @@ export interface CompiledResponseRule {
 /** Maximum records of one response: a page of a list can have thousands of elements, and a log line must not. */
 const MAX_RECORDS = 64;
 
+/** The reason for an edit that no rule requires: the V1 name was there too, or a member occurred twice. */
+export type ResponseNote = 'conflict' | 'duplicate';
+
+interface Edited {
+  readonly rule: CompiledResponseRule;
+  readonly at: DraftMember;
+  /** The member in V2's body that it was, or was copied from. */
+  readonly source: DraftMember | undefined;
+  readonly note: ResponseNote | undefined;
+}
+
 /** One run of the response rules over one response: the draft and its changes so far. */
 export class ResponseRun {
   readonly draft: Draft;
   readonly context: ResponseContext;
-  private readonly changes: {
-    readonly rule: CompiledResponseRule;
-    readonly from: string | undefined;
-    readonly at: DraftMember;
-  }[] = [];
+  /** The operations so far, in a run that makes the patch. */
+  private readonly patch: PatchOperation[] | undefined;
+  private readonly ids: SeenIds;
+  private readonly edited: Edited[] = [];
+  private count = 0;
+  private hasTexts = false;
 
-  constructor(draft: Draft, context: ResponseContext) {
+  /** `ids` is scratch memory that runs share, one after the other. */
+  constructor(draft: Draft, context: ResponseContext, ids: SeenIds, makesPatch: boolean) {
     this.draft = draft;
     this.context = context;
+    this.ids = ids;
+    this.patch = makesPatch ? [] : undefined;
   }
 
   /** Calls `visit` with each object at the rule's path; of a repeated name, the last is used, as parsers do. */
@@ -44,26 +62,122 @@ export class ResponseRun {
     );
   }
 
+  /** An empty set of names that rules use; emptied again by the next call. */
+  seenIds(): SeenNames {
+    this.ids.clear();
+    return this.ids;
+  }
+
   /** True if nothing was changed. */
   get isIdle(): boolean {
-    return this.changes.length === 0;
+    return this.count === 0;
   }
 
-  /** Records that the member `at` was added or changed; `source` is the member that it was copied from. */
-  record(rule: CompiledResponseRule, at: DraftMember, source?: DraftMember): void {
-    if (this.changes.length >= MAX_RECORDS) return;
+  /** Number of edits beyond those that are recorded. */
+  get omitted(): number {
+    return Math.max(0, this.count - MAX_RECORDS);
+  }
+
+  /** True if a patch can say all: every edit is recorded, and none has a sentence, which may contain values. */
+  get isPatchable(): boolean {
+    return this.omitted === 0 && !this.hasTexts;
+  }
+
+  /** The current pointer of a member, for a patch; empty in a run that makes none. */
+  pointerOf(member: DraftMember): string {
+    return this.patch === undefined ? '' : (currentPointer(this.draft, member) ?? '');
+  }
+
+  /** Called after `member` was moved or renamed; `before` is its previous {@link pointerOf}. */
+  move(rule: CompiledResponseRule, member: DraftMember, before: string): void {
+    this.write({ rule, at: member, source: member, note: undefined });
+    this.patch?.push({ op: 'move', from: before, path: this.pointerOf(member) });
+  }
+
+  /** Called after `copy` of `source` was added. */
+  copy(rule: CompiledResponseRule, copy: DraftMember, source: DraftMember): void {
+    this.write({ rule, at: copy, source, note: undefined });
+    this.patch?.push({ op: 'copy', from: this.pointerOf(source), path: this.pointerOf(copy) });
+  }
+
+  /** Called after a member was added whose value the gateway made. */
+  add(rule: CompiledResponseRule, made: DraftMember, value: unknown): void {
+    this.write({ rule, at: made, source: undefined, note: undefined });
+    this.make(made, value);
+  }
+
+  /** Called after an object was added for a member that the gateway adds. */
+  make(made: DraftMember, value: unknown): void {
+    this.patch?.push({ op: 'add', path: this.pointerOf(made), value });
+  }
+
+  /** Called after the text of a member was replaced. */
+  replace(rule: CompiledResponseRule, member: DraftMember): void {
+    this.hasTexts = true;
+    this.write({ rule, at: member, source: undefined, note: undefined });
+  }
+
+  /** Drops the members of `object` with the name `id`, except `kept`. */
+  dropNamed(
+    rule: CompiledResponseRule,
+    object: DraftObject,
+    id: number,
+    kept: DraftMember | undefined,
+    note: ResponseNote,
+  ): void {
+    let dropped: DraftMember[] | undefined;
+    for (const member of object.members) {
+      if (member.id === id && member !== kept) (dropped ??= []).push(member);
+    }
+    if (dropped !== undefined) this.drop(rule, object, dropped, note);
+  }
+
+  /** Drops `members` of `object`. */
+  drop(
+    rule: CompiledResponseRule,
+    object: DraftObject,
+    members: readonly DraftMember[],
+    note: ResponseNote | undefined,
+  ): void {
+    for (const member of members) this.write({ rule, at: member, source: member, note });
+    // To a patch, members with one name are one member.
+    if (note !== 'duplicate') {
+      const names = this.patch === undefined ? [] : members.map((member) => currentName(this.draft, member));
+      for (const name of new Set(names)) this.removeName(object, name);
+    }
+    takeAll(object, members);
+  }
+
+  /** Called after `member` was taken from `object` because nothing is left in it. */
+  remove(object: DraftObject, member: DraftMember): void {
+    if (this.patch !== undefined) this.removeName(object, currentName(this.draft, member));
+  }
+
+  /** Returns the records, with pointers into the current response, and the patch if this run makes one. */
+  finish(): { readonly records: readonly ResponseRecord[]; readonly patch: readonly PatchOperation[] } {
+    return { records: this.edited.map((edited) => this.recordOf(edited)), patch: this.patch ?? [] };
+  }
+
+  private removeName(object: DraftObject, name: string): void {
+    const around = objectPointer(this.draft, object) ?? '';
+    this.patch?.push({ op: 'remove', path: `${around}/${pointerToken(name)}` });
+  }
+
+  private write(edited: Edited): void {
+    this.count += 1;
+    if (this.edited.length < MAX_RECORDS) this.edited.push(edited);
+  }
+
+  private recordOf({ rule: { change, rule }, at, source, note }: Edited): ResponseRecord {
     const from = source === undefined ? undefined : originPointer(this.draft, source);
-    this.changes.push({ rule, from, at });
-  }
-
-  /** Returns the records, with pointers into the current response. */
-  finish(): readonly ResponseRecord[] {
-    return this.changes.map(({ rule: { change, rule }, from, at }) => ({
+    const path = currentPointer(this.draft, at);
+    return {
       change,
       rule,
       ...(from === undefined ? {} : { from }),
-      path: currentPointer(this.draft, at) ?? '',
-    }));
+      ...(path === undefined ? {} : { path }),
+      ...(note === undefined ? {} : { note }),
+    };
   }
 }
 

@@ -13,9 +13,12 @@ export interface EditRecord {
   readonly note?: string;
 }
 
-/** One operation of an RFC 6902 patch from the V1 body to the V2 body; `value` only if the gateway created it. */
+/**
+ * One operation of an RFC 6902 patch from the V1 body to the V2 body, or from V2's response to the client's; `value` only if the
+ * gateway created it.
+ */
 export interface PatchOperation {
-  readonly op: 'add' | 'remove' | 'move';
+  readonly op: 'add' | 'remove' | 'move' | 'copy';
   readonly path: string;
   readonly from?: string;
   readonly value?: unknown;

@@ -16,7 +16,8 @@ export class V1Names {
     let tokens: readonly string[] = pointerSteps(pointer);
     for (const rule of this.rules) {
       if (rule.rule !== 'unwrap') tokens = reverseRule(rule, tokens, false);
-      else if (isWrapped) tokens = [rule.member, ...tokens];
+      // V1 read nothing outside of the wrapper: to it, an error about the whole body is one about the wrapper.
+      else if (isWrapped || tokens.length === 0) tokens = [rule.member, ...tokens];
     }
     return pointerOf(tokens);
   }

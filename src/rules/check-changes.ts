@@ -1,5 +1,6 @@
 import type { DeclaredChange, DeclaredRule } from './declared-change.ts';
 import { didYouMean } from './did-you-mean.ts';
+import { isInvertible } from './inverse.ts';
 import { isRewritten } from './rewritten-methods.ts';
 import type { Operation } from './rule-book.ts';
 import type { SourceFault, SourcePath } from './rule-book-fault.ts';
@@ -31,8 +32,15 @@ export function checkChanges(
     checkOn(declared, operations, ids, fault);
     checkPolicies(declared, fault);
     for (const rule of declared.request) checkRule(change.id, rule, fault);
+    checkInverse(declared, fault);
     for (const { rule, path: at } of declared.response) {
       checkResponsePath(change.id, rule, at, fault);
+      if (rule.rule === 'rename' && rule.path.at(-1) === rule.to) {
+        fault(
+          [...at, 'to'],
+          `change "${change.id}": rename gives "${rule.to}" the name it has; write the V1 name in to`,
+        );
+      }
       if (rule.rule === 'alias' && rule.path.at(-1) === rule.as) {
         fault(
           [...at, 'as'],
@@ -46,7 +54,7 @@ export function checkChanges(
 
 /** A response that is an array is left unchanged, and a list that the gateway creates has exactly one place. */
 function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, fault: Report): void {
-  if (rule.rule === 'alias-errors') return;
+  if (rule.rule === 'errors' || rule.rule === 'inverse') return;
   if (rule.path[0] === '*') {
     fault(
       [...at, rule.rule],
@@ -55,6 +63,22 @@ function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, f
   } else if (rule.rule === 'deprecations' && rule.path.includes('*')) {
     fault([...at, rule.rule], `change "${change}": the list has exactly one place; name it without *`);
   }
+}
+
+/** `inverse` undoes request rules of its own change, all at once. */
+function checkInverse({ change, request, response }: DeclaredChange, fault: Report): void {
+  const [inverse, again] = response.filter(({ rule }) => rule.rule === 'inverse');
+  if (inverse === undefined) return;
+  if (again !== undefined) {
+    fault(again.path, `change "${change.id}": inverse is in the list already; remove it`);
+  }
+  if (request.some(({ rule }) => isInvertible(rule))) return;
+  const rules = [...new Set(change.request.map(({ rule }) => rule))];
+  const why =
+    rules.length === 0
+      ? 'this change has no request rules'
+      : `${rules.join(', ')} ${rules.length === 1 ? 'has' : 'have'} no inverse`;
+  fault(inverse.path, `change "${change.id}": inverse has nothing to undo: ${why}; remove it`);
 }
 
 type Report = (path: SourcePath, message: string, blame?: SourceFault['blame']) => void;

@@ -1,4 +1,6 @@
-import type { Operation } from './rule-book.ts';
+import { didYouMean } from './did-you-mean.ts';
+import { readPath } from './path-text.ts';
+import type { Embedding, Operation } from './rule-book.ts';
 import type { SourceFault } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import { templateFault, templateShape } from './template.ts';
@@ -29,11 +31,42 @@ export function checkOperations(source: RuleBookSource['operations'] = {}): {
     const other = shapes.get(shape);
     if (other === undefined) {
       shapes.set(shape, id);
-      operations.push({ id, method, template, assumed });
+      operations.push({ id, method, template, assumed, ...embeddings(declared) });
       continue;
     }
     const message = `operation "${id}": ${method} ${template} matches the same requests as "${other}"; remove one of them`;
     faults.push({ path, blame: 'value', message });
   }
+  faults.push(...checkEmbeds(source));
   return { operations, faults };
+}
+
+type OperationSource = NonNullable<RuleBookSource['operations']>[string];
+
+function embeddings(declared: OperationSource): { readonly embeds?: readonly Embedding[] } {
+  const embeds = embedsOf(declared);
+  if (embeds.length === 0) return {};
+  return { embeds: embeds.map(([path, operation]) => ({ path: readPath(path), operation })) };
+}
+
+function embedsOf(declared: OperationSource): readonly (readonly [path: string, operation: string])[] {
+  return typeof declared === 'string' ? [] : Object.entries(declared.embeds ?? {});
+}
+
+/** An embedded resource is named by an operation that writes it. */
+function checkEmbeds(source: NonNullable<RuleBookSource['operations']>): readonly SourceFault[] {
+  const ids = new Set(Object.keys(source));
+  const faults: SourceFault[] = [];
+  for (const [id, declared] of Object.entries(source)) {
+    for (const [path, writer] of embedsOf(declared)) {
+      if (ids.has(writer)) continue;
+      const hint = didYouMean(writer, ids);
+      faults.push({
+        path: ['operations', id, 'embeds', path],
+        blame: 'value',
+        message: `operation "${id}": "${writer}" is not among the operations${hint === '' ? '; declare it there, or remove it' : hint}`,
+      });
+    }
+  }
+  return faults;
 }

@@ -2,7 +2,15 @@ import { readPath } from './path-text.ts';
 import type { Change } from './rule-book.ts';
 import type { SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
-import type { Path, RequestRule, ResponseRule, StatusPattern, StripRule } from './rule.ts';
+import type {
+  ExplicitResponseRule,
+  InverseRule,
+  Path,
+  RequestRule,
+  ResponseRule,
+  StatusPattern,
+  StripRule,
+} from './rule.ts';
 
 /** A request rule and its position in the source. */
 export interface DeclaredRule {
@@ -31,16 +39,13 @@ export interface DeclaredChange {
 
 type ChangeSource = RuleBookSource['changes'][number];
 type RequestSource = NonNullable<ChangeSource['request']>[number];
-type ResponseSource = NonNullable<ChangeSource['response']>[number];
+type ResponseSource = Exclude<Exclude<NonNullable<ChangeSource['response']>, 'inverse'>[number], 'inverse'>;
 
 /** Converts the source of a change to a change; `index` is its position in the source. */
 export function declareChange(source: ChangeSource, index: number): DeclaredChange {
   const path = ['changes', index];
   const request = (source.request ?? []).flatMap((rule, at) => declareRule(rule, [...path, 'request', at]));
-  const response = (source.response ?? []).map((rule, at) => ({
-    rule: responseRule(rule),
-    path: [...path, 'response', at],
-  }));
+  const response = declareResponse(source.response, [...path, 'response']);
   const change: Change = {
     id: source.id,
     summary: source.summary,
@@ -104,13 +109,31 @@ function declareStrip(
   });
 }
 
-function responseRule(source: ResponseSource): ResponseRule {
-  const status = statuses(source.status, 'alias-errors' in source ? ['4xx', '5xx'] : ['2xx']);
+/** The word `inverse` may stand alone, or in the list. */
+function declareResponse(
+  source: ChangeSource['response'] = [],
+  path: SourcePath,
+): readonly DeclaredResponseRule[] {
+  if (source === 'inverse') return [{ rule: INVERSE, path }];
+  return source.map((rule, at) => ({
+    rule: rule === 'inverse' ? INVERSE : responseRule(rule),
+    path: [...path, at],
+  }));
+}
+
+const INVERSE: InverseRule = { rule: 'inverse', status: ['2xx'] };
+
+function responseRule(source: ResponseSource): ExplicitResponseRule {
+  const status = statuses(source.status, 'errors' in source ? ['4xx', '5xx'] : ['2xx']);
+  if ('rename' in source)
+    return { rule: 'rename', path: readPath(source.rename), to: oneName(source.to), status };
   if ('alias' in source)
     return { rule: 'alias', path: readPath(source.alias), as: oneName(source.as), status };
   if ('deprecations' in source) return { rule: 'deprecations', path: readPath(source.deprecations), status };
-  if ('alias-errors' in source) return { rule: 'alias-errors', status };
+  if ('errors' in source)
+    return { rule: 'errors', details: source.errors === true ? {} : source.errors.details, status };
   const members = source.members?.map(oneName);
+  if ('unnest' in source) return { rule: 'unnest', path: readPath(source.unnest), members, status };
   return { rule: 'flatten', path: readPath(source.flatten), members, status };
 }
 

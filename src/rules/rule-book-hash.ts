@@ -10,7 +10,12 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
   const meaning = JSON.stringify([
     book.version,
     book.operations
-      .map((operation) => [operation.id, operation.method, templateShape(operation.template)])
+      .map((operation): readonly [id: string, ...meaning: unknown[]] => [
+        operation.id,
+        operation.method,
+        templateShape(operation.template),
+        ...(operation.embeds === undefined ? [] : [operation.embeds]),
+      ])
       .sort(byFirst),
     book.changes.map((change) => meaningOf(change, book.policies)),
     [book.policies.malformed, book.policies.unsupported],
@@ -21,8 +26,11 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
   return [...new Uint8Array(digest, 0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-function byFirst(one: readonly string[], other: readonly string[]): number {
-  return (one[0] ?? '') < (other[0] ?? '') ? -1 : 1;
+function byFirst(
+  one: readonly [id: string, ...unknown[]],
+  other: readonly [id: string, ...unknown[]],
+): number {
+  return one[0] < other[0] ? -1 : 1;
 }
 
 function meaningOf(change: Change, policies: Policies): unknown {
@@ -58,7 +66,13 @@ function responseMeaning(rule: ResponseRule): unknown {
       return [rule.rule, rule.path, rule.members ?? null, rule.status];
     case 'deprecations':
       return [rule.rule, rule.path, rule.status];
-    case 'alias-errors':
+    case 'rename':
+      return [rule.rule, rule.path, rule.to, rule.status];
+    case 'unnest':
+      return [rule.rule, rule.path, rule.members ?? null, rule.status];
+    case 'errors':
+      return [rule.rule, Object.entries(rule.details).toSorted(byFirst), rule.status];
+    case 'inverse':
       return [rule.rule, rule.status];
   }
 }

@@ -8,7 +8,7 @@ import { strict } from './strict.ts';
 export const REQUEST_WORDS = ['unwrap', 'nest', 'rename', 'strip', 'only'] as const;
 
 /** The keys that identify response rules, in the order of the schema's union. */
-export const RESPONSE_WORDS = ['alias', 'flatten', 'deprecations', 'alias-errors'] as const;
+export const RESPONSE_WORDS = ['rename', 'unnest', 'alias', 'flatten', 'deprecations', 'errors'] as const;
 
 const name = z
   .string()
@@ -72,6 +72,18 @@ const status = z
   .exactOptional()
   .describe('The statuses that the rule applies to.');
 
+const renameBack = strict({
+  rename: memberPath,
+  to: name.describe('The V1 name, in the same object.'),
+  status,
+}).describe('Gives a member of a response its V1 name; its value keeps its bytes and its place.');
+
+const unnest = strict({
+  unnest: memberPath,
+  members: z.array(name).min(1).exactOptional().describe('The members to move; all when absent.'),
+  status,
+}).describe('Moves the members of a sub-object of a response to its place in the object around it.');
+
 const alias = strict({ alias: memberPath, as: name.describe('The V1 name.'), status }).describe(
   'Adds the V1 name beside the V2 name in a response, with the same value.',
 );
@@ -86,9 +98,24 @@ const deprecations = strict({ deprecations: memberPath, status }).describe(
   'Adds to a response, at the path, a list of the deprecated attributes that the request used.',
 );
 
-const aliasErrors = strict({ 'alias-errors': z.literal(true), status }).describe(
-  "Converts V2's pointers and field names in error bodies back to V1's.",
-);
+const errors = strict({
+  errors: z.union(
+    [
+      z.literal(true),
+      strict({
+        details: z
+          .record(z.string().min(1), z.string().min(1))
+          .describe("V2's sentences, and V1's in their place, for words that no renaming can derive."),
+      }),
+    ],
+    { error: 'true, or a mapping with details' },
+  ),
+  status,
+}).describe("Converts V2's pointers, names and sentences in error bodies back to V1's.");
+
+const inverse = z
+  .literal('inverse')
+  .describe('Undoes the request rules of the change wherever the resource that they wrote is in a response.');
 
 const assumed = z
   .boolean()
@@ -108,6 +135,13 @@ const id = z
   .regex(/^[A-Za-z][\w.-]{0,63}$/, 'must be a letter followed by up to 63 letters, digits, "_", "-" or "."');
 
 const operationId = id.refine((text) => text !== 'every', 'is reserved for all operations; use another id');
+
+const embeds = z
+  .record(path, id)
+  .exactOptional()
+  .describe(
+    'Other resources that responses of this resource contain: the path to one, and an operation that writes it.',
+  );
 
 const policies = {
   flat: z.enum(['migrate', 'refuse', 'forward']).exactOptional().describe('A body without the wrapper.'),
@@ -138,7 +172,15 @@ const change = strict({
     .exactOptional()
     .describe('Rules for the body of a V1 request. Each rule sees the result of the one before.'),
   response: z
-    .array(z.union([alias, flatten, deprecations, aliasErrors], { error: 'a rule' }))
+    .union(
+      [
+        inverse,
+        z.array(
+          z.union([renameBack, unnest, alias, flatten, deprecations, errors, inverse], { error: 'a rule' }),
+        ),
+      ],
+      { error: 'the word inverse or a list of response rules' },
+    )
     .exactOptional()
     .describe('Rules for the body of the response to a V1 client.'),
   policies: strict(policies).exactOptional().describe('Policies for the rules of this change only.'),
@@ -156,7 +198,7 @@ export const ruleBookSource = strict({
   operations: z
     .record(
       operationId,
-      z.union([match, strict({ match, assumed })], {
+      z.union([match, strict({ match, assumed, embeds })], {
         error: 'a method and a path, such as "POST /clients", or a mapping with match',
       }),
     )

@@ -1,5 +1,5 @@
 import type { Rollout } from './rollout.ts';
-import type { RequestRule, ResponseRule } from './rule.ts';
+import type { Path, RequestRule, ResponseRule } from './rule.ts';
 
 /** A V1 operation: a method and a path template below `/api/v1`, such as `PATCH /properties/{id}`. */
 export interface Operation {
@@ -8,6 +8,16 @@ export interface Operation {
   readonly template: string;
   /** True when neither the specification nor the documentation shows it. */
   readonly assumed: boolean;
+  /** Other resources that responses of this operation's resource contain; absent for none. */
+  readonly embeds?: readonly Embedding[];
+}
+
+/** A place where the responses of one resource contain another. */
+export interface Embedding {
+  /** The path from the resource to the embedded one, or to each of a list of them. */
+  readonly path: Path;
+  /** The id of an operation that writes the embedded resource. */
+  readonly operation: string;
 }
 
 /** How to handle cases where the specification leaves a choice. */

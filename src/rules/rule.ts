@@ -69,11 +69,48 @@ export interface DeprecationsRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** Converts V2's pointers and field names in error bodies back to V1's. */
-export interface AliasErrorsRule {
-  readonly rule: 'alias-errors';
+/** Gives the member at `path` of a response its V1 name `to`; its value keeps its bytes and its place. */
+export interface RenameBackRule {
+  readonly rule: 'rename';
+  readonly path: Path;
+  readonly to: string;
   readonly status: readonly StatusPattern[];
 }
 
+/** Moves the members of the sub-object at `path` to its place in the object around it; the sub-object goes once it is empty. */
+export interface UnnestRule {
+  readonly rule: 'unnest';
+  readonly path: Path;
+  /** The members to move; all if undefined. */
+  readonly members: readonly string[] | undefined;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Converts V2's pointers and names in error bodies back to V1's. */
+export interface ErrorsRule {
+  readonly rule: 'errors';
+  /** Sentences of V2 and those of V1 in their place, for words that no renaming can derive. */
+  readonly details: Readonly<Record<string, string>>;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Undoes the request rules of its change wherever a response has the resource that they wrote. */
+export interface InverseRule {
+  readonly rule: 'inverse';
+  readonly status: readonly StatusPattern[];
+}
+
+/** A response rule that says itself what it does, and where. */
+export type ExplicitResponseRule =
+  | RenameBackRule
+  | UnnestRule
+  | AliasRule
+  | FlattenRule
+  | DeprecationsRule
+  | ErrorsRule;
+
 /** A response rule: one declaration for the body of the response to a V1 client. A closed union. */
-export type ResponseRule = AliasRule | FlattenRule | DeprecationsRule | AliasErrorsRule;
+export type ResponseRule = ExplicitResponseRule | InverseRule;
+
+/** The name of a response rule, as in records of edits. */
+export type ResponseRuleName = ExplicitResponseRule['rule'];

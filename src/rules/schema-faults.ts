@@ -82,7 +82,7 @@ function wordsFor(path: SourcePath): readonly string[] | undefined {
 
 function missingRuleFault(path: SourcePath, value: object, words: readonly string[]): SourceFault {
   const [key = ''] = Object.keys(value);
-  const hint = didYouMean(key, words);
+  const hint = key === 'alias-errors' ? '; alias-errors is called errors now' : didYouMean(key, words);
   return {
     path,
     blame: 'value',

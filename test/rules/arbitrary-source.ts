@@ -84,7 +84,7 @@ export const sources: fc.Arbitrary<RuleBookSource> = fc
 
 type RuleOf =
   | { request: NonNullable<ChangeSource['request']>[number] }
-  | { response: NonNullable<ChangeSource['response']>[number] };
+  | { response: Exclude<NonNullable<ChangeSource['response']>, 'inverse'>[number] };
 
 function ruleOf(kind: string, one: string, other: string, own: string): RuleOf {
   switch (kind) {

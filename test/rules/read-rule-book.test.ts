@@ -44,8 +44,17 @@ describe('the meaning of a source', () => {
       { rule: 'flatten', path: ['a'], members: ['x'], status: ['2xx', 404] },
     ],
     ['deprecations: data.d', { rule: 'deprecations', path: ['data', 'd'], status: ['2xx'] }],
-    ['alias-errors: true', { rule: 'alias-errors', status: ['4xx', '5xx'] }],
-    ['{ alias-errors: true, status: 422 }', { rule: 'alias-errors', status: [422] }],
+    ['{ rename: data.a, to: b }', { rule: 'rename', path: ['data', 'a'], to: 'b', status: ['2xx'] }],
+    ['unnest: data.a', { rule: 'unnest', path: ['data', 'a'], members: undefined, status: ['2xx'] }],
+    [
+      '{ unnest: a.*.b, members: [x], status: 201 }',
+      { rule: 'unnest', path: ['a', '*', 'b'], members: ['x'], status: [201] },
+    ],
+    ['errors: true', { rule: 'errors', details: {}, status: ['4xx', '5xx'] }],
+    [
+      '{ errors: { details: { a: b } }, status: 422 }',
+      { rule: 'errors', details: { a: 'b' }, status: [422] },
+    ],
   ])('response rule %s', async (rule, meaning) => {
     const book = await bookIn(withChanges(`- { id: c, summary: s, on: [g], response: [ ${rule} ] }`));
     expect(book.changes[0]?.response).toEqual([meaning]);
@@ -186,7 +195,7 @@ limits: { depth: 0 }
       '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
       '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, version, operations, changes, policies, limits, clients, deprecation, sunset, links, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
-      '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed',
+      '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
       '9:14 changes[0].summary must be a text, not 5; put it in quotes',
       '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip or only; did you mean "strip"?',
@@ -344,9 +353,18 @@ limits: { depth: 0 }
       'changes[0].response[0].status must be a status, or a list of them, not "3xx"',
     ],
     [
-      'on: every, response: [ { alias-errors: false } ]',
-      'changes[0].response[0].alias-errors must be true, not false',
+      'on: every, response: [ { errors: false } ]',
+      'changes[0].response[0].errors must be true, or a mapping with details, not false',
     ],
+    [
+      'on: every, response: [ { alias-errors: true } ]',
+      'changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations or errors; alias-errors is called errors now',
+    ],
+    [
+      'on: every, response: inverted',
+      'changes[0].response must be the word inverse or a list of response rules, not "inverted"',
+    ],
+    ['on: every, response: [ invers ]', 'changes[0].response[0] must be a rule, not "invers"'],
   ])('of a change: %s', async (change, message) => {
     expect(await messagesIn(withChanges(`- { id: c, summary: s, ${change} }`))).toContain(message);
   });

@@ -88,7 +88,7 @@ describe('the rule book that ships', () => {
       'flatten',
       'alias',
       'deprecations',
-      'alias-errors',
+      'errors',
     ]);
   });
 

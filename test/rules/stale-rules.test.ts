@@ -178,8 +178,8 @@ describe('a response rule is stale', () => {
       'change "two": this deprecations has no effect: change "one" lists them at "d.x" already; remove one of the two',
     ],
     [
-      'alias-errors: true, { alias-errors: true, status: 4xx }',
-      'change "two": this alias-errors has no effect: change "one" converts errors to V1 already; remove one of the two',
+      'errors: true, { errors: true, status: 4xx }',
+      'change "two": this errors has no effect: change "one" converts errors to V1 already; remove one of the two',
     ],
   ])('%s', async (rules, message) => {
     expect(await messagesIn(inTurn(rules, 'response'))).toEqual([message]);
@@ -195,7 +195,7 @@ describe('a response rule is stale', () => {
 
   test('on a list of operations, but not on every, where a list has it first', async () => {
     const on = (id: string, list: string): string =>
-      `- { id: ${id}, summary: s, on: ${list}, response: [ alias-errors: true ] }\n`;
+      `- { id: ${id}, summary: s, on: ${list}, response: [ errors: true ] }\n`;
     expect(await messagesIn(withChanges(on('one', '[g]') + on('two', 'every')))).toEqual([]);
     expect(await messagesIn(withChanges(on('one', '[a]') + on('two', 'every')))).toEqual([]);
     expect(await messagesIn(withChanges(on('one', 'every') + on('two', '[g]')))).toEqual([]);

@@ -12,7 +12,10 @@ export function responsePlanOf(
   return compileResponsePlans({ ...book, changes }).of(undefined, 'POST');
 }
 
-/** Response rules in words: `alias data.a as b`, `flatten data.a [x y]`, `deprecations meta.list`, `alias-errors`. */
+/**
+ * Response rules in words: `rename data.a to b`, `unnest data.a [x y]`, `alias data.a as b`, `flatten data.a [x y]`,
+ * `deprecations meta.list`, `errors`.
+ */
 export function responseRule(text: string): ResponseRule {
   const [rule, where = '', ...more] = text.split(' ');
   const path = where.split('.');
@@ -20,5 +23,8 @@ export function responseRule(text: string): ResponseRule {
   if (rule === 'flatten')
     return { rule, path, members: more.length === 0 ? undefined : more, status: ['2xx'] };
   if (rule === 'deprecations') return { rule, path, status: ['2xx', '4xx'] };
-  return { rule: 'alias-errors', status: ['4xx', '5xx'] };
+  if (rule === 'rename') return { rule, path, to: more[1] ?? '', status: ['2xx'] };
+  if (rule === 'unnest')
+    return { rule, path, members: more.length === 0 ? undefined : more, status: ['2xx'] };
+  return { rule: 'errors', details: {}, status: ['4xx', '5xx'] };
 }

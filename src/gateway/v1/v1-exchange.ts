@@ -175,7 +175,12 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   rewriteResponse(status: number, body: Uint8Array): ResponseRewrite {
     const outcome = this.v1Response(status, body);
-    if (outcome.verdict === 'rewritten') this.facts.responseEdits = outcome.records;
+    if (outcome.verdict === 'rewritten') {
+      const { facts } = this;
+      facts.responseEdits = outcome.records;
+      if (outcome.patch.length > 0) facts.responsePatch = outcome.patch;
+      if (outcome.omitted > 0) facts.responseEditsOmitted = outcome.omitted;
+    }
     return outcome;
   }
 

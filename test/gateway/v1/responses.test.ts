@@ -167,7 +167,10 @@ describe('deprecated attributes and errors', () => {
     const body =
       '{"errors":[{"status":"422","detail":"highlight_type is not one of ours","source":{"pointer":"/highlight_type"}}]}';
     const v2 = await rawServer((socket) => socket.write(ok(body).replace('200 OK', '422 Unprocessable')));
-    const gateway = await gatewayFor(v2.origin, withRules([{ rule: 'alias-errors', status: ['4xx'] }]));
+    const gateway = await gatewayFor(
+      v2.origin,
+      withRules([{ rule: 'errors', details: {}, status: ['4xx'] }]),
+    );
     const response = await exchange(gateway.port, request);
     // The change with the rule is `on: every`, and knows the rules of every change that concerns the operation.
     expect(statusOf(response)).toBe(422);

@@ -1,0 +1,121 @@
+import type { Change, Operation } from './rule-book.ts';
+import type { Path, RenameBackRule, RequestRule, UnnestRule } from './rule.ts';
+import { templateShape } from './template.ts';
+
+/** A response rule that undoes a request rule, and the id of the change that both belong to. */
+export interface InvertedRule {
+  readonly change: string;
+  readonly rule: RenameBackRule | UnnestRule;
+}
+
+/**
+ * Finds the rules that `inverse` stands for, by operation. A change applies wherever the resource that its operations write is in
+ * a response: to other operations of the resource, and to those of resources that embed it. One on `every` applies to all.
+ */
+export class InverseIndex {
+  private readonly changes: readonly Change[];
+  /** Operations by the key of their resource. */
+  private readonly resources: ReadonlyMap<string, readonly Operation[]>;
+  private readonly byId: ReadonlyMap<string, Operation>;
+  private readonly hasInverse: boolean;
+
+  constructor(operations: readonly Operation[], changes: readonly Change[]) {
+    this.changes = changes;
+    this.resources = Map.groupBy(operations, resourceOf);
+    this.byId = new Map(operations.map((operation) => [operation.id, operation]));
+    this.hasInverse = changes.some(isInverse);
+  }
+
+  /** The rules for responses to `operation`, in the order in which they apply: the last request rule is undone first. */
+  of(operation: Operation | undefined): readonly InvertedRule[] {
+    if (!this.hasInverse) return [];
+    return this.placesOf(operation, [], []).flatMap(({ resource, prefix }) => {
+      const changes = this.changesOf(resource);
+      return [...undo(changes, ['data', ...prefix]), ...undo(changes, ['data', '*', ...prefix])];
+    });
+  }
+
+  /** The places of resources in a resource: its own, and those of the resources that it embeds. */
+  private placesOf(
+    operation: Operation | undefined,
+    prefix: Path,
+    around: readonly string[],
+  ): readonly ResourcePlace[] {
+    const resource = operation === undefined ? UNNAMED : resourceOf(operation);
+    const own: ResourcePlace = { resource, prefix };
+    // A resource that embeds itself would never end.
+    if (around.includes(resource)) return [];
+    const embeds = (this.resources.get(resource) ?? []).flatMap((one) => one.embeds ?? []);
+    const inner = embeds.flatMap(({ path, operation: id }) => {
+      const writer = this.byId.get(id);
+      return writer === undefined ? [] : this.placesOf(writer, [...prefix, ...path], [...around, resource]);
+    });
+    return [own, ...inner];
+  }
+
+  /** The changes of the requests that write a resource, in the order of the rule book. */
+  private changesOf(resource: string): readonly Change[] {
+    const ids = new Set((this.resources.get(resource) ?? []).map(({ id }) => id));
+    return this.changes.filter(({ on }) => on === 'every' || on.some((id) => ids.has(id)));
+  }
+}
+
+/** The key for requests without an operation; no path has a space. */
+const UNNAMED = ' ';
+
+interface ResourcePlace {
+  readonly resource: string;
+  readonly prefix: Path;
+}
+
+/** The key of the resource of an operation: its path without a parameter at the end. */
+export function resourceOf({ template }: Pick<Operation, 'template'>): string {
+  return templateShape(template).replace(/\/\{\}$/, '');
+}
+
+/** True for a change whose request rules are undone in responses. */
+export function isInverse({ response }: Change): boolean {
+  return response.some(({ rule }) => rule === 'inverse');
+}
+
+/** True for a request rule that can be undone in a response. An `unwrap` has nothing to undo: responses are always wrapped. */
+export function isInvertible({ rule }: RequestRule): boolean {
+  return rule === 'rename' || rule === 'nest';
+}
+
+/** Undoes `changes`, the last first, on the resource at `base`. */
+function undo(changes: readonly Change[], base: Path): readonly InvertedRule[] {
+  const undone: InvertedRule[] = [];
+  /** The member with the parameters, for rules before the unwrap: their paths begin with it. */
+  let wrapper: string | undefined;
+  for (const change of changes.toReversed()) {
+    for (const rule of change.request.toReversed()) {
+      if (rule.rule === 'unwrap') wrapper = rule.member;
+      if (!isInverse(change)) continue;
+      const inside = 'in' in rule ? insideOf(rule.in, wrapper) : undefined;
+      const inverted = inside === undefined ? undefined : invert(rule, [...base, ...inside]);
+      if (inverted !== undefined) undone.push({ change: change.id, rule: inverted });
+    }
+  }
+  return undone;
+}
+
+/** The path from the parameters; undefined for a place outside of the wrapper, which no response has. */
+function insideOf(path: Path, wrapper: string | undefined): Path | undefined {
+  if (wrapper === undefined) return path;
+  return path[0] === wrapper ? path.slice(1) : undefined;
+}
+
+function invert(rule: RequestRule, inside: Path): RenameBackRule | UnnestRule | undefined {
+  const status = ['2xx'] as const;
+  switch (rule.rule) {
+    case 'rename':
+      return { rule: 'rename', path: [...inside, rule.to], to: rule.member, status };
+    case 'nest':
+      return { rule: 'unnest', path: [...inside, rule.under], members: rule.members, status };
+    case 'unwrap':
+    case 'strip':
+    case 'only':
+      return undefined;
+  }
+}
