@@ -51,18 +51,22 @@ test('there are at least 400 exchanges, with every status that V1 has', () => {
   ]);
 });
 
-test('a strict client in Java reads every response', () => {
-  expect(readInJava(responses)).toBe(`${responses.length} responses read\n`);
-});
-
-test('a strict client in Java cannot read what V2 calls differently', () => {
-  const lines = [
+test('a strict client in Java reads every response, and none that has a name of V2', () => {
+  const bodies = [
     '{"data":{"id":1,"highlight_type":"x"}}',
     '{"data":{"id":1,"property":{"address":{}}}}',
     '{"data":{}}',
   ];
-  const said = readInJava(lines.map((body) => `GET\t/api/v1/orders/post_productions/1\t200\t${body}`));
-  expect(said).toMatch(/highlight_type[^]*address[^]*'id'[^]*\n0 responses read\n$/);
+  const wrong = bodies.map((body) => `GET\t/api/v1/orders/post_productions/1\t200\t${body}`);
+  const said = readInJava([...responses, ...wrong])
+    .trimEnd()
+    .split('\n');
+  expect(said).toEqual([
+    expect.stringContaining('"highlight_type"'),
+    expect.stringContaining('"address"'),
+    expect.stringContaining("'id'"),
+    `${responses.length} responses read`,
+  ]);
 });
 
 test('300 random sequences are answered alike', async () => {

@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.MapperFeature;
 import com.fasterxml.jackson.databind.JavaType;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -103,7 +105,7 @@ public class StrictReader {
   static JavaType typeOf(String target, int status, String method) {
     var types = MAPPER.getTypeFactory();
     if (status >= 400) return types.constructType(Errors.class);
-    String path = target.replaceFirst("\\?.*", "").replaceFirst("/?(\\.json)?$", "").replaceFirst("^/api/v1/", "");
+    String path = URLDecoder.decode(target, StandardCharsets.UTF_8).replaceFirst("\\?.*", "").replaceFirst("/?(\\.json)?$", "").replaceFirst("^/api/v1/", "");
     boolean isOne = path.matches(".*/[^/]*\\d[^/]*|.*/\\$.*");
     String collection = isOne ? path.replaceFirst("/[^/]+$", "") : path;
     Class<?> resource = RESOURCES.get(collection);
