@@ -136,6 +136,9 @@ const list = fc.record({
     '?page=x',
     '?page=9',
     '?sort=name',
+    '?external_id=',
+    '?transition_type=highlight_type',
+    '?email=x&per_page=1',
   ),
 });
 const mistake = fc.record({
@@ -156,7 +159,7 @@ const mistake = fc.record({
 const stranger = fc.record({
   do: fc.constant('stranger' as const),
   path: fc.constantFrom(...PATHS, '/heartbeat', '/invoices'),
-  authorization: fc.constantFrom('Bearer', 'Basic eDp5', 'key', 'bearer  lower'),
+  authorization: fc.constantFrom('Bearer', 'Basic eDp5', 'key', 'bearer  lower', 'Bearer reader'),
 });
 
 const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(

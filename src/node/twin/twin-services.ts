@@ -15,7 +15,7 @@ export interface TwinServices {
   readonly v2: string;
   /** Starts both anew, with empty data and, if given, other settings. */
   reset(settings?: ServiceSettings): void;
-  /** Breaks the stores of both, holds them, or repairs them. */
+  /** Breaks the stores of both, holds them, or repairs them. Throws if one has met a bug since the last call. */
   setStore(state: 'broken' | 'busy' | undefined): void;
   close(): void;
 }
@@ -40,6 +40,7 @@ class Service {
   private settings: ServiceSettings = {};
   private store = openReferenceStore(undefined);
   private state: 'broken' | 'busy' | undefined = undefined;
+  private bug: unknown = undefined;
   private app: ReturnType<typeof createReference>;
 
   constructor(dialect: 'v1' | 'v2') {
@@ -68,6 +69,8 @@ class Service {
   }
 
   setStore(state: 'broken' | 'busy' | undefined): void {
+    // Two services with the same bug answer alike.
+    if (this.bug !== undefined) throw new Error(`The ${this.dialect} service failed`, { cause: this.bug });
     this.state = state;
   }
 
@@ -79,9 +82,13 @@ class Service {
 
   private createApp(): ReturnType<typeof createReference> {
     return createReference({
+      readOnlyKeys: ['reader'],
       ...this.settings,
       store: this.replaceableStore(),
       now: () => 0,
+      report: (error) => {
+        if (this.state !== 'broken') this.bug = error;
+      },
       dialects: [this.dialect],
     });
   }
@@ -94,11 +101,11 @@ class Service {
       return this.store;
     };
     return {
-      create: (kind, attributes) => current().create(kind, attributes),
-      read: (kind, id) => current().read(kind, id),
-      list: (kind, offset, limit) => current().list(kind, offset, limit),
-      update: (kind, id, change) => current().update(kind, id, change),
-      remove: (kind, id) => current().remove(kind, id),
+      create: (...given) => current().create(...given),
+      read: (...given) => current().read(...given),
+      list: (...given) => current().list(...given),
+      update: (...given) => current().update(...given),
+      remove: (...given) => current().remove(...given),
       atomically: (work) => current().atomically(work),
       close: () => this.store.close(),
     };
