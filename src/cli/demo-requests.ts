@@ -1,3 +1,9 @@
+/** An attribute that V1 had deprecated and V2 has dropped. Its name is invented: no document lists any. */
+export const DEPRECATED_ATTRIBUTE = 'legacy_code';
+
+/** Dated releases of the embedded V2 in the demo; no later one than the first is known, and it differs as the reference says. */
+export const DEMO_RELEASES = '2025-01-01,2026-06-01';
+
 /** One V1 request of the demo; `{property}` in the path stands for the property that the floor plan order created. */
 export interface DemoRequest {
   readonly operation: string;
@@ -58,3 +64,11 @@ export const DEMO_REQUESTS: readonly DemoRequest[] = [
     body: '{"data": {"display_name": "Harbour Loft, renovated"}, "sent_by": "crm 4.2"}',
   },
 ];
+
+/** A V1 request with a deprecated attribute: only a rule book that strips it gets it past V2. */
+export const STRIPPED_REQUEST: DemoRequest = {
+  operation: 'update_property, with a deprecated attribute',
+  method: 'PATCH',
+  path: '/properties/{property}',
+  body: `{"data": {"property_type": "loft", "${DEPRECATED_ATTRIBUTE}": "HL-7"}}`,
+};

@@ -3,9 +3,16 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { allSettings } from '../settings/settings.ts';
+import { DEMO_RELEASES, DEMO_REQUESTS, DEPRECATED_ATTRIBUTE, STRIPPED_REQUEST } from './demo-requests.ts';
+import { writeDemoRuleBook } from './demo-rule-book.ts';
+import {
+  describeComparison,
+  describeRead,
+  describeResponse,
+  describeRewrite,
+  type DemoResponse,
+} from './demo-text.ts';
 import { liveUntilSignal } from './life-cycle.ts';
-import type { EditRecord } from '../rewrite/rewrite.ts';
-import { DEMO_REQUESTS, type DemoRequest } from './demo-requests.ts';
 import { refuseStart, stderrLog } from './process-log.ts';
 import { startServing } from './serving.ts';
 import { addSettings, flagsOf } from './setting-options.ts';
@@ -14,7 +21,8 @@ import { addSettings, flagsOf } from './setting-options.ts';
 const EXCLUDED_SETTINGS: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
 
 /**
- * Adds the command `demo`: sends one V1 request for each operation, prints each result with its reasons, and then keeps serving.
+ * Adds the command `demo`: sends one V1 request for each operation, prints each result with its reasons, reads an order back, shows
+ * what V2 says without the gateway, and then keeps serving.
  */
 export function demo(program: Command): void {
   const settings = allSettings.filter(({ name }) => !EXCLUDED_SETTINGS.has(name));
@@ -22,11 +30,20 @@ export function demo(program: Command): void {
     .command('demo')
     .summary('send one V1 request for each operation and show the edits')
     .description(
-      'Starts the gateway with the embedded V2, sends one V1 request for each of the seven operations, prints request, result and reasons, and keeps serving. The rewrite log is written to --log-file if given, and otherwise discarded.',
+      `Starts the gateway with the embedded V2 in two dated releases, and with the shipped rule book, in which an operator has listed one deprecated attribute, ${DEPRECATED_ATTRIBUTE}. Sends one V1 request for each of the seven operations, prints request, result and reasons, reads an order back, shows what V2 says to requests without the strip rule and without the version header, and keeps serving. The rewrite log is written to --log-file if given, and otherwise discarded.`,
     );
   addSettings(command, settings).action(async (options: Record<string, string | undefined>) => {
-    const flags = { 'log-file': devNull, ...definedOnly(flagsOf(settings, options)) };
     const { GATEWAY_UPSTREAM: _, ...environment } = process.env;
+    const given = definedOnly(flagsOf(settings, options));
+    const hasOwnRules = given['rules'] !== undefined || environment['GATEWAY_RULES'] !== undefined;
+    const book = hasOwnRules ? undefined : await writeDemoRuleBook(DEPRECATED_ATTRIBUTE);
+    const flags = {
+      'log-file': devNull,
+      'reference-release': DEMO_RELEASES,
+      ...(book === undefined ? {} : { rules: book.path }),
+      ...given,
+    };
+    process.once('exit', () => book?.remove());
     const log = stderrLog({ flags, environment });
     const started = await startServing(flags, environment, log);
     if ('faults' in started) {
@@ -49,57 +66,68 @@ function definedOnly(flags: Readonly<Record<string, string | undefined>>): Recor
 
 async function play(origin: string, rules: CompiledRuleBook): Promise<void> {
   let property = '1';
-  for (const request of DEMO_REQUESTS) {
+  let order = '/orders/post_productions/1';
+  for (const request of [...DEMO_REQUESTS, STRIPPED_REQUEST]) {
     const path = request.path.replace('{property}', property);
-    const response = await fetch(`${origin}/api/v1${path}`, {
-      method: request.method,
-      headers: { authorization: 'Bearer demo', 'content-type': 'application/json' },
-      body: request.body,
-    });
-    const text = await response.text();
-    property = /"property_id":(\d+)/.exec(text)?.[1] ?? property;
-    process.stdout.write(`${describe(request, path, rules)}${describeResponse(response.status, text)}\n`);
+    const response = await send(origin, `${request.method} /api/v1${path}`, request.body);
+    const [, id = '1'] = /"id":(\d+)/.exec(response.text) ?? [];
+    const [, propertyId = '1'] = /"property_id":(\d+)/.exec(response.text) ?? [];
+    if (request.operation === 'order_floor_plan') property = propertyId;
+    if (request.operation === 'order_post_production') order = `${path}/${id}`;
+    print(`${describeRewrite(request, path, rules)}${describeResponse(response)}\n`);
   }
+  const pin = rules.ruleBook.version;
+  const read = await send(origin, `GET /api/v1${order}`, undefined);
+  const readInV2 = await send(origin, `GET /api/v2${order}`, undefined, pin);
+  print(describeRead('read_post_production_order', order, read, readInV2));
+  await compare(origin, {
+    title: `Without the strip rule: ${DEPRECATED_ATTRIBUTE} reaches V2`,
+    line: `PATCH /api/v2/properties/${property}`,
+    version: pin,
+    body: `{"property_type": "loft", "${DEPRECATED_ATTRIBUTE}": "HL-7"}`,
+  });
+  const client = { line: 'POST /api/v2/clients', body: '{"name": "Harbour Realty"}' };
+  await compare(origin, {
+    ...client,
+    title: 'Without the version header: the latest release',
+    version: undefined,
+  });
+  await compare(origin, { ...client, title: 'With it, as the gateway sends it', version: pin });
 }
 
-function describe(request: DemoRequest, path: string, rules: CompiledRuleBook): string {
-  const { ruleBook } = rules;
-  const rewrite = rules
-    .requestPlan(rules.match(request.method, path))
-    .rewrite(new TextEncoder().encode(request.body));
-  const lines = [
-    styleText('bold', request.operation),
-    `  V1  ${styleText('red', `${request.method} /api/v1${path}`)}`,
-    indent(request.body),
-  ];
-  if (rewrite.verdict === 'refused') return [...lines, `  refused: ${rewrite.refusal.detail}`, ''].join('\n');
-  const reasons = new Map(ruleBook.changes.map((change) => [change.id, change.summary]));
-  return [
-    ...lines,
-    `  V2  ${styleText('green', `${request.method} /api/v2${path}`)}  ${styleText('dim', `x-api-version: ${ruleBook.version}`)}`,
-    indent(new TextDecoder().decode(rewrite.body)),
-    ...rewrite.records.map((record, k) => describeRecord(record, rewrite.records[k - 1], reasons)),
-    '',
-  ].join('\n');
+interface V2Request {
+  readonly title: string;
+  readonly line: string;
+  readonly version: string | undefined;
+  readonly body: string;
 }
 
-function describeRecord(
-  { change, rule, from, path, note }: EditRecord,
-  before: EditRecord | undefined,
-  reasons: ReadonlyMap<string, string>,
-): string {
-  const where = [from, path]
-    .filter((pointer) => pointer !== undefined)
-    .map((pointer) => pointer || '(the body)');
-  const reason = before?.change === change && before.rule === rule ? '' : (reasons.get(change) ?? change);
-  const why = `${reason}${note === undefined ? '' : ` (${note})`}`;
-  return `  ${styleText('yellow', rule.padEnd(7))} ${where.join(' → ')}  ${styleText('dim', why)}`;
+/** Sends a V2 request, which the gateway passes unchanged, and prints it with the response. */
+async function compare(origin: string, request: V2Request): Promise<void> {
+  const response = await send(origin, request.line, request.body, request.version);
+  print(describeComparison({ ...request, response }));
 }
 
-function describeResponse(status: number, text: string): string {
-  return `  ${styleText(status < 300 ? 'green' : 'red', `response ${status}`)} ${styleText('dim', text.trim())}\n`;
+async function send(
+  origin: string,
+  line: string,
+  body: string | undefined,
+  version?: string,
+): Promise<DemoResponse> {
+  const [method = '', path = ''] = line.split(' ');
+  const response = await fetch(`${origin}${path}`, {
+    method,
+    headers: {
+      authorization: 'Bearer demo',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(version === undefined ? {} : { 'x-api-version': version }),
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  const release = response.headers.get('x-api-version');
+  return { status: response.status, release, text: await response.text() };
 }
 
-function indent(text: string): string {
-  return text.replaceAll(/^/gm, '      ');
+function print(text: string): void {
+  process.stdout.write(text);
 }

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { entrySchema } from '../../src/rewrite-log/entry-schema.ts';
 import { command } from '../support/command.ts';
 
@@ -79,16 +81,39 @@ describe('demo', () => {
     ]) {
       expect(text).toContain(id);
     }
-    expect(text.match(/response 20[01]/g)).toHaveLength(7);
+    expect(text.match(/response 20[01]/g)).toHaveLength(8);
     expect(text).toContain(
       '/data/transition_type → /highlight_type  transition_type is called highlight_type.',
     );
+    expect(text).toMatch(/strip +\/data\/legacy_code {2}Attributes that V1 had deprecated are gone\./);
+    expect(text).toMatch(/Without the strip rule[^]*?status 422[^\n]*legacy_code is not a known attribute/);
+    expect(text).toMatch(
+      /Without the version header[^]*?status 422, served by release 2026-06-01[^\n]*display_name is required/,
+    );
+    expect(text).toMatch(/With it, as the gateway sends it[^]*?status 201, served by release 2025-01-01/);
+    const [, path = '', read = ''] = /GET (\/api\/v1\/orders\S+) {2}status 200\n +(\S+)/.exec(text) ?? [];
+    const headers = { authorization: 'Bearer k' };
+    expect(await (await fetch(`${origin(demo.stderr())}${path}`, { headers })).text()).toBe(read);
     expect(
       (await fetch(`${origin(demo.stderr())}/api/v1/heartbeat`, { headers: { authorization: 'Bearer k' } }))
         .status,
     ).toBe(200);
     expect(await demo.stop('SIGINT')).toBe(0);
   });
+});
+
+test("with a rule book of one's own the demo adds no rule; its own rule book is removed with it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'demo-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const demo = command(['demo', ...ANY_PORT, '--rules', 'config/rules.yaml'], { TMPDIR: folder });
+  await demo.until(/Still serving/);
+  expect(demo.stdout()).toMatch(/response 422 [^\n]*legacy_code/);
+  expect(readdirSync(folder)).toEqual([]);
+  const own = command(['demo', ...ANY_PORT], { TMPDIR: folder });
+  await own.until(/Still serving/);
+  expect(readdirSync(folder)).toHaveLength(1);
+  expect(await own.stop()).toBe(0);
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 describe('check', () => {
