@@ -1,0 +1,24 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseDocument } from 'yaml';
+
+/**
+ * Policies with which the gateway decides as V1 does: it refuses a body without the wrapper, reads the last of two members, and
+ * leaves what is no JSON in UTF-8 to the service. Those of the shipped rule book are more lenient, or safer.
+ */
+export const POLICIES_OF_V1: Readonly<Record<string, string>> = {
+  flat: 'refuse',
+  duplicate: 'last',
+  malformed: 'forward',
+  unsupported: 'forward',
+};
+
+/** Writes the rule book at `path` with other policies to a temporary file; returns its path. */
+export function withPolicies(path: string, policies: Readonly<Record<string, string>>): string {
+  const document = parseDocument(readFileSync(path, 'utf8'));
+  for (const [name, value] of Object.entries(policies)) document.setIn(['policies', name], value);
+  const file = join(mkdtempSync(join(tmpdir(), 'twin-rules-')), 'rules.yaml');
+  writeFileSync(file, document.toString());
+  return file;
+}
