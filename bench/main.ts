@@ -5,7 +5,8 @@
 import { parseArgs } from 'node:util';
 import { benchEngine } from './engine.ts';
 import { benchFootprint } from './footprint.ts';
-import { benchPlan } from './bench-plan.ts';
+import { benchResponses } from './engine-responses.ts';
+import { benchPlan, benchResponsePlan } from './bench-plan.ts';
 import { benchGrowth } from './growth.ts';
 import { benchGrowthGateway } from './growth-gateway.ts';
 import { benchProxies } from './proxies.ts';
@@ -21,7 +22,10 @@ const { values, positionals } = parseArgs({
 });
 const chosen = positionals.length === 0 ? ['engine', 'growth', 'scale', 'proxies'] : positionals;
 const works = (['pass', 'migrate'] as const).filter((name) => values.work.includes(name));
-if (chosen.includes('engine')) benchEngine(await benchPlan(), values.quick);
+if (chosen.includes('engine')) {
+  benchEngine(await benchPlan(), values.quick);
+  benchResponses(await benchResponsePlan(), values.quick);
+}
 if (chosen.includes('growth')) await benchGrowth();
 if (chosen.includes('growth-gateway') && !(await benchGrowthGateway())) process.exitCode = 1;
 if (chosen.includes('scale')) await benchScale(values.quick);

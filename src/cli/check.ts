@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { openRollout } from '../node/rollout/open-rollout.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
+import { ruleBookWarnings } from '../rules/rule-book-warnings.ts';
 import { preflight, type Preflight } from './preflight.ts';
 import { addSettings, flagsOf, servedSettings } from './setting-options.ts';
 
@@ -30,12 +31,14 @@ function rolloutFaults({ settings, ruleBook }: Preflight): readonly string[] {
 }
 
 function describe(book: RuleBook): string {
+  const width = Math.max(24, ...book.operations.map(({ id }) => id.length));
   const operations = book.operations.map(({ id, method, template, assumed }) => {
-    return `  ${id.padEnd(24)} ${method.padEnd(6)} ${template}${assumed ? '  (assumed)' : ''}`;
+    return `  ${id.padEnd(width)} ${method.padEnd(6)} ${template}${assumed ? '  (assumed)' : ''}`;
   });
   const changes = book.changes.flatMap((change) => describeChange(change));
   const policies = Object.entries(book.policies).map(([name, value]) => `${name}: ${value}`);
   const assumed = [...book.operations, ...book.changes].filter((part) => part.assumed).map(({ id }) => id);
+  const warnings = ruleBookWarnings(book);
   return [
     `rule book ${book.hash}, leading to V2 ${book.version}`,
     `\noperations (${book.operations.length}; any other POST or PATCH gets the changes on every request)`,
@@ -45,6 +48,9 @@ function describe(book: RuleBook): string {
     `\npolicies\n  ${policies.join(', ')}`,
     `\nassumptions (${assumed.length}): neither specification nor documentation shows them; confirm them with the service`,
     assumed.length === 0 ? '  none' : `  ${assumed.join(', ')}`,
+    ...(warnings.length === 0
+      ? []
+      : [`\nwarnings (${warnings.length})`, ...warnings.map((text) => `  ${text}`)]),
     '',
   ].join('\n');
 }

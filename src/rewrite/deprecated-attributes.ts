@@ -11,15 +11,17 @@ export interface DeprecatedAttribute {
 
 /** Lists the deprecated attributes that requests used. Similar requests share their records, so each list is created once. */
 export class DeprecatedAttributes {
-  private readonly cached = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
+  private readonly all = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
+  private readonly ofV1 = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
 
   /** The deprecated attributes in a request with these records, each once, in the order of the rules. */
   of(records: readonly EditRecord[]): readonly DeprecatedAttribute[] {
-    const cached = this.cached.get(records);
-    if (cached !== undefined) return cached;
-    const list = listOf(records);
-    this.cached.set(records, list);
-    return list;
+    return cached(this.all, records, () => true);
+  }
+
+  /** Those that V1 itself called deprecated: the stripped ones. Others only have another name or place in V2. */
+  inV1(records: readonly EditRecord[]): readonly DeprecatedAttribute[] {
+    return cached(this.ofV1, records, isStripped);
   }
 }
 
@@ -28,10 +30,30 @@ export function isWrapped(records: readonly EditRecord[]): boolean {
   return wrapperOf(records) !== '';
 }
 
-function listOf(records: readonly EditRecord[]): readonly DeprecatedAttribute[] {
+function cached(
+  lists: WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>,
+  records: readonly EditRecord[],
+  isListed: (record: EditRecord) => boolean,
+): readonly DeprecatedAttribute[] {
+  const known = lists.get(records);
+  if (known !== undefined) return known;
+  const list = listOf(records, isListed);
+  lists.set(records, list);
+  return list;
+}
+
+function isStripped({ rule }: EditRecord): boolean {
+  return rule === 'strip';
+}
+
+function listOf(
+  records: readonly EditRecord[],
+  isListed: (record: EditRecord) => boolean,
+): readonly DeprecatedAttribute[] {
   const wrapper = wrapperOf(records);
   const messages = new Map<string, string>();
   for (const record of records) {
+    if (!isListed(record)) continue;
     const change = changeOf(record);
     if (change === undefined || record.from === undefined) continue;
     const attribute = dottedName(record.from.slice(wrapper.length));

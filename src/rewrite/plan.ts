@@ -43,6 +43,9 @@ export function compilePlans(book: RuleBook): Plans {
   };
 }
 
+/** Nodes of the largest shape that is cached; a larger body costs more to read than to compute. */
+const MAX_CACHED_NODES = 128;
+
 /** The result of the rules for every body of one shape. */
 interface ShapeResult {
   readonly recipe: Recipe;
@@ -57,7 +60,7 @@ export class Plan {
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly cache = new RecordCache();
-  private readonly shapes = new ShapeCache<ShapeResult>();
+  private readonly shapes = new ShapeCache<ShapeResult>(MAX_CACHED_NODES);
   private readonly slab = new Slab();
   private readonly marks: Marks = { rounds: [], round: 0 };
 

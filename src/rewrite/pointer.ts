@@ -12,8 +12,17 @@ export function originPointer(
   node: number = member.node,
 ): string | undefined {
   if (node < 0) return undefined;
-  const name = nameOf(draft, draft.tape.id(node), node);
-  return `${originOf(draft, member.home.origin)}/${pointerToken(name)}`;
+  return `${originObjectPointer(draft, member.home)}/${originToken(draft, node)}`;
+}
+
+/** Returns the pointer of an object in the V1 body. */
+export function originObjectPointer(draft: Draft, object: DraftObject): string {
+  return originOf(draft, object.origin);
+}
+
+/** Returns the token of the member at `node` in pointers into the V1 body. */
+export function originToken(draft: Draft, node: number): string {
+  return pointerToken(nameOf(draft, draft.tape.id(node), node));
 }
 
 function originOf(draft: Draft, holder: DraftMember | DraftElement | undefined): string {

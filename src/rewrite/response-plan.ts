@@ -10,7 +10,9 @@ import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
 import type { ExplicitResponseRule, RequestRule } from '../rules/rule.ts';
 import { alias, compileAlias, type CompiledAlias } from './alias.ts';
-import type { ResponseContext, ResponseRewrite } from './response-rewrite.ts';
+import type { Recipe } from './recipe.ts';
+import type { ResponseContext, ResponseRecord, ResponseRewrite } from './response-rewrite.ts';
+import type { PatchOperation } from './rewrite.ts';
 import { ResponseRun, isAbout } from './response-run.ts';
 import { compileDeprecations, deprecations, type CompiledDeprecations } from './deprecations.ts';
 import { Draft } from './draft.ts';
@@ -19,6 +21,7 @@ import { compileFlatten, flatten, type CompiledFlatten } from './flatten.ts';
 import { type KeyCache, printDraft } from './print-draft.ts';
 import { compileRenameBack, renameBack, type CompiledRenameBack } from './rename-back.ts';
 import { SeenIds } from './seen-names.ts';
+import { ShapeCache } from './shape-cache.ts';
 import { compileUnnest, unnest, type CompiledUnnest } from './unnest.ts';
 
 type Compiled =
@@ -59,6 +62,19 @@ export function compileResponsePlans(book: RuleBook): ResponsePlans {
   };
 }
 
+/** The effect of the rules on every response of one shape with one status. */
+interface ShapeResult {
+  readonly status: number;
+  /** Absent if the rules have no effect. */
+  readonly recipe: Recipe | undefined;
+  readonly records: readonly ResponseRecord[];
+  readonly omitted: number;
+  readonly patch: readonly PatchOperation[];
+}
+
+/** Nodes of the largest shape that is cached: that of a page of some thirty orders, which costs more to compute than to compare. */
+const MAX_CACHED_NODES = 1024;
+
 /** All response rules of one operation, compiled so that a response is read only once. */
 export class ResponsePlan {
   private readonly names = new NameTable();
@@ -67,6 +83,7 @@ export class ResponsePlan {
   private readonly keys: KeyCache = [];
   private readonly slab = new Slab();
   private readonly ids = new SeenIds();
+  private readonly shapes = new ShapeCache<ShapeResult>(MAX_CACHED_NODES);
   /** True if rules read only members that they name, so that all others need no place in a draft of their own. */
   private readonly isGrouped: boolean;
 
@@ -104,15 +121,39 @@ export class ResponsePlan {
     if (this.scanner.scan(body, from) !== undefined)
       return { verdict: 'unchanged', body, note: 'response-malformed' };
     if (this.scanner.tape.kind(0) !== OBJECT) return { verdict: 'unchanged', body };
-    const run = this.run(body, context, false);
-    if (run.isIdle) return { verdict: 'unchanged', body };
-    const { draft, omitted } = run;
-    const edits = printDraft(draft, this.keys).edits(body, draft.tape, 0);
-    const { records, patch } = (run.isPatchable ? this.run(body, context, true) : run).finish();
+    const { tape } = this.scanner;
+    const { recipe, records, omitted, patch } = this.cached(context) ?? this.compute(body, context);
+    if (recipe === undefined) return { verdict: 'unchanged', body };
+    const edits = recipe.edits(body, tape, 0);
     return { verdict: 'rewritten', body: applyEdits(body, edits, this.slab), edits, records, omitted, patch };
   }
 
+  private cached(context: ResponseContext): ShapeResult | undefined {
+    if (!this.isCacheable(context)) return undefined;
+    const known = this.shapes.get(this.scanner.tape);
+    return known?.status === context.status ? known : undefined;
+  }
+
   /** Applies the rules to the response that was scanned last. */
+  private compute(body: Uint8Array, context: ResponseContext): ShapeResult {
+    const run = this.run(body, context, false);
+    const { isIdle, omitted } = run;
+    const recipe = isIdle ? undefined : printDraft(run.draft, this.keys);
+    const recorded = run.isPatchable && !isIdle ? this.run(body, context, true) : run;
+    const result: ShapeResult = { status: context.status, recipe, omitted, ...recorded.finish() };
+    if (!run.hasReadValues && this.isCacheable(context)) this.shapes.set(this.scanner.tape, result);
+    return result;
+  }
+
+  /** Whether the effect of the rules depends on nothing but the shape: not on names that they do not list, nor on texts. */
+  private isCacheable({ status, deprecated }: ResponseContext): boolean {
+    return this.isGrouped && deprecated.length === 0 && !this.readsTexts(status);
+  }
+
+  private readsTexts(status: number): boolean {
+    return this.rules.some((rule) => rule.rule === 'errors' && isAbout(rule.status, status));
+  }
+
   private run(body: Uint8Array, context: ResponseContext, makesPatch: boolean): ResponseRun {
     const draft = new Draft(body, this.scanner.tape, this.names, this.isGrouped);
     const run = new ResponseRun(draft, context, this.ids, makesPatch);

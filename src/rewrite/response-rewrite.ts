@@ -18,7 +18,7 @@ export interface ResponseRecord {
 /** The data of the exchange that a response plan needs in addition to the body. */
 export interface ResponseContext {
   readonly status: number;
-  /** The deprecated attributes that the request used. */
+  /** The attributes that V1 had deprecated and that the request used. */
   readonly deprecated: readonly DeprecatedAttribute[];
   /** Whether the request had the wrapper, so that pointers in errors lead into it. */
   readonly isWrapped: boolean;

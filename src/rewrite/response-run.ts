@@ -3,7 +3,7 @@ import { pointerToken } from '../json/json-pointer.ts';
 import type { Path, ResponseRuleName, StatusPattern } from '../rules/rule.ts';
 import type { ResponseContext, ResponseRecord } from './response-rewrite.ts';
 import { type Draft, type DraftMember, type DraftObject, takeAll } from './draft.ts';
-import { currentName, currentPointer, objectPointer, originPointer } from './pointer.ts';
+import { currentName, currentPointer, objectPointer, originObjectPointer, originToken } from './pointer.ts';
 import type { PatchOperation } from './rewrite.ts';
 import { pathIds } from './run.ts';
 import type { SeenIds, SeenNames } from './seen-names.ts';
@@ -35,12 +35,17 @@ interface Edited {
 export class ResponseRun {
   readonly draft: Draft;
   readonly context: ResponseContext;
+  /** True if a rule has read a string or a scalar: the shape of the response then does not determine its effect. */
+  hasReadValues = false;
   /** The operations so far, in a run that makes the patch. */
   private readonly patch: PatchOperation[] | undefined;
   private readonly ids: SeenIds;
   private readonly edited: Edited[] = [];
   private count = 0;
   private hasTexts = false;
+  /** Objects of the record before: most records are about members of one object. */
+  private lastHome: { readonly object: DraftObject; readonly pointer: string } | undefined;
+  private lastHolder: { readonly object: DraftObject; readonly pointer: string | undefined } | undefined;
 
   /** `ids` is scratch memory that runs share, one after the other. */
   constructor(draft: Draft, context: ResponseContext, ids: SeenIds, makesPatch: boolean) {
@@ -158,6 +163,23 @@ export class ResponseRun {
     return { records: this.edited.map((edited) => this.recordOf(edited)), patch: this.patch ?? [] };
   }
 
+  private fromOf(member: DraftMember): string | undefined {
+    const { home, node } = member;
+    if (node < 0) return undefined;
+    if (this.lastHome?.object !== home)
+      this.lastHome = { object: home, pointer: originObjectPointer(this.draft, home) };
+    return `${this.lastHome.pointer}/${originToken(this.draft, node)}`;
+  }
+
+  private pathOf(member: DraftMember): string | undefined {
+    const { holder } = member;
+    if (member.isRemoved || holder === undefined) return undefined;
+    if (this.lastHolder?.object !== holder)
+      this.lastHolder = { object: holder, pointer: objectPointer(this.draft, holder) };
+    const { pointer } = this.lastHolder;
+    return pointer === undefined ? undefined : `${pointer}/${pointerToken(currentName(this.draft, member))}`;
+  }
+
   private removeName(object: DraftObject, name: string): void {
     const around = objectPointer(this.draft, object) ?? '';
     this.patch?.push({ op: 'remove', path: `${around}/${pointerToken(name)}` });
@@ -169,8 +191,8 @@ export class ResponseRun {
   }
 
   private recordOf({ rule: { change, rule }, at, source, note }: Edited): ResponseRecord {
-    const from = source === undefined ? undefined : originPointer(this.draft, source);
-    const path = currentPointer(this.draft, at);
+    const from = source === undefined ? undefined : this.fromOf(source);
+    const path = this.pathOf(at);
     return {
       change,
       rule,

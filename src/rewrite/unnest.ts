@@ -29,6 +29,7 @@ export function unnest(rule: CompiledUnnest, run: ResponseRun, object: DraftObje
   const nested = find(object, rule.id);
   if (nested === undefined) return;
   const value = run.draft.open(nested, nested.node);
+  if (value === undefined) run.hasReadValues = true;
   const isVoid = value === undefined && isNull(run.draft, nested);
   if (!isVoid && !(value instanceof DraftObject)) return;
   run.dropNamed(rule, object, rule.id, nested, 'duplicate');

@@ -1,4 +1,5 @@
 import type { NameTable } from '../json/member-name.ts';
+import { pointerToken } from '../json/json-pointer.ts';
 import type { UnwrapRule } from '../rules/rule.ts';
 import { type DraftMember, DraftObject, find } from './draft.ts';
 import { FLAT, OTHER, PLAIN, refuse, type CompiledRule, type Run, type Stop } from './run.ts';
@@ -24,7 +25,7 @@ export function unwrap(rule: CompiledUnwrap, run: Run): Stop | undefined {
   const body = draft.open(wrapper, wrapper.node);
   if (!(body instanceof DraftObject)) {
     if (rule.policies.wrapper === 'forward') return { kind: 'forward', note: 'wrapper-not-object' };
-    const detail = `The member ${draft.names.name(rule.id)} must be an object with the parameters.`;
+    const detail = `${draft.names.name(rule.id)} must be an object.`;
     return refuse('wrapper-not-object', 422, detail, run, wrapper);
   }
   if (draft.root.members.length > 1) {
@@ -58,8 +59,10 @@ function dropSiblings(rule: CompiledUnwrap, run: Run, wrapper: DraftMember): Sto
 function flat(rule: CompiledUnwrap, run: Run): Stop | undefined {
   if (rule.policies.flat === 'forward') return { kind: 'forward', note: 'already-flat' };
   if (rule.policies.flat === 'refuse') {
-    const detail = `The parameters must be inside an object named ${run.draft.names.name(rule.id)}.`;
-    return { kind: 'refuse', refusal: { code: 'not-wrapped', status: 422, detail, pointer: '' } };
+    const name = run.draft.names.name(rule.id);
+    const pointer = `/${pointerToken(name)}`;
+    const refusal = { code: 'not-wrapped', status: 422, detail: `${name} is required.`, pointer };
+    return { kind: 'refuse', refusal };
   }
   run.codes.push(rule.code + FLAT);
   run.recorder?.flat(rule);

@@ -16,8 +16,7 @@ export class V1Names {
     let tokens: readonly string[] = pointerSteps(pointer);
     for (const rule of this.rules) {
       if (rule.rule !== 'unwrap') tokens = reverseRule(rule, tokens, false);
-      // V1 read nothing outside of the wrapper: to it, an error about the whole body is one about the wrapper.
-      else if (isWrapped || tokens.length === 0) tokens = [rule.member, ...tokens];
+      else if (isWrapped) tokens = [rule.member, ...tokens];
     }
     return pointerOf(tokens);
   }
@@ -44,8 +43,8 @@ function reverseRule(rule: RequestRule, tokens: readonly string[], loose: boolea
   );
   const next = tokens[at + 1];
   if (at === -1 || (next !== undefined && !rule.members.includes(next))) return tokens;
-  // V1 has no such object: an error about all of it becomes one about the object around it.
-  if (next === undefined) return loose ? tokens : tokens.slice(0, at);
+  // V1 has no such object: an error about all of it becomes one about the object around it. Alone, its name may be a plain word.
+  if (next === undefined) return loose && (at === 0 || at < rule.in.length) ? tokens : tokens.slice(0, at);
   return tokens.toSpliced(at, 1);
 }
 

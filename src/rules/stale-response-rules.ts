@@ -75,7 +75,8 @@ function isUndone({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']
   if (inverted.rule === 'rename') return true;
   // Members that the nest does not list stay in the sub-object.
   const member = path[inverted.path.length];
-  return member !== undefined && inverted.members?.includes(member) === true;
+  const members = member === undefined && 'members' in rule ? rule.members : [member];
+  return members?.every((name) => name !== undefined && inverted.members?.includes(name) === true) ?? false;
 }
 
 function beginsWith(path: Path, start: Path): boolean {

@@ -66,7 +66,7 @@ cases(
 test('an already flat body is logged as such', () => {
   expect(recordsOf(planOf([UNWRAP, RENAME]), '{"x":1}')).toEqual(['unwrap  ->  (already-flat)']);
 });
-cases('policy flat: refuse', [UNWRAP], [['{"x":1}', 'refused 422 not-wrapped ']], { flat: 'refuse' });
+cases('policy flat: refuse', [UNWRAP], [['{"x":1}', 'refused 422 not-wrapped /data']], { flat: 'refuse' });
 cases('policy flat: forward', [UNWRAP, RENAME], [['{"old":1}', '{"old":1}']], { flat: 'forward' });
 
 cases(

@@ -262,6 +262,8 @@ describe('errors', () => {
     ['my_highlight_type, highlight_types', 'my_highlight_type, highlight_types'],
     [String.raw`\nhighlight_type \"highlight_type\" é`, String.raw`\ntransition_type \"transition_type\" é`],
     ['The address is unknown', 'The address is unknown'],
+    ['property.address must be an object', 'property must be an object'],
+    ['my.property.address', 'my.property.address'],
   ])('detail: %s', (detail, expected) => {
     const text = (sentence: string): string => `{"errors":[{"status":"422","detail":"${sentence}"}]}`;
     const outcome = turned(text(detail));
@@ -354,7 +356,17 @@ describe('whatever the response is', () => {
       bytesOf(`{"data":[${list}]}`),
       OK,
     );
-    for (const outcome of [flat, listed]) {
+    const nested = responsePlanOf([responseRule('unnest a')]).rewrite(
+      bytesOf(`{"a":{${members}},${members},"b":1}`),
+      OK,
+    );
+    const renamed = responsePlanOf([responseRule('rename data.*.a to b')]).rewrite(
+      bytesOf(`{"data":[${list}]}`),
+      OK,
+    );
+    expect(textOf(nested.body)).toBe(`{${members},"b":1}`);
+    expect(nested.verdict === 'rewritten' && nested.omitted).toBe(80_000 - 64);
+    for (const outcome of [flat, listed, nested, renamed]) {
       expect(outcome.verdict === 'rewritten' && outcome.records).toHaveLength(64);
       expect(textOf(outcome.body)).toContain('39999');
     }

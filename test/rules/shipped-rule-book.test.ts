@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { printSchema, schemas } from '../../src/cli/schemas.ts';
 import { ruleBookSource } from '../../src/rules/rule-book-source.ts';
 import { summarizeRuleBook } from '../../src/rules/rule-book-summary.ts';
+import { ruleBookWarnings } from '../../src/rules/rule-book-warnings.ts';
 import { sources } from './arbitrary-source.ts';
 import { bookIn } from './reading.ts';
 
@@ -26,6 +27,19 @@ describe('the rule book that ships', () => {
       ['create_virtual_tour', 'POST /virtual_tours', true],
       ['update_property', 'PATCH /properties/{id}', true],
       ['heartbeat', 'GET /heartbeat', false],
+      ...[
+        ['client', 'clients', '/clients'],
+        ['floor_plan_order', 'floor_plan_orders', '/orders/floor_plans'],
+        ['booking', 'bookings', '/bookings'],
+        ['contact', 'contacts', '/contacts'],
+        ['post_production_order', 'post_production_orders', '/orders/post_productions'],
+        ['virtual_tour', 'virtual_tours', '/virtual_tours'],
+        ['property', 'properties', '/properties'],
+      ].flatMap(([one, many, path]) => [
+        [`list_${many}`, `GET ${path}`, true],
+        [`read_${one}`, `GET ${path}/{id}`, true],
+        [`delete_${one}`, `DELETE ${path}/{id}`, true],
+      ]),
     ]);
   });
 
@@ -33,7 +47,12 @@ describe('the rule book that ships', () => {
     const { version, changes } = await bookIn(text);
     expect(version).toBe('2025-01-01');
     expect(changes.map(({ id, on, request, response }) => ({ id, on, request, response }))).toEqual([
-      { id: 'body-wrapper', on: 'every', request: [{ rule: 'unwrap', member: 'data' }], response: [] },
+      {
+        id: 'body-wrapper',
+        on: 'every',
+        request: [{ rule: 'unwrap', member: 'data' }],
+        response: [{ rule: 'errors', details: expect.any(Object), status: ['4xx', '5xx'] }],
+      },
       {
         id: 'property-address',
         on: ['order_floor_plan', 'order_post_production'],
@@ -45,17 +64,20 @@ describe('the rule book that ships', () => {
             under: 'address',
           },
         ],
-        response: [],
+        response: [{ rule: 'inverse', status: ['2xx'] }],
       },
       {
         id: 'highlight-type',
         on: ['order_post_production'],
         request: [{ rule: 'rename', member: 'transition_type', in: [], to: 'highlight_type' }],
-        response: [
-          { rule: 'alias', path: ['data', 'highlight_type'], as: 'transition_type', status: ['2xx'] },
-        ],
+        response: [{ rule: 'inverse', status: ['2xx'] }],
       },
-      { id: 'removed-attributes', on: 'every', request: [], response: [] },
+      {
+        id: 'removed-attributes',
+        on: 'every',
+        request: [],
+        response: [{ rule: 'deprecations', path: ['data', 'deprecations'], status: ['2xx'] }],
+      },
     ]);
   });
 
@@ -71,25 +93,34 @@ describe('the rule book that ships', () => {
 
   test('lists its assumptions', async () => {
     const { assumptions, ...counts } = summarizeRuleBook(await bookIn(text));
-    expect(counts).toMatchObject({ operations: 8, changes: 4, requestRules: 3, responseRules: 1 });
-    expect(assumptions).toEqual([
+    expect(counts).toMatchObject({ operations: 29, changes: 4, requestRules: 3, responseRules: 4 });
+    expect(assumptions.filter((text) => !/^operation (?:list|read|delete)_/.test(text))).toEqual([
       'operation create_booking: POST /bookings',
       'operation create_contact: POST /contacts',
       'operation order_post_production: POST /orders/post_productions',
       'operation create_virtual_tour: POST /virtual_tours',
       'operation update_property: PATCH /properties/{id}',
       'change property-address: The address attributes of a new property are nested under address.',
+      'change removed-attributes: Attributes that V1 had deprecated are gone.',
     ]);
   });
 
-  test('has response rules in comments that are right when the # is taken away', async () => {
-    const book = await bookIn(text.replace(/^( +)# (?=response:| {2}- )/gm, '$1'));
+  test('has tolerant response rules in comments that are right in the place of the inverse', async () => {
+    const tolerant = [...text.matchAll(/list (\{ (?:flatten|alias): .*? \})/g)].map(([, rule = '']) => rule);
+    let at = 0;
+    const book = await bookIn(
+      text.replaceAll(/(?<=^ +)response: inverse$/gm, () => `response: [ ${tolerant[at++] ?? ''} ]`),
+    );
     expect(book.changes.flatMap(({ response }) => response.map(({ rule }) => rule))).toEqual([
+      'errors',
       'flatten',
       'alias',
       'deprecations',
-      'errors',
     ]);
+  });
+
+  test('lets no read answer in V2 shape, as far as it can know', async () => {
+    expect(ruleBookWarnings(await bookIn(text))).toEqual([]);
   });
 
   test('names its schema for editors', () => {

@@ -148,7 +148,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined {
     this.noteResponseTime();
-    const deprecated = this.rules.deprecatedAttributes.of(this.facts.edits);
+    const deprecated = this.rules.deprecatedAttributes.inV1(this.facts.edits);
     if (!this.responsePlan.appliesTo(status, deprecated.length > 0)) return undefined;
     if (readJsonType(headerValue(headers, 'content-type')) !== 'json') return undefined;
     const encoding = headerValues(headers, 'content-encoding');
@@ -187,7 +187,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   /** Returns V2's response as a V1 client receives it. */
   protected v1Response(status: number, body: Uint8Array): ResponseRewrite {
     const { edits } = this.facts;
-    const deprecated = this.rules.deprecatedAttributes.of(edits);
+    const deprecated = this.rules.deprecatedAttributes.inV1(edits);
     return this.responsePlan.rewrite(body, { status, deprecated, isWrapped: isWrapped(edits) });
   }
 

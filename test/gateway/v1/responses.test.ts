@@ -1,15 +1,16 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { ResponseRule } from '../../../src/rules/rule.ts';
+import type { RequestRule, ResponseRule } from '../../../src/rules/rule.ts';
 import { gatewayFor, type TestGatewayOptions } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
 
 const ALIAS: ResponseRule = { rule: 'alias', path: ['data', 'new'], as: 'old', status: ['2xx'] };
+const STRIP: RequestRule = { rule: 'strip', members: ['legacy'], in: [] };
 const withRules = (response: readonly ResponseRule[], over: TestGatewayOptions = {}): TestGatewayOptions => {
   const changes = testRuleBook().changes.map((change) =>
-    change.on === 'every' ? { ...change, response } : change,
+    change.on === 'every' ? { ...change, request: [...change.request, STRIP], response } : change,
   );
   return { ...over, ruleBook: { changes, ...over.ruleBook } };
 };
@@ -138,7 +139,8 @@ describe('a response that is left alone', () => {
 });
 
 describe('deprecated attributes and errors', () => {
-  const order = '{"data":{"transition_type":"x","property":{"suburb":"Enmore","postcode":"2042"}}}';
+  const order =
+    '{"data":{"transition_type":"x","legacy":1,"property":{"suburb":"Enmore","postcode":"2042"}}}';
   const request = `POST /api/v1/orders/post_productions HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${order.length}\r\n\r\n${order}`;
 
   test('those that this very request used are listed in the body when a rule says so', async () => {
@@ -147,18 +149,7 @@ describe('deprecated attributes and errors', () => {
     const gateway = await gatewayFor(v2.origin, withRules([rule]));
     const response = JSON.parse(bodyOf((await exchange(gateway.port, request)).text));
     expect(response.data.deprecations).toEqual([
-      {
-        attribute: 'property.suburb',
-        message: 'property.suburb is deprecated: it belongs in the address object in V2.',
-      },
-      {
-        attribute: 'property.postcode',
-        message: 'property.postcode is deprecated: it belongs in the address object in V2.',
-      },
-      {
-        attribute: 'transition_type',
-        message: 'transition_type is deprecated: it is called highlight_type in V2.',
-      },
+      { attribute: 'legacy', message: 'legacy is deprecated: it is gone in V2.' },
     ]);
     expect(bodyOf((await exchange(gateway.port, post())).text)).toBe('{"data":{}}');
   });

@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import { InverseIndex } from '../../src/rules/inverse.ts';
+import { ruleBookWarnings } from '../../src/rules/rule-book-warnings.ts';
+import { bookIn, messagesIn } from './reading.ts';
+
+const OPERATIONS = `version: 2025-01-01
+operations:
+  order: POST /orders
+  read_order: GET /orders/{id}
+  list_orders: GET /orders
+  change_order: PATCH /orders/{id}
+  client: GET /clients/{id}
+  house: { match: 'GET /houses/{id}', embeds: { 'rooms.*.orders.*': order } }
+  street: { match: GET /streets, embeds: { houses.*: house } }
+changes:
+`;
+const RENAME =
+  '- { id: r, summary: s, on: [order], request: [ { rename: old, to: new } ], response: inverse }\n';
+
+/** The rules that `inverse` stands for, as text: `rename data.new to old`. */
+async function expanded(text: string, id: string | undefined): Promise<readonly string[]> {
+  const { operations, changes } = await bookIn(text);
+  const operation = operations.find((one) => one.id === id);
+  return new InverseIndex(operations, changes).of(operation).map(({ rule }) => {
+    const more = rule.rule === 'rename' ? `to ${rule.to}` : (rule.members ?? []).join(' ');
+    return `${rule.rule} ${rule.path.join('.')} ${more}`;
+  });
+}
+
+describe('inverse stands for', () => {
+  test.each(['order', 'read_order', 'list_orders', 'change_order'])(
+    'the rules undone, for every operation of the resource: %s',
+    async (id) => {
+      expect(await expanded(OPERATIONS + RENAME, id)).toEqual([
+        'rename data.new to old',
+        'rename data.*.new to old',
+      ]);
+    },
+  );
+
+  test('nothing, for another resource and for requests without an operation', async () => {
+    expect(await expanded(OPERATIONS + RENAME, 'client')).toEqual([]);
+    expect(await expanded(OPERATIONS + RENAME, undefined)).toEqual([]);
+  });
+
+  test('the rules undone where a resource embeds it, also through another', async () => {
+    expect(await expanded(OPERATIONS + RENAME, 'house')).toEqual([
+      'rename data.rooms.*.orders.*.new to old',
+      'rename data.*.rooms.*.orders.*.new to old',
+    ]);
+    expect(await expanded(OPERATIONS + RENAME, 'street')).toEqual([
+      'rename data.houses.*.rooms.*.orders.*.new to old',
+      'rename data.*.houses.*.rooms.*.orders.*.new to old',
+    ]);
+  });
+
+  test('an end, where resources embed each other', async () => {
+    const text = OPERATIONS.replace(
+      'read_order: GET /orders/{id}',
+      "read_order: { match: 'GET /orders/{id}', embeds: { house: house } }",
+    );
+    expect(await expanded(text + RENAME, 'order')).toEqual([
+      'rename data.new to old',
+      'rename data.*.new to old',
+    ]);
+  });
+
+  test('the rules of a change on every, for all responses', async () => {
+    const text = OPERATIONS + RENAME.replace('[order]', 'every');
+    for (const id of ['client', undefined]) {
+      expect(await expanded(text, id)).toEqual(['rename data.new to old', 'rename data.*.new to old']);
+    }
+  });
+
+  test('the last rule undone first, across changes; what only one change undoes, the other keeps', async () => {
+    const changes = `- { id: a, summary: s, on: [order], request: [ { rename: p, to: q }, { nest: [x], in: q, under: n } ], response: inverse }
+- { id: b, summary: s, on: [change_order], request: [ { rename: q.n.x, to: y }, strip: z ], response: [ inverse ] }
+- { id: c, summary: s, on: [order], request: [ { rename: k, to: l } ] }
+`;
+    expect((await expanded(OPERATIONS + changes, 'order')).slice(0, 3)).toEqual([
+      'rename data.q.n.y to x',
+      'unnest data.q.n x',
+      'rename data.q to p',
+    ]);
+  });
+
+  test('places inside the wrapper, for rules before the unwrap', async () => {
+    const changes = `- { id: a, summary: s, on: [order], request: [ { rename: data.old, to: new }, { nest: [x], in: data.p, under: n } ], response: inverse }
+- { id: b, summary: s, on: every, request: [ unwrap: data ] }
+`;
+    expect((await expanded(OPERATIONS + changes, 'order')).slice(0, 2)).toEqual([
+      'unnest data.p.n x',
+      'rename data.new to old',
+    ]);
+  });
+});
+
+describe('faults', () => {
+  test.each([
+    [
+      'request: [ strip: x ], response: inverse',
+      'inverse has nothing to undo: strip has no inverse; remove it',
+    ],
+    ['response: [ inverse ]', 'inverse has nothing to undo: this change has no request rules; remove it'],
+    [
+      'request: [ unwrap: data, strip: x ], response: [ inverse ]',
+      'inverse has nothing to undo: unwrap, strip have no inverse; remove it',
+    ],
+    [
+      'request: [ { rename: a, to: b } ], response: [ inverse, inverse ]',
+      'inverse is in the list already; remove it',
+    ],
+    ['response: [ { rename: data.a, to: a } ]', 'rename gives "a" the name it has; write the V1 name in to'],
+    [
+      'response: [ { unnest: "*.a" } ]',
+      'the path begins with *, but a response that is an array is left alone; begin with a name',
+    ],
+  ])('%s', async (parts, message) => {
+    expect(await messagesIn(`${OPERATIONS}- { id: c, summary: s, on: [order], ${parts} }\n`)).toEqual([
+      `change "c": ${message}`,
+    ]);
+  });
+
+  test.each([
+    ['{ rename: data.new, to: other }', 'rename', 'renames "data.new"'],
+    ['{ alias: data.new, as: other }', 'alias', 'renames "data.new"'],
+    ['{ flatten: data.new.part }', 'flatten', 'renames "data.new"'],
+    ['{ unnest: data.n, members: [x] }', 'unnest', 'unnests "data.n"'],
+    ['{ alias: data.n.x, as: other }', 'alias', 'unnests "data.n"'],
+  ])('a rule behind the inverse that names what is gone: %s', async (rule, word, effect) => {
+    const changes = `- { id: r, summary: s, on: [order], request: [ { rename: old, to: new }, { nest: [x, y], under: n } ], response: inverse }
+- { id: c, summary: s, on: [read_order], response: [ ${rule} ] }
+`;
+    expect(await messagesIn(OPERATIONS + changes)).toEqual([
+      `change "c": this ${word} has no effect: the inverse of change "r" ${effect} before it; name the member as V1 did, or remove the rule`,
+    ]);
+  });
+
+  test.each(['{ alias: data.old, as: other }', '{ unnest: data.n }', '{ alias: data.n.z, as: other }'])(
+    'but not: %s',
+    async (rule) => {
+      const changes = `- { id: r, summary: s, on: [order], request: [ { rename: old, to: new }, { nest: [x, y], under: n } ], response: inverse }
+- { id: c, summary: s, on: [read_order], response: [ ${rule} ] }
+`;
+      expect(await messagesIn(OPERATIONS + changes)).toEqual([]);
+    },
+  );
+
+  test('an embedded operation that is not declared', async () => {
+    expect(await messagesIn(OPERATIONS.replace("orders.*': order }", "orders.*': ordr }") + RENAME)).toEqual([
+      'operation "house": "ordr" is not among the operations; did you mean "order"?',
+    ]);
+  });
+});
+
+describe('warnings', () => {
+  test('what has no inverse, and a resource that no operation reads back', async () => {
+    const book = await bookIn(`version: 2025-01-01
+operations: { order: POST /orders, change: 'PATCH /things/{id}', read: GET /orders }
+changes:
+  - { id: a, summary: s, on: [order, change], request: [ { rename: x, to: y }, { strip: [p.q, p.r] } ], response: inverse }
+  - { id: b, summary: s, on: every, request: [ { only: [y, p], in: deep } ] }
+`);
+    expect(ruleBookWarnings(book)).toEqual([
+      'change "a": strip has no inverse: responses lack "p.q", "p.r", where V1 had them',
+      'change "b": only has no inverse: responses lack what it removes from "deep", where V1 had it',
+      'operation "change" writes a resource that no operation reads back: reads of it are in V2\'s shape; declare GET /things, for example',
+    ]);
+  });
+});
