@@ -35,7 +35,23 @@ export async function randomSequences(
   );
   if (!details.failed || details.counterexample === null) return undefined;
   const [steps] = details.counterexample;
-  return explain(stage, steps, tally);
+  return explain(stage, await withoutIdleSteps(stage, steps), tally);
+}
+
+/** Leaves out every step without which the sequence is different all the same. */
+async function withoutIdleSteps(stage: TwinStage, steps: readonly Step[]): Promise<readonly Step[]> {
+  for (const idle of steps) {
+    const others = steps.filter((step) => step !== idle);
+    if (await isDifferent(stage, others)) return withoutIdleSteps(stage, others);
+  }
+  return steps;
+}
+
+async function isDifferent(stage: TwinStage, steps: readonly Step[]): Promise<boolean> {
+  for await (const { differences } of stage.play(sequenceScript('sequence', steps))) {
+    if (differences.length > 0) return true;
+  }
+  return false;
 }
 
 async function explain(stage: TwinStage, steps: readonly Step[], tally: TwinTally): Promise<string> {

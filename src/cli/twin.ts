@@ -1,9 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { startRuntimeGateway } from '../node/twin/runtime-gateway.ts';
 import { startTwinServices } from '../node/twin/twin-services.ts';
 import { isWrite, type Script } from '../twin/script.ts';
 import { TwinTally } from '../twin/tally.ts';
+import { withPoliciesOfV1 } from './twin-policies.ts';
 import { loadScripts } from './twin-scripts.ts';
 import { realStage, referenceStage, type TwinStage } from './twin-stage.ts';
 import { twinJson, twinText } from './twin-text.ts';
@@ -11,6 +14,7 @@ import { twinJson, twinText } from './twin-text.ts';
 interface TwinOptions {
   readonly script: readonly string[];
   readonly rules: string;
+  readonly policies: 'rule-book' | 'v1';
   readonly on: 'node' | 'node-server' | 'bun' | 'deno' | 'workerd';
   readonly sequences: number;
   readonly long?: true;
@@ -37,6 +41,14 @@ export function twin(program: Command): void {
     )
     .option('--script <files...>', 'scripts to play instead of those that come with the program', [])
     .option('--rules <file>', 'rule book of the gateway', process.env['GATEWAY_RULES'] ?? 'config/rules.yaml')
+    .addOption(
+      new Option(
+        '--policies <which>',
+        'policies of the rule book, or those with which the gateway decides as V1 did',
+      )
+        .choices(['rule-book', 'v1'])
+        .default('rule-book'),
+    )
     .addOption(
       new Option('--on <runtime>', 'runtime of the gateway; node-server leaves the fast path out')
         .choices(['node', 'node-server', 'bun', 'deno', 'workerd'])
@@ -93,13 +105,15 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
 }
 
 async function playReference(options: TwinOptions, scripts: readonly Script[]): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'twin-'));
+  const rules = options.policies === 'v1' ? withPoliciesOfV1(options.rules, folder) : options.rules;
   const services = await startTwinServices();
   const runtime = options.on === 'node-server' ? 'node' : options.on;
   try {
     const gateway =
       runtime === 'workerd'
-        ? await (await import('./twin-workerd.ts')).startWorkerdGateway(services.v2, options.rules)
-        : await startRuntimeGateway(runtime, process.argv[1] ?? '', services.v2, options.rules);
+        ? await (await import('./twin-workerd.ts')).startWorkerdGateway(services.v2, rules)
+        : await startRuntimeGateway(runtime, process.argv[1] ?? '', services.v2, rules);
     // An old field of clients, which the fast path leaves to Node's own server.
     const fields = options.on === 'node-server' ? [['Proxy-Connection', 'keep-alive'] as const] : [];
     const stage = referenceStage(services, gateway.origin, { fields });
@@ -117,6 +131,7 @@ async function playReference(options: TwinOptions, scripts: readonly Script[]): 
     }
   } finally {
     services.close();
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

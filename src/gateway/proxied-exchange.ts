@@ -125,7 +125,8 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.facts.position = refused.position;
     this.status = refused.status;
     const { exchange } = this.received;
-    const body = ascii.encode(refused.envelope());
+    const isV1 = exchange.target.startsWith('/api/v1');
+    const body = ascii.encode(isV1 ? refused.envelopeOfV1() : refused.envelope());
     const headers = [
       'Content-Type',
       'application/json',

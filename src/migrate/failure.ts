@@ -40,19 +40,22 @@ export class Failure implements FailureFacts {
     this.headers = facts.headers ?? [];
   }
 
-  /** The body of the response, in V2's own format; `code` distinguishes it from a response of V2. */
+  /** The body of the response, in the service's own format; `code` distinguishes it from a response of V2. */
   envelope(): string {
+    const { code, position } = this;
+    return this.print({ code }, position === undefined ? {} : { meta: position });
+  }
+
+  /** The body for a V1 client, with the members of V1's errors and no other: many clients fail on a member that they do not know. */
+  envelopeOfV1(): string {
+    return this.print({}, {});
+  }
+
+  private print(code: object, meta: object): string {
+    const { status, title, detail, pointer } = this;
+    const source = pointer === undefined ? {} : { source: { pointer } };
     return JSON.stringify({
-      errors: [
-        {
-          status: String(this.status),
-          title: this.title,
-          detail: this.detail,
-          code: this.code,
-          ...(this.pointer === undefined ? {} : { source: { pointer: this.pointer } }),
-          ...(this.position === undefined ? {} : { meta: this.position }),
-        },
-      ],
+      errors: [{ status: String(status), title, detail, ...code, ...source, ...meta }],
     });
   }
 }
@@ -80,13 +83,13 @@ const FAILURES = {
   'not-found': [404, 'Not Found', 'Only /api/v1 and /api/v2 are served here.'],
   'client-timeout': [408, 'Request Timeout', 'The request did not arrive in time.'],
   'body-too-large': [413, 'Content Too Large', 'The body is too large for the gateway to rewrite.'],
-  'unsupported-charset': [415, 'Unsupported Media Type', 'JSON must be in UTF-8.'],
+  'unsupported-charset': [415, 'Unsupported Media Type', 'The body must be application/json in UTF-8.'],
   'unsupported-coding': [
     415,
     'Unsupported Media Type',
     'The Content-Encoding is not one of gzip, deflate and br.',
   ],
-  'ambiguous-media-type': [415, 'Unsupported Media Type', 'The Content-Type is not a valid media type.'],
+  'ambiguous-media-type': [415, 'Unsupported Media Type', 'The body must be application/json in UTF-8.'],
   'expectation-failed': [417, 'Expectation Failed', 'The only supported expectation is 100-continue.'],
   'headers-too-large': [
     431,

@@ -19,8 +19,7 @@ export async function readJson(request: Request, limit: number): Promise<unknown
 function requireJson(headers: Headers): void {
   const type = headers.get('content-type') ?? '';
   if (!isUtf8Json(type)) {
-    const found = type === '' ? 'The body has no Content-Type' : `The body is ${JSON.stringify(type)}`;
-    throw new Refusal(415, `${found}: send application/json in UTF-8.`, {
+    throw new Refusal(415, 'The body must be application/json in UTF-8.', {
       headers: { accept: 'application/json' },
     });
   }
@@ -49,7 +48,7 @@ function isUtf8Json(contentType: string): boolean {
 
 /** Counts the bytes received: a Content-Length may be absent or false, so it only rejects oversized uploads early. */
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
-  const tooLarge = new Refusal(413, `The body is larger than ${limit} bytes: send less at once.`);
+  const tooLarge = new Refusal(413, `The body is larger than ${limit} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge;
   const decoder = decoderFor(request.headers);
   const body = new ByteCollector();

@@ -140,7 +140,12 @@ class TreeComparison {
           (v1.kind === 'string' &&
             (ids.agreeInText(v1.text, gateway.text) || (!sent && areTimes(v1.text, gateway.text))));
     if (isAlike) return;
-    this.add(path, areSpellings(v1.text, gateway.text) ? 'spelling' : 'value', v1, gateway);
+    this.add(
+      path,
+      v1.text !== gateway.text && areSpellings(v1.text, gateway.text) ? 'spelling' : 'value',
+      v1,
+      gateway,
+    );
   }
 
   private add(

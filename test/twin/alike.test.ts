@@ -4,21 +4,36 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { arbitrarySteps } from '../../src/cli/twin-arbitrary.ts';
+import { withPoliciesOfV1 } from '../../src/cli/twin-policies.ts';
 import { loadScripts } from '../../src/cli/twin-scripts.ts';
-import { sequenceScript } from '../../src/twin/sequence.ts';
-import type { PlayedExchange } from '../../src/twin/play.ts';
-import type { Script } from '../../src/twin/script.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { referenceStage } from '../../src/cli/twin-stage.ts';
 import { startRuntimeGateway } from '../../src/node/twin/runtime-gateway.ts';
 import { startTwinServices } from '../../src/node/twin/twin-services.ts';
-import { referenceStage } from '../../src/cli/twin-stage.ts';
+import type { PlayedExchange } from '../../src/twin/play.ts';
+import type { Script } from '../../src/twin/script.ts';
+import { sequenceScript } from '../../src/twin/sequence.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** Exchanges that are not alike, with the reason. Every other one is; one that becomes alike must leave the table. */
+const NOT_ALIKE: readonly (readonly [name: RegExp, reason: string])[] = [
+  [
+    /^V2's names: (?!.* in a (?:booking|virtual tour)$)/,
+    'V1 refuses or ignores the names of V2; the rule book leaves alone what it does not rename',
+  ],
+  [
+    /^wrong twice: .* and (?:null as data|no data)$/,
+    'the gateway refuses the body before V2 looks at key, path and method',
+  ],
+];
 
 const scripts = load();
 const services = await startTwinServices();
-const gateway = await startRuntimeGateway('node', 'src/cli/main.ts', services.v2, 'config/rules.yaml');
+const rules = withPoliciesOfV1('config/rules.yaml', temporaryFolder('twin-rules'));
+const gateway = await startRuntimeGateway('node', 'src/cli/main.ts', services.v2, rules);
 const twin = referenceStage(services, gateway.origin);
-const statuses = new Set<number>();
-/** Every response of the gateway, for a client in Java. */
+/** How often V1 responded with each status. */
+const statuses = new Map<number, number>();
+/** Every response of the gateway that is alike, for a client in Java. */
 const responses: string[] = [];
 
 afterAll(async () => {
@@ -33,22 +48,28 @@ describe.each(scripts)('$title: V1 and the gateway answer alike', (script) => {
   beforeAll(async () => {
     for await (const one of twin.play(script)) {
       played.set(one.name, one);
-      statuses.add(one.statuses[0]);
+      const [v1] = one.statuses;
+      statuses.set(v1, (statuses.get(v1) ?? 0) + 1);
       const { method = '', target = '' } = script.exchanges.find(({ name }) => name === one.name) ?? {};
-      responses.push(lineOf(method, target, one));
+      if (one.differences.length === 0) responses.push(lineOf(method, target, one));
     }
   });
 
   test.each(script.exchanges.map(({ name }) => name))('%s', (name) => {
-    expect(played.get(name)?.differences).toEqual([]);
+    const known = NOT_ALIKE.find(([pattern]) => pattern.test(name));
+    const differences = played.get(name)?.differences;
+    if (known === undefined) expect(differences).toEqual([]);
+    else expect(differences).not.toEqual([]);
   });
 });
 
 test('there are at least 400 exchanges, with every status that V1 has', () => {
   expect(scripts.flatMap(({ exchanges }) => exchanges).length).toBeGreaterThanOrEqual(400);
-  expect([...statuses].sort()).toEqual([
-    200, 201, 204, 400, 401, 403, 404, 405, 413, 415, 422, 429, 500, 503,
-  ]);
+  const all = [200, 201, 204, 400, 401, 403, 404, 405, 413, 415, 422, 429, 500, 503];
+  expect([...statuses.keys()].sort()).toEqual(all);
+  // Two services with the same bug would answer alike.
+  expect(statuses.get(200)).toBeGreaterThan(400);
+  expect(statuses.get(201)).toBeGreaterThan(150);
 });
 
 test('a strict client in Java reads every response, and none that has a name of V2', () => {

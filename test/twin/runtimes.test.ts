@@ -1,44 +1,59 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { withPoliciesOfV1 } from '../../src/cli/twin-policies.ts';
 import { loadScripts } from '../../src/cli/twin-scripts.ts';
 import { referenceStage } from '../../src/cli/twin-stage.ts';
+import { startWorkerdGateway } from '../../src/cli/twin-workerd.ts';
+import { loadRuleBook } from '../../src/node/rule-book-file.ts';
 import type { SenderOptions } from '../../src/node/twin/http-sender.ts';
+import { startRuntimeGateway } from '../../src/node/twin/runtime-gateway.ts';
 import { startTwinServices } from '../../src/node/twin/twin-services.ts';
+import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { TwinTally } from '../../src/twin/tally.ts';
 import { certificate } from '../support/certificates.ts';
 import { gatewayFor } from '../support/gateway.ts';
-import { runtimes } from '../support/runtimes.ts';
-import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ca = certificate({ name: 'private CA' });
 const own = certificate({ name: 'gateway', hosts: ['localhost'], issuer: ca });
 
-/** Starts a gateway in front of a V2; returns its origin. */
-type Start = (v2: string) => Promise<string>;
+/** Starts a gateway in front of a V2, with the rule book at a path; returns its origin. */
+type Start = (v2: string, rules: string) => Promise<string>;
 
 const onRuntime =
-  (name: 'bun' | 'deno' | 'workerd'): Start =>
-  async (v2) =>
-    `http://127.0.0.1:${(await runtimes[name](v2)).port}`;
+  (name: 'bun' | 'deno'): Start =>
+  async (v2, rules) => {
+    const { origin, stop } = await startRuntimeGateway(name, 'src/cli/main.ts', v2, rules);
+    onTestFinished(stop);
+    return origin;
+  };
 
 /** Ways to run the gateway beside the fast path on Node, on which `alike.test.ts` plays everything. */
 const WAYS: readonly (readonly [name: string, start: Start, wire: SenderOptions])[] = [
   [
     'Node’s own server, over TLS',
-    async (v2) => {
-      const rules = await compiledShippedRuleBook();
-      const gateway = await gatewayFor(v2, { rules, parts: { clientTls: { cert: own.cert, key: own.key } } });
-      return `https://localhost:${gateway.port}`;
+    async (v2, rules) => {
+      const parts = { clientTls: { cert: own.cert, key: own.key } };
+      const { port } = await gatewayFor(v2, { rules: await compiled(rules), parts });
+      return `https://localhost:${port}`;
     },
     { ca: ca.cert },
   ],
   [
     'Node’s own server, bodies in chunks',
-    async (v2) => (await gatewayFor(v2, { rules: await compiledShippedRuleBook() })).origin,
+    async (v2, rules) => (await gatewayFor(v2, { rules: await compiled(rules) })).origin,
     { isChunked: true },
   ],
   ['Bun', onRuntime('bun'), {}],
   ['Deno', onRuntime('deno'), {}],
-  ['workerd', onRuntime('workerd'), {}],
+  [
+    'workerd',
+    async (v2, rules) => {
+      const { origin, stop } = await startWorkerdGateway(v2, rules);
+      onTestFinished(stop);
+      return origin;
+    },
+    {},
+  ],
 ];
 
 /** Reads, writes and mistakes of every kind that take a second; `npm run twin -- --on …` plays the others. */
@@ -47,7 +62,8 @@ const SCRIPTS = ['properties.txt', 'service.txt', 'writes.txt', 'reads.txt'];
 test.each(WAYS)('%s: V1 and the gateway answer alike', async (_, start, wire) => {
   const services = await startTwinServices();
   onTestFinished(() => services.close());
-  const stage = referenceStage(services, await start(services.v2), wire);
+  const rules = withPoliciesOfV1('config/rules.yaml', temporaryFolder('twin-rules'));
+  const stage = referenceStage(services, await start(services.v2, rules), wire);
   onTestFinished(() => stage.close());
   const loaded = loadScripts([], 'reference');
   const scripts = 'scripts' in loaded ? loaded.scripts.filter(({ title }) => SCRIPTS.includes(title)) : [];
@@ -55,6 +71,12 @@ test.each(WAYS)('%s: V1 and the gateway answer alike', async (_, start, wire) =>
   for (const script of scripts) {
     for await (const played of stage.play(script)) tally.add(played);
   }
-  expect(tally.report.different).toEqual([]);
+  expect(tally.report.different.map(({ name, differences }) => ({ name, differences }))).toEqual([]);
   expect(tally.report.played).toBeGreaterThan(400);
 });
+
+async function compiled(rules: string): Promise<CompiledRuleBook> {
+  const outcome = await loadRuleBook(rules);
+  if ('faults' in outcome) throw new Error(outcome.faults.join('\n'));
+  return outcome.rules;
+}
