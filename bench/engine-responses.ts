@@ -42,19 +42,35 @@ export function benchResponses(plan: ResponsePlan, isQuick: boolean): void {
   console.log('| response | engine | parse, mutate, stringify | ratio |');
   console.log('|---|---|---|---|');
   const rounds = isQuick ? 9 : 25;
-  for (const [label, body] of RESPONSES) {
-    const { ours, theirs, ratio } = compare([engine, native], [body], rounds);
-    console.log(`| ${label} (${body.length} bytes) | ${ours} | ${theirs} | ${ratio} |`);
+  for (const [label, bodies] of RESPONSES) {
+    const { ours, theirs, ratio } = compare([engine, native], bodies, rounds);
+    console.log(`| ${label} (${bodies[0]?.length} bytes) | ${ours} | ${theirs} | ${ratio} |`);
   }
 }
 
-const RESPONSES: readonly (readonly [label: string, body: Uint8Array])[] = [
-  ['an order of 0.5 KiB', response(answered(512))],
-  ['an order of 2 KiB', response(answered(2048))],
-  ['an order of 20 KiB', response(answered(20_480))],
-  ['a page of 20 KiB: 25 orders', response(Array.from({ length: 25 }, () => answered(800)))],
-  ['a page of 200 KiB: 100 orders', response(Array.from({ length: 100 }, () => answered(2048)))],
+const RESPONSES: readonly (readonly [label: string, bodies: readonly Uint8Array[]])[] = [
+  ['an order of 0.5 KiB', [response(answered(512))]],
+  ['an order of 2 KiB', [response(answered(2048))]],
+  ['an order of 20 KiB', [response(answered(20_480))]],
+  ['a page of 25 orders', [response(page(25, 800))]],
+  ['a page of 100 orders', [response(page(100, 2048))]],
+  ['pages of 25 orders, each of another shape', otherPages()],
 ];
+
+function page(count: number, size: number): Order[] {
+  return Array.from({ length: count }, () => answered(size));
+}
+
+/** Returns pages that differ in which of their orders have an address and a `highlight_type`. */
+function otherPages(): readonly Uint8Array[] {
+  return Array.from({ length: 500 }, (_, k) => {
+    const orders = page(25, 800);
+    for (const [n, order] of orders.entries()) {
+      if (n < 9 && ((k >> n) & 1) === 1) delete order['highlight_type'];
+    }
+    return response(orders);
+  });
+}
 
 function answered(size: number): Order {
   const order = JSON.parse(Buffer.from(v1Order(size)).toString()) as Order;

@@ -193,13 +193,11 @@ export class ResponseRun {
   private recordOf({ rule: { change, rule }, at, source, note }: Edited): ResponseRecord {
     const from = source === undefined ? undefined : this.fromOf(source);
     const path = this.pathOf(at);
-    return {
-      change,
-      rule,
-      ...(from === undefined ? {} : { from }),
-      ...(path === undefined ? {} : { path }),
-      ...(note === undefined ? {} : { note }),
-    };
+    const record: { -readonly [Key in keyof ResponseRecord]: ResponseRecord[Key] } = { change, rule };
+    if (from !== undefined) record.from = from;
+    if (path !== undefined) record.path = path;
+    if (note !== undefined) record.note = note;
+    return record;
   }
 }
 

@@ -99,18 +99,21 @@ function dissolve(
   first.place = nested.place;
   first.hasDelimiter = nested.hasDelimiter;
   first.hasLead = nested.hasLead;
-  const befores = moved.map((member) => run.pointerOf(member));
-  const at = object.members.indexOf(nested);
-  const rest = object.members.splice(at).slice(1);
+  const { members } = object;
+  const rest = members.splice(members.indexOf(nested));
   for (const member of moved) {
+    const before = run.pointerOf(member);
     member.isMoved ||= nested.isMoved;
     member.holder = object;
-    object.members.push(member);
+    members.push(member);
+    run.move(rule, member, before);
   }
-  for (const member of rest) object.members.push(member);
+  for (let k = 1; k < rest.length; k += 1) {
+    const member = rest[k];
+    if (member !== undefined) members.push(member);
+  }
   nested.isRemoved = true;
   settle(object);
-  for (const [k, member] of moved.entries()) run.move(rule, member, befores[k] ?? '');
   run.remove(object, nested);
 }
 

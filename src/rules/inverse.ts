@@ -79,8 +79,8 @@ export function isInverse({ response }: Change): boolean {
 }
 
 /** True for a request rule that can be undone in a response. An `unwrap` has nothing to undo: responses are always wrapped. */
-export function isInvertible({ rule }: RequestRule): boolean {
-  return rule === 'rename' || rule === 'nest';
+export function isInvertible(rule: RequestRule): boolean {
+  return invert(rule, []) !== undefined;
 }
 
 /** Undoes `changes`, the last first, on the resource at `base`. */

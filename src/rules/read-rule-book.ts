@@ -9,6 +9,7 @@ import { ruleBookSource, type RuleBookSource } from './rule-book-source.ts';
 import { schemaFaults } from './schema-faults.ts';
 import { type ValidSubset, validSubset } from './valid-subset.ts';
 import { SourceDocument } from './source-document.ts';
+import { staleInverse } from './stale-inverse.ts';
 import { staleResponseRules } from './stale-response-rules.ts';
 import { staleRules } from './stale-rules.ts';
 
@@ -78,7 +79,11 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined): Finding
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofRollout];
   // If a change is left out, a later rule could wrongly seem stale.
   if (subset === undefined || subset.hasAllChanges) {
-    all.push(...staleRules(declared, operations, policies), ...staleResponseRules(declared, operations));
+    all.push(
+      ...staleRules(declared, operations, policies),
+      ...staleResponseRules(declared, operations),
+      ...staleInverse(declared, operations, source.operations),
+    );
   }
   const changes = declared.map(({ change }) => change);
   const meaning = {

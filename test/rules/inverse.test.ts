@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { InverseIndex } from '../../src/rules/inverse.ts';
 import { ruleBookWarnings } from '../../src/rules/rule-book-warnings.ts';
-import { bookIn, messagesIn } from './reading.ts';
+import { bookIn, faultsIn, messagesIn } from './reading.ts';
 
 const OPERATIONS = `version: 2025-01-01
 operations:
@@ -14,6 +14,7 @@ operations:
   street: { match: GET /streets, embeds: { houses.*: house } }
 changes:
 `;
+const PLAIN = OPERATIONS.replaceAll(/^ {2}(?:house|street): .*\n/gm, '');
 const RENAME =
   '- { id: r, summary: s, on: [order], request: [ { rename: old, to: new } ], response: inverse }\n';
 
@@ -116,7 +117,7 @@ describe('faults', () => {
       'the path begins with *, but a response that is an array is left alone; begin with a name',
     ],
   ])('%s', async (parts, message) => {
-    expect(await messagesIn(`${OPERATIONS}- { id: c, summary: s, on: [order], ${parts} }\n`)).toEqual([
+    expect(await messagesIn(`${PLAIN}- { id: c, summary: s, on: [order], ${parts} }\n`)).toEqual([
       `change "c": ${message}`,
     ]);
   });
@@ -145,6 +146,34 @@ describe('faults', () => {
       expect(await messagesIn(OPERATIONS + changes)).toEqual([]);
     },
   );
+
+  test.each([
+    ['{ rename: new, to: newer }', '"new"'],
+    ['{ nest: [new, other], under: n }', '"new"'],
+    ['{ rename: deep, to: other }', '"deep.n.x"'],
+  ])('an inverse that cannot find what a later change moved: %s', async (rule, lost) => {
+    const changes = `- { id: r, summary: s, on: [order], request: [ { rename: old, to: new }, { nest: [x], in: deep, under: n } ], response: inverse }
+- { id: c, summary: s, on: [order], request: [ ${rule} ] }
+`;
+    expect(await messagesIn(OPERATIONS + changes)).toEqual([
+      `change "r": inverse cannot find ${lost}: change "c" moves it after it, and is not undone; give that one response: inverse, too`,
+    ]);
+    expect(await messagesIn(OPERATIONS + changes.replace(/ \} *\n$/, ', response: inverse }\n'))).toEqual([]);
+    expect(
+      await messagesIn(
+        OPERATIONS + changes.replace('c, summary: s, on: [order]', 'c, summary: s, on: [change_order]'),
+      ),
+    ).toEqual([]);
+  });
+
+  test('an embedded resource of which nothing is undone, but for one that embeds another', async () => {
+    expect(await faultsIn(OPERATIONS.replace("'rooms.*.orders.*': order", 'owner: client') + RENAME)).toEqual(
+      [
+        '8:56 operation "house": embeds has no effect: no change with response: inverse concerns the resource of "client"; remove it',
+      ],
+    );
+    expect(await messagesIn(OPERATIONS + RENAME.replace('[order]', 'every'))).toEqual([]);
+  });
 
   test('an embedded operation that is not declared', async () => {
     expect(await messagesIn(OPERATIONS.replace("orders.*': order }", "orders.*': ordr }") + RENAME)).toEqual([
