@@ -137,7 +137,7 @@ const list = fc.record({
     '?page=9',
     '?sort=name',
     '?external_id=',
-    '?transition_type=highlight_type',
+    '?client_id=1',
     '?email=x&per_page=1',
   ),
 });

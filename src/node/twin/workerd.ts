@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
@@ -21,12 +21,28 @@ export interface RunningWorkerd {
 }
 
 /**
+ * Bundles the gateway's worker with the rule book at `rules`, an absolute path, in a copy of the sources in `folder`: the bundle
+ * of another rule book may be made at the same time. Returns its file.
+ */
+export async function bundleWorkerWith(rules: string, folder: string): Promise<string> {
+  const root = fileURLToPath(new URL('../../../', import.meta.url));
+  for (const part of ['src', 'config', 'package.json'])
+    cpSync(join(root, part), join(folder, part), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const bundle = join(folder, 'bundle');
+  const { file } = await bundleWorker(join(folder, 'config/wrangler.jsonc'), bundle, { cwd: folder, rules });
+  return file;
+}
+
+/**
  * Bundles a worker as a deployment would, into one module in `folder`; returns its file, and the output of Wrangler. Needs a
- * checkout: Wrangler and workerd are installed for development only.
+ * checkout: Wrangler and workerd are installed for development only. `within` is the folder of its sources, and a rule book other
+ * than theirs.
  */
 export async function bundleWorker(
   configPath: string,
   folder: string,
+  within?: { readonly cwd: string; readonly rules: string },
 ): Promise<{ readonly file: string; readonly said: string }> {
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
@@ -41,7 +57,16 @@ export async function bundleWorker(
       '--config',
       configPath,
     ],
-    { env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: 'true', NO_COLOR: '1' } },
+    {
+      ...(within === undefined ? {} : { cwd: within.cwd }),
+      env: {
+        ...process.env,
+        WRANGLER_SEND_METRICS: 'false',
+        CI: 'true',
+        NO_COLOR: '1',
+        ...(within === undefined ? {} : { GATEWAY_RULES: within.rules }),
+      },
+    },
   );
   const name = readdirSync(folder).find((file) => file.endsWith('.js')) ?? 'main.js';
   return { file: join(folder, name), said: `${stdout}${stderr}` };
