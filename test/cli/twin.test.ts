@@ -70,12 +70,12 @@ describe('two services that run', () => {
   });
 
   test('are different: exit code 1, and no text of theirs steers the terminal', async () => {
-    const hostile = String.raw`{"data":{"na\u001b[2Jme":"x` + '\u202E' + '"}}';
+    const hostile = `{"data":{"na${String.raw`\u001b`}[2Jme":"x\u202E"}}`;
     const { code, out } = await real(await service('{"data":{}}'), await service(hostile));
     expect(code).toBe(1);
     expect(out).toContain('clients are listed');
     expect(out).toContain('extra');
-    expect(out).not.toMatch(/[\u001B\u202E]/u);
+    expect(out).not.toMatch(/[[\p{Cf}\p{Cc}]--[\n]]/v);
   });
 
   test('are compared for programs with --json', async () => {
@@ -122,13 +122,9 @@ const USAGE_ERRORS: readonly (readonly [args: readonly string[], said: string])[
     ['--v1', 'ftp://a', '--v2', 'http://b', '--key-file', 'package.json'],
     'ftp://a is no http or https address',
   ],
-  [['--v1', 'http://a', '--v2', 'http://b', '--key-file', 'nowhere'], 'ENOENT'],
   [['--v1', 'http://a', '--v2', 'http://b', '--key-file', 'package.json', '--long'], 'Random sequences'],
-  [['--script', 'nowhere.txt'], 'nowhere.txt cannot be read'],
   [['--script', 'package.json'], 'package.json:1: A line starts with'],
   [['--rules', 'nowhere.yaml'], 'nowhere.yaml'],
-  [['--on', 'cobol'], 'Allowed choices'],
-  [['--sequences', 'many'], 'whole number'],
 ];
 
 test('a usage error ends with exit code 2', async () => {

@@ -22,9 +22,9 @@ type Start = (v2: string, rules: string) => Promise<string>;
 const onRuntime =
   (name: 'bun' | 'deno'): Start =>
   async (v2, rules) => {
-    const { origin, stop } = await startRuntimeGateway(name, 'src/cli/main.ts', v2, rules);
-    onTestFinished(stop);
-    return origin;
+    const gateway = await startRuntimeGateway(name, 'src/cli/main.ts', v2, rules);
+    onTestFinished(() => gateway.stop());
+    return gateway.origin;
   };
 
 type Way = readonly [name: string, start: Start, wire: SenderOptions, notAlike: RegExp | undefined];
@@ -62,7 +62,7 @@ const WAYS: readonly Way[] = [
 ];
 
 /** Reads, writes and mistakes of every kind that take a second; `npm run twin -- --on …` plays the others. */
-const SCRIPTS = ['properties.txt', 'service.txt', 'writes.txt'];
+const SCRIPTS: ReadonlySet<string> = new Set(['properties.txt', 'service.txt', 'writes.txt']);
 
 test.each(WAYS)('%s: V1 and the gateway answer alike', async (_, start, wire, notAlike) => {
   const services = await startTwinServices();
@@ -71,7 +71,7 @@ test.each(WAYS)('%s: V1 and the gateway answer alike', async (_, start, wire, no
   const stage = referenceStage(services, await start(services.v2, rules), wire);
   onTestFinished(() => stage.close());
   const loaded = loadScripts([], 'reference');
-  const scripts = 'scripts' in loaded ? loaded.scripts.filter(({ title }) => SCRIPTS.includes(title)) : [];
+  const scripts = 'scripts' in loaded ? loaded.scripts.filter(({ title }) => SCRIPTS.has(title)) : [];
   const tally = new TwinTally();
   for (const script of scripts) {
     for await (const played of stage.play(script)) tally.add(played);
