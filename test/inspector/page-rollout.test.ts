@@ -29,9 +29,11 @@ test('the rollout view shows modes, canaries, roll-backs, comparisons and the en
   const folder = mkdtempSync(join(tmpdir(), 'rollout-page-'));
   const [rules, file] = [join(folder, 'rules.yaml'), join(folder, 'rollout.json')];
   const shipped = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
+  // Without the inverse, reads of V2 differ from those of V1.
+  const forward = shipped.replaceAll(/^ +response: inverse$/gm, '');
   writeFileSync(
     rules,
-    `${shipped}\nclients: { acme: 0123456789abcdef }\nsunset: 2027-06-30\nbrownouts: [{ id: first, from: 2099-01-01 }]\n`,
+    `${forward}\nclients: { acme: 0123456789abcdef }\nsunset: 2027-06-30\nbrownouts: [{ id: first, from: 2099-01-01 }]\n`,
   );
   writeFileSync(file, JSON.stringify(STATE));
   const reference = await startReference({ dialects: ['v1', 'v2'] });

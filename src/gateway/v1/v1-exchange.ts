@@ -18,6 +18,7 @@ import type { GatewayContext } from '../gateway-context.ts';
 import type { Retired } from '../../rollout/retirement.ts';
 import type { QueuedRequest } from '../../rollout/rate-limit-queue.ts';
 import { isInScope } from '../../rollout/scope.ts';
+import { removeField } from '../../http/set-field.ts';
 import { newTrace } from '../../http/trace-context.ts';
 import { hasLinks, rewriteLinks } from './rewrite-links.ts';
 import { beginSpan, withSpan } from './trace-span.ts';
@@ -204,7 +205,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return new ResponseCollector(this);
   }
 
-  protected override responseHeaders(_status: number, headers: string[]): string[] {
+  protected override responseHeaders(status: number, headers: string[]): string[] {
+    if (this.isHeadOfRewritten(status, headers)) removeField(headers, 'content-length');
     if (hasLinks(headers)) {
       const { host, path, version } = this.origin;
       rewriteLinks(headers, {
@@ -221,6 +223,13 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   protected override addSignals(headers: string[]): void {
     const { ruleBook, deprecatedAttributes } = this.rules;
     this.gateway.signals(ruleBook)?.addTo(headers, deprecatedAttributes.of(this.facts.edits));
+  }
+
+  /** A HEAD has the length that a GET would have (RFC 9110 §8.6), and nobody knows it before a body is rewritten. */
+  private isHeadOfRewritten(status: number, headers: HeaderList): boolean {
+    if (this.received.exchange.method !== 'HEAD') return false;
+    const plan = this.rules.responsePlan(this.rules.match('GET', this.decision.target.rest), 'GET');
+    return plan.appliesTo(status, false) && readJsonType(headerValue(headers, 'content-type')) === 'json';
   }
 
   private skipRewrite(note: ResponseNote): undefined {

@@ -1,6 +1,8 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { RequestRule, ResponseRule } from '../../../src/rules/rule.ts';
+import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
+import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
 import { gatewayFor, type TestGatewayOptions } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
@@ -41,7 +43,39 @@ describe('content codings', () => {
     expect(response.text).not.toMatch(/content-encoding/i);
     expect(await gateway.entry()).toMatchObject({
       responseEdits: [{ change: 'body-wrapper', rule: 'alias', from: '/data/new', path: '/data/old' }],
+      responsePatch: [{ op: 'copy', from: '/data/new', path: '/data/old' }],
     });
+  });
+
+  test('the log has the first 64 edits of a long list, and no patch that is not whole', async () => {
+    const list = JSON.stringify({ data: Array.from({ length: 100 }, (_, old) => ({ new: old })) });
+    const v2 = await rawServer((socket) => socket.write(ok(list)));
+    const rule: ResponseRule = { rule: 'rename', path: ['data', '*', 'new'], to: 'old', status: ['2xx'] };
+    const gateway = await gatewayFor(v2.origin, withRules([rule]));
+    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe(list.replaceAll('new', 'old'));
+    const entry = await gateway.entry();
+    expect(entry.responseEdits).toHaveLength(64);
+    expect(entry.responseEditsOmitted).toBe(36);
+    expect(entry).not.toHaveProperty('responsePatch');
+    expect(entrySchema.safeParse(JSON.parse(entryLine(entry))).success).toBe(true);
+  });
+
+  test('what the log has of an error holds no sentence, which may contain values', async () => {
+    const body =
+      '{"errors":[{"detail":"highlight_type must not be secret","source":{"pointer":"/highlight_type"}}]}';
+    const v2 = await rawServer((socket) => socket.write(ok(body).replace('200 OK', '422 No')));
+    const gateway = await gatewayFor(
+      v2.origin,
+      withRules([{ rule: 'errors', details: {}, status: ['4xx'] }]),
+    );
+    const order = '{"data":{"transition_type":"secret"}}';
+    await exchange(gateway.port, post(order).replace('/things', '/orders/post_productions'));
+    const entry = await gateway.entry();
+    expect(entry.responseEdits?.map(({ path }) => path)).toEqual([
+      '/errors/0/source/pointer',
+      '/errors/0/detail',
+    ]);
+    expect(entryLine(entry)).not.toContain('secret');
   });
 
   test('a response in which no rule finds anything stays encoded, byte for byte', async () => {
@@ -135,6 +169,30 @@ describe('a response that is left alone', () => {
     const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
     expect(bodyOf((await exchange(gateway.port, post())).text)).toBe('{"data":{"new":1}}');
     expect(await gateway.entry()).toMatchObject({ responseNote: 'response-partial' });
+  });
+});
+
+describe('a HEAD', () => {
+  const INVERSE: ResponseRule = { rule: 'inverse', status: ['2xx'] };
+  const read = { id: 'read', method: 'GET', template: '/orders/post_productions/{id}', assumed: false };
+  const { operations, changes: all } = testRuleBook();
+  const changes = all.map((change) => (change.on === 'every' ? change : { ...change, response: [INVERSE] }));
+
+  test.each([
+    ['/orders/post_productions/1', 'application/json', false],
+    ['/orders/post_productions/1', 'text/html', true],
+    ['/clients/1', 'application/json', true],
+  ])('of %s in %s has V2’s length only if a GET has it: %s', async (path, type, hasLength) => {
+    const v2 = await rawServer((socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: 88\r\nX-Other: 1\r\n\r\n`),
+    );
+    const gateway = await gatewayFor(v2.origin, { ruleBook: { operations: [...operations, read], changes } });
+    for (const more of ['', 'Expect: 100-continue\r\n']) {
+      const client = await exchange(gateway.port, `HEAD /api/v1${path} HTTP/1.1\r\nHost: g\r\n${more}\r\n`);
+      expect(client.text).toContain('X-Other: 1\r\n');
+      expect(/content-length: 88/i.test(client.text)).toBe(hasLength);
+      expect(client.text).not.toMatch(/transfer-encoding/i);
+    }
   });
 });
 
