@@ -29,6 +29,7 @@ COPY --from=modules /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 COPY config/rules.yaml config/rules.schema.json config/
+COPY config/twin config/twin
 # Inside a container the port is only as open as its publisher makes it. The admin listener stays on loopback.
 ENV NODE_ENV=production \
     GATEWAY_LISTEN=0.0.0.0:8080

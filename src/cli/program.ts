@@ -12,6 +12,7 @@ import { report } from './report.ts';
 import { rollout } from './rollout.ts';
 import { serve } from './serve.ts';
 import { tail } from './tail.ts';
+import { twin } from './twin.ts';
 
 /** Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 start refused. */
 export async function run(argv: readonly string[]): Promise<void> {
@@ -33,6 +34,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   tail(program);
   openapi(program);
   draft(program);
+  twin(program);
   reference(program);
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {

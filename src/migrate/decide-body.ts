@@ -1,3 +1,4 @@
+import type { HeaderList } from '../http/header-list.ts';
 import { ALL_CODINGS, type Coding, readCoding } from '../http/content-coding.ts';
 import { readJsonType } from '../http/media-type.ts';
 import type { RequestHead } from '../http/request-head.ts';
@@ -33,10 +34,11 @@ export function decideBody(
   if (!hasBody || !hasRules) return FORWARD;
   const type = readJsonType(head.contentType);
   if (type === 'other') return { action: 'forward', note: 'media-type' };
-  if (type === 'ambiguous') return { action: 'refuse', failure: failure('ambiguous-media-type') };
+  if (type === 'ambiguous')
+    return { action: 'refuse', failure: failure('ambiguous-media-type', undefined, ACCEPT) };
   if (type === 'charset') {
     if (policies.unsupported === 'forward') return { action: 'forward', note: 'unsupported: forward' };
-    return { action: 'refuse', failure: failure('unsupported-charset') };
+    return { action: 'refuse', failure: failure('unsupported-charset', undefined, ACCEPT) };
   }
   const coding = readCoding(head.contentEncoding);
   if (coding === 'unsupported' || (coding !== undefined && !codings.includes(coding))) {
@@ -54,6 +56,9 @@ export function codingOf(decision: BodyDecision, body: Uint8Array): Coding | und
 }
 
 const FORWARD: BodyDecision = { action: 'forward', note: undefined };
+
+/** RFC 9110 §15.5.16. */
+const ACCEPT: HeaderList = ['Accept', 'application/json'];
 
 function unsupportedCoding(codings: readonly Coding[]): Failure {
   const detail =

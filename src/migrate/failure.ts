@@ -40,17 +40,18 @@ export class Failure implements FailureFacts {
     this.headers = facts.headers ?? [];
   }
 
-  /** The body of the response, in V2's own format; `code` distinguishes it from a response of V2. */
+  /** The body of the response, in the service's own format; `code` distinguishes it from a response of V2. */
   envelope(): string {
+    const { status, title, detail, code, pointer, position } = this;
     return JSON.stringify({
       errors: [
         {
-          status: String(this.status),
-          title: this.title,
-          detail: this.detail,
-          code: this.code,
-          ...(this.pointer === undefined ? {} : { source: { pointer: this.pointer } }),
-          ...(this.position === undefined ? {} : { meta: this.position }),
+          status: String(status),
+          title,
+          detail,
+          code,
+          ...(pointer === undefined ? {} : { source: { pointer } }),
+          ...(position === undefined ? {} : { meta: position }),
         },
       ],
     });
@@ -80,13 +81,13 @@ const FAILURES = {
   'not-found': [404, 'Not Found', 'Only /api/v1 and /api/v2 are served here.'],
   'client-timeout': [408, 'Request Timeout', 'The request did not arrive in time.'],
   'body-too-large': [413, 'Content Too Large', 'The body is too large for the gateway to rewrite.'],
-  'unsupported-charset': [415, 'Unsupported Media Type', 'JSON must be in UTF-8.'],
+  'unsupported-charset': [415, 'Unsupported Media Type', 'The body must be application/json in UTF-8.'],
   'unsupported-coding': [
     415,
     'Unsupported Media Type',
     'The Content-Encoding is not one of gzip, deflate and br.',
   ],
-  'ambiguous-media-type': [415, 'Unsupported Media Type', 'The Content-Type is not a valid media type.'],
+  'ambiguous-media-type': [415, 'Unsupported Media Type', 'The body must be application/json in UTF-8.'],
   'expectation-failed': [417, 'Expectation Failed', 'The only supported expectation is 100-continue.'],
   'headers-too-large': [
     431,

@@ -3,7 +3,7 @@ import { Refusal } from './envelope.ts';
 
 /**
  * Reads a request body as JSON: 415 for another media type, charset or content coding, 413 beyond `limit` bytes, 400 unless it is
- * JSON in UTF-8. Numbers become doubles, as in any plain service.
+ * JSON in UTF-8. Bodies in gzip and deflate are decoded. Numbers become doubles, as in any plain service.
  */
 export async function readJson(request: Request, limit: number): Promise<unknown> {
   requireJson(request.headers);
@@ -19,21 +19,22 @@ export async function readJson(request: Request, limit: number): Promise<unknown
 function requireJson(headers: Headers): void {
   const type = headers.get('content-type') ?? '';
   if (!isUtf8Json(type)) {
-    const found = type === '' ? 'The body has no Content-Type' : `The body is ${JSON.stringify(type)}`;
-    throw new Refusal(415, `${found}: send application/json in UTF-8.`, {
+    throw new Refusal(415, 'The body must be application/json in UTF-8.', {
       headers: { accept: 'application/json' },
     });
   }
-  const coding = headers.get('content-encoding') ?? 'identity';
-  if (coding.trim().toLowerCase() !== 'identity') {
-    throw new Refusal(
-      415,
-      `The body is encoded as ${JSON.stringify(coding)}: send it without Content-Encoding.`,
-      {
-        headers: { 'accept-encoding': 'identity' },
-      },
-    );
-  }
+}
+
+/** The stream that undoes the coding of a body; undefined when it has none. */
+function decoderFor(headers: Headers): DecompressionStream | undefined {
+  const coding = (headers.get('content-encoding') ?? 'identity').trim().toLowerCase();
+  if (coding === 'identity') return undefined;
+  if (coding === 'gzip' || coding === 'deflate') return new DecompressionStream(coding);
+  throw new Refusal(
+    415,
+    `The body is encoded as ${JSON.stringify(coding)}: send it in gzip, in deflate or without Content-Encoding.`,
+    { headers: { 'accept-encoding': 'gzip, deflate' } },
+  );
 }
 
 function isUtf8Json(contentType: string): boolean {
@@ -47,11 +48,13 @@ function isUtf8Json(contentType: string): boolean {
 
 /** Counts the bytes received: a Content-Length may be absent or false, so it only rejects oversized uploads early. */
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
-  const tooLarge = new Refusal(413, `The body is larger than ${limit} bytes: send less at once.`);
+  const tooLarge = new Refusal(413, `The body is larger than ${limit} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge;
+  const decoder = decoderFor(request.headers);
   const body = new ByteCollector();
   try {
-    for await (const chunk of request.body ?? []) {
+    const stream = decoder === undefined ? request.body : request.body?.pipeThrough(decoder);
+    for await (const chunk of stream ?? []) {
       body.add(chunk);
       if (body.length > limit) throw tooLarge;
     }

@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { pointers, service } from './service.ts';
 
@@ -94,11 +94,26 @@ test.each([
   expect((await send('POST /clients', '{"name":"x"}', { 'content-type': type })).status).toBe(status);
 });
 
-test('a coded body is a 415 that lists the accepted codings', async () => {
+test('a body in another coding is a 415 that lists the accepted codings', async () => {
   const { send } = await service();
-  const refused = await send('POST /clients', gzipSync('{"name":"x"}'), { 'content-encoding': 'gzip' });
+  const refused = await send('POST /clients', '{"name":"x"}', { 'content-encoding': 'compress' });
   expect(refused.status).toBe(415);
-  expect(refused.headers.get('accept-encoding')).toBe('identity');
+  expect(refused.headers.get('accept-encoding')).toBe('gzip, deflate');
+});
+
+test.each([
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+] as const)('a body in %s is decoded, within the limit', async (coding, encode) => {
+  const { send } = await service({ bodyLimit: 1000 });
+  const headers = { 'content-encoding': coding };
+  expect((await send('POST /clients', encode('{"name":"x"}'), headers)).body.data.name).toBe('x');
+  expect((await send('POST /clients', encode('{"name":"'), headers)).status).toBe(400);
+  expect((await send('POST /clients', '{"name":"x"}', headers)).status).toBe(400);
+  // Attack: a small body that unpacks to a large one.
+  expect((await send('POST /clients', encode(`{"name":"${'x'.repeat(100_000)}"}`), headers)).status).toBe(
+    413,
+  );
 });
 
 test('strings survive: escapes, lone surrogates, NUL, other planes', async () => {

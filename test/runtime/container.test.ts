@@ -89,7 +89,7 @@ test('the image holds the files that run, and nothing else', () => {
     'node_modules',
     'package.json',
   ]);
-  expect(readdirSync(join(image, 'app/config')).sort()).toEqual(['rules.schema.json', 'rules.yaml']);
+  expect(readdirSync(join(image, 'app/config')).sort()).toEqual(['rules.schema.json', 'rules.yaml', 'twin']);
 });
 
 test('starts as a user without rights in a root that it cannot write, responds, is healthy, and stops in order', async () => {

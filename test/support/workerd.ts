@@ -1,127 +1,31 @@
-import { execFile, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { cpSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
+import * as worker from '../../src/node/twin/workerd.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-const tool = (path: string): string => fileURLToPath(new URL(`../../node_modules/${path}`, import.meta.url));
-
-/** A worker on workerd itself, without Wrangler's proxy before it: what comes and goes on its sockets is its own. */
-export interface RunningWorkerd {
-  readonly port: number;
-  /** What the worker printed, line by line. */
-  readonly lines: readonly string[];
-  readonly pid: number;
-  stop(): Promise<void>;
-}
+export type { RunningWorkerd } from '../../src/node/twin/workerd.ts';
 
 /** Bundles the gateway's worker with the rule book in another file, in a copy of the sources; returns the file. */
-export async function bundleWorkerWith(rules: string): Promise<string> {
-  const root = fileURLToPath(new URL('../../', import.meta.url));
-  const copy = temporaryFolder('sources');
-  for (const part of ['src', 'config', 'package.json'])
-    cpSync(join(root, part), join(copy, part), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  const { file } = await bundleWorker(join(copy, 'config/wrangler.jsonc'), { cwd: copy, rules });
-  return file;
+export function bundleWorkerWith(rules: string): Promise<string> {
+  return worker.bundleWorkerWith(rules, temporaryFolder('sources'));
 }
 
 /**
  * Bundles a worker as a deployment would, into one module; returns its file, and what Wrangler said. `within` is the folder of
  * its sources, and a rule book other than theirs.
  */
-export async function bundleWorker(
+export function bundleWorker(
   configPath: string,
   within?: { readonly cwd: string; readonly rules: string },
-): Promise<{ readonly file: string; readonly said: string }> {
-  const folder = temporaryFolder('worker');
-  const { stdout, stderr } = await promisify(execFile)(
-    process.execPath,
-    [
-      tool('wrangler/bin/wrangler.js'),
-      'deploy',
-      '--dry-run',
-      '--env',
-      '',
-      '--outdir',
-      folder,
-      '--config',
-      configPath,
-    ],
-    {
-      ...(within === undefined ? {} : { cwd: within.cwd }),
-      env: {
-        ...process.env,
-        WRANGLER_SEND_METRICS: 'false',
-        CI: 'true',
-        NO_COLOR: '1',
-        ...(within === undefined ? {} : { GATEWAY_RULES: within.rules }),
-      },
-    },
-  );
-  const name = readdirSync(folder).find((file) => file.endsWith('.js')) ?? 'main.js';
-  return { file: join(folder, name), said: `${stdout}${stderr}` };
+): ReturnType<typeof worker.bundleWorker> {
+  return worker.bundleWorker(configPath, temporaryFolder('worker'), within);
 }
 
 /** Serves a bundled worker on a free port of the loopback interface; it ends with the test. */
 export async function startWorkerd(
   file: string,
   variables: Readonly<Record<string, string>>,
-): Promise<RunningWorkerd> {
-  // Beside the bundle, for what is embedded is looked for from there.
-  const config = join(dirname(file), `${randomUUID()}.capnp`);
-  writeFileSync(config, configText(basename(file), variables));
-  const child = spawn(tool('workerd/bin/workerd'), ['serve', config, '--control-fd=3'], {
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-  });
-  const lines: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
-    if (stream !== null) createInterface({ input: stream }).on('line', (line) => lines.push(line));
-  }
-  const control = createInterface({ input: child.stdio[3] as NodeJS.ReadableStream });
-  const listening = Promise.race([
-    once(control, 'line').then(([line]: unknown[]) => JSON.parse(String(line)) as { readonly port: number }),
-    once(child, 'exit').then(() => {
-      throw new Error(`workerd ended:\n${lines.join('\n')}`);
-    }),
-  ]);
-  const stop = async (): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    rmSync(config, { force: true });
-  };
-  onTestFinished(stop);
-  const { port } = await listening;
-  return { port, lines, pid: child.pid ?? 0, stop };
-}
-
-function configText(file: string, variables: Readonly<Record<string, string>>): string {
-  const bindings = Object.entries(variables).map(
-    ([name, text]) => `(name = ${quoted(name)}, text = ${quoted(text)})`,
-  );
-  return `using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [
-    (name = "main", worker = .worker),
-    (name = "internet", network = (allow = ["local", "private", "public"])),
-  ],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
-);
-const worker :Workerd.Worker = (
-  modules = [(name = "main.js", esModule = embed ${quoted(file)})],
-  bindings = [${bindings.join(', ')}],
-  compatibilityDate = "2026-10-20",
-  compatibilityFlags = ["enable_request_signal"],
-);
-`;
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text);
+): Promise<worker.RunningWorkerd> {
+  const running = await worker.startWorkerd(file, variables);
+  onTestFinished(() => running.stop());
+  return running;
 }

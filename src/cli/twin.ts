@@ -1,0 +1,170 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { startRuntimeGateway } from '../node/twin/runtime-gateway.ts';
+import { startTwinServices } from '../node/twin/twin-services.ts';
+import { isWrite, type Script } from '../twin/script.ts';
+import { TwinTally } from '../twin/tally.ts';
+import { withPoliciesOfV1 } from './twin-policies.ts';
+import { loadScripts } from './twin-scripts.ts';
+import { realStage, referenceStage, type TwinStage } from './twin-stage.ts';
+import { twinJson, twinText } from './twin-text.ts';
+
+interface TwinOptions {
+  readonly script: readonly string[];
+  readonly rules: string;
+  readonly policies: 'rule-book' | 'v1';
+  readonly on: 'node' | 'node-server' | 'bun' | 'deno' | 'workerd';
+  readonly sequences: number;
+  readonly long?: true;
+  readonly seed?: number;
+  readonly v1?: string;
+  readonly v2?: string;
+  readonly keyFile?: string;
+  readonly writes?: true;
+  readonly rate: number;
+  readonly ignore: readonly string[];
+  readonly json?: true;
+}
+
+/**
+ * Adds the command `twin`: plays V1 requests to V1 and to the gateway before V2, and compares the responses. Exit codes: 0 all
+ * alike, 1 some different, 2 usage.
+ */
+export function twin(program: Command): void {
+  program
+    .command('twin')
+    .summary('play V1 requests to V1 and to the gateway, and compare the responses')
+    .description(
+      'Plays scripts of V1 requests to V1 and to the gateway before V2, and lists every difference of the responses: status, header fields, body. Without --v1 and --v2 it starts the reference service in both versions and a gateway. Exit code 0 if all are alike, 1 if some are different, 2 for a usage error.',
+    )
+    .option('--script <files...>', 'scripts to play instead of those that come with the program', [])
+    .option('--rules <file>', 'rule book of the gateway', process.env['GATEWAY_RULES'] ?? 'config/rules.yaml')
+    .addOption(
+      new Option(
+        '--policies <which>',
+        'policies of the rule book, or those with which the gateway decides as V1 did',
+      )
+        .choices(['rule-book', 'v1'])
+        .default('rule-book'),
+    )
+    .addOption(
+      new Option('--on <runtime>', 'runtime of the gateway; node-server leaves the fast path out')
+        .choices(['node', 'node-server', 'bun', 'deno', 'workerd'])
+        .default('node'),
+    )
+    .option('--sequences <n>', 'random sequences of requests to play after the scripts', wholeNumber, 0)
+    .option('--long', 'play 20,000 random sequences')
+    .option('--seed <n>', 'seed of the random sequences', wholeNumber)
+    .option('--v1 <url>', 'a V1 that runs; its requests are safe methods only, unless --writes is given')
+    .option('--v2 <url>', 'a gateway that runs, before the V2 of the same service')
+    .option('--key-file <file>', 'file with the API key for --v1 and --v2')
+    .option('--writes', 'also send requests that change data to --v1 and --v2')
+    .option('--rate <n>', 'maximum requests a minute to each of --v1 and --v2', wholeNumber, 60)
+    .option('--ignore <fields...>', 'response header fields not to compare', [])
+    .option('--json', 'print JSON')
+    .action(async (options: TwinOptions) => {
+      try {
+        process.exitCode = await run(options);
+      } catch (error) {
+        if (!(error instanceof Error)) throw error;
+        process.exitCode = fail([error.message]);
+      }
+    });
+}
+
+async function run(options: TwinOptions): Promise<number> {
+  const isReal = options.v1 !== undefined || options.v2 !== undefined;
+  const loaded = loadScripts(options.script, isReal ? 'any' : 'reference');
+  if ('faults' in loaded) return fail(loaded.faults);
+  return isReal ? playReal(options, loaded.scripts) : playReference(options, loaded.scripts);
+}
+
+async function playReal(options: TwinOptions, scripts: readonly Script[]): Promise<number> {
+  const { v1, v2, keyFile, writes, rate } = options;
+  if (v1 === undefined || v2 === undefined || keyFile === undefined)
+    return fail(['--v1, --v2 and --key-file belong together.']);
+  if (options.long === true || options.sequences > 0)
+    return fail(['Random sequences are for the reference services: leave --v1 and --v2 out.']);
+  const wrong = [v1, v2].find((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''));
+  if (wrong !== undefined) return fail([`${wrong} is no http or https address.`]);
+  const stage = realStage({
+    v1,
+    gateway: v2,
+    key: readFileSync(keyFile, 'utf8').trim(),
+    isReadOnly: writes !== true,
+    rate: Math.max(1, rate),
+    ignored: new Set(options.ignore.map((name) => name.toLowerCase())),
+  });
+  const count = scripts
+    .flatMap(({ exchanges }) => exchanges)
+    .filter((one) => writes === true || !isWrite(one)).length;
+  process.stderr.write(`Playing ${count} exchanges, ${rate} a minute.\n`);
+  return report(await playAll(stage, scripts), options);
+}
+
+async function playReference(options: TwinOptions, scripts: readonly Script[]): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'twin-'));
+  const rules = options.policies === 'v1' ? withPoliciesOfV1(options.rules, folder) : options.rules;
+  const services = await startTwinServices();
+  const runtime = options.on === 'node-server' ? 'node' : options.on;
+  try {
+    const gateway =
+      runtime === 'workerd'
+        ? await (await import('./twin-workerd.ts')).startWorkerdGateway(services.v2, rules)
+        : await startRuntimeGateway(runtime, process.argv[1] ?? '', services.v2, rules);
+    // An old field of clients, which the fast path leaves to Node's own server.
+    const fields = options.on === 'node-server' ? [['Proxy-Connection', 'keep-alive'] as const] : [];
+    const stage = referenceStage(services, gateway.origin, { fields });
+    try {
+      const tally = await playAll(stage, scripts);
+      const sequences = options.long === true ? 20_000 : options.sequences;
+      const failing =
+        sequences === 0 ? undefined : await playSequences(stage, sequences, options.seed, tally);
+      const code = report(tally, options);
+      if (failing !== undefined) process.stdout.write(`\n${failing}`);
+      return failing === undefined ? code : 1;
+    } finally {
+      stage.close();
+      await gateway.stop();
+    }
+  } finally {
+    services.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function playAll(stage: TwinStage, scripts: readonly Script[]): Promise<TwinTally> {
+  const tally = new TwinTally();
+  for (const script of scripts) {
+    for await (const played of stage.play(script)) tally.add(played);
+  }
+  return tally;
+}
+
+/** Plays random sequences; returns the shortest one that fails, as a script to play again. */
+async function playSequences(
+  stage: TwinStage,
+  count: number,
+  seed: number | undefined,
+  tally: TwinTally,
+): Promise<string | undefined> {
+  const { randomSequences } = await import('./twin-random.ts');
+  return randomSequences(stage, { count, seed: seed ?? Date.now() & 0x7fffffff, tally });
+}
+
+function report(tally: TwinTally, { json }: TwinOptions): number {
+  process.stdout.write(json === true ? twinJson(tally.report) : twinText(tally.report));
+  return tally.report.different.length === 0 ? 0 : 1;
+}
+
+function fail(faults: readonly string[]): number {
+  process.stderr.write(faults.map((fault) => `twin: ${fault}\n`).join(''));
+  return 2;
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}

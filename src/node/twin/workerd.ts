@@ -1,0 +1,134 @@
+import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { cpSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const tool = (path: string): string =>
+  fileURLToPath(new URL(`../../../node_modules/${path}`, import.meta.url));
+
+/** A worker on workerd itself, without the proxy of `wrangler dev` before it. */
+export interface RunningWorkerd {
+  readonly port: number;
+  /** The output of the worker, line by line. */
+  readonly lines: readonly string[];
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Bundles the gateway's worker with the rule book at `rules`, an absolute path, in a copy of the sources in `folder`: the bundle
+ * of another rule book may be made at the same time. Returns its file.
+ */
+export async function bundleWorkerWith(rules: string, folder: string): Promise<string> {
+  const root = fileURLToPath(new URL('../../../', import.meta.url));
+  for (const part of ['src', 'config', 'package.json'])
+    cpSync(join(root, part), join(folder, part), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const bundle = join(folder, 'bundle');
+  const { file } = await bundleWorker(join(folder, 'config/wrangler.jsonc'), bundle, { cwd: folder, rules });
+  return file;
+}
+
+/**
+ * Bundles a worker as a deployment would, into one module in `folder`; returns its file, and the output of Wrangler. Needs a
+ * checkout: Wrangler and workerd are installed for development only. `within` is the folder of its sources, and a rule book other
+ * than theirs.
+ */
+export async function bundleWorker(
+  configPath: string,
+  folder: string,
+  within?: { readonly cwd: string; readonly rules: string },
+): Promise<{ readonly file: string; readonly said: string }> {
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [
+      tool('wrangler/bin/wrangler.js'),
+      'deploy',
+      '--dry-run',
+      '--env',
+      '',
+      '--outdir',
+      folder,
+      '--config',
+      configPath,
+    ],
+    {
+      ...(within === undefined ? {} : { cwd: within.cwd }),
+      env: {
+        ...process.env,
+        WRANGLER_SEND_METRICS: 'false',
+        CI: 'true',
+        NO_COLOR: '1',
+        ...(within === undefined ? {} : { GATEWAY_RULES: within.rules }),
+      },
+    },
+  );
+  const name = readdirSync(folder).find((file) => file.endsWith('.js')) ?? 'main.js';
+  return { file: join(folder, name), said: `${stdout}${stderr}` };
+}
+
+/** Serves a bundled worker on a free port of the loopback interface. */
+export async function startWorkerd(
+  file: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<RunningWorkerd> {
+  // Beside the bundle: embedded files are looked for from there.
+  const config = join(dirname(file), `${randomUUID()}.capnp`);
+  writeFileSync(config, configText(basename(file), variables));
+  const child = spawn(tool('workerd/bin/workerd'), ['serve', config, '--control-fd=3'], {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream !== null) createInterface({ input: stream }).on('line', (line) => lines.push(line));
+  }
+  const control = child.stdio[3];
+  if (!(control instanceof Readable)) throw new Error('workerd has no control pipe');
+  const listening = Promise.race([
+    once(createInterface({ input: control }), 'line').then(([line]: unknown[]) => {
+      // {"event":"listen","socket":"http","port":…}
+      return Number(/"port": *(\d+)/.exec(String(line))?.[1]);
+    }),
+    once(child, 'exit').then(() => {
+      throw new Error(`workerd ended:\n${lines.join('\n')}`);
+    }),
+  ]);
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    rmSync(config, { force: true });
+  };
+  const port = await listening;
+  return { port, lines, pid: child.pid ?? 0, stop };
+}
+
+function configText(file: string, variables: Readonly<Record<string, string>>): string {
+  const bindings = Object.entries(variables).map(
+    ([name, text]) => `(name = ${quoted(name)}, text = ${quoted(text)})`,
+  );
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = .worker),
+    (name = "internet", network = (allow = ["local", "private", "public"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+const worker :Workerd.Worker = (
+  modules = [(name = "main.js", esModule = embed ${quoted(file)})],
+  bindings = [${bindings.join(', ')}],
+  compatibilityDate = "2026-10-20",
+  compatibilityFlags = ["enable_request_signal"],
+);
+`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

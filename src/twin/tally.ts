@@ -1,0 +1,28 @@
+import type { PlayedExchange } from './play.ts';
+
+/** Counts and differences of everything that was played. */
+export interface TwinReport {
+  readonly played: number;
+  readonly alike: number;
+  readonly different: readonly PlayedExchange[];
+  /** Exchanges that were left out, by reason. */
+  readonly skipped: Readonly<Record<string, number>>;
+}
+
+/** Adds up played exchanges. */
+export class TwinTally {
+  private alike = 0;
+  private readonly different: PlayedExchange[] = [];
+  private readonly skipped: Record<string, number> = {};
+
+  add(played: PlayedExchange): void {
+    if (played.skipped !== undefined) this.skipped[played.skipped] = (this.skipped[played.skipped] ?? 0) + 1;
+    else if (played.differences.length === 0) this.alike += 1;
+    else this.different.push(played);
+  }
+
+  get report(): TwinReport {
+    const { alike, different, skipped } = this;
+    return { played: alike + different.length, alike, different, skipped };
+  }
+}
