@@ -64,6 +64,9 @@ const ADDRESS = new Set([
   'longitude',
 ]);
 
+/** A member that only V1's responses have: nobody can tell before V2 responds whether V2 has it too. */
+export const DEPRECATIONS = '/data/deprecations';
+
 /** Members of V1's responses that V2 has elsewhere, or that the rule book of the day says it does not have. */
 function differing(
   { status, body }: FleetResponse,
@@ -77,7 +80,7 @@ function differing(
     const last = steps.at(-1) ?? '';
     const isMoved = last === 'transition_type' || (ADDRESS.has(last) && steps.at(-2) === 'property');
     const isRemoved = method === 'POST' && steps.length === 3 && strippedAs(last) !== undefined;
-    if ((path.startsWith('/orders/') && isMoved) || isRemoved) found.add(pointer);
+    if ((path.startsWith('/orders/') && isMoved) || isRemoved || pointer === DEPRECATIONS) found.add(pointer);
   });
   return [...found];
 }

@@ -1,7 +1,7 @@
 import type { ClientReport } from '../../src/report/client-report.ts';
 import type { Report } from '../../src/report/report.ts';
 import { DEPRECATED } from './character.ts';
-import type { LedgerLine } from './ledger.ts';
+import { DEPRECATIONS, type LedgerLine } from './ledger.ts';
 import type { StatementTable } from './table.ts';
 
 /** The report of a day, and the changes that strip attributes in the rule book of that day, by `<operation> <attribute>`. */
@@ -97,7 +97,10 @@ function checkResponses(
 ): void {
   const stated = new Set(client.responses.map(({ v1 }) => v1));
   const judged = new Set(
-    lines.filter(({ isRead, by }) => !isRead || by === 'v2').flatMap(({ differing }) => differing),
+    lines.flatMap(({ isRead, by, differing }) => {
+      if (by === 'v2') return differing;
+      return isRead ? [] : differing.filter((pointer) => pointer !== DEPRECATIONS);
+    }),
   );
   const seen = new Set(lines.flatMap(({ differing }) => differing));
   const invented = [...stated].filter((pointer) => !seen.has(pointer));
@@ -143,8 +146,11 @@ function checkClass(
   const read = recent.filter(({ refusal, by }) => refusal === undefined && by !== 'gateway');
   const changes = new Set(read.flatMap(({ changes: needed }) => needed));
   const latestReads = new Map(read.filter(({ isRead }) => isRead).map((line) => [line.call, line]));
-  const readsDiffer = [...latestReads.values()].some(({ differing }) => differing.length > 0);
-  const writesDiffer = read.some(({ isRead, differing }) => !isRead && differing.length > 0);
+  // Messages about deprecated attributes follow from the request: they are no work of their own.
+  const differs = ({ differing }: LedgerLine): boolean =>
+    differing.some((pointer) => pointer !== DEPRECATIONS);
+  const readsDiffer = [...latestReads.values()].some((line) => differs(line));
+  const writesDiffer = read.some((line) => !line.isRead && differs(line));
   const hasFields = [...changes].some((change) => change !== 'body-wrapper');
   const truth =
     read.length === 0

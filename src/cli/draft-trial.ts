@@ -2,7 +2,7 @@ import type { Description } from '../openapi/description.ts';
 import { readJsonText } from '../openapi/json-text.ts';
 import { readTarget } from '../http/target.ts';
 import { generalPointer } from '../json/json-pointer.ts';
-import { count } from '../report/number-text.ts';
+import { count, counted } from '../report/number-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { BodySchemas } from './body-schema.ts';
@@ -61,6 +61,6 @@ export async function draftTrial(
     .map(([reason, times]) => `  ${count(times)} of ${count(all)}  ${terminalText(reason)}\n`);
   const more =
     reasons.size > MAX_REASONS ? `  and ${count(reasons.size - MAX_REASONS)} further reasons\n` : '';
-  const head = `${count(all)} recorded requests; ${count(checked)} bodies checked against V2's schemas; ${count(refused)} requests would be refused.\n`;
+  const head = `${count(all)} recorded requests; ${count(checked)} bodies checked against V2's schemas; ${counted(refused, 'request')} would be refused.\n`;
   return { refused, text: `${head}${lines.join('')}${more}` };
 }

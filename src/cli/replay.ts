@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import type { Command } from 'commander';
 import { loadRuleBook } from '../node/rule-book-file.ts';
-import { count } from '../report/number-text.ts';
+import { count, counted } from '../report/number-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import { readRecordedRequests, type RecordingSource } from './recorded-requests.ts';
 import { printFixture, readFixture } from './replay-fixture.ts';
@@ -75,7 +75,9 @@ async function record(options: RecordOptions): Promise<string | undefined> {
     else known.count += times;
   }
   writeFileSync(options.out, printFixture([...recordings.values()]));
-  stdout.write(`${count(all)} requests, ${count(recordings.size)} different ones, are in ${options.out}.\n`);
+  stdout.write(
+    `${counted(all, 'request')}, ${count(recordings.size)} different ones, are in ${options.out}.\n`,
+  );
   return undefined;
 }
 
@@ -112,16 +114,16 @@ function summary(
   changed: number,
   places: ReadonlyMap<string, { requests: number; readonly example: string }>,
 ): string {
-  if (changed === 0) return `None of ${count(all)} requests changes.`;
+  if (changed === 0) return `None of ${counted(all, 'request')} changes.`;
   const lines = [...places]
     .sort(([, one], [, other]) => other.requests - one.requests)
     .map(([name, { requests, example: first }]) => {
       const [place, example] = [terminalText(name), terminalText(first)];
       const where =
         place.startsWith('/') || place.startsWith('the ') ? `change at ${place}` : `change in ${place}`;
-      return `${count(requests)} of ${count(all)} requests ${where}, such as ${example}`;
+      return `${count(requests)} of ${counted(all, 'request')} ${where}, such as ${example}`;
     });
-  return [`${count(changed)} of ${count(all)} requests change.`, ...lines].join('\n');
+  return [`${count(changed)} of ${counted(all, 'request')} change.`, ...lines].join('\n');
 }
 
 async function outcomeNow(

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { ClientClass, ClientReport } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
-import { count } from '../report/number-text.ts';
+import { count, counted } from '../report/number-text.ts';
 import { mistakeWords, percentWords, responseWords } from '../report/outcome-words.ts';
 import { CLASS_WORDS } from '../report/report-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
@@ -36,7 +36,7 @@ export function reportTerminal(report: Report, colour: boolean): string {
   if (report.since === undefined) return `${report.switchOff.sentence} The log has no entries.\n`;
   const busiest = Math.max(1, ...report.days.map((day) => day.v1));
   const sections = [
-    `${paint('bold', 'Who still needs V1')}  ${terminalText(report.since.slice(0, 10))} to ${terminalText((report.until ?? '').slice(0, 10))}, ${count(report.v1)} requests through V1, ${count(report.v2)} through V2`,
+    `${paint('bold', 'Who still needs V1')}  ${terminalText(report.since.slice(0, 10))} to ${terminalText((report.until ?? '').slice(0, 10))}, ${counted(report.v1, 'request')} through V1, ${count(report.v2)} through V2`,
     [
       paint(VERDICT_STYLES[report.switchOff.verdict], terminalText(report.switchOff.sentence)),
       ...report.switchOff.conditions.map(({ state, text }) => `  ${MARKS[state]} ${terminalText(text)}`),
@@ -84,7 +84,7 @@ export function reportTerminal(report: Report, colour: boolean): string {
     report.unreadable === 0 ? '' : `${count(report.unreadable)} lines were not entries.`,
     report.omittedClients === 0
       ? ''
-      : `${count(report.omittedClients)} requests came from clients beyond the limit.`,
+      : `${counted(report.omittedClients, 'request')} came from clients beyond the limit.`,
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }

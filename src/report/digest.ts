@@ -1,5 +1,5 @@
 import type { ClientReport } from './client-report.ts';
-import { count } from './number-text.ts';
+import { count, counted } from './number-text.ts';
 import type { Report } from './report.ts';
 import { markdownText } from './untrusted-text.ts';
 
@@ -19,7 +19,7 @@ export function digests(report: Report): readonly ClientDigest[] {
     .map((client) => ({
       client: client.client,
       ...(client.name === undefined ? {} : { name: client.name }),
-      subject: `V1 of the API: ${count(client.v1)} requests, the last at ${client.lastSeen}`,
+      subject: `V1 of the API: ${counted(client.v1, 'request')}, the last at ${client.lastSeen}`,
       sentences: sentencesOf(client),
     }));
 }

@@ -1,5 +1,5 @@
 import type { GuideBody, GuideCall, GuideDocument } from './guide-document.ts';
-import { count } from './number-text.ts';
+import { count, counted } from './number-text.ts';
 import { outcomeWords } from './outcome-words.ts';
 import { htmlLines, htmlText } from './untrusted-text.ts';
 
@@ -11,7 +11,7 @@ export function guideHtml(guide: GuideDocument): string {
     requests === 0
       ? ['<p>No V1 request of this client was found.</p>']
       : [
-          `<p>${count(requests)} requests to V1 were examined. Values are shown as <code>…</code>.</p>`,
+          `<p>Made from ${counted(requests, 'request')} to V1. Values are shown as <code>…</code>.</p>`,
           '<h2>For every call</h2>',
           `<ul><li>The path begins with <code>/api/v2</code> instead of <code>/api/v1</code>.</li><li>Send <code>x-api-version: ${htmlText(version)}</code>, so that later releases of V2 do not affect you unexpectedly.</li></ul>`,
           changes.length === 0
@@ -31,7 +31,7 @@ export function guideHtml(guide: GuideDocument): string {
                   mistake.remedy,
                 ]),
               )}`,
-          omitted > 0 ? `<p>${count(omitted)} requests of other kinds are not shown.</p>` : '',
+          omitted > 0 ? `<p>Not shown: ${counted(omitted, 'request')} of other kinds.</p>` : '',
         ];
   return `<!doctype html>
 <html lang="en">
@@ -53,9 +53,9 @@ function callSection(call: GuideCall): string {
   const { name, last, bodies, omitted, responses, responsesUnknown, outcomes } = call;
   return [
     `<h2>${htmlText(name)}</h2>`,
-    `<p>${count(call.count)} requests, the last at ${htmlText(last)}. Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
+    `<p>${counted(call.count, 'request')}, the last at ${htmlText(last)}. Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
     ...bodies.map((body) => bodySection(body)),
-    omitted > 0 ? `<p>${count(omitted)} requests with other bodies are not shown.</p>` : '',
+    omitted > 0 ? `<p>Not shown: ${counted(omitted, 'request')} with other bodies.</p>` : '',
     responsesUnknown
       ? "<h3>Responses</h3><p>Not known: no response of V1 was compared with V2's yet.</p>"
       : '',
@@ -70,7 +70,7 @@ function callSection(call: GuideCall): string {
 
 function bodySection({ before, after, moves, isVerified, evidence, count: seen }: GuideBody): string {
   return [
-    `<p>${count(seen)} requests like this.${moves.length === 0 ? ' Only the address changes.' : ''}</p>`,
+    `<p>${counted(seen, 'request')} like this.${moves.length === 0 ? ' Only the address changes.' : ''}</p>`,
     `<h3>Before</h3><pre>${htmlLines(before)}</pre>`,
     `<h3>After</h3><pre>${htmlLines(after)}</pre>`,
     `<p class="${isVerified ? 'verified' : 'unverified'}">${htmlText(evidence)}</p>`,

@@ -1,6 +1,6 @@
 import type { GuideBody, GuideCall, GuideDocument, GuideMistake } from './guide-document.ts';
 import { table } from './markdown-table.ts';
-import { count } from './number-text.ts';
+import { count, counted } from './number-text.ts';
 import { outcomeWords } from './outcome-words.ts';
 import { markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
 
@@ -11,7 +11,7 @@ export function guideMarkdown(guide: GuideDocument): string {
   if (requests === 0) return `${title}\n\nNo V1 request of this client was found.\n`;
   const sections = [
     title,
-    `${count(requests)} requests to V1 were examined. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,
+    `Made from ${counted(requests, 'request')} to V1. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,
     '## For every call',
     `- The path begins with \`/api/v2\` instead of \`/api/v1\`.\n- Send \`x-api-version: ${version}\`, so that later releases of V2 do not affect you unexpectedly.`,
     ...(changes.length === 0
@@ -19,7 +19,7 @@ export function guideMarkdown(guide: GuideDocument): string {
       : ['## What changed', changes.map(({ summary }) => `- ${markdownText(summary)}`).join('\n')]),
     ...calls.map((call) => callSection(call)),
     ...(mistakes.length === 0 ? [] : ['## Mistakes', mistakeTable(mistakes)]),
-    ...(omitted > 0 ? [`${count(omitted)} requests of other kinds are not shown.`] : []),
+    ...(omitted > 0 ? [`Not shown: ${counted(omitted, 'request')} of other kinds.`] : []),
   ];
   return `${sections.join('\n\n')}\n`;
 }
@@ -27,9 +27,9 @@ export function guideMarkdown(guide: GuideDocument): string {
 function callSection(call: GuideCall): string {
   return [
     `## ${markdownText(call.name)}`,
-    `${count(call.count)} requests, the last at ${markdownText(call.last)}. Responses: ${markdownText(outcomeWords(call.outcomes))}.`,
+    `${counted(call.count, 'request')}, the last at ${markdownText(call.last)}. Responses: ${markdownText(outcomeWords(call.outcomes))}.`,
     ...call.bodies.map((body) => bodySection(body)),
-    ...(call.omitted > 0 ? [`${count(call.omitted)} requests with other bodies are not shown.`] : []),
+    ...(call.omitted > 0 ? [`Not shown: ${counted(call.omitted, 'request')} with other bodies.`] : []),
     ...responseSection(call),
   ].join('\n\n');
 }
@@ -41,7 +41,7 @@ function bodySection({ before, after, moves, count: seen, evidence }: GuideBody)
     markdownText(remark),
   ]);
   return [
-    `${count(seen)} requests like this.${moves.length === 0 ? ' Only the address changes.' : ''}`,
+    `${counted(seen, 'request')} like this.${moves.length === 0 ? ' Only the address changes.' : ''}`,
     fence('Before', before),
     fence('After', after),
     markdownText(evidence),

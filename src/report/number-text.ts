@@ -2,3 +2,8 @@
 export function count(value: number): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }
+
+/** A number and its noun, which is plural unless the number is 1: `1 request`, `2,310 requests`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}

@@ -2,7 +2,7 @@ import type { ClientClass, ClientReport } from './client-report.ts';
 import type { Report } from './report.ts';
 import { censusSections } from './census-text.ts';
 import { tableLines } from './markdown-table.ts';
-import { count } from './number-text.ts';
+import { count, counted } from './number-text.ts';
 import { mistakeWords, outcomeWords, percentWords, responseWords } from './outcome-words.ts';
 import { csvField, markdownCode, markdownText } from './untrusted-text.ts';
 
@@ -96,7 +96,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     [
       since === undefined
         ? 'There are no entries yet.'
-        : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${count(report.v1)} requests through V1, ${count(report.v2)} through V2.`,
+        : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${counted(report.v1, 'request')} through V1, ${count(report.v2)} through V2.`,
     ],
     [`**${report.switchOff.sentence}** Checked at ${markdownText(report.at)}.`],
     list(

@@ -21,6 +21,13 @@ interface ListedMember extends DifferingMember {
   readonly key: string;
 }
 
+interface ListedEdit {
+  readonly change: string;
+  readonly rule?: string;
+  readonly from?: string;
+  readonly path?: string;
+}
+
 /** Members of a client's responses by key. */
 export type DifferingMembers = Map<string, Span & DifferingMember>;
 
@@ -31,8 +38,9 @@ export class ResponseChanges {
   /** Judges the response of one exchange, and counts the members that differ in `members`. */
   add(entry: TallyEntry, members: DifferingMembers): ResponseSide {
     const list = entry.origin === 'v1' ? entry.responseWould : entry.responseEdits;
-    if (list !== undefined && list.length > 0) {
-      for (const { key, ...member } of this.membersOf(list)) countMember(members, key, member, entry.time);
+    const listed = list === undefined ? [] : this.membersOf(list);
+    if (listed.length > 0) {
+      for (const { key, ...member } of listed) countMember(members, key, member, entry.time);
       return 'different';
     }
     if (entry.failure !== undefined || !mayDiffer(entry)) return 'silent';
@@ -40,15 +48,13 @@ export class ResponseChanges {
     return entry.responseNote === undefined ? 'same' : 'unknown';
   }
 
-  private membersOf(
-    list: readonly { readonly change: string; readonly from?: string; readonly path?: string }[],
-  ): readonly ListedMember[] {
+  private membersOf(list: readonly ListedEdit[]): readonly ListedMember[] {
     const known = this.known.get(list);
     if (known !== undefined) return known;
     const members = new Map<string, ListedMember>();
-    for (const { change, from, path } of list) {
-      // Dropped from V2's response: a second spelling of a member, or a container that became empty.
-      if (path === undefined) continue;
+    for (const { change, rule, from, path } of list) {
+      // Errors follow from the names in the request. Without a path, a second spelling or an empty container was dropped.
+      if (rule === 'errors' || path === undefined) continue;
       const v1 = generalPointer(path);
       const place = from === undefined ? {} : { v2: generalPointer(from) };
       const key = `${change} ${v1} ${place.v2 ?? ''}`;

@@ -212,7 +212,7 @@ describe('an explanation of maps and query rules', () => {
     expect(diff?.marks.map(({ reason }) => reason)).toEqual([
       `The query parameter look is now called filter[style]. ${summary}`,
       `A value of the query parameter look becomes the one that V2 has for it. ${summary}`,
-      'The wrapper data was removed. Parameters are no longer wrapped in a data object.',
+      'The wrapper data goes. Parameters are no longer wrapped in a data object.',
       `The value of style becomes the one that V2 has for it. ${summary}`,
     ]);
     const { before = '', marks = [] } = diff ?? {};

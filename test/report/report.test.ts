@@ -369,7 +369,7 @@ describe('the statement on switching V1 off', () => {
       { change: 'c', rule: 'strip', from: '?old' },
     ] as const;
     const path = '/api/v1/tours?a=…&look=…&old=…';
-    guide.add({ ...v1('3fa90000', 0, edits), operation: 'list_tours', method: 'GET', path });
+    guide.add({ ...v1('3fa90000', 0, edits), operation: 'list_tours', method: 'GET', path, bytesIn: 0 });
     const text = guideMarkdown(guide.document([{ id: 'c', summary: 'Styles.' }], '2025-01-01'));
     expect(text).toContain('```http\nGET /api/v1/tours?a=…&look=…&old=…\n```');
     expect(text).toContain('```http\nGET /api/v2/tours?a=…&filter%5Bstyle%5D=…\n```');
