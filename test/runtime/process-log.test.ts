@@ -125,7 +125,7 @@ test('on a terminal people read sentences, and the rewrite log as tail shows it'
   const port = Number(/clients +http:\/\/[^:]+:(\d+)/.exec(text)?.[1]);
   expect(statusOf(await exchange(port, GET))).toBe(200);
   await until(() => text.includes('/api/v2/x'));
-  expect(text).toMatch(/client +verdict +status +ms +request\r\n/);
+  expect(text).toMatch(/client +mode +sent to +outcome +status +ms +request\r\n/);
   expect(text).not.toContain('{"time"');
   const [pid = 0] = await childrenOf(child.pid ?? 0);
   process.kill(pid, 'SIGTERM');
