@@ -1,9 +1,3 @@
-/**
- * Copies of a body in memory while it is rewritten: the received one and the rewritten one. Room for both is reserved together,
- * so that no body is accepted whose rewritten form does not fit.
- */
-export const REWRITING_COPIES = 2;
-
 /** Limits the bytes that all requests together may hold. */
 export class BufferBudget {
   /** Bytes held now, counting every copy. */

@@ -6,6 +6,7 @@ import { memoryShares } from '../settings/memory-shares.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
 import type { Settings } from '../settings/read-settings.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
+import { connectionDrainTime } from '../settings/drain-times.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import { logWriter } from '../rewrite-log/log-writer.ts';
@@ -63,9 +64,6 @@ export interface RunningGateway {
   stop(): Promise<void>;
 }
 
-/** Milliseconds of the drain time reserved for closing and for the log, so that the process exits in time. */
-const RESERVE_MS = 1000;
-
 /** Milliseconds beyond all limits after which a stalled exchange is ended. */
 const WATCHDOG_SLACK_MS = 60_000;
 
@@ -97,9 +95,8 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   }
 
   async function stop(): Promise<void> {
-    const milliseconds = settings.get(table.drain);
     clearInterval(watchdog);
-    if (listening) await server.drain(Math.max(0, milliseconds - Math.min(RESERVE_MS, milliseconds / 5)));
+    if (listening) await server.drain(connectionDrainTime(settings.get(table.drain)));
     await Promise.all([upstream.close(), v1?.upstream.close()]);
     // The last connections emit `close` in the turn after the server's.
     await new Promise((resolve) => {
