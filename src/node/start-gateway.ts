@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
+import type { BodyRewriter } from '../gateway/body-rewriter.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import type { GatewayNotice } from '../gateway/notice.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
@@ -21,6 +22,7 @@ import { listen } from './listen.ts';
 import type { LogSink } from './log/log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
+import { ThreadedRewriter } from './threads/threaded-rewriter.ts';
 import { createSocketUpstream } from './upstream/socket-upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './upstream/node-upstream.ts';
 
@@ -75,7 +77,8 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     origin: parts.v1Origin,
     upstream: upstreamOf(parts, parts.v1Origin, v1Tls(parts)),
   };
-  const gateway = gatewayOf(parts, upstream, v1);
+  const rewriter = new ThreadedRewriter();
+  const gateway = gatewayOf(parts, upstream, v1, rewriter);
   let listening = false;
   let watchdog: NodeJS.Timeout | undefined;
   const server = parts.front ?? serverOf(parts, gateway);
@@ -98,6 +101,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     clearInterval(watchdog);
     if (listening) await server.drain(connectionDrainTime(settings.get(table.drain)));
     await Promise.all([upstream.close(), v1?.upstream.close()]);
+    rewriter.close();
     // The last connections emit `close` in the turn after the server's.
     await new Promise((resolve) => {
       setImmediate(resolve);
@@ -186,6 +190,7 @@ function gatewayOf(
   parts: NodeGatewayParts,
   upstream: NodeUpstream,
   v1: { readonly origin: OriginSetting; readonly upstream: NodeUpstream } | undefined,
+  rewriter: BodyRewriter,
 ): Gateway {
   const { settings, ruleBooks, sink } = parts;
   return new Gateway(
@@ -204,6 +209,7 @@ function gatewayOf(
       newTraceHex: randomHex(24),
       clientOf: createClientHash(parts.clientSecret),
       decode: decodeBody,
+      rewriter,
       after: (milliseconds, run) => {
         setTimeout(run, milliseconds);
       },

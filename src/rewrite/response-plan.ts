@@ -1,9 +1,10 @@
 import { hasByteOrderMark } from '../json/byte-order-mark.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/member-name.ts';
-import { Scanner } from '../json/scanner.ts';
+import { type OpenedMembers, Scanner } from '../json/scanner.ts';
 import { Slab } from '../json/slab.ts';
 import { OBJECT } from '../json/tape.ts';
+import type { WorkMemory } from '../json/work-memory.ts';
 import { ChangeIndex } from '../rules/change-index.ts';
 import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
@@ -15,6 +16,7 @@ import { ResponseRun, isAbout } from './response-run.ts';
 import { compileDeprecations, deprecations, type CompiledDeprecations } from './deprecations.ts';
 import { Draft } from './draft.ts';
 import { compileFlatten, flatten, type CompiledFlatten } from './flatten.ts';
+import { type MembersToOpen, openLike, openPath } from './open-path.ts';
 import { type KeyCache, printDraft } from './print-draft.ts';
 
 type Compiled = CompiledAlias | CompiledFlatten | CompiledDeprecations | CompiledAliasErrors;
@@ -45,6 +47,9 @@ export function compileResponsePlans(book: RuleBook): ResponsePlans {
     },
   };
 }
+
+/** Size of a response in bytes from which its tape may be so large that it is not kept for the next one. */
+const LARGE_BYTES = 256 * 1024;
 
 /** All response rules of one operation, compiled so that a response is read only once. */
 export class ResponsePlan {
@@ -80,18 +85,33 @@ export class ResponsePlan {
     );
   }
 
-  /** Rewrites a response; never throws, whatever the bytes are. Anything except a JSON object is left unchanged. */
-  rewrite(body: Uint8Array, context: ResponseContext): ResponseRewrite {
+  /**
+   * Rewrites a response; never throws, whatever the bytes are. Anything except a JSON object is left unchanged, and so is a
+   * response for which `memory` is not enough.
+   */
+  rewrite(body: Uint8Array, context: ResponseContext, memory?: WorkMemory): ResponseRewrite {
+    const outcome = this.rewriteWithin(body, context, memory);
+    if (body.length > LARGE_BYTES) this.scanner.tape.clear();
+    return outcome;
+  }
+
+  private rewriteWithin(
+    body: Uint8Array,
+    context: ResponseContext,
+    memory: WorkMemory | undefined,
+  ): ResponseRewrite {
     if (body.length === 0) return { verdict: 'unchanged', body };
     const from = hasByteOrderMark(body) ? 3 : 0;
-    if (this.scanner.scan(body, from) !== undefined)
+    if (this.scanner.scan(body, from, memory) !== undefined)
       return { verdict: 'unchanged', body, note: 'response-malformed' };
+    if (this.scanner.tape.isIncomplete) return { verdict: 'unchanged', body, note: 'response-buffer-full' };
     if (this.scanner.tape.kind(0) !== OBJECT) return { verdict: 'unchanged', body };
-    const draft = new Draft(body, this.scanner.tape, this.names, false);
+    const draft = new Draft(body, this.scanner.tape, this.names, false, memory);
     const run = new ResponseRun(draft, context);
     for (const rule of this.rules) {
       if (isAbout(rule.status, context.status)) applyRule(rule, run);
     }
+    if (draft.isIncomplete) return { verdict: 'unchanged', body, note: 'response-buffer-full' };
     if (run.isIdle) return { verdict: 'unchanged', body };
     const edits = printDraft(draft, this.keys).edits(body, draft.tape, 0);
     return { verdict: 'rewritten', body: applyEdits(body, edits, this.slab), edits, records: run.finish() };
@@ -137,13 +157,13 @@ function applyRule(rule: Compiled, run: ResponseRun): void {
 }
 
 /** The ids of the members that rules open. A copy is opened under its new name, its source under the old one. */
-function openedBy(rules: readonly Compiled[]): readonly boolean[] {
-  const opened: boolean[] = [];
+function openedBy(rules: readonly Compiled[]): OpenedMembers {
+  const opened: MembersToOpen = { objects: [], arrays: [] };
   for (const rule of rules.toReversed()) {
-    for (const id of rule.path) if (id >= 0) opened[id] = true;
-    if (rule.rule === 'flatten') opened[rule.id] = true;
-    if (rule.rule === 'alias' && opened[rule.as] === true) opened[rule.id] = true;
-    if (rule.rule === 'alias-errors') opened[rule.source] = true;
+    openPath(opened, rule.path);
+    if (rule.rule === 'flatten') opened.objects[rule.id] = true;
+    if (rule.rule === 'alias') openLike(opened, rule.id, rule.as);
+    if (rule.rule === 'alias-errors') opened.objects[rule.source] = true;
   }
   return opened;
 }

@@ -34,6 +34,6 @@ export type ResponseRewrite =
   | {
       readonly verdict: 'unchanged';
       readonly body: Uint8Array;
-      /** Why no rule could be applied: `response-malformed`. */
-      readonly note?: string;
+      /** Why no rule could be applied. */
+      readonly note?: 'response-malformed' | 'response-buffer-full';
     };

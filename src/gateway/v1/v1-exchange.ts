@@ -7,11 +7,13 @@ import { type MigrateDecision } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import { Failure } from '../../migrate/failure.ts';
 import { migratedHeaders } from '../../migrate/migrated-headers.ts';
-import type { ResponseRewrite } from '../../rewrite/response-rewrite.ts';
+import type { ResponseRecord, ResponseRewrite } from '../../rewrite/response-rewrite.ts';
+import type { Rewrite } from '../../rewrite/rewrite.ts';
 import { isWrapped } from '../../rewrite/deprecated-attributes.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import { ResponseCollector, type ResponseNote, type ResponseCollectorOwner } from './response-collector.ts';
 import { chooseApiVersion } from '../../migrate/api-version.ts';
+import type { WithoutEdits } from '../body-rewriter.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
@@ -162,28 +164,62 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   takeResponse(bytes: number): boolean {
-    if (!this.gateway.budget.take(bytes)) return false;
-    this.bufferedBytes += bytes;
-    return true;
+    return this.reserve(bytes);
   }
 
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void {
-    this.gateway.parts.decode(coding, body, this.responseLimit, (outcome) =>
-      this.guarded(() => done(outcome)),
+    this.decodeBody(coding, body, this.responseLimit, done);
+  }
+
+  rewriteResponse(
+    status: number,
+    body: Uint8Array,
+    done: (outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array) => void,
+  ): void {
+    const { edits } = this.facts;
+    const deprecated = this.rules.deprecatedAttributes.of(edits);
+    const context = { status, deprecated, isWrapped: isWrapped(edits) };
+    const { rules } = this;
+    const { operation } = this.decision;
+    const { method } = this.received.exchange;
+    this.work((memory, finish) => {
+      const failed = (error: unknown): void => finish(() => this.failInternally(error));
+      this.gateway.rewriter.response(
+        { rules, operation, method, body, context, memory, failed },
+        (outcome, original) => finish(() => done(outcome, original)),
+      );
+    }, 1);
+  }
+
+  /** Decodes a body, whose memory stays reserved until the exchange is over. */
+  protected decodeBody(
+    coding: Coding,
+    body: Uint8Array,
+    limit: number,
+    done: (outcome: DecodedBody) => void,
+  ): void {
+    this.work((memory, finish) =>
+      this.gateway.parts.decode(coding, body, limit, memory, (outcome) => finish(() => done(outcome))),
     );
   }
 
-  rewriteResponse(status: number, body: Uint8Array): ResponseRewrite {
-    const outcome = this.v1Response(status, body);
-    if (outcome.verdict === 'rewritten') this.facts.responseEdits = outcome.records;
-    return outcome;
+  /** Rewrites a decoded request body. */
+  protected rewriteRequest(
+    body: Uint8Array,
+    done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void,
+  ): void {
+    const { rules } = this;
+    const { operation } = this.decision;
+    this.work((memory, finish) => {
+      const failed = (error: unknown): void => finish(() => this.failInternally(error));
+      this.gateway.rewriter.request({ rules, operation, body, memory, failed }, (outcome, original) =>
+        finish(() => done(outcome, original)),
+      );
+    }, 1);
   }
 
-  /** Returns V2's response as a V1 client receives it. */
-  protected v1Response(status: number, body: Uint8Array): ResponseRewrite {
-    const { edits } = this.facts;
-    const deprecated = this.rules.deprecatedAttributes.of(edits);
-    return this.responsePlan.rewrite(body, { status, deprecated, isWrapped: isWrapped(edits) });
+  noteResponseEdits(records: readonly ResponseRecord[]): void {
+    this.facts.responseEdits = records;
   }
 
   noteResponse(note: ResponseNote): void {
