@@ -72,7 +72,7 @@ async function judge(
     port,
     adminPort,
     folder,
-    signal: AbortSignal.timeout(ATTACK_MS),
+    signal: AbortSignal.timeout(attack.milliseconds ?? ATTACK_MS),
     memory: () => gateway.memory(),
     metric: (name) => sample(adminPort, name),
     stderr: () => gateway.stderr(),

@@ -29,7 +29,7 @@ import { LingeringConnections } from './lingering-connections.ts';
 import { H2Streams } from './h2-streams.ts';
 import { H2Turns } from './h2-turns.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
-import { PieceTurns } from './piece-turns.ts';
+import { PieceTurns } from '../piece-turns.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
 import { StreamedBodies } from './streamed-bodies.ts';
 import { listen } from '../listen.ts';

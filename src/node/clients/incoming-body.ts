@@ -4,7 +4,7 @@ import type { Body } from '../../gateway/exchange.ts';
 import { ByteCollector } from '../../http/byte-collector.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
 import { PacedFlow } from './paced-flow.ts';
-import type { PieceTurns } from './piece-turns.ts';
+import type { PieceTurns } from '../piece-turns.ts';
 import type { StreamedBodies, StreamedBody } from './streamed-bodies.ts';
 
 /** Receives the events of a request body. */
