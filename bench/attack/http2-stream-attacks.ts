@@ -49,7 +49,8 @@ export const http2StreamAttacks: readonly Attack[] = [
       '10,000 HTTP/2 connections with 100 streams each are closed abruptly, each at another of 500 moments of their responses.',
     isTls: true,
     milliseconds: 1_800_000,
-    limits: { median: 500, worst: 5000, loop: 600 },
+    // V2 and its circuit are as busy as the gateway: only what is left counts.
+    limits: { failed: Infinity, median: Infinity, worst: Infinity, loop: Infinity, memory: 1024 },
     async play({ port, signal }, scale) {
       const fields = requestFields('GET', '/api/v2/large?mebibytes=1');
       const rounds = 10_000 * scale;
@@ -65,7 +66,7 @@ export const http2StreamAttacks: readonly Attack[] = [
           attacker.socket.destroy();
         }
       };
-      await Promise.all(Array.from({ length: 2 }, one));
+      await Promise.all([one(), one()]);
       console.log(`  ${next} rounds`);
       return [check(`${next} of ${rounds} rounds were played`, next >= rounds)];
     },

@@ -1,11 +1,11 @@
 import type { Hono } from 'hono';
 import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
 import type { EntriesPage } from './api.ts';
-import { entryDetail } from './entry-detail.ts';
 import { entryStream } from './entry-stream.ts';
 import { failureBody } from './failure-body.ts';
-import { jsonResponse, pause } from './json-response.ts';
+import { jsonResponse } from './json-response.ts';
 import { stateOf } from './stat-routes.ts';
+import { workResponse } from './work-response.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 
 /** Maximum entries on one page of the API. */
@@ -53,7 +53,12 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     }
     const rules = parts.rulesOf(entry.ruleBook);
     const { run, origin } = parts;
-    return jsonResponse(await entryDetail({ run, seq, entry, kept: capture.of(seq), rules, origin }, pause));
+    const ruleBook = rules?.ruleBook;
+    return workResponse(
+      { kind: 'entry', run, seq, entry, kept: capture.of(seq), ruleBook, origin },
+      rules,
+      parts,
+    );
   });
 }
 

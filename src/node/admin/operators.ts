@@ -14,6 +14,7 @@ import type { Observer } from '../../rewrite-log/observer.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
 import { watchClientNames } from './client-names.ts';
 import type { LogSink } from '../log/log-sink.ts';
+import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './process-stats.ts';
 import { createRolloutAdmin } from '../rollout/rollout-admin.ts';
 import { memoryLimit } from '../memory-limit.ts';
@@ -71,6 +72,7 @@ export function createOperators(parts: OperatorParts): Operators {
     capture: { ...captureOptions(settings, memoryShares(memoryLimit())), now: () => performance.now() },
   });
   const books = new Books();
+  const thread = new OperatorThread();
   const processFigures = watchProcess();
   const names = watchClientNames(settings.get(table.clientNames));
   const run = randomBytes(4).toString('hex');
@@ -111,6 +113,7 @@ export function createOperators(parts: OperatorParts): Operators {
       rulesOf: (hash) => books.of(hash),
       limits: gateway.options,
       decode: gateway.parts.decode,
+      beside: thread.do,
       gatewayOrigin: parts.gatewayOrigin,
       origin: parts.origin,
       names,
