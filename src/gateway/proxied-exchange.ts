@@ -386,7 +386,11 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.releaseBuffers();
     facts.bytesIn = received.exchange.bytesIn;
     const body = this.request?.body ?? null;
-    if (body !== null && !(body instanceof Uint8Array)) facts.bytesOut = facts.bytesIn;
+    const isStreamed = body !== null && !(body instanceof Uint8Array);
+    if (isStreamed) facts.bytesOut = facts.bytesIn;
+    const { trailers = [] } = received.exchange;
+    if (trailers.length > 0 && (!isStreamed || this.request?.length !== undefined))
+      facts.note ??= 'trailers-dropped';
     facts.status = this.status;
     facts.time = received.time;
     facts.upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;

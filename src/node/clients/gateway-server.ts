@@ -219,6 +219,8 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes + SPARE_HEADER_BYTES },
       // HTTP/1.1 forwards a second ETag of V2; Node would throw on it.
       strictSingleValueFields: false,
+      // Otherwise a field with white space around its value is dropped without a word; here it is refused.
+      strictFieldWhitespaceValidation: false,
     });
     Object.assign(server, { maxHeadersCount: 0 });
     server.prependListener('secureConnection', serveOldProtocols);
@@ -250,10 +252,12 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('session', (session) => {
       this.sessions.add(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
-      session.on('close', () => {
+      const closed = (): void => {
         this.sessions.delete(session);
         this.h2Streams.closed(session);
-      });
+      };
+      session.on('close', closed);
+      session.socket.on('close', closed);
       session.on('error', ignore);
     });
     return server;

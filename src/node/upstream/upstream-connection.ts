@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { HeaderList } from '../../http/header-list.ts';
+import type { BodyParts } from '../../gateway/exchange.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts';
 import type { PieceTurns } from '../piece-turns.ts';
 import type { Address } from './addresses.ts';
@@ -16,7 +17,7 @@ export interface PendingRequest {
   /** Written after `bytes`. */
   readonly body: Uint8Array | undefined;
   /** Written after `bytes` as it arrives; `length` is undefined where it is framed by chunks. */
-  readonly parts: AsyncIterable<Uint8Array> | undefined;
+  readonly parts: BodyParts | undefined;
   readonly length: number | undefined;
   readonly receiver: UpstreamReceiver;
   /** Deadline for the first byte of the response, on the pool's clock. */
