@@ -46,9 +46,12 @@ test('trailers of HTTP/2 are forwarded where the body has no length, and otherwi
   const client = connect(`https://localhost:${gateway.port}`, { ca: ca.cert });
   onTestFinished(() => client.destroy());
   for (const length of [{}, { 'content-length': '4' }]) {
-    const stream = client.request({ ':method': 'POST', ':path': '/api/v2/x', ...length }, {
-      waitForTrailers: true,
-    } as object);
+    const stream = client.request(
+      { ':method': 'POST', ':path': '/api/v2/x', ...length },
+      {
+        waitForTrailers: true,
+      },
+    );
     stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '7' }));
     stream.end('body');
     stream.resume();
