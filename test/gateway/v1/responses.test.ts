@@ -189,7 +189,8 @@ describe('a HEAD', () => {
     );
     const gateway = await gatewayFor(v2.origin, { ruleBook: { operations: [...operations, read], changes } });
     for (const more of ['', 'Expect: 100-continue\r\n']) {
-      const client = await exchange(gateway.port, `HEAD /api/v1${path} HTTP/1.1\r\nHost: g\r\n${more}\r\n`);
+      const request = `HEAD /api/v1${path} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n${more}\r\n`;
+      const client = await exchange(gateway.port, request);
       expect(client.text).toContain('X-Other: 1\r\n');
       expect(/content-length: 88/i.test(client.text)).toBe(hasLength);
       expect(client.text).not.toMatch(/transfer-encoding/i);
