@@ -71,7 +71,13 @@ export class DryRun {
       return;
     }
     if (!(body instanceof Uint8Array)) {
-      forward(this.copied(body));
+      const copied = this.copied(body);
+      forward({
+        [Symbol.asyncIterator]: () => copied,
+        get trailers() {
+          return body.trailers ?? [];
+        },
+      });
       return;
     }
     this.read(body, forward);
