@@ -1,7 +1,7 @@
 /**
  * `npm run attack [-- A F-abrupt …]`: each known attack against a gateway as it ships, in a process of its own, and the experience of an innocent
  * client meanwhile. A letter or number stands for all attacks of that finding; `list` describes each. Exit code 1 when an
- * attack passes a limit.
+ * attack passes a limit. An attack that takes minutes is only carried out when its full name is given.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Attack, type Limits, USUAL_LIMITS } from './attack/attack.ts';
@@ -15,7 +15,9 @@ if (names.includes('list')) {
   process.exit(0);
 }
 const chosen = attacks.filter(
-  ({ id }) => names.length === 0 || names.includes(id) || names.includes(id.split('-')[0] ?? ''),
+  ({ id, milliseconds }) =>
+    names.includes(id) ||
+    (milliseconds === undefined && (names.length === 0 || names.includes(id.split('-')[0] ?? ''))),
 );
 const CALM: Attack = {
   id: 'calm',

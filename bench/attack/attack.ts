@@ -13,6 +13,8 @@ export interface Attack {
   readonly isV2Silent?: boolean;
   /** The requests of the innocent client; all kinds without it. Where V2 closes connections, a write may be lost with one: only reads. */
   readonly innocents?: readonly InnocentKind[];
+  /** Milliseconds for an attack that takes longer than others: it is only carried out when it is named. */
+  readonly milliseconds?: number;
   /** Limits that differ from the usual ones. */
   readonly limits?: Partial<Limits>;
   /** Carries it out; each check is a finding that must hold beside the limits. `scale` is 1, or less in a test. */

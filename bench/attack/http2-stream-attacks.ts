@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { type Attack, check } from './attack.ts';
 import { H2Attacker, requestFields } from './h2-frames.ts';
 import { pause } from './raw-request.ts';
@@ -44,6 +44,34 @@ export const http2StreamAttacks: readonly Attack[] = [
     },
   },
   {
+    id: 'F-rounds',
+    sentence:
+      '10,000 HTTP/2 connections with 100 streams each are closed abruptly, each at another of 500 moments of their responses.',
+    isTls: true,
+    milliseconds: 1_800_000,
+    // V2 and its circuit are as busy as the gateway: only what is left counts.
+    limits: { failed: Infinity, median: Infinity, worst: Infinity, loop: Infinity, memory: 1024 },
+    async play({ port, signal }, scale) {
+      const fields = requestFields('GET', '/api/v2/large?mebibytes=1');
+      const rounds = 10_000 * scale;
+      let next = 0;
+      const one = async (): Promise<void> => {
+        while (next < rounds && !signal.aborted) {
+          const round = next;
+          next += 1;
+          const attacker = await H2Attacker.open(port, [[4, round % 2 === 0 ? 100_000 : 10]]);
+          for (let k = 0; k < 100; k += 1) attacker.request(2 * k + 1, fields);
+          // Tenths of a millisecond, from before the first response to after the last window is used up.
+          await momentAfter((round * 7) % 500);
+          attacker.socket.destroy();
+        }
+      };
+      await Promise.all([one(), one()]);
+      console.log(`  ${next} rounds`);
+      return [check(`${next} of ${rounds} rounds were played`, next >= rounds)];
+    },
+  },
+  {
     id: '1',
     sentence: 'HTTP/2 clients with a window of 0 hold the places of small responses for ever.',
     isTls: true,
@@ -59,3 +87,9 @@ export const http2StreamAttacks: readonly Attack[] = [
     },
   },
 ];
+
+async function momentAfter(tenths: number): Promise<void> {
+  const end = performance.now() + tenths / 10;
+  if (tenths > 20) await delay(tenths / 10 - 2);
+  while (performance.now() < end) await setImmediate();
+}

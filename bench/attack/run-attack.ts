@@ -30,6 +30,8 @@ const ALL_KINDS: readonly InnocentKind[] = ['v1-write', 'v2-read', 'v1-read', 'v
 const ATTACK_MS = 15_000;
 /** For exchanges to come to their end when everybody has left: bytes of theirs may still be in the buffers of the system. */
 const SETTLE_MS = 10_000;
+/** The same after an attack that keeps the gateway busy for minutes; shorter than any limit that would end an exchange. */
+const LONG_SETTLE_MS = 50_000;
 
 /** Options of a partial attack. */
 export interface RunOptions {
@@ -72,7 +74,7 @@ async function judge(
     port,
     adminPort,
     folder,
-    signal: AbortSignal.timeout(ATTACK_MS),
+    signal: AbortSignal.timeout(attack.milliseconds ?? ATTACK_MS),
     memory: () => gateway.memory(),
     metric: (name) => sample(adminPort, name),
     stderr: () => gateway.stderr(),
@@ -85,7 +87,7 @@ async function judge(
     attack,
     limits: { ...limits, ...attack.limits },
     felt,
-    left: await leftInFlight(adminPort),
+    left: await leftInFlight(adminPort, attack.milliseconds === undefined ? SETTLE_MS : LONG_SETTLE_MS),
     memory: gateway.peak() / 2 ** 20,
     loop: delayed,
     isAlive: gateway.isAlive,
@@ -99,8 +101,8 @@ function brokenOff(error: unknown): readonly Check[] {
   return [check(`the attack broke off: ${String(error)}`, false)];
 }
 
-async function leftInFlight(adminPort: number): Promise<number | undefined> {
-  const end = performance.now() + SETTLE_MS;
+async function leftInFlight(adminPort: number, milliseconds: number): Promise<number | undefined> {
+  const end = performance.now() + milliseconds;
   for (;;) {
     const left = await sample(adminPort, 'http_server_active_requests');
     if (left === undefined || left === 0 || performance.now() > end) return left;

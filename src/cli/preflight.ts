@@ -2,12 +2,14 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readSettings, type Settings } from '../settings/read-settings.ts';
 import { settingConflicts } from '../settings/setting-conflicts.ts';
+import { memoryShares } from '../settings/memory-shares.ts';
 import { settings as table } from '../settings/settings.ts';
 import { adminFault } from '../node/admin/operators.ts';
+import { memoryLimit } from '../node/memory-limit.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
 import { readTlsFiles, type TlsTexts } from '../node/tls-files.ts';
-import { workersFault } from './worker-front.ts';
+import { workersFault, workersOf } from './worker-front.ts';
 
 /** Validated settings, rule book and certificates. */
 export interface Preflight {
@@ -34,7 +36,7 @@ export async function preflight(
   const upstreamTls = upstreamFiles(settings);
   const clientTls = clientFiles(settings);
   const all = [
-    ...settingConflicts(settings),
+    ...settingConflicts(settings, memoryShares(memoryLimit(), workersOf(settings))),
     ...[adminFault(settings), workersFault(settings), logFileFault(settings)].filter(
       (fault) => fault !== undefined,
     ),

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../settings/read-settings.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
+import { workerDrainTime } from '../settings/drain-times.ts';
 import { settings as table } from '../settings/settings.ts';
 import { memoryLimit } from '../node/memory-limit.ts';
 import type { LogSink } from '../node/log/log-sink.ts';
@@ -55,8 +56,8 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
       'buffer-bytes': String(
         settings.get(table.bufferBytes) ?? memoryShares(memoryLimit(), count).bufferBytes,
       ),
-      // Workers finish before the first process stops waiting for them.
-      drain: String(Math.floor(settings.get(table.drain) * 0.9)),
+      workers: '1',
+      drain: String(workerDrainTime(settings.get(table.drain))),
       capture: settings.get(table.capture),
       'structure-rate': String(Math.ceil(settings.get(table.structureRate) / count)),
       'capture-body-limit': String(settings.get(table.captureBodyLimit)),

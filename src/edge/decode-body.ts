@@ -1,21 +1,24 @@
 import { concatBytes } from '../http/byte-collector.ts';
 import { type Coding, isZlib } from '../http/content-coding.ts';
+import type { WorkMemory } from '../json/work-memory.ts';
 import type { DecodedBody } from '../migrate/decoded-body.ts';
 
-/** Decodes a body, up to `limit` bytes; decoding stops as soon as the output exceeds it (a decompression bomb). */
+/** Decodes a body, up to `limit` bytes; decoding stops as soon as the output exceeds it (a decompression bomb), or the memory there is. */
 export function decodeBody(
   coding: Coding,
   body: Uint8Array,
   limit: number,
+  memory: WorkMemory,
   done: (outcome: DecodedBody) => void,
 ): void {
-  decode(formatOf(coding, body), body, limit).then(done, () => done('undecodable'));
+  decode(formatOf(coding, body), body, limit, memory).then(done, () => done('undecodable'));
 }
 
 async function decode(
   format: CompressionFormat | undefined,
   body: Uint8Array,
   limit: number,
+  memory: WorkMemory,
 ): Promise<DecodedBody> {
   // Workers do not support Brotli.
   if (format === undefined) return 'undecodable';
@@ -28,10 +31,11 @@ async function decode(
     const { value } = await both(reader.read(), written);
     if (value === undefined) break;
     bytes += value.length;
-    if (bytes > limit) {
+    const isTooLarge = bytes > limit;
+    if (isTooLarge || !memory.take(value.length)) {
       reader.cancel().catch(ignore);
       written.catch(ignore);
-      return 'too-large';
+      return isTooLarge ? 'too-large' : 'buffer-full';
     }
     chunks.push(value);
   }

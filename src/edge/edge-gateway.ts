@@ -2,6 +2,7 @@ import { Gateway } from '../gateway/gateway.ts';
 import { noticeLine } from '../gateway/notice.ts';
 import { modesInForce, needsV1 } from '../rollout/modes.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
+import { memoryShares } from '../settings/memory-shares.ts';
 import { readSettings, type Settings } from '../settings/read-settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import { settingConflicts } from '../settings/setting-conflicts.ts';
@@ -39,7 +40,7 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
   const outcome = readSettings({ flags: {}, environment, readFile: noFile });
   if ('faults' in outcome) return outcome;
   const { settings } = outcome;
-  const conflicts = settingConflicts(settings);
+  const conflicts = settingConflicts(settings, { ...memoryShares(), bufferBytes: ISOLATE_BYTES });
   if (conflicts.length > 0) return { faults: conflicts };
   const origin = settings.get(table.upstream);
   if (origin === undefined) {

@@ -1,9 +1,3 @@
-/**
- * Copies of a body in memory while it is rewritten: the received one and the rewritten one. Room for both is reserved together,
- * so that no body is accepted whose rewritten form does not fit.
- */
-export const REWRITING_COPIES = 2;
-
 /** Limits the bytes that all requests together may hold. */
 export class BufferBudget {
   /** Bytes held now, counting every copy. */
@@ -17,16 +11,16 @@ export class BufferBudget {
     this.copies = copies;
   }
 
-  /** Reserves `bytes`; returns false and reserves nothing when they do not fit. */
-  take(bytes: number): boolean {
-    const total = bytes * this.copies;
+  /** Reserves `bytes`, for all copies or for `copies`; returns false and reserves nothing when they do not fit. */
+  take(bytes: number, copies = this.copies): boolean {
+    const total = bytes * copies;
     if (this.held + total > this.limit) return false;
     this.held += total;
     return true;
   }
 
   /** Releases reserved bytes. */
-  release(bytes: number): void {
-    this.held -= bytes * this.copies;
+  release(bytes: number, copies = this.copies): void {
+    this.held -= bytes * copies;
   }
 }

@@ -2,7 +2,13 @@ import type { HeaderList } from '../http/header-list.ts';
 import type { HttpVersion } from '../migrate/head-failure.ts';
 
 /** A request body for V2: whole, streamed in chunks, or none. It can be read once; only a whole one can be sent again. */
-export type Body = Uint8Array | AsyncIterable<Uint8Array> | null;
+export type Body = Uint8Array | BodyParts | null;
+
+/** A body that arrives in parts. */
+export interface BodyParts extends AsyncIterable<Uint8Array> {
+  /** Its trailers, once the last part is read. */
+  readonly trailers?: HeaderList;
+}
 
 /** Why receiving the request failed: the body was too slow, or its framing was invalid. */
 export type ClientFault = 'client-timeout' | 'bad-framing';
@@ -23,6 +29,8 @@ export interface Exchange {
   readonly hasBody: boolean;
   /** Bytes of the request body received so far. */
   readonly bytesIn: number;
+  /** Trailers of the request that may be forwarded, once its body is complete; absent where the platform does not report them. */
+  readonly trailers?: HeaderList;
   /** Return value for the handler; an adapter that writes to a socket may resolve to any response. */
   readonly handled: Response | Promise<Response>;
 

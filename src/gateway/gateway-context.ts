@@ -10,7 +10,9 @@ import { RolloutControl } from '../rollout/rollout-control.ts';
 import { SignalHeaders } from '../rollout/signal-headers.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { GatewayOptions } from '../settings/gateway-options.ts';
-import { BufferBudget, REWRITING_COPIES } from './buffer-budget.ts';
+import { REWRITING_COPIES } from '../settings/memory-shares.ts';
+import { type BodyRewriter, immediateRewriter } from './body-rewriter.ts';
+import { BufferBudget } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { circuitNotice, type GatewayNotice } from './notice.ts';
 import { ResendBudget } from './resend-budget.ts';
@@ -47,6 +49,8 @@ export interface GatewayParts {
   /** The first 16 hex digits of HMAC-SHA-256(API key, secret). */
   readonly clientOf: (authorization: string) => string | Promise<string>;
   readonly decode: DecodeBody;
+  /** Rewrites bodies; without it, each is rewritten at once. */
+  readonly rewriter?: BodyRewriter | undefined;
   /** Codings that `decode` supports, if not all that the contract names. */
   readonly codings?: readonly Coding[] | undefined;
   /** Runs a function after a delay. */
@@ -64,6 +68,7 @@ export class GatewayContext {
   readonly parts: GatewayParts;
   readonly options: GatewayOptions & DecisionLimits;
   readonly budget: BufferBudget;
+  readonly rewriter: BodyRewriter;
   readonly v2: Origin;
   readonly v1: Origin | undefined;
   readonly rollout: RolloutControl;
@@ -85,6 +90,7 @@ export class GatewayContext {
     this.parts = parts;
     this.options = parts.codings === undefined ? options : { ...options, codings: parts.codings };
     this.budget = new BufferBudget(options.bufferBytes, REWRITING_COPIES);
+    this.rewriter = parts.rewriter ?? immediateRewriter;
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;
     const { upstream, originPath: path, originHost: host, v1, now } = parts;
     const breakerOf = (origin: 'v1' | 'v2'): CircuitBreaker =>

@@ -1,3 +1,4 @@
+import type { WorkMemory } from '../json/work-memory.ts';
 import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
@@ -37,7 +38,9 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   /** Destination of the request. */
   protected origin: Origin;
   /** Bytes reserved in the budget. */
-  protected bufferedBytes = 0;
+  private bufferedBytes = 0;
+  /** Pieces of work on the buffered bytes that go on, even when the exchange is over. */
+  private workInProgress = 0;
   private call: UpstreamCall | undefined = undefined;
   private request: UpstreamRequest | undefined = undefined;
   private sentAt = 0;
@@ -166,6 +169,44 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
       request,
       new GuardedReceiver(this.sampled(this.receiver()), this.failInternally),
     );
+  }
+
+  /** Reserves bytes for buffering in the budget, until the exchange is over; false when they do not fit. */
+  protected reserve(bytes: number): boolean {
+    if (!this.gateway.budget.take(bytes)) return false;
+    this.bufferedBytes += bytes;
+    return true;
+  }
+
+  /**
+   * Runs work that may go on beside the event loop. Everything reserved stays so until it calls `finish`, even if the client
+   * disconnects, and what follows is skipped if the exchange is over by then. The memory that the work takes is reserved like
+   * buffered bytes, or, with `copies`, as often as that and for the time of the work alone.
+   */
+  protected work(start: (memory: WorkMemory, finish: (next: () => void) => void) => void, copies?: 1): void {
+    const { budget } = this.gateway;
+    let taken = 0;
+    const memory: WorkMemory = {
+      take: (bytes) => {
+        if (copies === undefined) return this.reserve(bytes);
+        if (!budget.take(bytes, copies)) return false;
+        taken += bytes;
+        return true;
+      },
+    };
+    this.workInProgress += 1;
+    start(memory, (next) => {
+      this.workInProgress -= 1;
+      budget.release(taken, copies);
+      if (this.finished) this.releaseBuffers();
+      else this.guarded(next);
+    });
+  }
+
+  private releaseBuffers(): void {
+    if (this.workInProgress > 0) return;
+    this.gateway.budget.release(this.bufferedBytes);
+    this.bufferedBytes = 0;
   }
 
   /** Receiver of the response. */
@@ -348,10 +389,14 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.releaseSlot();
     const { gateway, received, facts } = this;
     gateway.watchdog.end(this.watchdogSlot);
-    gateway.budget.release(this.bufferedBytes);
+    this.releaseBuffers();
     facts.bytesIn = received.exchange.bytesIn;
     const body = this.request?.body ?? null;
-    if (body !== null && !(body instanceof Uint8Array)) facts.bytesOut = facts.bytesIn;
+    const isStreamed = body !== null && !(body instanceof Uint8Array);
+    if (isStreamed) facts.bytesOut = facts.bytesIn;
+    const { trailers = [] } = received.exchange;
+    if (trailers.length > 0 && (!isStreamed || this.request?.length !== undefined))
+      facts.note ??= 'trailers-dropped';
     facts.status = this.status;
     facts.time = received.time;
     facts.upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;

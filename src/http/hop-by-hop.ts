@@ -61,6 +61,21 @@ export function trailersOf(trailers: HeaderList): HeaderList {
 }
 
 /**
+ * The trailers of a request that are forwarded to V2. Fields for framing, routing, authentication, request modifiers and content
+ * must not be trailers (RFC 9110 §6.5.1): a server that merges them with the header fields would take them for checked ones.
+ */
+export function requestTrailersOf(trailers: HeaderList): HeaderList {
+  const kept: string[] = [];
+  for (let at = 0; at < trailers.length; at += 2) {
+    const name = trailers[at] ?? '';
+    const lower = name.toLowerCase();
+    if (isHopByHop(lower) || isProtected(lower) || REQUEST_MODIFIER.test(lower)) continue;
+    kept.push(name, trailers[at + 1] ?? '');
+  }
+  return kept;
+}
+
+/**
  * The fields of an informational response that are forwarded to the client, without `Content-Length`: it has no body (RFC 9110
  * §8.6).
  */
@@ -69,6 +84,9 @@ export function interimFields(headers: HeaderList): HeaderList {
 }
 
 const CONTENT_LENGTH: ReadonlySet<string> = new Set(['content-length']);
+
+const REQUEST_MODIFIER =
+  /^(?::|if-|accept|cache-control$|cookie$|expect$|max-forwards$|pragma$|priority$|range$)/;
 
 const FORBIDDEN_TRAILERS: ReadonlySet<string> = new Set(['content-length', 'host']);
 

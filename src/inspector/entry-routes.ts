@@ -3,7 +3,6 @@ import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { EntriesPage, EntryDetail } from './api.ts';
 import { caseText } from './case-text.ts';
-import { entryDetail } from './entry-detail.ts';
 import { entryStream } from './entry-stream.ts';
 import { failureBody } from './failure-body.ts';
 import { harOf } from './har.ts';
@@ -11,6 +10,7 @@ import { jsonResponse, pause } from './json-response.ts';
 import { rewriteAgain } from './replayable.ts';
 import { contentOf, searchEntries } from './search-entries.ts';
 import { stateOf } from './stat-routes.ts';
+import { workResponse } from './work-response.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 
 /** Maximum entries on one page of the API. */
@@ -20,10 +20,15 @@ const MAX_PAGE_ENTRIES = 500;
 export function entryRoutes(app: Hono, parts: InspectorParts): void {
   exportRoutes(app, parts);
   const { ring, capture } = parts.view;
-  const detailOf = async (seq: number, entry: Entry): Promise<EntryDetail> => {
+  const detailOf = (seq: number, entry: Entry, namesakes: number): Promise<Response> => {
     const { run, origin } = parts;
     const rules = parts.rulesOf(entry.ruleBook);
-    return await entryDetail({ run, seq, entry, kept: capture.of(seq), rules, origin }, pause);
+    const ruleBook = rules?.ruleBook;
+    return workResponse(
+      { kind: 'entry', run, seq, entry, kept: capture.of(seq), ruleBook, origin, namesakes },
+      rules,
+      parts,
+    );
   };
   app.get('/entries', async (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '');
@@ -65,10 +70,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     const found = ring.before(ring.latest + 1, Infinity, ({ requestId }) => requestId === id);
     const hinted = wholeNumber(c.req.query('n'));
     const one = found.find(({ seq }) => seq === hinted) ?? found[0];
-    if (one !== undefined) {
-      const detail = await detailOf(one.seq, one.entry);
-      return jsonResponse(found.length > 1 ? { ...detail, namesakes: found.length - 1 } : detail);
-    }
+    if (one !== undefined) return detailOf(one.seq, one.entry, found.length - 1);
     const logged = id === '' ? undefined : await parts.loggedEntry?.(id);
     if (logged === undefined)
       return c.json(failureBody(404, 'no-entry', 'No exchange with this request id is kept.'), 404);
@@ -87,7 +89,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
       const detail = `There is no entry ${seq}; the ring holds ${ring.oldest} to ${ring.latest}, and failures from ${ring.oldestFailure}.`;
       return c.json(failureBody(404, 'no-entry', detail), 404);
     }
-    return jsonResponse(await detailOf(seq, entry));
+    return detailOf(seq, entry, 0);
   });
 }
 

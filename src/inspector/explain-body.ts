@@ -1,3 +1,4 @@
+import { unlimitedMemory } from '../json/work-memory.ts';
 import { codingOf } from '../migrate/decide-body.ts';
 import type { Decision, MigrateDecision } from '../migrate/decision.ts';
 import type { DecodeBody, DecodedBody } from '../migrate/decoded-body.ts';
@@ -64,7 +65,7 @@ async function decodedBody(
   const coding = codingOf(decided, body);
   if (coding === undefined || body.length > bodyLimit) return body;
   return new Promise((resolve) => {
-    decode(coding, body, bodyLimit, resolve);
+    decode(coding, body, bodyLimit, unlimitedMemory, resolve);
   });
 }
 

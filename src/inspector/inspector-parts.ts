@@ -4,6 +4,7 @@ import type { GatewayStats } from '../rewrite-log/stat-families.ts';
 import type { PageFile } from './api.ts';
 import type { ExplainParts } from './explain.ts';
 import type { GuardOptions } from './guard.ts';
+import type { WorkBeside } from './operator-work.ts';
 import type { OperatorView } from './operator-view.ts';
 import type { RolloutAdmin } from './rollout-routes.ts';
 
@@ -30,6 +31,8 @@ export interface InspectorParts extends GuardOptions {
   readonly rulesOf: (hash: string) => CompiledRuleBook | undefined;
   readonly limits: ExplainParts['limits'];
   readonly decode: ExplainParts['decode'];
+  /** Does large work beside the event loop; absent where the runtime has no threads. */
+  readonly beside?: WorkBeside | undefined;
   /** Scheme, host and port of the gateway and of V2. */
   readonly gatewayOrigin: () => string;
   readonly origin: string;

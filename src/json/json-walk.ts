@@ -26,6 +26,9 @@ export interface WalkVisitor {
 /** Levels of nesting that are walked: the same as the default limit for rewriting. */
 const MAX_DEPTH = 512;
 
+/** Bytes that a scanner may take at once for each value of a text that is walked. */
+const MAX_VALUE_BYTES = 64;
+
 /** Walks whole JSON texts, each in one pass. The scanner's memory is reused, so one walker serves one walk at a time. */
 export class JsonWalker {
   private readonly scanner: Scanner;
@@ -46,8 +49,9 @@ export class JsonWalker {
     const from = hasByteOrderMark(bytes) ? 3 : 0;
     const { tape } = this.scanner;
     this.hasTooMany = false;
-    if (bytes.length === 0 || this.scanner.scan(bytes, from) !== undefined) return false;
-    this.hasTooMany = tape.size > this.maxValues;
+    const memory = { take: (taken: number) => taken <= this.maxValues * MAX_VALUE_BYTES };
+    if (bytes.length === 0 || this.scanner.scan(bytes, from, memory) !== undefined) return false;
+    this.hasTooMany = tape.isIncomplete || tape.size > this.maxValues;
     if (this.hasTooMany) return false;
     visit(bytes, tape, 0, [], true, visitor);
     return true;

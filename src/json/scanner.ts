@@ -3,6 +3,7 @@ import type { NameTable } from './member-name.ts';
 import { scanLiteral, scanNumber } from './scan-scalar.ts';
 import { scanString } from './scan-string.ts';
 import { ARRAY, OBJECT, SCALAR, STRING, Tape } from './tape.ts';
+import type { WorkMemory } from './work-memory.ts';
 
 /** Limits of a scanner, and the nodes that it records. */
 export interface ScanLimits {
@@ -12,8 +13,16 @@ export interface ScanLimits {
   readonly record: number;
   /** The names to match: the ids of matching members are recorded on the tape. */
   readonly names?: NameTable;
-  /** Whether the contents of a member are recorded, by its id; all when absent. Elements of an array follow their array. */
-  readonly opened?: readonly boolean[];
+  /** The members whose contents are recorded; all when absent. Elements of an array follow their array, and a root array is closed. */
+  readonly opened?: OpenedMembers;
+}
+
+/** The members whose contents are recorded, by the ids of their names. */
+export interface OpenedMembers {
+  /** Of members that are objects. */
+  readonly objects: readonly boolean[];
+  /** Of members that are arrays. */
+  readonly arrays: readonly boolean[];
 }
 
 const SPACE = 0x20;
@@ -48,15 +57,18 @@ export class Scanner {
     this.lasts = new Int32Array(limits.depth + 1);
   }
 
-  /** Reads the text in `bytes` from `from` on (after a byte order mark, for example); returns a fault if the text is invalid. */
-  scan(bytes: Uint8Array, from: number): JsonFault | undefined {
+  /**
+   * Reads the text in `bytes` from `from` on (after a byte order mark, for example); returns a fault if the text is invalid. The
+   * tape takes its memory from `memory`; where there is not enough, it is incomplete.
+   */
+  scan(bytes: Uint8Array, from: number, memory?: WorkMemory): JsonFault | undefined {
     const { tape } = this;
     const { depth: deepest, record, names, opened } = this.limits;
     const closers = this.closers;
     const nodes = this.nodes;
     const lasts = this.lasts;
     const n = bytes.length;
-    tape.clear();
+    tape.clear(memory);
     let depth = 0;
     let closer = 0;
     // Whether the children of the current container are recorded, and the last of them so far.
@@ -138,7 +150,9 @@ export class Scanner {
           const id =
             keyStart === start || names === undefined ? 0 : names.find(bytes, keyStart, keyEnd, isEscaped);
           tape.name(node, first === OPEN_OBJECT ? OBJECT : ARRAY, id, isEscaped);
-          isKept = depth <= record && (keyStart === start || opened === undefined || opened[id] === true);
+          isKept =
+            depth <= record &&
+            (opened === undefined || isOpened(opened, first === OPEN_OBJECT, keyStart === start, id, depth));
         }
         closer = first === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
         closers[depth] = closer;
@@ -194,6 +208,18 @@ export class Scanner {
       }
     }
   }
+}
+
+/** Whether the contents of a container are recorded; `depth` is 1 for the root. */
+function isOpened(
+  { objects, arrays }: OpenedMembers,
+  isObject: boolean,
+  isElement: boolean,
+  id: number,
+  depth: number,
+): boolean {
+  if (isElement) return depth > 1 || isObject;
+  return (isObject ? objects : arrays)[id] === true;
 }
 
 function skipSpace(bytes: Uint8Array, from: number, n: number): number {

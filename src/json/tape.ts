@@ -1,3 +1,5 @@
+import type { WorkMemory } from './work-memory.ts';
+
 /** Integers per node, one for each field. Nodes are in document order, a parent before its children. */
 const NODE_SIZE = 8;
 const KIND = 0;
@@ -40,10 +42,15 @@ export type Mark = number;
 export class Tape {
   private cells: Int32Array<ArrayBuffer> = new Int32Array(64 * NODE_SIZE);
   private length = 0;
+  private memory: WorkMemory | undefined = undefined;
+  /** True when there was no memory for all nodes, so that the tape cannot be read. */
+  isIncomplete = false;
 
-  /** Removes all nodes. */
-  clear(): void {
+  /** Removes all nodes; the memory for the next ones, beyond the cells that are always kept, is taken from `memory`. */
+  clear(memory?: WorkMemory): void {
     this.length = 0;
+    this.memory = memory;
+    this.isIncomplete = false;
     if (this.cells.length <= MAX_RETAINED_CELLS) return;
     this.cells.buffer.transfer(0);
     this.cells = new Int32Array(64 * NODE_SIZE);
@@ -226,9 +233,17 @@ export class Tape {
   }
 
   private grow(): void {
+    if (this.isIncomplete) return;
     // Transferred instead of copied: the old array, up to 64 MB, is released at once and not at the next garbage collection.
     const factor = this.cells.length > MAX_RETAINED_CELLS ? 1.5 : 2;
     const cells = Math.ceil((this.cells.length * factor) / NODE_SIZE) * NODE_SIZE;
+    const isLarge = cells > MAX_RETAINED_CELLS;
+    const before = this.cells.length > MAX_RETAINED_CELLS ? this.cells.byteLength : 0;
+    if (isLarge && this.memory?.take(cells * Int32Array.BYTES_PER_ELEMENT - before) === false) {
+      // Writes beyond the end of a typed array do nothing: the rest of the text is still checked.
+      this.isIncomplete = true;
+      return;
+    }
     this.cells = new Int32Array(this.cells.buffer.transfer(cells * Int32Array.BYTES_PER_ELEMENT));
   }
 }

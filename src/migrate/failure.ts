@@ -66,7 +66,13 @@ export function failure(code: FailureCode, detail?: string, headers: HeaderList 
 
 /** Creates the failure for a refused body, with code, status and text of the refusal. */
 export function failureOf(refusal: Refusal): Failure {
+  if (refusal.code === 'buffer-full') return bufferFull();
   return new Failure({ ...refusal, title: TITLES[refusal.status] ?? 'Request refused' });
+}
+
+/** Creates the failure when there is no memory left to rewrite a body. */
+export function bufferFull(): Failure {
+  return failure('buffer-full', undefined, ['Retry-After', '1']);
 }
 
 /** The code of a failure that does not concern the JSON of a body. */

@@ -2,8 +2,8 @@ import { isHost } from '../http/host.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import { type Failure, type FailureCode, failure } from './failure.ts';
 
-/** The HTTP version of a request; `other` is one that is not supported. */
-export type HttpVersion = '1.0' | '1.1' | '2' | 'other';
+/** The HTTP version of a request; `other` is one that is not supported, `malformed` that of a request whose line or fields are invalid. */
+export type HttpVersion = '1.0' | '1.1' | '2' | 'other' | 'malformed';
 
 /** The parts of a request that decide whether its head is accepted. */
 export interface CheckedHead {
@@ -16,6 +16,8 @@ export interface CheckedHead {
  * Returns why a head is refused, whatever its target. The connection is then closed, because the end of the request is uncertain.
  */
 export function headFailure({ method, version, head }: CheckedHead): Failure | undefined {
+  if (version === 'malformed')
+    return failure('bad-request', 'The request line or a header field is not valid.');
   if (version === 'other') return failure('unsupported-version');
   if (head.fault !== undefined) return failure(CODE_OF_STATUS[head.fault.status], head.fault.detail);
   if (head.host === undefined) {

@@ -1,47 +1,59 @@
-import { type BrotliDecompress, brotliDecompress, type Gunzip, gunzip, inflate, inflateRaw } from 'node:zlib';
-import type { DecodedBody } from '../migrate/decoded-body.ts';
+import {
+  type BrotliDecompress,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  type Gunzip,
+} from 'node:zlib';
+import { concatBytes } from '../http/byte-collector.ts';
 import { type Coding, isZlib } from '../http/content-coding.ts';
+import type { WorkMemory } from '../json/work-memory.ts';
+import type { DecodedBody } from '../migrate/decoded-body.ts';
 
-/** The result of zlib with `info`: the output, and the engine that knows how many bytes it consumed. */
-interface Inflated {
-  readonly buffer: Buffer;
-  readonly engine: Pick<Gunzip | BrotliDecompress, 'bytesWritten'>;
-}
+/** Output bytes that zlib produces at once: few large buffers, so that 10 MiB are not copied out of a thousand small ones. */
+const OUTPUT_BYTES = 64 * 1024;
 
 /**
- * Decodes a body off the main thread. Decoding stops when the result exceeds `limit` bytes (a bomb); a body with bytes after its
- * end is undecodable: another reader might take them as part of it.
+ * Decodes a body off the main thread. Decoding stops when the result exceeds `limit` bytes (a bomb) or the memory there is; a body
+ * with bytes after its end is undecodable: another reader might take them as part of it.
  */
 export function decodeBody(
   coding: Coding,
   body: Uint8Array,
   limit: number,
+  memory: WorkMemory,
   done: (outcome: DecodedBody) => void,
 ): void {
-  const options = { maxOutputLength: Math.max(1, limit), info: true };
-  decoderOf(coding, body)(body, options, (error, result) => {
-    if (error !== null) {
-      const tooLarge = 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
-      done(tooLarge ? 'too-large' : 'undecodable');
-      return;
-    }
-    if (!isInflated(result)) throw new Error('zlib gave no information of its engine');
-    done(result.engine.bytesWritten === body.length ? result.buffer : 'undecodable');
+  const decoder = decoderOf(coding, body);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  let isOver = false;
+  const finish = (outcome: DecodedBody): void => {
+    if (isOver) return;
+    isOver = true;
+    decoder.destroy();
+    done(outcome);
+  };
+  decoder.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.length;
+    if (bytes > limit) finish('too-large');
+    else if (!memory.take(chunk.length)) finish('buffer-full');
+    else chunks.push(chunk);
   });
+  decoder.on('end', () => finish(decoder.bytesWritten === body.length ? concatBytes(chunks) : 'undecodable'));
+  decoder.on('error', () => finish('undecodable'));
+  decoder.end(body);
 }
 
-function decoderOf(coding: Coding, body: Uint8Array): typeof gunzip {
+function decoderOf(coding: Coding, body: Uint8Array): Gunzip | BrotliDecompress {
+  const options = { chunkSize: Math.min(OUTPUT_BYTES, Math.max(1024, body.length * 8)) };
   switch (coding) {
     case 'gzip':
-      return gunzip;
+      return createGunzip(options);
     case 'br':
-      return brotliDecompress;
+      return createBrotliDecompress(options);
     case 'deflate':
-      return isZlib(body) ? inflate : inflateRaw;
+      return isZlib(body) ? createInflate(options) : createInflateRaw(options);
   }
-}
-
-/** Node's types declare the result as a buffer, whatever the options are. */
-function isInflated(result: object): result is Inflated {
-  return 'engine' in result && 'buffer' in result;
 }

@@ -1,11 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
+import type { BodyRewriter } from '../gateway/body-rewriter.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import type { GatewayNotice } from '../gateway/notice.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
 import type { Settings } from '../settings/read-settings.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
+import { connectionDrainTime } from '../settings/drain-times.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import { logWriter } from '../rewrite-log/log-writer.ts';
@@ -20,6 +22,7 @@ import { listen } from './listen.ts';
 import type { LogSink } from './log/log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
+import { ThreadedRewriter } from './threads/threaded-rewriter.ts';
 import { createSocketUpstream } from './upstream/socket-upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './upstream/node-upstream.ts';
 
@@ -63,9 +66,6 @@ export interface RunningGateway {
   stop(): Promise<void>;
 }
 
-/** Milliseconds of the drain time reserved for closing and for the log, so that the process exits in time. */
-const RESERVE_MS = 1000;
-
 /** Milliseconds beyond all limits after which a stalled exchange is ended. */
 const WATCHDOG_SLACK_MS = 60_000;
 
@@ -77,7 +77,8 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     origin: parts.v1Origin,
     upstream: upstreamOf(parts, parts.v1Origin, v1Tls(parts)),
   };
-  const gateway = gatewayOf(parts, upstream, v1);
+  const rewriter = new ThreadedRewriter();
+  const gateway = gatewayOf(parts, upstream, v1, rewriter);
   let listening = false;
   let watchdog: NodeJS.Timeout | undefined;
   const server = parts.front ?? serverOf(parts, gateway);
@@ -97,10 +98,10 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   }
 
   async function stop(): Promise<void> {
-    const milliseconds = settings.get(table.drain);
     clearInterval(watchdog);
-    if (listening) await server.drain(Math.max(0, milliseconds - Math.min(RESERVE_MS, milliseconds / 5)));
+    if (listening) await server.drain(connectionDrainTime(settings.get(table.drain)));
     await Promise.all([upstream.close(), v1?.upstream.close()]);
+    rewriter.close();
     // The last connections emit `close` in the turn after the server's.
     await new Promise((resolve) => {
       setImmediate(resolve);
@@ -189,6 +190,7 @@ function gatewayOf(
   parts: NodeGatewayParts,
   upstream: NodeUpstream,
   v1: { readonly origin: OriginSetting; readonly upstream: NodeUpstream } | undefined,
+  rewriter: BodyRewriter,
 ): Gateway {
   const { settings, ruleBooks, sink } = parts;
   return new Gateway(
@@ -207,6 +209,7 @@ function gatewayOf(
       newTraceHex: randomHex(24),
       clientOf: createClientHash(parts.clientSecret),
       decode: decodeBody,
+      rewriter,
       after: (milliseconds, run) => {
         setTimeout(run, milliseconds);
       },

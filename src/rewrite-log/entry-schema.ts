@@ -160,7 +160,9 @@ export const entrySchema = z
     editsOmitted: z
       .exactOptional(count)
       .describe('Number of edits that are not listed; there is no patch then.'),
-    note: z.exactOptional(z.string()).describe('Policy, limit or media type that determined the verdict.'),
+    note: z
+      .exactOptional(z.string())
+      .describe('Policy, limit or media type that determined the verdict; or `trailers-dropped`.'),
     failure: z.exactOptional(z.string()).describe('Failure code of a response that the gateway itself made.'),
     cause: z.exactOptional(z.string()).describe("The system's error code for an upstream failure."),
     sent: z

@@ -50,6 +50,7 @@ function cloneValue(
   }
   const clone = new DraftArray(value.node, up);
   clone.isChanged = value.isChanged;
+  clone.isEntered = value.isEntered;
   for (const element of value.elements) {
     const copy = new DraftElement(clone, element.index);
     copy.value = cloneValue(element.value, copy);

@@ -1,5 +1,6 @@
 import type { NameTable } from '../json/member-name.ts';
 import { ARRAY, OBJECT, type Tape } from '../json/tape.ts';
+import type { WorkMemory } from '../json/work-memory.ts';
 
 /** A member of a draft object: a member of the V1 body, perhaps renamed or moved, or one that a rule created. */
 export class DraftMember {
@@ -63,7 +64,9 @@ export class DraftObject {
 /** An array of the body that rules use, with the objects and arrays in it. */
 export class DraftArray {
   readonly node: number;
+  /** Its elements, once a rule has entered it. */
   readonly elements: DraftElement[] = [];
+  isEntered = false;
   readonly up: DraftMember | DraftElement;
   isChanged = false;
 
@@ -85,6 +88,13 @@ export class DraftElement {
   }
 }
 
+/** Members and elements of a draft whose memory is not counted. */
+const FREE_PARTS = 1024;
+/** Members and elements whose memory is taken at once. */
+const PARTS_AT_ONCE = 4096;
+/** Bytes of a member or an element with its object, its part of the recipe and its edit. */
+const PART_BYTES = 512;
+
 /** The V1 body while rules are applied: the parts that rules use, in their state after the rules so far. */
 export class Draft {
   readonly bytes: Uint8Array;
@@ -92,14 +102,26 @@ export class Draft {
   readonly names: NameTable;
   /** The current body. */
   root: DraftObject;
+  /** True when there was not enough memory for the parts that rules use: it cannot be printed. */
+  isIncomplete = false;
   private readonly isGrouped: boolean;
+  private readonly memory: WorkMemory | undefined;
+  /** Parts that may still be added with the memory taken so far. */
+  private freeParts = FREE_PARTS;
 
-  /** With `isGrouped`, consecutive members that no rule uses are grouped into one. */
-  constructor(bytes: Uint8Array, tape: Tape, names: NameTable, isGrouped: boolean) {
+  /** With `isGrouped`, consecutive members that no rule uses are grouped into one; large ones take memory from `memory`. */
+  constructor(
+    bytes: Uint8Array,
+    tape: Tape,
+    names: NameTable,
+    isGrouped: boolean,
+    memory: WorkMemory | undefined,
+  ) {
     this.bytes = bytes;
     this.tape = tape;
     this.names = names;
     this.isGrouped = isGrouped;
+    this.memory = memory;
     this.root = this.object(0, undefined);
   }
 
@@ -119,7 +141,7 @@ export class Draft {
     if (member.value !== undefined || node < 0) return member.value;
     const kind = this.tape.kind(node);
     if (kind === OBJECT) member.value = this.object(node, member);
-    if (kind === ARRAY) member.value = this.array(node, member);
+    if (kind === ARRAY) member.value = new DraftArray(node, member);
     return member.value;
   }
 
@@ -135,6 +157,7 @@ export class Draft {
     const id = path[at] ?? 0;
     if (value instanceof DraftArray) {
       if (id !== -1) return undefined;
+      this.enter(value);
       for (const element of value.elements) {
         const outcome = this.walk(element.value, path, at + 1, visit, ambiguous);
         if (outcome !== undefined) return outcome;
@@ -161,6 +184,7 @@ export class Draft {
         group.last = child;
         continue;
       }
+      if (!this.hasRoom()) break;
       const member = new DraftMember(id, child, child, !tape.isFirst(child), object);
       object.members.push(member);
       group = id === 0 && this.isGrouped ? member : undefined;
@@ -168,15 +192,26 @@ export class Draft {
     return object;
   }
 
-  private array(node: number, up: DraftMember | DraftElement): DraftArray {
-    const array = new DraftArray(node, up);
+  /** Lists the elements of an array that are objects or arrays. */
+  private enter(array: DraftArray): void {
+    if (array.isEntered) return;
+    array.isEntered = true;
     let index = 0;
-    for (let child = this.tape.firstChild(node); child > 0; child = this.tape.next(child)) {
+    for (let child = this.tape.firstChild(array.node); child > 0; child = this.tape.next(child)) {
+      if (!this.hasRoom()) break;
       const element = new DraftElement(array, index);
       if (this.open(element, child) !== undefined) array.elements.push(element);
       index += 1;
     }
-    return array;
+  }
+
+  private hasRoom(): boolean {
+    if (this.isIncomplete) return false;
+    this.freeParts -= 1;
+    if (this.freeParts >= 0 || this.memory === undefined) return true;
+    this.freeParts = PARTS_AT_ONCE;
+    this.isIncomplete = !this.memory.take(PARTS_AT_ONCE * PART_BYTES);
+    return !this.isIncomplete;
   }
 }
 

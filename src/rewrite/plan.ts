@@ -1,9 +1,10 @@
 import { hasByteOrderMark } from '../json/byte-order-mark.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/member-name.ts';
-import { Scanner } from '../json/scanner.ts';
+import { type OpenedMembers, Scanner } from '../json/scanner.ts';
 import { Slab } from '../json/slab.ts';
 import { OBJECT } from '../json/tape.ts';
+import type { WorkMemory } from '../json/work-memory.ts';
 import { ChangeIndex } from '../rules/change-index.ts';
 import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, Operation, Policies, RuleBook } from '../rules/rule-book.ts';
@@ -12,6 +13,7 @@ import { Draft } from './draft.ts';
 import { lookUp, type Lookup } from './lookups.ts';
 import { compileMap, map, type CompiledMap } from './map.ts';
 import { compileNest, nest, type CompiledNest } from './nest.ts';
+import { type MembersToOpen, openLike, openPath } from './open-path.ts';
 import { printDraft, type KeyCache } from './print-draft.ts';
 import { Recorder, type Records } from './recorder.ts';
 import { RecordCache } from './record-cache.ts';
@@ -90,11 +92,20 @@ export class Plan {
     });
   }
 
-  /** Rewrites a V1 body; never throws, whatever the bytes are. The rewritten body never shares memory with the original. */
-  rewrite(body: Uint8Array): Rewrite {
+  /**
+   * Rewrites a V1 body; never throws, whatever the bytes are. The rewritten body never shares memory with the original. The
+   * memory for the work comes from `memory`; where there is not enough, the body is refused with `buffer-full`.
+   */
+  rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite {
+    const outcome = this.rewriteWithin(body, memory);
+    if (body.length > LARGE_BYTES) this.scanner.tape.clear();
+    return outcome;
+  }
+
+  private rewriteWithin(body: Uint8Array, memory: WorkMemory | undefined): Rewrite {
     if (body.length === 0) return { verdict: 'unchanged', body, records: [] };
     const from = hasByteOrderMark(body) ? 3 : 0;
-    const fault = this.scanner.scan(body, from);
+    const fault = this.scanner.scan(body, from, memory);
     if (fault !== undefined) {
       const code = fault.code === 'depth' ? 'too-deep' : 'malformed-json';
       if (this.policies.malformed === 'forward')
@@ -107,7 +118,9 @@ export class Plan {
       };
     }
     const { tape } = this.scanner;
-    const result = this.known(body) ?? this.compute(body);
+    if (tape.isIncomplete) return BUFFER_FULL;
+    const result = this.known(body) ?? this.compute(body, memory);
+    if (result === undefined) return BUFFER_FULL;
     if ('kind' in result) {
       if (result.kind === 'refuse') return { verdict: 'refused', refusal: result.refusal };
       return { verdict: 'unchanged', body, records: [], note: result.note };
@@ -147,19 +160,26 @@ export class Plan {
     else if (cached.byPositions.size < MAX_RESULTS) cached.byPositions.set(positions, result);
   }
 
-  /** Applies the rules to the body that was scanned last. */
-  private compute(body: Uint8Array): ShapeResult | Stop {
+  /** Applies the rules to the body that was scanned last; undefined where there is not enough memory. */
+  private compute(body: Uint8Array, memory: WorkMemory | undefined): ShapeResult | Stop | undefined {
     const { tape } = this.scanner;
-    const run = this.run(body, undefined);
+    const run = this.run(body, memory, undefined);
     const stop = tape.kind(0) === OBJECT ? this.applyRules(run) : undefined;
+    if (run.draft.isIncomplete) return undefined;
     if (stop !== undefined) return stop;
-    const result = { records: this.recordsOf(run, body), recipe: printDraft(run.draft, this.keys) };
+    const records = this.recordsOf(run, body, memory);
+    if (records === undefined) return undefined;
+    const result = { records, recipe: printDraft(run.draft, this.keys) };
     if (!run.hasForeignNames) this.remember(body, run.lookups, result);
     return result;
   }
 
-  private run(body: Uint8Array, record: ((draft: Draft) => Recorder) | undefined): Run {
-    const draft = new Draft(body, this.scanner.tape, this.names, true);
+  private run(
+    body: Uint8Array,
+    memory: WorkMemory | undefined,
+    record: ((draft: Draft) => Recorder) | undefined,
+  ): Run {
+    const draft = new Draft(body, this.scanner.tape, this.names, true, memory);
     return new Run(draft, record?.(draft), this.marks);
   }
 
@@ -174,12 +194,13 @@ export class Plan {
   /**
    * The records of the applied rules, for people: cached from an earlier body with the same steps, or created in a second run.
    */
-  private recordsOf(run: Run, body: Uint8Array): Records {
+  private recordsOf(run: Run, body: Uint8Array, memory: WorkMemory | undefined): Records | undefined {
     if (run.codes.length === 0) return NO_RECORDS;
     const known = run.isSingular ? undefined : this.cache.get(run.codes);
     if (known !== undefined) return known;
-    const secondRun = this.run(body, (draft) => new Recorder(draft));
+    const secondRun = this.run(body, memory, (draft) => new Recorder(draft));
     this.applyRules(secondRun);
+    if (secondRun.draft.isIncomplete) return undefined;
     const records = secondRun.recorder?.finish() ?? NO_RECORDS;
     if (!run.isSingular) this.cache.set(run.codes, records);
     return records;
@@ -205,6 +226,18 @@ export class Plan {
   }
 }
 
+/** Size of a body in bytes from which its tape may be so large that it is not kept for the next one. */
+const LARGE_BYTES = 256 * 1024;
+
+/** The outcome when there is not enough memory for the work. */
+const BUFFER_FULL: Rewrite = {
+  verdict: 'refused',
+  refusal: {
+    code: 'buffer-full',
+    status: 503,
+    detail: 'There is no memory left to read the body; send it again later.',
+  },
+};
 const NO_RECORDS: Records = { records: [], patch: [], omitted: 0 };
 
 const BYTE_ORDER_MARK: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
@@ -265,13 +298,13 @@ function apply(
 }
 
 /** The names of the members that `rules` open, as in the V1 body: the old name where a rule gives a new one. */
-function openedBy(rules: readonly Compiled[]): readonly boolean[] {
-  const opened: boolean[] = [];
+function openedBy(rules: readonly Compiled[]): OpenedMembers {
+  const opened: MembersToOpen = { objects: [], arrays: [] };
   for (const rule of rules.toReversed()) {
-    if (rule.rule === 'rename' && opened[rule.to] === true) opened[rule.id] = true;
-    if (rule.rule === 'nest') opened[rule.under] = true;
-    if (rule.rule === 'unwrap') opened[rule.id] = true;
-    else for (const id of rule.path) if (id >= 0) opened[id] = true;
+    if (rule.rule === 'rename') openLike(opened, rule.id, rule.to);
+    if (rule.rule === 'nest') opened.objects[rule.under] = true;
+    if (rule.rule === 'unwrap') opened.objects[rule.id] = true;
+    else openPath(opened, rule.path);
   }
   return opened;
 }

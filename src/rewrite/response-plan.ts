@@ -1,9 +1,10 @@
 import { hasByteOrderMark } from '../json/byte-order-mark.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/member-name.ts';
-import { Scanner } from '../json/scanner.ts';
+import { type OpenedMembers, Scanner } from '../json/scanner.ts';
 import { Slab } from '../json/slab.ts';
 import { OBJECT } from '../json/tape.ts';
+import type { WorkMemory } from '../json/work-memory.ts';
 import { ChangeIndex } from '../rules/change-index.ts';
 import { InverseIndex, type InvertedRule } from '../rules/inverse.ts';
 import { isRewritten } from '../rules/rewritten-methods.ts';
@@ -18,6 +19,7 @@ import { compileDeprecations, deprecations, type CompiledDeprecations } from './
 import { Draft } from './draft.ts';
 import { compileErrors, errors, type CompiledErrors } from './errors.ts';
 import { compileFlatten, flatten, type CompiledFlatten } from './flatten.ts';
+import { type MembersToOpen, openLike, openPath } from './open-path.ts';
 import { type KeyCache, printDraft } from './print-draft.ts';
 import { queryPlanOf, type QueryPlan } from './query-plan.ts';
 import { compileRenameBack, renameBack, type CompiledRenameBack } from './rename-back.ts';
@@ -78,6 +80,9 @@ interface ShapeResult {
 /** Nodes of the largest shape that is cached: that of a page of some thirty orders, which costs more to compute than to compare. */
 const MAX_CACHED_NODES = 1024;
 
+/** Size of a response in bytes from which its tape may be so large that it is not kept for the next one. */
+const LARGE_BYTES = 256 * 1024;
+
 /** All response rules of one operation, compiled so that a response is read only once. */
 export class ResponsePlan {
   private readonly names = new NameTable();
@@ -118,15 +123,31 @@ export class ResponsePlan {
     return deprecated ? applied.length > 0 : applied.some(({ rule }) => rule !== 'deprecations');
   }
 
-  /** Rewrites a response; never throws, whatever the bytes are. Anything except a JSON object is left unchanged. */
-  rewrite(body: Uint8Array, context: ResponseContext): ResponseRewrite {
+  /**
+   * Rewrites a response; never throws, whatever the bytes are. Anything except a JSON object is left unchanged, and so is a
+   * response for which `memory` is not enough.
+   */
+  rewrite(body: Uint8Array, context: ResponseContext, memory?: WorkMemory): ResponseRewrite {
+    const outcome = this.rewriteWithin(body, context, memory);
+    if (body.length > LARGE_BYTES) this.scanner.tape.clear();
+    return outcome;
+  }
+
+  private rewriteWithin(
+    body: Uint8Array,
+    context: ResponseContext,
+    memory: WorkMemory | undefined,
+  ): ResponseRewrite {
     if (body.length === 0) return { verdict: 'unchanged', body };
     const from = hasByteOrderMark(body) ? 3 : 0;
-    if (this.scanner.scan(body, from) !== undefined)
+    if (this.scanner.scan(body, from, memory) !== undefined)
       return { verdict: 'unchanged', body, note: 'response-malformed' };
+    if (this.scanner.tape.isIncomplete) return { verdict: 'unchanged', body, note: 'response-buffer-full' };
     if (this.scanner.tape.kind(0) !== OBJECT) return { verdict: 'unchanged', body };
     const { tape } = this.scanner;
-    const { recipe, records, omitted, patch } = this.cached(context) ?? this.compute(body, context);
+    const result = this.cached(context) ?? this.compute(body, context, memory);
+    if (result === undefined) return { verdict: 'unchanged', body, note: 'response-buffer-full' };
+    const { recipe, records, omitted, patch } = result;
     if (recipe === undefined) return { verdict: 'unchanged', body };
     const edits = recipe.edits(body, tape, 0);
     return { verdict: 'rewritten', body: applyEdits(body, edits, this.slab), edits, records, omitted, patch };
@@ -138,12 +159,18 @@ export class ResponsePlan {
     return known?.status === context.status ? known : undefined;
   }
 
-  /** Applies the rules to the response that was scanned last. */
-  private compute(body: Uint8Array, context: ResponseContext): ShapeResult {
-    const run = this.run(body, context, false);
+  /** Applies the rules to the response that was scanned last; undefined where there is not enough memory. */
+  private compute(
+    body: Uint8Array,
+    context: ResponseContext,
+    memory: WorkMemory | undefined,
+  ): ShapeResult | undefined {
+    const run = this.run(body, context, memory, false);
+    if (run.draft.isIncomplete) return undefined;
     const { isIdle, omitted } = run;
     const recipe = isIdle ? undefined : printDraft(run.draft, this.keys);
-    const recorded = run.isPatchable && !isIdle ? this.run(body, context, true) : run;
+    const recorded = run.isPatchable && !isIdle ? this.run(body, context, memory, true) : run;
+    if (recorded.draft.isIncomplete) return undefined;
     const result: ShapeResult = { status: context.status, recipe, omitted, ...recorded.finish() };
     if (!run.hasReadValues && this.isCacheable(context)) this.shapes.set(this.scanner.tape, result);
     return result;
@@ -158,8 +185,13 @@ export class ResponsePlan {
     return this.rulesFor(status).some(({ rule }) => rule === 'errors');
   }
 
-  private run(body: Uint8Array, context: ResponseContext, makesPatch: boolean): ResponseRun {
-    const draft = new Draft(body, this.scanner.tape, this.names, this.isGrouped);
+  private run(
+    body: Uint8Array,
+    context: ResponseContext,
+    memory: WorkMemory | undefined,
+    makesPatch: boolean,
+  ): ResponseRun {
+    const draft = new Draft(body, this.scanner.tape, this.names, this.isGrouped, memory);
     const run = new ResponseRun(draft, context, this.ids, makesPatch);
     for (const rule of this.rulesFor(context.status)) applyRule(rule, run);
     return run;
@@ -234,14 +266,14 @@ function applyRule(rule: Compiled, run: ResponseRun): void {
 }
 
 /** The ids of the members that rules open. A copy is opened under its new name, its source under the old one. */
-function openedBy(rules: readonly Compiled[]): readonly boolean[] {
-  const opened: boolean[] = [];
+function openedBy(rules: readonly Compiled[]): OpenedMembers {
+  const opened: MembersToOpen = { objects: [], arrays: [] };
   for (const rule of rules.toReversed()) {
-    for (const id of rule.path) if (id >= 0) opened[id] = true;
-    if (rule.rule === 'flatten' || rule.rule === 'unnest') opened[rule.id] = true;
-    if (rule.rule === 'alias' && opened[rule.as] === true) opened[rule.id] = true;
-    if (rule.rule === 'rename' && opened[rule.to] === true) opened[rule.id] = true;
-    if (rule.rule === 'errors') opened[rule.source] = true;
+    openPath(opened, rule.path);
+    if (rule.rule === 'flatten' || rule.rule === 'unnest') opened.objects[rule.id] = true;
+    if (rule.rule === 'alias') openLike(opened, rule.id, rule.as);
+    if (rule.rule === 'rename') openLike(opened, rule.id, rule.to);
+    if (rule.rule === 'errors') opened.objects[rule.source] = true;
   }
   return opened;
 }

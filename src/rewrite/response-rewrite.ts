@@ -24,26 +24,29 @@ export interface ResponseContext {
   readonly isWrapped: boolean;
 }
 
+/** A response that rules changed. `body` is for the client. */
+export interface RewrittenResponse {
+  readonly verdict: 'rewritten';
+  readonly body: Uint8Array;
+  /** Byte edits against V2's body, in order, not overlapping. */
+  readonly edits: readonly Edit[];
+  /** At most 64; further edits are applied but not recorded. */
+  readonly records: readonly ResponseRecord[];
+  /** Number of edits that were applied but not recorded. */
+  readonly omitted: number;
+  /**
+   * From V2's body to the client's. Empty if an edit was not recorded, because an incomplete patch would be wrong, or if a
+   * text was replaced, because it may contain values.
+   */
+  readonly patch: readonly PatchOperation[];
+}
+
 /** The outcome of rewriting one response. `body` is for the client; if `unchanged`, it is the argument itself. */
 export type ResponseRewrite =
-  | {
-      readonly verdict: 'rewritten';
-      readonly body: Uint8Array;
-      /** Byte edits against V2's body, in order, not overlapping. */
-      readonly edits: readonly Edit[];
-      /** At most 64; further edits are applied but not recorded. */
-      readonly records: readonly ResponseRecord[];
-      /** Number of edits that were applied but not recorded. */
-      readonly omitted: number;
-      /**
-       * From V2's body to the client's. Empty if an edit was not recorded, because an incomplete patch would be wrong, or if a
-       * text was replaced, because it may contain values.
-       */
-      readonly patch: readonly PatchOperation[];
-    }
+  | RewrittenResponse
   | {
       readonly verdict: 'unchanged';
       readonly body: Uint8Array;
-      /** Why no rule could be applied: `response-malformed`. */
-      readonly note?: string;
+      /** Why no rule could be applied. */
+      readonly note?: 'response-malformed' | 'response-buffer-full';
     };

@@ -1,5 +1,11 @@
 const MEBIBYTE = 2 ** 20;
 
+/**
+ * Copies of a body in memory while it is rewritten: the received one and the rewritten one. Room for both is reserved together,
+ * so that no body is accepted whose rewritten form does not fit.
+ */
+export const REWRITING_COPIES = 2;
+
 /** Default memory limits of parts of the gateway, in bytes. */
 export interface MemoryShares {
   /** For bodies in flight, counting every copy. */

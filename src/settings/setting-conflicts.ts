@@ -1,3 +1,5 @@
+import { connectionDrainTime, workerDrainTime } from './drain-times.ts';
+import { type MemoryShares, memoryShares, REWRITING_COPIES } from './memory-shares.ts';
 import type { Settings } from './read-settings.ts';
 import type { ListenAddress, OriginSetting } from './setting-kinds.ts';
 import { environmentName, type Setting, settings as table } from './settings.ts';
@@ -5,12 +7,20 @@ import { environmentName, type Setting, settings as table } from './settings.ts'
 /** Minimum characters of a secret. */
 const MIN_SECRET_CHARACTERS = 16;
 
-/** Finds settings that are valid alone but conflict with each other; each fault is a sentence with their names and the remedy. */
-export function settingConflicts(settings: Settings): readonly string[] {
+/**
+ * Finds settings that are valid alone but conflict with each other; each fault is a sentence with their names and the remedy.
+ * `shares` are the defaults of memory settings that are unset.
+ */
+export function settingConflicts(
+  settings: Settings,
+  shares: MemoryShares = memoryShares(),
+): readonly string[] {
   return [
     ...shortSecrets(settings),
     ...requestTimeout(settings),
-    ...sizes(settings),
+    ...drainDelay(settings),
+    ...sizes(settings, shares),
+    ...breakerThatNeverOpens(settings),
     ...sharedAddress(settings),
     ...loops(settings),
     ...sharedFiles(settings),
@@ -37,21 +47,39 @@ function requestTimeout(settings: Settings): readonly string[] {
   ];
 }
 
-function sizes(settings: Settings): readonly string[] {
+/** A delay beyond the drain time would be cut, and nothing in flight could finish. */
+function drainDelay(settings: Settings): readonly string[] {
+  const drain = settings.get(table.drain);
+  const delay = settings.get(table.drainDelay);
+  const limit = connectionDrainTime(settings.get(table.workers) === 1 ? drain : workerDrainTime(drain));
+  if (delay <= limit) return [];
+  return [
+    `${named(table.drainDelay, delay, ' ms')} does not fit into ${named(table.drain, drain, ' ms')}, of which connections have ${Math.floor(limit)} ms; lower the first, or raise the second.`,
+  ];
+}
+
+function sizes(settings: Settings, shares: MemoryShares): readonly string[] {
   const body = settings.get(table.bodyLimit);
-  const buffer = settings.get(table.bufferBytes);
+  const buffer = settings.get(table.bufferBytes) ?? shares.bufferBytes;
   const kept = settings.get(table.captureBodyLimit);
-  const capture = settings.get(table.captureBytes);
+  const capture = settings.get(table.captureBytes) ?? shares.captureBytes;
   const faults: string[] = [];
-  if (body !== undefined && buffer !== undefined && body > buffer)
+  if (body !== undefined && body * REWRITING_COPIES > buffer)
     faults.push(
-      `${named(table.bodyLimit, body, ' bytes')} is more than ${named(table.bufferBytes, buffer, ' bytes')}: such a body would always get 503. Lower the first, or raise the second.`,
+      `${named(table.bodyLimit, body, ' bytes')} is more than ${named(table.bufferBytes, buffer, ' bytes')} can hold as received and as rewritten: such a body would always get 503. Lower the first, or raise the second to at least ${body * REWRITING_COPIES}.`,
     );
-  if (settings.get(table.capture) === 'bodies' && capture !== undefined && kept > capture)
+  if (settings.get(table.capture) === 'bodies' && kept > capture)
     faults.push(
       `${named(table.captureBodyLimit, kept, ' bytes')} is more than ${named(table.captureBytes, capture, ' bytes')}: such a body would never be kept. Lower the first, or raise the second.`,
     );
   return faults;
+}
+
+function breakerThatNeverOpens(settings: Settings): readonly string[] {
+  if (!settings.get(table.breaker) || settings.get(table.breakerFailures) > 0) return [];
+  return [
+    `${environmentName(table.breaker)} is on, and ${environmentName(table.breakerFailures)} is 0, which no number of failures reaches; set the first to off, or the second to at least 1.`,
+  ];
 }
 
 function sharedAddress(settings: Settings): readonly string[] {
@@ -103,7 +131,7 @@ function sharedFiles(settings: Settings): readonly string[] {
 function unusedTls(settings: Settings): readonly string[] {
   const origins = [settings.get(table.upstream), settings.get(table.v1Upstream)];
   if (origins.some((origin) => origin?.origin.startsWith('https:') === true)) return [];
-  return [table.upstreamCa, table.upstreamCert, table.upstreamKey]
+  return [table.upstreamCa, table.upstreamCert, table.upstreamKey, table.upstreamSni]
     .filter((setting) => settings.get(setting) !== undefined)
     .map(
       (setting) =>

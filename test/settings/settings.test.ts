@@ -140,7 +140,18 @@ describe('settings that cannot hold together are faults like all others', () => 
     ],
     [{ 'client-secret': 'short' }, /GATEWAY_CLIENT_SECRET must have at least 16 characters/],
     [{ 'admin-token': 'short' }, /GATEWAY_ADMIN_TOKEN must have at least 16 characters/],
+    [
+      { 'drain-delay': '3000', drain: '2000' },
+      /DRAIN_DELAY \(3000 ms\) does not fit into GATEWAY_DRAIN \(2000 ms\), of which connections have 1600 ms/,
+    ],
+    [{ drain: '0' }, /DRAIN_DELAY \(500 ms\) does not fit into GATEWAY_DRAIN \(0 ms\)/],
+    [{ 'drain-delay': '1500', drain: '2000', workers: '2' }, /of which connections have 1440 ms/],
     [{ 'body-limit': '2MiB', 'buffer-bytes': '1MiB' }, /BODY_LIMIT .* is more than GATEWAY_BUFFER_BYTES/],
+    [{ 'body-limit': '2MiB', 'buffer-bytes': '3MiB' }, /raise the second to at least 4194304\./],
+    [{ 'body-limit': '200MiB' }, /is more than GATEWAY_BUFFER_BYTES \(268435456 bytes\) can hold/],
+    [{ capture: 'bodies', 'capture-body-limit': '65MiB' }, /is more than GATEWAY_CAPTURE_BYTES \(67108864/],
+    [{ 'breaker-failures': '0' }, /BREAKER is on, and GATEWAY_BREAKER_FAILURES is 0/],
+    [{ upstream: 'http://v2', 'upstream-sni': 'v2' }, /UPSTREAM_SNI is for TLS, and no upstream is an https/],
     [
       { capture: 'bodies', 'capture-body-limit': '2MiB', 'capture-bytes': '1MiB' },
       /CAPTURE_BODY_LIMIT .* is more than GATEWAY_CAPTURE_BYTES/,
@@ -168,6 +179,12 @@ describe('settings that cannot hold together are faults like all others', () => 
 
   test.each<Record<string, string>>([
     { 'client-request-timeout': '10000' },
+    { drain: '2000', 'drain-delay': '1600' },
+    { drain: '2000', 'drain-delay': '1440', workers: '2' },
+    { drain: '0', 'drain-delay': '0' },
+    { 'body-limit': '2MiB', 'buffer-bytes': '4MiB' },
+    { breaker: 'off', 'breaker-failures': '0' },
+    { upstream: 'https://v2', 'upstream-sni': 'v2' },
     { 'client-request-timeout': '5000', 'client-headers-timeout': '5000' },
     { 'client-secret': SECRET, 'admin-token': SECRET },
     { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0' },

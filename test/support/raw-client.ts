@@ -59,7 +59,11 @@ export function rawClient(port: number): RawClient {
 }
 
 /** Sends bytes on a connection of their own, and reads until a response seems whole or the connection closes. */
-export async function exchange(port: number, bytes: string, milliseconds = 5000): Promise<RawResponseRead> {
+export async function exchange(
+  port: number,
+  bytes: string | Buffer,
+  milliseconds = 5000,
+): Promise<RawResponseRead> {
   const client = rawClient(port);
   client.write(bytes);
   const response = await client.until(wholeResponse, milliseconds);

@@ -7,7 +7,6 @@ import {
 } from '../../http/header-list.ts';
 import { setField } from '../../http/set-field.ts';
 import type { MigrateDecision } from '../../migrate/decision.ts';
-import type { ResponseRewrite } from '../../rewrite/response-rewrite.ts';
 import { v1Url } from '../../openapi/derive-v1.ts';
 import type { DescriptionText } from '../description-cache.ts';
 import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
@@ -81,13 +80,13 @@ export class DescriptionExchange extends MigrateExchange {
     return this.planRewrite(status, headers);
   }
 
-  override rewriteResponse(status: number, body: Uint8Array): ResponseRewrite {
+  override rewriteResponse(...[status, body, done]: Parameters<MigrateExchange['rewriteResponse']>): void {
     const { ruleBook } = this.rules;
     const serverOf = (url: string): string => this.serverForClients(url);
     this.derived =
       status === 200 ? this.gateway.descriptions.derive(this.key, body, ruleBook, serverOf) : undefined;
-    if (this.derived === undefined) return super.rewriteResponse(status, body);
-    return { verdict: 'rewritten', body: this.derived.body, edits: [], records: [], omitted: 0, patch: [] };
+    if (this.derived === undefined) super.rewriteResponse(status, body, done);
+    else done({ verdict: 'rewritten', body: this.derived.body, records: [], omitted: 0, patch: [] }, body);
   }
 
   override head(status: number, reason: string, headers: HeaderList): void {

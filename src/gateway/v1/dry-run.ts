@@ -1,12 +1,13 @@
 import { ByteCollector } from '../../http/byte-collector.ts';
 import { codingOf } from '../../migrate/decide-body.ts';
 import { editsOf, type MigrateDecision } from '../../migrate/decision.ts';
-import type { DecodeBody } from '../../migrate/decoded-body.ts';
-import type { Failure } from '../../migrate/failure.ts';
-import { bodyTooLarge, migrateBody } from '../../migrate/migrate-body.ts';
-import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
-import type { EditRecord, PatchOperation } from '../../rewrite/rewrite.ts';
+import type { Coding } from '../../http/content-coding.ts';
+import type { DecodedBody } from '../../migrate/decoded-body.ts';
+import { type Failure, failureOf } from '../../migrate/failure.ts';
+import { bodyTooLarge, undecoded } from '../../migrate/migrate-body.ts';
+import type { EditRecord, PatchOperation, Rewrite } from '../../rewrite/rewrite.ts';
 import type { Would } from '../../rewrite-log/entry.ts';
+import type { WithoutEdits } from '../body-rewriter.ts';
 import type { Body } from '../exchange.ts';
 
 /** Outcome that migrating a request would have had. */
@@ -25,7 +26,18 @@ export interface DryRunOutcome {
 export interface DryRunParts {
   /** Reserves bytes in the budget; false when they do not fit. */
   readonly take: (bytes: number) => boolean;
-  readonly decode: DecodeBody;
+  /** Decodes a body up to `limit` bytes. */
+  readonly decode: (
+    coding: Coding,
+    body: Uint8Array,
+    limit: number,
+    done: (decoded: DecodedBody) => void,
+  ) => void;
+  /** Rewrites a decoded body, which may then be in other memory. */
+  readonly rewrite: (
+    body: Uint8Array,
+    done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void,
+  ) => void;
   /** Called once, or never when the body could not be read. */
   readonly done: (outcome: DryRunOutcome) => void;
 }
@@ -33,12 +45,10 @@ export interface DryRunParts {
 /** Forwards a body untouched and migrates a copy as the decision says; the request is delayed by no more than that. */
 export class DryRun {
   private readonly decision: MigrateDecision;
-  private readonly rules: CompiledRuleBook;
   private readonly parts: DryRunParts;
 
-  constructor(decision: MigrateDecision, rules: CompiledRuleBook, parts: DryRunParts) {
+  constructor(decision: MigrateDecision, parts: DryRunParts) {
     this.decision = decision;
-    this.rules = rules;
     this.parts = parts;
   }
 
@@ -61,10 +71,16 @@ export class DryRun {
       return;
     }
     if (!(body instanceof Uint8Array)) {
-      forward(this.copied(body));
+      const copied = this.copied(body);
+      forward({
+        [Symbol.asyncIterator]: () => copied,
+        get trailers() {
+          return body.trailers ?? [];
+        },
+      });
       return;
     }
-    this.read(body, () => forward(body));
+    this.read(body, forward);
   }
 
   /** Forwards the chunks as they arrive and reads the copy after the last; a copy that grows too large is discarded. */
@@ -81,7 +97,7 @@ export class DryRun {
       }
       yield chunk;
     }
-    if (isCopying) this.read(copy.take(), () => {});
+    if (isCopying) this.read(copy.take(), ignore);
   }
 
   /** Copies a chunk, which whoever reads on may take over; false when the budget has no room for it. */
@@ -90,32 +106,41 @@ export class DryRun {
     return taken === 0 || this.parts.take(taken);
   }
 
-  private read(body: Uint8Array, onDone: () => void): void {
+  /** Reads a whole body, and passes it on as it was received. */
+  private read(body: Uint8Array, onDone: (body: Uint8Array) => void): void {
     const coding = codingOf(this.decision.body, body);
     if (coding === undefined) {
-      this.migrate(body);
-      onDone();
+      this.migrate(body, onDone);
       return;
     }
     const { bodyLimit } = this.decision;
     this.parts.decode(coding, body, bodyLimit, (decoded) => {
-      this.migrate(decoded);
-      onDone();
+      if (decoded instanceof Uint8Array) {
+        this.migrate(decoded, () => onDone(body));
+        return;
+      }
+      if (decoded !== 'buffer-full') this.refused(undecoded(decoded, bodyLimit));
+      onDone(body);
     });
   }
 
-  private migrate(decoded: Parameters<typeof migrateBody>[1]): void {
-    const { operation, bodyLimit } = this.decision;
-    const outcome = migrateBody(this.rules.requestPlan(operation), decoded, bodyLimit);
-    const body = typeof decoded === 'string' ? undefined : decoded;
+  private migrate(decoded: Uint8Array, onDone: (body: Uint8Array) => void): void {
+    this.parts.rewrite(decoded, (outcome, body) => {
+      this.report(outcome, body);
+      onDone(body);
+    });
+  }
+
+  private report(outcome: WithoutEdits<Rewrite>, body: Uint8Array): void {
     if (outcome.verdict === 'refused') {
-      this.refused(outcome.failure, body);
+      const refused = failureOf(outcome.refusal);
+      if (refused.code !== 'buffer-full') this.refused(refused, body);
       return;
     }
     this.parts.done({
       would: { verdict: this.verdict(outcome.verdict) },
       edits: editsOf(this.decision, outcome.records),
-      ...(body === undefined ? {} : { body }),
+      body,
       ...(outcome.verdict === 'unchanged' ? { note: outcome.note } : listed(outcome)),
     });
   }
@@ -144,3 +169,5 @@ function listed({
 }): Pick<DryRunOutcome, 'patch' | 'omitted'> {
   return omitted > 0 ? { omitted } : { patch };
 }
+
+function ignore(): void {}

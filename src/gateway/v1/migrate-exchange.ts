@@ -1,9 +1,9 @@
 import { codingOf } from '../../migrate/decide-body.ts';
 import { editsOf, migratedTarget } from '../../migrate/decision.ts';
-import type { DecodedBody } from '../../migrate/decoded-body.ts';
-import { failure } from '../../migrate/failure.ts';
-import { bodyTooLarge, migrateBody } from '../../migrate/migrate-body.ts';
-import type { EditRecord } from '../../rewrite/rewrite.ts';
+import { bufferFull, failureOf } from '../../migrate/failure.ts';
+import { bodyTooLarge, undecoded } from '../../migrate/migrate-body.ts';
+import type { EditRecord, Rewrite } from '../../rewrite/rewrite.ts';
+import type { WithoutEdits } from '../body-rewriter.ts';
 import type { Body } from '../exchange.ts';
 import { V1Exchange } from './v1-exchange.ts';
 
@@ -36,16 +36,17 @@ export class MigrateExchange extends V1Exchange {
   }
 
   override onWholeBody(body: Uint8Array): void {
+    const { bodyLimit } = this.decision;
     const coding = codingOf(this.decision.body, body);
     if (coding === undefined) {
-      this.migrate(body, body);
+      this.migrate(body, undefined);
       return;
     }
-    this.gateway.parts.decode(coding, body, this.decision.bodyLimit, (decoded) =>
-      this.guarded(() => {
-        if (typeof decoded === 'string' || this.take(decoded.length)) this.migrate(body, decoded);
-      }),
-    );
+    this.decodeBody(coding, body, bodyLimit, (decoded) => {
+      if (this.isOver) return;
+      if (typeof decoded === 'string') this.refuse(undecoded(decoded, bodyLimit));
+      else this.migrate(decoded, body);
+    });
   }
 
   /** Forwards the body unchanged. */
@@ -55,23 +56,27 @@ export class MigrateExchange extends V1Exchange {
   }
 
   private take(bytes: number): boolean {
-    if (!this.gateway.budget.take(bytes)) {
-      this.refuse(failure('buffer-full', undefined, ['Retry-After', '1']));
-      return false;
-    }
-    this.bufferedBytes += bytes;
-    return true;
+    if (this.reserve(bytes)) return true;
+    this.refuse(bufferFull());
+    return false;
   }
 
-  private migrate(original: Uint8Array, decoded: DecodedBody): void {
-    const { decision, rules, facts } = this;
+  /** Migrates a decoded body; `received` is the one with its content coding, if it has one. */
+  private migrate(decoded: Uint8Array, received: Uint8Array | undefined): void {
     const { now } = this.gateway.parts;
     const before = now();
-    const outcome = migrateBody(rules.requestPlan(decision.operation), decoded, decision.bodyLimit);
-    facts.rewriteMs = now() - before;
-    if (typeof decoded !== 'string' && decoded.length > 0) this.recorder?.clientBody(decoded);
+    this.rewriteRequest(decoded, (outcome, body) => {
+      if (this.isOver) return;
+      this.facts.rewriteMs = now() - before;
+      if (body.length > 0) this.recorder?.clientBody(body);
+      this.settle(outcome, received ?? body);
+    });
+  }
+
+  private settle(outcome: WithoutEdits<Rewrite>, original: Uint8Array): void {
+    const { facts } = this;
     if (outcome.verdict === 'refused') {
-      this.refuse(outcome.failure);
+      this.refuse(failureOf(outcome.refusal));
       return;
     }
     this.noteEdits(outcome.records);

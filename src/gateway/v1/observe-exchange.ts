@@ -2,6 +2,8 @@ import type { MigrateDecision } from '../../migrate/decision.ts';
 import { addForwarded } from '../../http/forwarded.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { DryRun } from './dry-run.ts';
+import type { Rewrite } from '../../rewrite/rewrite.ts';
+import type { WithoutEdits } from '../body-rewriter.ts';
 import type { Body } from '../exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import type { Origin } from '../origin.ts';
@@ -11,6 +13,9 @@ import type { V1Routing } from './v1-routing.ts';
 
 /** Forwards a V1 request to V1 unchanged and logs the outcome that migrating it would have had. */
 export class ObserveExchange extends V1Exchange {
+  private isRewriting = false;
+  private isFlushed = false;
+
   constructor(
     gateway: GatewayContext,
     received: ReceivedRequest,
@@ -31,10 +36,10 @@ export class ObserveExchange extends V1Exchange {
   }
 
   override onBody(body: Body): void {
-    const dryRun = new DryRun(this.decision, this.rules, {
+    const dryRun = new DryRun(this.decision, {
       take: (bytes) => this.takeResponse(bytes),
-      decode: (coding, bytes, limit, done) =>
-        this.gateway.parts.decode(coding, bytes, limit, (outcome) => this.guarded(() => done(outcome))),
+      decode: (coding, bytes, limit, done) => this.decodeBody(coding, bytes, limit, done),
+      rewrite: (bytes, done) => this.rewriteBeside(bytes, done),
       done: (outcome) => {
         this.facts.would = outcome.would;
         this.facts.edits = outcome.edits;
@@ -47,8 +52,27 @@ export class ObserveExchange extends V1Exchange {
     dryRun.run(body, (forwarded) => this.forward(forwarded));
   }
 
+  override flushed(): void {
+    this.isFlushed = true;
+    if (this.isRewriting) this.releaseSlot();
+    else super.flushed();
+  }
+
   protected override receiver(): UpstreamReceiver {
     return this;
+  }
+
+  /** A large body may still be rewritten when the client has its response: the log entry waits for it, the client does not. */
+  private rewriteBeside(
+    body: Uint8Array,
+    done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void,
+  ): void {
+    this.isRewriting = true;
+    this.rewriteRequest(body, (outcome, original) => {
+      this.isRewriting = false;
+      done(outcome, original);
+      if (this.isFlushed) super.flushed();
+    });
   }
 
   /** Header fields for V1: the end-to-end ones, unchanged. */

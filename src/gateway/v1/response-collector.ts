@@ -1,7 +1,8 @@
 import type { Coding } from '../../http/content-coding.ts';
 import { ByteCollector } from '../../http/byte-collector.ts';
 import { headerValue, type HeaderList } from '../../http/header-list.ts';
-import type { ResponseRewrite } from '../../rewrite/response-rewrite.ts';
+import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
+import type { WithoutEdits } from '../body-rewriter.ts';
 import { rewrittenResponseFields } from '../../http/body-fields.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
@@ -25,7 +26,14 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   /** Reserves bytes in the budget; false when they do not fit. */
   takeResponse(bytes: number): boolean;
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
-  rewriteResponse(status: number, body: Uint8Array): ResponseRewrite;
+  /** Rewrites a decoded response; it may then be in other memory. `done` is not called when the exchange is over. */
+  rewriteResponse(
+    status: number,
+    body: Uint8Array,
+    done: (outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array) => void,
+  ): void;
+  /** Logs the edits of the response. */
+  noteResponseEdits(outcome: WithoutEdits<RewrittenResponse>): void;
   /** Logs why the response is not rewritten. */
   noteResponse(note: ResponseNote): void;
   /** Passes V2's own response with its decoded body to the observer. */
@@ -83,16 +91,16 @@ export class ResponseCollector implements UpstreamReceiver {
     const { coding } = pending;
     const body = pending.body.take();
     if (coding === undefined || body.length === 0) {
-      this.rewrite(pending, body, body, trailers);
+      this.rewrite(pending, body, undefined, trailers);
       return;
     }
     this.owner.decodeResponse(coding, body, (decoded) => {
       if (this.owner.isOver) return;
-      if (decoded instanceof Uint8Array && this.owner.takeResponse(decoded.length)) {
-        this.rewrite(pending, body, decoded, trailers);
+      if (typeof decoded !== 'string') {
+        this.rewrite(pending, decoded, body, trailers);
         return;
       }
-      this.owner.noteResponse(typeof decoded === 'string' ? NOTE_OF_FAULT[decoded] : 'response-buffer-full');
+      this.owner.noteResponse(NOTE_OF_FAULT[decoded]);
       this.send(pending, pending.headers, body, trailers);
     });
   }
@@ -108,20 +116,24 @@ export class ResponseCollector implements UpstreamReceiver {
     this.owner.endUnproven?.();
   }
 
+  /** Rewrites a decoded response; `received` is the one with its content coding, if it has one. */
   private rewrite(
     pending: PendingResponse,
-    original: Uint8Array,
-    body: Uint8Array,
+    decoded: Uint8Array,
+    received: Uint8Array | undefined,
     trailers: HeaderList,
   ): void {
-    const outcome = this.owner.rewriteResponse(pending.status, body);
-    if (outcome.verdict === 'unchanged') {
-      if (outcome.note === 'response-malformed') this.owner.noteResponse(outcome.note);
-      this.send(pending, pending.headers, original, trailers);
-      return;
-    }
-    this.owner.observeResponse(pending.status, pending.headers, body);
-    this.send(pending, rewrittenResponseFields(pending.headers, outcome.body.length), outcome.body, []);
+    this.owner.rewriteResponse(pending.status, decoded, (outcome, body) => {
+      if (this.owner.isOver) return;
+      if (outcome.verdict === 'unchanged') {
+        if (outcome.note !== undefined) this.owner.noteResponse(outcome.note);
+        this.send(pending, pending.headers, received ?? body, trailers);
+        return;
+      }
+      this.owner.noteResponseEdits(outcome);
+      this.owner.observeResponse(pending.status, pending.headers, body);
+      this.send(pending, rewrittenResponseFields(pending.headers, outcome.body.length), outcome.body, []);
+    });
   }
 
   private send(
@@ -145,4 +157,8 @@ export class ResponseCollector implements UpstreamReceiver {
   }
 }
 
-const NOTE_OF_FAULT = { 'too-large': 'response-too-large', undecodable: 'response-undecodable' } as const;
+const NOTE_OF_FAULT = {
+  'too-large': 'response-too-large',
+  undecodable: 'response-undecodable',
+  'buffer-full': 'response-buffer-full',
+} as const;

@@ -144,23 +144,29 @@ export class ShadowExchange extends ObserveExchange {
     this.isComparing = false;
     // A response that was too large is still being received.
     for (const call of this.calls) call.abort();
-    this.decode(v1Outcome, (decoded) => {
-      this.facts.comparison = this.compared(decoded, v1Repeat, v2Outcome);
-      this.gateway.comparisons.add(this.decision.operation?.id, this.facts.comparison);
-      super.flushed();
-    });
+    this.decode(v1Outcome, (decoded) => this.compareAll(decoded, v1Repeat, v2Outcome));
   }
 
-  private compared(
+  private compareAll(
     v1: CollectedResponse | CollectFault,
     repeat: CollectedResponse | CollectFault,
     v2: CollectedResponse | CollectFault,
-  ): Comparison {
-    if (typeof v1 === 'string') return unknown(v1);
-    if (typeof repeat === 'string') return unknown(repeat);
-    if (typeof v2 === 'string') return unknown(v2);
-    const rewritten = this.v1Response(v2.status, v2.body);
-    return this.gateway.comparisons.compare(v1, repeat, { status: v2.status, body: rewritten.body });
+  ): void {
+    const fault = [v1, repeat, v2].find((outcome) => typeof outcome === 'string');
+    if (typeof v1 === 'string' || typeof repeat === 'string' || typeof v2 === 'string') {
+      this.onCompared(unknown(fault ?? 'closed'));
+      return;
+    }
+    const { status } = v2;
+    this.rewriteResponse(status, v2.body, ({ body }) =>
+      this.onCompared(this.gateway.comparisons.compare(v1, repeat, { status, body })),
+    );
+  }
+
+  private onCompared(comparison: Comparison): void {
+    this.facts.comparison = comparison;
+    this.gateway.comparisons.add(this.decision.operation?.id, comparison);
+    super.flushed();
   }
 }
 

@@ -7,13 +7,14 @@ import { type MigrateDecision } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import { Failure } from '../../migrate/failure.ts';
 import { migratedHeaders } from '../../migrate/migrated-headers.ts';
-import type { ResponseRewrite } from '../../rewrite/response-rewrite.ts';
+import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
 import { withoutValues } from '../../rewrite/patch.ts';
-import type { PatchOperation } from '../../rewrite/rewrite.ts';
+import type { PatchOperation, Rewrite } from '../../rewrite/rewrite.ts';
 import { isWrapped } from '../../rewrite/deprecated-attributes.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import { ResponseCollector, type ResponseNote, type ResponseCollectorOwner } from './response-collector.ts';
 import { chooseApiVersion } from '../../migrate/api-version.ts';
+import type { WithoutEdits } from '../body-rewriter.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
@@ -191,33 +192,65 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   takeResponse(bytes: number): boolean {
-    if (!this.gateway.budget.take(bytes)) return false;
-    this.bufferedBytes += bytes;
-    return true;
+    return this.reserve(bytes);
   }
 
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void {
-    this.gateway.parts.decode(coding, body, this.responseLimit, (outcome) =>
-      this.guarded(() => done(outcome)),
+    this.decodeBody(coding, body, this.responseLimit, done);
+  }
+
+  rewriteResponse(
+    status: number,
+    body: Uint8Array,
+    done: (outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array) => void,
+  ): void {
+    const { edits } = this.facts;
+    const deprecated = this.rules.deprecatedAttributes.inV1(edits);
+    const context = { status, deprecated, isWrapped: isWrapped(edits) };
+    const { rules } = this;
+    const { operation } = this.decision;
+    const { method } = this.received.exchange;
+    this.work((memory, finish) => {
+      const failed = (error: unknown): void => finish(() => this.failInternally(error));
+      this.gateway.rewriter.response(
+        { rules, operation, method, body, context, memory, failed },
+        (outcome, original) => finish(() => done(outcome, original)),
+      );
+    }, 1);
+  }
+
+  /** Decodes a body, whose memory stays reserved until the exchange is over. */
+  protected decodeBody(
+    coding: Coding,
+    body: Uint8Array,
+    limit: number,
+    done: (outcome: DecodedBody) => void,
+  ): void {
+    this.work((memory, finish) =>
+      this.gateway.parts.decode(coding, body, limit, memory, (outcome) => finish(() => done(outcome))),
     );
   }
 
-  rewriteResponse(status: number, body: Uint8Array): ResponseRewrite {
-    const outcome = this.v1Response(status, body);
-    if (outcome.verdict === 'rewritten') {
-      const { facts } = this;
-      facts.responseEdits = outcome.records;
-      if (outcome.patch.length > 0) facts.responsePatch = outcome.patch;
-      if (outcome.omitted > 0) facts.responseEditsOmitted = outcome.omitted;
-    }
-    return outcome;
+  /** Rewrites a decoded request body. */
+  protected rewriteRequest(
+    body: Uint8Array,
+    done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void,
+  ): void {
+    const { rules } = this;
+    const { operation } = this.decision;
+    this.work((memory, finish) => {
+      const failed = (error: unknown): void => finish(() => this.failInternally(error));
+      this.gateway.rewriter.request({ rules, operation, body, memory, failed }, (outcome, original) =>
+        finish(() => done(outcome, original)),
+      );
+    }, 1);
   }
 
-  /** Returns V2's response as a V1 client receives it. */
-  protected v1Response(status: number, body: Uint8Array): ResponseRewrite {
-    const { edits } = this.facts;
-    const deprecated = this.rules.deprecatedAttributes.inV1(edits);
-    return this.responsePlan.rewrite(body, { status, deprecated, isWrapped: isWrapped(edits) });
+  noteResponseEdits({ records, patch, omitted }: WithoutEdits<RewrittenResponse>): void {
+    const { facts } = this;
+    if (records.length > 0) facts.responseEdits = records;
+    if (patch.length > 0) facts.responsePatch = patch;
+    if (omitted > 0) facts.responseEditsOmitted = omitted;
   }
 
   noteResponse(note: ResponseNote): void {

@@ -17,6 +17,7 @@ import { findLoggedEntry } from '../log/find-logged-entry.ts';
 import { nameClient } from './name-client.ts';
 import type { LogSink } from '../log/log-sink.ts';
 import { resendThrough } from './resend.ts';
+import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './process-stats.ts';
 import { createRolloutAdmin } from '../rollout/rollout-admin.ts';
 import { memoryLimit } from '../memory-limit.ts';
@@ -75,6 +76,7 @@ export function createOperators(parts: OperatorParts): Operators {
     capture,
   });
   const books = new Books();
+  const thread = new OperatorThread();
   const processFigures = watchProcess();
   const namesFile = settings.get(table.clientNames);
   const names = watchClientNames(namesFile);
@@ -119,6 +121,7 @@ export function createOperators(parts: OperatorParts): Operators {
       rulesOf: (hash) => books.of(hash),
       limits: gateway.options,
       decode: gateway.parts.decode,
+      beside: thread.do,
       gatewayOrigin: parts.gatewayOrigin,
       origin: parts.origin,
       names,

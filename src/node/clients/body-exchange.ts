@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Body, ClientFault, ExchangeOwner } from '../../gateway/exchange.ts';
+import type { HeaderList } from '../../http/header-list.ts';
 import type { Peer } from './busy-peers.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
@@ -31,6 +32,10 @@ export abstract class BodyExchange implements IncomingBodyOwner {
     this.options = options;
     this.expectsContinue = expectsContinue;
     this.body = new IncomingBody(source, length === undefined ? undefined : Number(length), options, this);
+  }
+
+  get trailers(): HeaderList {
+    return this.body.trailers;
   }
 
   get bytesIn(): number {

@@ -25,11 +25,12 @@ import { drainConnections, type DrainingServer } from './drain-connections.ts';
 import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
+import { RequestLines } from './request-lines.ts';
 import { LingeringConnections } from './lingering-connections.ts';
 import { H2Streams } from './h2-streams.ts';
 import { H2Turns } from './h2-turns.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
-import { PieceTurns } from './piece-turns.ts';
+import { PieceTurns } from '../piece-turns.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
 import { StreamedBodies } from './streamed-bodies.ts';
 import { listen } from '../listen.ts';
@@ -91,6 +92,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   private readonly app: ReturnType<typeof createApp>;
   private readonly lingering = new LingeringConnections();
   private readonly faults: ConnectionFaults;
+  private readonly lines: RequestLines;
   private readonly connections: ClientConnections;
   /** Node's own handler of a new connection. */
   private serveByNodeServer: (socket: Socket) => void = ignore;
@@ -109,6 +111,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     };
     this.app = createApp(gateway);
     this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));
+    this.lines = new RequestLines(options.headerBytes);
     this.connections = new ClientConnections(options, this);
     this.limit = new ConnectionLimit(
       options.connections,
@@ -188,7 +191,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('checkContinue', (incoming, outgoing) => this.serve(incoming, outgoing, true));
     server.on('checkExpectation', (incoming, outgoing) => this.serve(incoming, outgoing, false));
     server.on('connect', (_incoming, socket) => this.faults.refuse(socket, failure('upgrade-refused')));
-    server.on('clientError', (error, socket) => this.faults.onParserError(error, socket));
+    server.on('clientError', (error, socket) => this.onParserError(error, socket));
     this.readBeforeNode(server);
     return server;
   }
@@ -216,9 +219,14 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes + SPARE_HEADER_BYTES },
       // HTTP/1.1 forwards a second ETag of V2; Node would throw on it.
       strictSingleValueFields: false,
+      // Otherwise a field with white space around its value is dropped without a word; here it is refused.
+      strictFieldWhitespaceValidation: false,
     });
     Object.assign(server, { maxHeadersCount: 0 });
     server.prependListener('secureConnection', serveOldProtocols);
+    server.on('secureConnection', (socket: TLSSocket) => {
+      if (socket.alpnProtocol !== 'h2') this.lines.watch(socket);
+    });
     server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
       this.serve(incoming, outgoing, false);
     });
@@ -240,14 +248,16 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('connect', (_incoming: IncomingMessage, socket: Duplex) =>
       this.faults.refuse(socket, failure('upgrade-refused')),
     );
-    server.on('clientError', (error: Error, socket: Duplex) => this.faults.onParserError(error, socket));
+    server.on('clientError', (error: Error, socket: Duplex) => this.onParserError(error, socket));
     server.on('session', (session) => {
       this.sessions.add(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
-      session.on('close', () => {
+      const closed = (): void => {
         this.sessions.delete(session);
         this.h2Streams.closed(session);
-      });
+      };
+      session.on('close', closed);
+      session.socket.on('close', closed);
       session.on('error', ignore);
     });
     return server;
@@ -268,6 +278,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 
   serveByNode(socket: Socket): void {
     this.serveByNodeServer(socket);
+    this.lines.watch(socket);
   }
 
   refuse(socket: Socket, code: 'client-timeout' | 'bad-request'): void {
@@ -278,8 +289,14 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     this.lingering.close(socket);
   }
 
+  private onParserError(error: Error, socket: Duplex): void {
+    const isPreface = this.lines.stoppedAtPreface(error, socket);
+    this.faults.onParserError(isPreface ? new Error('the preface of HTTP/2') : error, socket);
+  }
+
   private serve(incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean): void {
-    const exchange = new H1Exchange(incoming, outgoing, expectsContinue, this);
+    const isValid = this.lines.isValid(incoming);
+    const exchange = new H1Exchange(incoming, outgoing, { expectsContinue, isValid }, this);
     this.busy.begin(incoming.socket, outgoing);
     // Node drops the bytes that arrive in one piece with an upgrade that it ignores, and would resume in the middle of a later
     // body.

@@ -36,7 +36,7 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
   constructor(
     incoming: IncomingMessage,
     outgoing: ServerResponse,
-    expectsContinue: boolean,
+    { expectsContinue, isValid }: { readonly expectsContinue: boolean; readonly isValid: boolean },
     options: BodyExchangeOptions,
   ) {
     const length = incoming.headers['content-length'];
@@ -47,7 +47,7 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     this.method = incoming.method ?? '';
     this.target = incoming.url ?? '';
     this.headers = incoming.rawHeaders;
-    this.version = versionOf(incoming.httpVersion);
+    this.version = isValid ? versionOf(incoming.httpVersion) : 'malformed';
     this.remote = options.addressOf(incoming.socket);
     this.secure = 'encrypted' in incoming.socket;
     this.hasBody = incoming.headers['transfer-encoding'] !== undefined || Number(length ?? 0) > 0;

@@ -7,9 +7,10 @@ import type {
 import type { Body, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { UnwritableHead } from '../../gateway/unwritable-head.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import { requestTrailersOf } from '../../http/hop-by-hop.ts';
 import { ALREADY_SENT } from './already-sent.ts';
 import { BodyExchange, type BodyExchangeOptions } from './body-exchange.ts';
-import { requestFields, responseFields, valuesByName } from './h2-fields.ts';
+import { isWellFormed, requestFields, responseFields, valuesByName } from './h2-fields.ts';
 import { H2ResponseWriter, type H2WriterOwner } from './h2-response-writer.ts';
 import type { H2Streams, StreamOfSession } from './h2-streams.ts';
 import type { H2Turns } from './h2-turns.ts';
@@ -40,7 +41,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
-  readonly version = '2';
+  readonly version: Exchange['version'];
   readonly remote: string;
   readonly secure = true;
   readonly hasBody: boolean;
@@ -51,7 +52,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
   private readonly streams: H2Streams;
   private readonly session: Http2Session | undefined;
   private framing: ResponseFraming | undefined = undefined;
-  private trailers: HeaderList = [];
+  private responseTrailers: HeaderList = [];
   private isEnded = false;
   private isOver = false;
 
@@ -70,6 +71,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     this.method = headers[':method'] ?? '';
     this.target = headers[':path'] ?? '';
     this.headers = requestFields(raw);
+    this.version = isWellFormed(raw) ? '2' : 'malformed';
     this.remote = stream.session === undefined ? '' : options.addressOf(stream.session.socket);
     this.hasBody = !stream.endAfterHeaders;
   }
@@ -83,6 +85,9 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     stream.on('error', ignore);
     stream.on('wantTrailers', this.sendTrailers);
     if (this.hasBody) stream.on('end', this.endBody);
+    stream.on('trailers', (_headers: unknown, _flags: number, raw?: HeaderList) => {
+      this.body.trailers = requestTrailersOf(raw ?? []);
+    });
     // Node reports a stream a tick after it began: it may already be reset, and never emit `close`.
     if (!this.isOpen) setImmediate(this.over);
     if (this.session !== undefined) this.streams.begin(this.session, this);
@@ -141,7 +146,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
       this.reset();
       return;
     }
-    this.trailers = trailers;
+    this.responseTrailers = trailers;
     this.isEnded = true;
     this.writer.end();
     if (!this.hasBody || this.body.complete) return;
@@ -203,7 +208,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
 
   private readonly sendTrailers = (): void => {
     try {
-      if (this.isOpen) this.stream.sendTrailers(valuesByName(responseFields(this.trailers) ?? []));
+      if (this.isOpen) this.stream.sendTrailers(valuesByName(responseFields(this.responseTrailers) ?? []));
       // Node sends them in the next turn.
       if (this.hasBody && !this.body.complete) setImmediate(this.stopRequest);
     } catch (error) {

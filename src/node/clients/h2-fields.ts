@@ -38,6 +38,14 @@ export function requestFields(raw: HeaderList): string[] {
   return fields;
 }
 
+/** Whether no value begins or ends with white space, which makes a request malformed (RFC 9113 §8.2.1). */
+export function isWellFormed(raw: HeaderList): boolean {
+  for (let at = 1; at < raw.length; at += 2) {
+    if (/^[\t ]|[\t ]$/.test(raw[at] ?? '')) return false;
+  }
+  return true;
+}
+
 /** Returns fields for HTTP/2, in lower case and in order; undefined when one cannot be written. */
 export function responseFields(fields: HeaderList): string[] | undefined {
   const written: string[] = [];

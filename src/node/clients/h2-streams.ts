@@ -11,9 +11,15 @@ export interface StreamOfSession {
  * of each that may never come.
  */
 export class H2Streams {
+  private readonly closedSessions = new WeakSet<Http2Session>();
   private readonly sessions = new WeakMap<Http2Session, Set<StreamOfSession>>();
 
+  /** Adds a stream; Node may report one after its connection is closed. */
   begin(session: Http2Session, stream: StreamOfSession): void {
+    if (this.closedSessions.has(session)) {
+      stream.sessionClosed();
+      return;
+    }
     const streams = this.sessions.get(session);
     if (streams === undefined) this.sessions.set(session, new Set([stream]));
     else streams.add(stream);
@@ -23,7 +29,9 @@ export class H2Streams {
     this.sessions.get(session)?.delete(stream);
   }
 
+  /** The connection of `session` is closed; called by its socket and by Node's session, whose `close` may never come either. */
   closed(session: Http2Session): void {
+    this.closedSessions.add(session);
     for (const stream of this.sessions.get(session) ?? []) stream.sessionClosed();
     this.sessions.delete(session);
   }

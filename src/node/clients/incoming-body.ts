@@ -2,9 +2,11 @@ import type { Readable } from 'node:stream';
 import type { BufferBudget } from '../../gateway/buffer-budget.ts';
 import type { Body } from '../../gateway/exchange.ts';
 import { ByteCollector } from '../../http/byte-collector.ts';
+import type { HeaderList } from '../../http/header-list.ts';
+import { requestTrailersOf } from '../../http/hop-by-hop.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
 import { PacedFlow } from './paced-flow.ts';
-import type { PieceTurns } from './piece-turns.ts';
+import type { PieceTurns } from '../piece-turns.ts';
 import type { StreamedBodies, StreamedBody } from './streamed-bodies.ts';
 
 /** Receives the events of a request body. */
@@ -56,6 +58,8 @@ export class IncomingBody
   bytes = 0;
   /** True once the last byte has arrived. */
   complete = false;
+  /** Its trailers that may be forwarded, once it is complete. */
+  trailers: HeaderList = [];
   private readonly source: Readable;
   private readonly flow: PacedFlow;
   private readonly owner: IncomingBodyOwner;
@@ -232,11 +236,19 @@ export class IncomingBody
     this.complete = true;
     this.stopTimers();
     this.leaveStream();
+    if ('rawTrailers' in this.source && isFields(this.source.rawTrailers))
+      this.trailers = requestTrailersOf(this.source.rawTrailers);
     const { mode } = this;
     if (mode !== 'stream') this.mode = 'waiting';
     if (mode === 'collect') this.owner.onWholeBody(this.parts.take());
-    else if (mode === 'open') this.owner.onBody(this.parts.length === 0 ? null : this.parts.take());
+    else if (mode === 'open') this.owner.onBody(this.readWhole());
     else if (mode === 'stream') this.endStream();
+  }
+
+  /** A body with trailers stays one in parts: they follow its last chunk. */
+  private readWhole(): Body {
+    if (this.trailers.length > 0) return this;
+    return this.parts.length === 0 ? null : this.parts.take();
   }
 
   private endStream(): void {
@@ -285,6 +297,10 @@ export class IncomingBody
     this.stopTimers();
     this.owner.onStalled();
   }
+}
+
+function isFields(value: unknown): value is HeaderList {
+  return Array.isArray(value) && value.length > 0;
 }
 
 function endTurn(body: IncomingBody): void {

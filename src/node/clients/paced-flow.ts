@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Flow, PieceTurns } from './piece-turns.ts';
+import type { Flow, PieceTurns } from '../piece-turns.ts';
 
 /**
  * Reads one body, and pauses while its consumer wants no more, and while bodies in tiny pieces take turns. It pauses the

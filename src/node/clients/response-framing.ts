@@ -6,7 +6,7 @@ export type Framing = 'length' | 'chunks' | 'close' | 'none';
 /** The request that a response belongs to. */
 export interface FramedRequest {
   readonly method: string;
-  readonly version: '1.0' | '1.1' | '2' | 'other';
+  readonly version: '1.0' | '1.1' | '2' | 'other' | 'malformed';
 }
 
 /**

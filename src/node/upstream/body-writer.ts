@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
+import type { BodyParts } from '../../gateway/exchange.ts';
+import { writeFieldLines } from '../../http/field-lines.ts';
 
 /** Receives the failure of a body. */
 export interface BodyWriterOwner {
   /** The body broke, or differs from its length: the part already written must never look complete. */
   bodyBroke(cause: string): void;
 }
-
-const LAST_CHUNK = '0\r\n\r\n';
 
 /**
  * Writes a body that arrives in parts after the head of its request, framed by its length or by chunks (RFC 9112 §6), and reads
@@ -19,19 +19,16 @@ export class BodyWriter {
   /** True when bytes were read or written since the last check. */
   private moved = true;
   private readonly socket: Socket;
+  private readonly body: BodyParts;
   private readonly parts: AsyncIterator<Uint8Array>;
   private readonly owner: BodyWriterOwner;
   /** Bytes still to come; undefined for chunks. */
   private left: number | undefined;
   private isStopped = false;
 
-  constructor(
-    socket: Socket,
-    parts: AsyncIterable<Uint8Array>,
-    length: number | undefined,
-    owner: BodyWriterOwner,
-  ) {
+  constructor(socket: Socket, parts: BodyParts, length: number | undefined, owner: BodyWriterOwner) {
     this.socket = socket;
+    this.body = parts;
     this.parts = parts[Symbol.asyncIterator]();
     this.left = length;
     this.owner = owner;
@@ -101,7 +98,7 @@ export class BodyWriter {
   private end(): void {
     this.socket.off('drain', this.drained);
     if (this.left === undefined) {
-      this.socket.write(LAST_CHUNK, 'latin1');
+      this.socket.write(`0\r\n${writeFieldLines(this.body.trailers ?? []) ?? ''}\r\n`, 'latin1');
       this.isWhole = true;
       return;
     }

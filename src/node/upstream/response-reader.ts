@@ -69,6 +69,8 @@ export class ResponseReader {
     return this.state === 'close';
   }
 
+  /** Number of chunks read so far. */
+  pieces = 0;
   private readonly limits: ResponseLimits;
   private readonly events: ResponseEvents;
   private state: State = 'idle';
@@ -312,6 +314,7 @@ export class ResponseReader {
   }
 
   private sized(bytes: number, next: number): number {
+    this.pieces += 1;
     this.left = bytes;
     this.state = bytes === 0 ? 'trailers' : 'chunk';
     return next;

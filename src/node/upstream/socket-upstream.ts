@@ -4,6 +4,7 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../../gateway/upstream.ts';
+import { PieceTurns } from '../piece-turns.ts';
 import type { NodeUpstream, UpstreamOptions } from './node-upstream.ts';
 import { Destination } from './destination.ts';
 import { IdleConnections } from './idle-connections.ts';
@@ -31,8 +32,11 @@ const QUARANTINE_MS = 60_000;
  */
 const NEXT_ADDRESS_MS = 250;
 const GOLDEN_RATIO = 0.618_034;
+/** Milliseconds that responses wait for each tiny chunk: four times what reading it takes. */
+const WAIT_PER_CHUNK_MS = 0.0005;
 
 class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
+  readonly turns = new PieceTurns(WAIT_PER_CHUNK_MS);
   /** Time of the last check. */
   now = 0;
   private readonly options: UpstreamOptions;

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import type { HeaderList } from '../../http/header-list.ts';
+import type { BodyParts } from '../../gateway/exchange.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts';
+import type { PieceTurns } from '../piece-turns.ts';
 import type { Address } from './addresses.ts';
 import type { Destination } from './destination.ts';
 import { BodyWriter, type BodyWriterOwner } from './body-writer.ts';
@@ -15,7 +17,7 @@ export interface PendingRequest {
   /** Written after `bytes`. */
   readonly body: Uint8Array | undefined;
   /** Written after `bytes` as it arrives; `length` is undefined where it is framed by chunks. */
-  readonly parts: AsyncIterable<Uint8Array> | undefined;
+  readonly parts: BodyParts | undefined;
   readonly length: number | undefined;
   readonly receiver: UpstreamReceiver;
   /** Deadline for the first byte of the response, on the pool's clock. */
@@ -28,6 +30,8 @@ export interface PendingRequest {
 export interface ConnectionOwner {
   /** Milliseconds of a clock that is updated now and then: it may be behind, never ahead. */
   readonly now: number;
+  /** Turns of responses in tiny chunks. */
+  readonly turns: PieceTurns;
   /** The connection is established. */
   opened(connection: UpstreamConnection): void;
   /** The connection could not be made; nothing was sent on it. */
@@ -81,6 +85,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private retiredAt = Number.POSITIVE_INFINITY;
   private requests = 0;
   private isPaused = false;
+  /** True while a response in tiny chunks waits for its turn. */
+  private isWaiting = false;
   /** True when connecting took too long. */
   private isLate = false;
   private error: Error | undefined = undefined;
@@ -101,7 +107,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
         buffer,
         callback: (length) => {
           this.read(buffer.subarray(0, length));
-          return !this.isPaused;
+          return !this.isPaused && !this.isWaiting;
         },
       },
       (address) => {
@@ -154,7 +160,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     if (!this.isPaused) return;
     this.isPaused = false;
     this.moved = true;
-    this.socket.resume();
+    if (!this.isWaiting) this.socket.resume();
   }
 
   /** Cancels the request; nothing more is reported of it. */
@@ -202,7 +208,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       return;
     }
     // Not by the owner's clock: after a long turn it is so far behind that the next part would be late.
-    if (this.moved || this.isPaused) {
+    if (this.moved || this.isPaused || this.isWaiting) {
       this.moved = false;
       this.due = now + options.bodyTimeout;
       return;
@@ -288,10 +294,38 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   }
 
   private read(chunk: Buffer): void {
-    const fault = this.reader.read(chunk);
-    if (fault === undefined) return;
+    const { reader } = this;
+    reader.pieces = 0;
+    const fault = reader.read(chunk);
+    if (fault === undefined) {
+      const { turns } = this.owner;
+      if (this.request !== undefined && turns.areTooSmall(reader.pieces, chunk.length))
+        this.waitForTurn(turns);
+      return;
+    }
     if (fault === 'unasked') this.owner.quarantine();
     this.fail({ kind: fault === 'upgrade' ? 'closed' : 'invalid', sent: true, cause: fault });
+  }
+
+  private waitForTurn(turns: PieceTurns): void {
+    this.isWaiting = true;
+    const { socket } = this;
+    socket.pause();
+    turns.wait(
+      {
+        get destroyed() {
+          return socket.destroyed;
+        },
+        resume: () => this.readMore(),
+      },
+      this.reader.pieces,
+    );
+  }
+
+  private readMore(): void {
+    this.isWaiting = false;
+    this.moved = true;
+    if (!this.isPaused) this.socket.resume();
   }
 
   private ended(): void {

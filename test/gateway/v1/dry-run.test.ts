@@ -29,12 +29,13 @@ async function run(parts: readonly Uint8Array[], bodyLimit = 10_000_000, budget 
   };
   let taken = 0;
   const outcomes: DryRunOutcome[] = [];
-  const dryRun = new DryRun(decision, rules, {
+  const dryRun = new DryRun(decision, {
     take: (bytes) => {
       taken += bytes;
       return taken <= budget;
     },
     decode: () => expect.unreachable(),
+    rewrite: (body, done) => done(rules.requestPlan(decision.operation).rewrite(body), body),
     done: (outcome) => outcomes.push(outcome),
   });
   const { promise, resolve } = Promise.withResolvers<Body>();

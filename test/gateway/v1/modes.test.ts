@@ -58,6 +58,18 @@ const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n') + 4
 describe('observe', () => {
   const observe = { default: { mode: 'observe' } } as const;
 
+  test('trailers of a request that streams are forwarded to V1', async () => {
+    const { v1, gateway } = await serve(observe);
+    const order = ORDER + ' '.repeat(300_000);
+    const head = 'POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n';
+    const chunks = `${order.length.toString(16)}\r\n${order}\r\n0\r\nX-Sum: 7\r\n\r\n`;
+    await exchange(gateway.port, `${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`);
+    await until(() => v1.received.join('').endsWith('\r\n0\r\nX-Sum: 7\r\n\r\n'));
+    const { note, would } = await gateway.entry();
+    expect(would).toEqual({ verdict: 'rewritten' });
+    expect(note).toBeUndefined();
+  });
+
   test('V1 gets the request untouched and responds; the log says what migrating would have done', async () => {
     const { v1, v2, gateway } = await serve(observe);
     const response = await exchange(gateway.port, post(ORDER, 'X-Own: a\r\nx-own: b\r\n'));

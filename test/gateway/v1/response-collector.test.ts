@@ -28,14 +28,9 @@ function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
     planResponse: () => ({ coding: undefined }),
     takeResponse: () => true,
     decodeResponse: (_coding, _body, done) => done(Buffer.from('decoded')),
-    rewriteResponse: () => ({
-      verdict: 'rewritten',
-      body: Buffer.from('new'),
-      edits: [],
-      records: [],
-      omitted: 0,
-      patch: [],
-    }),
+    rewriteResponse: (_status, body, done) =>
+      done({ verdict: 'rewritten', body: Buffer.from('new'), records: [], omitted: 0, patch: [] }, body),
+    noteResponseEdits: () => {},
     noteResponse: (note) => void calls.push(`note ${note}`),
     observeResponse: (_status, _headers, body) => void calls.push(`observe ${Buffer.from(body).toString()}`),
     ...over,
@@ -77,11 +72,14 @@ describe('a response that cannot be rewritten is sent unchanged, with a note', (
   test.each<[note: string, over: Partial<ResponseCollectorOwner>]>([
     [
       'response-malformed',
-      { rewriteResponse: (_, body) => ({ verdict: 'unchanged', body, note: 'response-malformed' }) },
+      {
+        rewriteResponse: (_, body, done) =>
+          done({ verdict: 'unchanged', body, note: 'response-malformed' }, body),
+      },
     ],
     ['response-undecodable', { ...coded, decodeResponse: (_, __, done) => done('undecodable') }],
     ['response-too-large', { ...coded, decodeResponse: (_, __, done) => done('too-large') }],
-    ['response-buffer-full', { ...coded, takeResponse: (bytes) => bytes !== 'decoded'.length }],
+    ['response-buffer-full', { ...coded, decodeResponse: (_, __, done) => done('buffer-full') }],
   ])('%s, once it is whole', (note, over) => {
     expect(play(collected(over))).toEqual([`note ${note}`, ...UNCHANGED]);
   });

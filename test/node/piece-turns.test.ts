@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { PieceTurns } from '../../../src/node/clients/piece-turns.ts';
-import { gatewayFor } from '../../support/gateway.ts';
-import { exchange, statusOf } from '../../support/raw-client.ts';
-import { until } from '../../support/until.ts';
+import { PieceTurns } from '../../src/node/piece-turns.ts';
+import { gatewayFor } from '../support/gateway.ts';
+import { exchange, statusOf } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 
 test('bodies in tiny pieces take turns, and ended ones are skipped', async () => {
   const turns = new PieceTurns();

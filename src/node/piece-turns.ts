@@ -13,7 +13,7 @@ type WaitingFlow = Pick<Flow, 'destroyed' | 'resume'>;
 const FREE_PIECES = 256;
 /** Minimum size in bytes of a piece that does not count as tiny. */
 const SMALL_PIECE_BYTES = 128;
-/** Milliseconds that all bodies wait for each piece: reading it takes a quarter of that, so others get the rest. */
+/** Milliseconds that all bodies wait for each piece that Node's parser reads: that takes a quarter of it, so others get the rest. */
 const WAIT_PER_PIECE_MS = 0.004;
 
 /**
@@ -24,6 +24,12 @@ const WAIT_PER_PIECE_MS = 0.004;
 export class PieceTurns {
   private readonly waiting: { readonly flow: WaitingFlow; readonly milliseconds: number }[] = [];
   private timer: NodeJS.Timeout | undefined = undefined;
+  private readonly waitPerPieceMs: number;
+
+  /** `waitPerPieceMs` is some times what reading a piece takes, in milliseconds. */
+  constructor(waitPerPieceMs = WAIT_PER_PIECE_MS) {
+    this.waitPerPieceMs = waitPerPieceMs;
+  }
 
   /** True when so many pieces and bytes in one turn of the event loop are too small to read on. */
   areTooSmall(pieces: number, bytes: number): boolean {
@@ -32,7 +38,7 @@ export class PieceTurns {
 
   /** Queues a paused flow for its turn; the more pieces it had, the longer it waits. */
   wait(flow: WaitingFlow, pieces: number): void {
-    this.waiting.push({ flow, milliseconds: pieces * WAIT_PER_PIECE_MS });
+    this.waiting.push({ flow, milliseconds: pieces * this.waitPerPieceMs });
     this.schedule();
   }
 

@@ -1,0 +1,50 @@
+import type { WorkMemory } from '../json/work-memory.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { ResponseContext, ResponseRewrite } from '../rewrite/response-rewrite.ts';
+import type { Rewrite } from '../rewrite/rewrite.ts';
+import type { Operation } from '../rules/rule-book.ts';
+
+/** A decoded body to rewrite, and the plan for it. */
+export interface RewriteJob {
+  readonly rules: CompiledRuleBook;
+  readonly operation: Operation | undefined;
+  readonly body: Uint8Array;
+  /** Memory for the work, in addition to the two bodies. */
+  readonly memory: WorkMemory;
+  /** Called instead of `done` when the rewriter has lost the body: a bug, or too little memory for the whole process. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** A decoded response to rewrite. */
+export interface ResponseRewriteJob extends RewriteJob {
+  /** The method of the request. */
+  readonly method: string;
+  readonly context: ResponseContext;
+}
+
+/** The outcome without the edits, which only explanations show. */
+export type WithoutEdits<Outcome> = Outcome extends { readonly edits: unknown }
+  ? Omit<Outcome, 'edits'>
+  : Outcome;
+
+/**
+ * Rewrites bodies, at once or beside the event loop. Each job calls `done` once, with the body, which may then be in other memory:
+ * the caller must not use the one in the job again.
+ */
+export interface BodyRewriter {
+  request(job: RewriteJob, done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void): void;
+  response(
+    job: ResponseRewriteJob,
+    done: (outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array) => void,
+  ): void;
+}
+
+/** Rewrites each body at once. */
+export const immediateRewriter: BodyRewriter = {
+  request: ({ rules, operation, body, memory }, done) => {
+    done(rules.requestPlan(operation).rewrite(body, memory), body);
+  },
+  response: ({ rules, operation, method, body, context, memory }, done) => {
+    done(rules.responsePlan(operation, method).rewrite(body, context, memory), body);
+  },
+};

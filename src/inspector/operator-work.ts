@@ -1,0 +1,84 @@
+import type { DecodeBody } from '../migrate/decoded-body.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { parsedJson } from '../rewrite-log/parsed-json.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
+import { type DetailParts, entryDetail } from './entry-detail.ts';
+import { explain, type ExplainParts } from './explain.ts';
+import { isExplainRequest } from './explain-request.ts';
+import { failureBody } from './failure-body.ts';
+
+/** Work for an operator that grows with the bytes of a client: an explanation, or the detail of an entry. It holds only data. */
+export type OperatorWork = ExplainWork | DetailWork;
+
+/** A request to explain, as the JSON text that the operator sent. */
+export interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin'> {
+  readonly kind: 'explain';
+  readonly text: string;
+  readonly ruleBook: RuleBook;
+}
+
+/** An entry to show. */
+export interface DetailWork extends Omit<DetailParts, 'rules'> {
+  readonly kind: 'entry';
+  /** The rule book of the entry; undefined when it is no longer known. */
+  readonly ruleBook: RuleBook | undefined;
+  /** Number of other entries with the same request id. */
+  readonly namesakes: number;
+}
+
+/** A response for an operator. */
+export interface OperatorResult {
+  readonly status: 200 | 400 | 422;
+  readonly value: object;
+}
+
+/** A response for an operator as JSON. */
+export interface OperatorText {
+  readonly status: OperatorResult['status'];
+  readonly json: Uint8Array;
+}
+
+/** Does work beside the event loop. */
+export type WorkBeside = (work: OperatorWork) => Promise<OperatorText>;
+
+/** The runtime's parts for the work; `pause` is awaited before each large step. */
+export interface WorkParts {
+  readonly compiled: (ruleBook: RuleBook) => CompiledRuleBook;
+  readonly decode: DecodeBody;
+  readonly pause: () => Promise<void>;
+}
+
+/** Bytes of clients from which work is done beside the event loop: below, it takes less than a millisecond. */
+const LARGE_BYTES = 16 * 1024;
+
+/** Whether work is worth a thread. */
+export function isLargeWork(work: OperatorWork): boolean {
+  return (work.kind === 'explain' ? work.text.length : keptBytes(work)) >= LARGE_BYTES;
+}
+
+/** Does the work. */
+export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Promise<OperatorResult> {
+  if (work.kind === 'entry') {
+    const { kind: _, ruleBook, namesakes, ...entry } = work;
+    const rules = ruleBook && parts.compiled(ruleBook);
+    const detail = await entryDetail({ ...entry, rules }, parts.pause);
+    return { status: 200, value: namesakes > 0 ? { ...detail, namesakes } : detail };
+  }
+  const request = parsedJson(work.text);
+  if (!isExplainRequest(request)) {
+    const detail = 'Send {"operation" or "method" and "target", "headers": [[name, value]], "body": text}.';
+    return { status: 400, value: failureBody(400, 'bad-request', detail) };
+  }
+  const { limits, gatewayOrigin, origin, ruleBook } = work;
+  const rules = parts.compiled(ruleBook);
+  const explanation = await explain(request, { rules, limits, decode: parts.decode, gatewayOrigin, origin });
+  if ('fault' in explanation)
+    return { status: 422, value: failureBody(422, 'not-explained', explanation.fault) };
+  return { status: 200, value: explanation };
+}
+
+function keptBytes({ kept }: DetailWork): number {
+  if (kept === undefined) return 0;
+  const bodies = [kept.v1Request.body, kept.v2Response?.body, kept.clientResponse?.body];
+  return bodies.reduce((sum, body) => sum + (body?.bytes?.length ?? 0), 0);
+}

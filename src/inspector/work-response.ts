@@ -1,0 +1,40 @@
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { InspectorParts } from './inspector-parts.ts';
+import { jsonResponse, pause } from './json-response.ts';
+import { doOperatorWork, isLargeWork, type OperatorWork } from './operator-work.ts';
+
+/** Bytes of a text that are sent at once. */
+const PART_BYTES = 256 * 1024;
+
+/**
+ * Responds with the result of work: large work is done beside the event loop, where the runtime has threads. `rules` is the
+ * compiled rule book of the work.
+ */
+export async function workResponse(
+  work: OperatorWork,
+  rules: CompiledRuleBook | undefined,
+  { beside, decode }: Pick<InspectorParts, 'beside' | 'decode'>,
+): Promise<Response> {
+  if (beside !== undefined && isLargeWork(work)) {
+    const { status, json } = await beside(work);
+    return new Response(inParts(json), { status, headers: { 'Content-Type': 'application/json' } });
+  }
+  const compiled = (): CompiledRuleBook => {
+    if (rules === undefined) throw new Error('the work has no rule book');
+    return rules;
+  };
+  const { status, value } = await doOperatorWork(work, { compiled, decode, pause });
+  return status === 200 ? jsonResponse(value) : Response.json(value, { status });
+}
+
+function inParts(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let at = 0;
+  return new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      if (at > 0) await pause();
+      controller.enqueue(bytes.subarray(at, at + PART_BYTES));
+      at += PART_BYTES;
+      if (at >= bytes.length) controller.close();
+    },
+  });
+}

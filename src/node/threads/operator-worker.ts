@@ -1,0 +1,29 @@
+import { parentPort } from 'node:worker_threads';
+import { doOperatorWork, type OperatorText, type OperatorWork } from '../../inspector/operator-work.ts';
+import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
+import { decodeBody } from '../decode-body.ts';
+
+// The operators' thread: explains requests and shows entries of any size, while the event loop serves clients.
+
+let last: CompiledRuleBook | undefined;
+
+function compiled(ruleBook: RuleBook): CompiledRuleBook {
+  if (last?.ruleBook.hash !== ruleBook.hash) last = new CompiledRuleBook(ruleBook);
+  return last;
+}
+
+// An error ends the thread, which rejects the work.
+parentPort?.on('message', (work: OperatorWork) => void respond(work));
+
+async function respond(work: OperatorWork): Promise<void> {
+  const { status, value } = await doOperatorWork(work, { compiled, decode: decodeBody, pause });
+  const json = new Uint8Array(new TextEncoder().encode(JSON.stringify(value)));
+  const text: OperatorText = { status, json };
+  parentPort?.postMessage(text, [json.buffer]);
+}
+
+/** Nobody else waits for this thread. */
+function pause(): Promise<void> {
+  return Promise.resolve();
+}

@@ -1,0 +1,27 @@
+import type { WithoutEdits } from '../../gateway/body-rewriter.ts';
+import type { ResponseContext, ResponseRewrite } from '../../rewrite/response-rewrite.ts';
+import type { Rewrite } from '../../rewrite/rewrite.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
+
+/** A message to the rewriting thread. The memory of a body moves there and back. */
+export type ToThread =
+  | { readonly kind: 'rule-book'; readonly ruleBook: RuleBook; readonly grant: SharedArrayBuffer }
+  | { readonly kind: 'request'; readonly operation: string | undefined; readonly body: Uint8Array }
+  | {
+      readonly kind: 'response';
+      readonly operation: string | undefined;
+      readonly body: Uint8Array;
+      readonly method: string;
+      readonly context: ResponseContext;
+    };
+
+/** A message of the rewriting thread: it waits for memory until `grant` is set, or it has finished a body. */
+export type FromThread =
+  | { readonly kind: 'memory'; readonly bytes: number }
+  | { readonly kind: 'request'; readonly outcome: WithoutEdits<Rewrite>; readonly body: Uint8Array }
+  | { readonly kind: 'response'; readonly outcome: WithoutEdits<ResponseRewrite>; readonly body: Uint8Array };
+
+/** Values of the cell by which memory is granted: the thread waits while it is `ASKED`. */
+export const ASKED = 0;
+export const GRANTED = 1;
+export const DENIED = 2;

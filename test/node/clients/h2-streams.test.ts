@@ -1,0 +1,34 @@
+import { connect, createServer, type ServerHttp2Session } from 'node:http2';
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { H2Streams } from '../../../src/node/clients/h2-streams.ts';
+
+async function serverSession(): Promise<ServerHttp2Session> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  const client = connect(`http://127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`);
+  onTestFinished(() => {
+    client.destroy();
+    server.close();
+  });
+  const [session] = (await once(server, 'session')) as [ServerHttp2Session];
+  return session;
+}
+
+test('every stream hears that its connection is closed, also one that Node reports later', async () => {
+  const streams = new H2Streams();
+  const [session, other] = [await serverSession(), await serverSession()];
+  const heard: string[] = [];
+  const stream = (name: string) => ({ sessionClosed: () => void heard.push(name) });
+  const ended = stream('ended');
+  streams.begin(session, ended);
+  streams.end(session, ended);
+  streams.begin(session, stream('open'));
+  streams.begin(other, stream('of another'));
+  streams.closed(session);
+  expect(heard).toEqual(['open']);
+  streams.begin(session, stream('late'));
+  streams.closed(session);
+  expect(heard).toEqual(['open', 'late']);
+});

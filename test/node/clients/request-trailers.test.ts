@@ -1,0 +1,85 @@
+import { connect } from 'node:http2';
+import { expect, onTestFinished, test } from 'vitest';
+import { gatewayFor } from '../../support/gateway.ts';
+import { exchange, statusOf } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { ca, secureGateway } from '../../support/secure-gateway.ts';
+import { until } from '../../support/until.ts';
+
+const TRAILERS = 'X-Sum: 7\r\nX-Sum: 8\r\n';
+/** Fields that a server would take for checked ones, if it merged trailers with the header (RFC 9110 §6.5.1). */
+const FORBIDDEN =
+  'Authorization: Bearer evil\r\nHost: evil\r\nContent-Type: text/html\r\nx-api-version: 1\r\nCookie: a=b\r\nTE: x\r\nIf-Match: *\r\n';
+
+const chunked = (path: string, body: string, type = 'text/plain'): string =>
+  `POST ${path} HTTP/1.1\r\nHost: g\r\nContent-Type: ${type}\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n` +
+  `${body.length.toString(16)}\r\n${body}\r\n0\r\n${TRAILERS}${FORBIDDEN}\r\n`;
+
+test.each([
+  ['/api/v2/x', 'small'],
+  ['/api/v2/x', 'x'.repeat(300_000)],
+  ['/api/v1/x', 'not JSON'],
+])(
+  'trailers of a request to %s are forwarded behind its body, but for fields that no trailer may be',
+  async (path, body) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    expect(statusOf(await exchange(gateway.port, chunked(path, body)))).toBe(200);
+    await until(() => v2.received.join('').endsWith('\r\n\r\n'));
+    expect(v2.received.join('')).toMatch(/\r\n0\r\nX-Sum: 7\r\nX-Sum: 8\r\n\r\n$/);
+    expect((await gateway.entry()).note).not.toBe('trailers-dropped');
+  },
+);
+
+test('trailers of a request that is rewritten are dropped, and the log says so', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  const request = chunked('/api/v1/clients', '{"data":{"name":"A"}}', 'application/json');
+  expect(statusOf(await exchange(gateway.port, request))).toBe(200);
+  expect(v2.received.join('')).not.toContain('X-Sum: 7');
+  expect(await gateway.entry()).toMatchObject({ verdict: 'rewritten', note: 'trailers-dropped' });
+});
+
+test('trailers of HTTP/2 are forwarded where the body has no length, and otherwise dropped', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await secureGateway(v2.origin);
+  const client = connect(`https://localhost:${gateway.port}`, { ca: ca.cert });
+  onTestFinished(() => client.destroy());
+  for (const length of [{}, { 'content-length': '4' }]) {
+    const stream = client.request(
+      { ':method': 'POST', ':path': '/api/v2/x', ...length },
+      {
+        waitForTrailers: true,
+      },
+    );
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '7' }));
+    stream.end('body');
+    stream.resume();
+    await new Promise((resolve) => void stream.on('close', resolve));
+  }
+  const [forwarded, dropped] = [await gateway.entry(1), await gateway.entry(2)];
+  expect(forwarded.note).toBeUndefined();
+  expect(dropped.note).toBe('trailers-dropped');
+  expect(v2.received.join('').match(/x-sum: 7\r\n/g)).toHaveLength(1);
+});
+
+// Attack: a field that a reader in front has seen is missing behind the gateway.
+test.each([' Bearer a', 'Bearer a\t'])(
+  'HTTP/2: a value with white space around it (%j) gets 400',
+  async (value) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await secureGateway(v2.origin);
+    const client = connect(`https://localhost:${gateway.port}`, {
+      ca: ca.cert,
+      strictFieldWhitespaceValidation: false,
+    } as object);
+    onTestFinished(() => client.destroy());
+    const stream = client.request({ ':path': '/api/v2/x', authorization: value });
+    const status = await new Promise((resolve) => {
+      stream.on('response', (headers) => resolve(headers[':status']));
+      stream.on('error', (error) => resolve(error.message));
+    });
+    expect(status).toBe(400);
+    expect(v2.received).toEqual([]);
+  },
+);

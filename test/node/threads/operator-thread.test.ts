@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { doOperatorWork, type OperatorWork } from '../../../src/inspector/operator-work.ts';
+import { decodeBody } from '../../../src/node/decode-body.ts';
+import { OperatorThread } from '../../../src/node/threads/operator-thread.ts';
+import { inspected } from '../../support/inspected.ts';
+import { compiledTestRuleBook } from '../../support/rule-book.ts';
+
+const rules = compiledTestRuleBook();
+const { ruleBook } = rules;
+/** Nested as deep as the rule book allows, of 180 KB. */
+const DEEP = `{"data":${`{"${'k'.repeat(450)}":`.repeat(400)}1${'}'.repeat(400)}}`;
+const WIDE = `{"data":{${Array.from({ length: 12_000 }, (_, k) => `"a${k}":${k}`).join(',')}}}`;
+
+function explainWork(body: string): OperatorWork {
+  const limits = { count: 100, bytes: 16_384, bodyLimit: undefined };
+  const headers = [['Content-Type', 'application/json']];
+  const text = JSON.stringify({ method: 'POST', target: '/api/v1/clients', headers, body });
+  return { kind: 'explain', text, ruleBook, limits, gatewayOrigin: 'http://g', origin: 'http://v2' };
+}
+
+const textOf = (json: Uint8Array): string => new TextDecoder().decode(json);
+
+describe('work in the thread', () => {
+  test.each([
+    ['deep', DEEP],
+    ['wide', WIDE],
+    ['no JSON', 'x'.repeat(100_000)],
+  ])('comes to what it comes to at once: %s', async (_name, body) => {
+    const work = explainWork(body);
+    const expected = await doOperatorWork(work, {
+      compiled: () => rules,
+      decode: decodeBody,
+      pause: async () => {},
+    });
+    let turns = 0;
+    const counting = setInterval(() => {
+      turns += 1;
+    }, 0);
+    const { status, json } = await new OperatorThread().do(work);
+    clearInterval(counting);
+    expect(status).toBe(expected.status);
+    expect(textOf(json)).toBe(JSON.stringify(expected.value));
+    expect(turns).toBeGreaterThan(1);
+  });
+
+  test('is done in its order, and a fault is a response', async () => {
+    const thread = new OperatorThread();
+    const faulty: OperatorWork = { ...explainWork(''), kind: 'explain', text: '{' } as OperatorWork;
+    const order: number[] = [];
+    await Promise.all(
+      [explainWork(WIDE), faulty, explainWork('{}')].map(async (work) => {
+        order.push((await thread.do(work)).status);
+      }),
+    );
+    expect(order).toEqual([200, 400, 200]);
+  });
+});
+
+test('a large entry and a large explanation come from the thread, small ones at once', async () => {
+  const gateway = await inspected({ capture: 'bodies' });
+  for (const body of [WIDE.slice(0, 1000), WIDE, DEEP]) {
+    await gateway.post('/clients', body);
+    const { entries } = await gateway.readJson<{ readonly entries: readonly { readonly seq: number }[] }>(
+      '/entries?limit=1',
+    );
+    const detail = await gateway.readJson<{
+      readonly entry: { readonly bytesIn: number; readonly requestId: string };
+      readonly v1Request: object;
+    }>(`/entries/${entries[0]?.seq}`);
+    expect(detail).toMatchObject({
+      entry: { bytesIn: body.length },
+      kept: 'bodies',
+      v1Request: { method: 'POST' },
+    });
+    expect(await gateway.readJson(`/entries/find?id=${detail.entry.requestId}`)).toEqual(detail);
+    const response = await fetch(`${gateway.adminOrigin}/explain`, {
+      method: 'POST',
+      body: JSON.stringify({ method: 'POST', target: '/api/v1/clients', body }),
+    });
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(await response.json()).toMatchObject({ v1Request: { body: { bytes: body.length } } });
+  }
+});
