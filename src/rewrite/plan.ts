@@ -10,6 +10,7 @@ import type { Change, Operation, Policies, RuleBook } from '../rules/rule-book.t
 import type { RequestRule } from '../rules/rule.ts';
 import { Draft } from './draft.ts';
 import { lookUp, type Lookup } from './lookups.ts';
+import { malformed } from './malformed.ts';
 import { compileMap, map, type CompiledMap } from './map.ts';
 import { compileNest, nest, type CompiledNest } from './nest.ts';
 import { printDraft, type KeyCache } from './print-draft.ts';
@@ -68,6 +69,7 @@ const MAX_RESULTS = 64;
 /** All request rules of one operation, compiled so that a body is read only once. */
 export class Plan {
   private readonly policies: Policies;
+  private readonly depth: number;
   private readonly names = new NameTable();
   private readonly rules: readonly Compiled[];
   private readonly scanner: Scanner;
@@ -80,6 +82,7 @@ export class Plan {
   /** `changes` are those that apply to the operation. */
   constructor(book: RuleBook, changes: readonly Change[]) {
     this.policies = book.policies;
+    this.depth = book.limits.depth;
     this.rules = this.compile(book.policies, changes);
     const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + this.unwraps();
     this.scanner = new Scanner({
@@ -99,12 +102,7 @@ export class Plan {
       const code = fault.code === 'depth' ? 'too-deep' : 'malformed-json';
       if (this.policies.malformed === 'forward')
         return { verdict: 'unchanged', body, records: [], note: code };
-      const { offset, line, column, message } = fault;
-      const detail = `The body is not valid JSON at byte ${offset}, line ${line}, column ${column}: ${message}.`;
-      return {
-        verdict: 'refused',
-        refusal: { code, status: 400, detail, position: { offset, line, column } },
-      };
+      return { verdict: 'refused', refusal: malformed(fault, this.depth) };
     }
     const { tape } = this.scanner;
     const result = this.known(body) ?? this.compute(body);
