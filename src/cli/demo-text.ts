@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { refusalText } from '../rewrite/malformed.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { DemoRequest } from './demo-requests.ts';
 
@@ -33,7 +34,8 @@ export function describeRewrite(request: DemoRequest, path: string, rules: Compi
     `  V1  ${styleText('red', `${request.method} /api/v1${path}`)}`,
     indent(request.body),
   ];
-  if (rewrite.verdict === 'refused') return [...lines, `  refused: ${rewrite.refusal.detail}`, ''].join('\n');
+  if (rewrite.verdict === 'refused')
+    return [...lines, `  refused: ${refusalText(rewrite.refusal)}`, ''].join('\n');
   const reasons = new Map(ruleBook.changes.map((change) => [change.id, change.summary]));
   return [
     ...lines,

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import type { Explanation } from '../inspector/api.ts';
+import { refusalText } from '../rewrite/malformed.ts';
 import { terminalLines, terminalText } from '../report/untrusted-text.ts';
 import { printColumns } from './columns.ts';
 import { lineDiff } from './line-diff.ts';
@@ -25,7 +26,7 @@ export function explainText(name: string, explanation: Explanation, colour: bool
     `${title(terminalText(name))}  ${paint(VERDICTS[verdict], verdict)}${operation === undefined ? '' : `  ${operation}`}`,
     refusal === undefined
       ? ''
-      : `${paint('red', `${refusal.status} ${refusal.code}`)}${refusal.pointer === undefined ? '' : ` at ${refusal.pointer === '' ? 'the body' : terminalText(refusal.pointer)}`}\n${terminalText(refusal.detail)}`,
+      : `${paint('red', `${refusal.status} ${refusal.code}`)}${refusal.pointer === undefined ? '' : ` at ${refusal.pointer === '' ? 'the body' : terminalText(refusal.pointer)}`}\n${terminalText(refusalText(refusal))}`,
     edits.length === 0
       ? ''
       : `${title('Edits')}\n${indent(

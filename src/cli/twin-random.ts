@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { PlayedExchange } from '../twin/play.ts';
 import { printScript } from '../twin/print-script.ts';
 import { sequenceScript, type Step } from '../twin/sequence.ts';
 import type { TwinTally } from '../twin/tally.ts';
@@ -25,7 +26,7 @@ export async function randomSequences(
     fc.asyncProperty(arbitrarySteps(), async (steps) => {
       let isAlike = true;
       for await (const played of stage.play(sequenceScript('sequence', steps))) {
-        const isDifferent = played.differences.length > 0;
+        const isDifferent = isUnexplained(played);
         isAlike &&= !isDifferent;
         if (!isDifferent) tally.add(played);
       }
@@ -48,16 +49,20 @@ async function withoutIdleSteps(stage: TwinStage, steps: readonly Step[]): Promi
 }
 
 async function isDifferent(stage: TwinStage, steps: readonly Step[]): Promise<boolean> {
-  for await (const { differences } of stage.play(sequenceScript('sequence', steps))) {
-    if (differences.length > 0) return true;
+  for await (const played of stage.play(sequenceScript('sequence', steps))) {
+    if (isUnexplained(played)) return true;
   }
   return false;
+}
+
+function isUnexplained({ differences, choice }: PlayedExchange): boolean {
+  return differences.length > 0 && choice === undefined;
 }
 
 async function explain(stage: TwinStage, steps: readonly Step[], tally: TwinTally): Promise<string> {
   const script = sequenceScript('sequence', steps);
   for await (const played of stage.play(script)) {
-    if (played.differences.length > 0) tally.add(played);
+    if (isUnexplained(played)) tally.add(played);
   }
   return `The shortest sequence that is different; keep it in a file, and play it again with --script.\n\n${printScript(script)}`;
 }

@@ -1,29 +1,41 @@
 import { count } from '../report/number-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
+import { type Choice, CHOICES } from '../twin/choices.ts';
 import type { Difference } from '../twin/difference.ts';
 import type { PlayedExchange } from '../twin/play.ts';
 import type { TwinReport } from '../twin/tally.ts';
 import { printColumns } from './columns.ts';
 
-/** Prints a report for people: a line for each difference, then the counts. Texts of the services are escaped. */
-export function twinText({ played, alike, different, skipped }: TwinReport): string {
+/** Prints a report for people: a line for each difference, then the counts, also of those by choice. Texts of the services are escaped. */
+export function twinText({ played, alike, different, chosen, skipped }: TwinReport): string {
   const rows = different.flatMap((exchange) => rowsOf(exchange));
   const reasons = Object.entries(skipped).map(
     ([reason, times]) => `${count(times)} not played: ${terminalText(reason)}.\n`,
   );
   return [
     rows.length === 0 ? '' : `${printColumns(['exchange', 'where', 'kind', 'V1', 'gateway'], rows)}\n\n`,
-    `${count(played)} exchanges played: ${count(alike)} alike, ${count(different.length)} different.\n`,
+    `${count(played)} exchanges played: ${count(alike)} alike, ${count(different.length)} different, ${count(chosen.length)} different by choice.\n`,
+    ...[...byChoice(chosen)].map(
+      ([choice, names]) => `${count(names.length)} ${choice}: ${CHOICES[choice]}.\n`,
+    ),
     ...reasons,
   ].join('');
 }
 
 /** Prints a report for programs: one JSON object. */
-export function twinJson({ played, alike, different, skipped }: TwinReport): string {
+export function twinJson({ played, alike, different, chosen, skipped }: TwinReport): string {
   const exchanges = different.map(({ script, name, statuses: [v1, gateway], differences }) => {
     return { script, name, statuses: { v1, gateway }, differences };
   });
-  return `${JSON.stringify({ played, alike, different: exchanges, skipped }, null, 2)}\n`;
+  const choices = Object.fromEntries(byChoice(chosen));
+  return `${JSON.stringify({ played, alike, different: exchanges, choices, skipped }, null, 2)}\n`;
+}
+
+/** Names of the exchanges that differ by choice. */
+function byChoice(chosen: TwinReport['chosen']): ReadonlyMap<Choice, readonly string[]> {
+  const names = new Map<Choice, string[]>();
+  for (const { choice, name } of chosen) names.set(choice, [...(names.get(choice) ?? []), name]);
+  return names;
 }
 
 /** Differences of one exchange that are printed; the first ones usually explain the others. */

@@ -1,3 +1,4 @@
+import { refusalText } from '../rewrite/malformed.ts';
 import type { EditRecord, PatchOperation, Refusal, Rewrite } from '../rewrite/rewrite.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
 import type { Diff, DiffMark, TextSpan } from './api.ts';
@@ -107,7 +108,7 @@ function refusedDiff(body: Uint8Array, layout: JsonLayout | undefined, refusal: 
     index: -1,
     change: '',
     rule: 'refusal',
-    reason: refusal.detail,
+    reason: refusalText(refusal),
     before: span === undefined ? [] : [span],
     after: [],
   };

@@ -73,13 +73,14 @@ function outcomeOf(migrated: MigratedBody): BodyOutcome {
   return migrated.verdict === 'refused' ? refused(migrated.failure) : migrated;
 }
 
-function refused({ code, status, detail, pointer, position }: Failure): BodyOutcome {
+function refused({ code, status, detail, pointer, position, reason }: Failure): BodyOutcome {
   const refusal: Refusal = {
     code,
     status,
     detail,
     ...(pointer === undefined ? {} : { pointer }),
     ...(position === undefined ? {} : { position }),
+    ...(reason === undefined ? {} : { reason }),
   };
   return { verdict: 'refused', refusal };
 }

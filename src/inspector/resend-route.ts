@@ -2,6 +2,7 @@ import type { Hono } from 'hono';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { KeptExchange } from '../rewrite-log/kept-exchange.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { refusalText } from '../rewrite/malformed.ts';
 import { parsedJson } from '../rewrite-log/parsed-json.ts';
 import type { Resent } from './api.ts';
 import { bodyFailure, failureBody } from './failure-body.ts';
@@ -91,7 +92,7 @@ function requestOf(
   if (state === 'structure' || state === 'withheld' || target.includes('…')) return NO_VALUES;
   if (entry.route === 'none') return 'The request is for neither version.';
   const outcome = rewriteAgain(entry, kept, rules);
-  if (outcome?.verdict === 'refused') return `The request would be refused: ${outcome.refusal.detail}`;
+  if (outcome?.verdict === 'refused') return `The request would be refused: ${refusalText(outcome.refusal)}`;
   if (entry.route === 'migrate' && rules === undefined)
     return 'The rule book of this exchange is no longer in memory.';
   const headers = source.headers

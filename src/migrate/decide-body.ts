@@ -1,5 +1,5 @@
 import type { HeaderList } from '../http/header-list.ts';
-import { ALL_CODINGS, type Coding, readCoding } from '../http/content-coding.ts';
+import { type Coding, readCoding } from '../http/content-coding.ts';
 import { readJsonType } from '../http/media-type.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import type { Policies } from '../rules/rule-book.ts';
@@ -61,7 +61,5 @@ const FORWARD: BodyDecision = { action: 'forward', note: undefined };
 const ACCEPT: HeaderList = ['Accept', 'application/json'];
 
 function unsupportedCoding(codings: readonly Coding[]): Failure {
-  const detail =
-    codings === ALL_CODINGS ? undefined : `The Content-Encoding is not one of ${codings.join(', ')}.`;
-  return failure('unsupported-coding', detail, ['Accept-Encoding', codings.join(', ')]);
+  return failure('unsupported-coding', undefined, ['Accept-Encoding', codings.join(', ')]);
 }

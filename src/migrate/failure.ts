@@ -16,6 +16,8 @@ export interface FailureFacts {
   readonly detail: string;
   readonly pointer?: string | undefined;
   readonly position?: FailurePosition | undefined;
+  /** What is wrong at the position, in a few words. */
+  readonly reason?: string | undefined;
   /** Header fields in addition to those of every failure, such as `Retry-After`. */
   readonly headers?: HeaderList;
 }
@@ -28,6 +30,7 @@ export class Failure implements FailureFacts {
   readonly detail: string;
   readonly pointer: string | undefined;
   readonly position: FailurePosition | undefined;
+  readonly reason: string | undefined;
   readonly headers: HeaderList;
 
   constructor(facts: FailureFacts) {
@@ -37,12 +40,13 @@ export class Failure implements FailureFacts {
     this.detail = facts.detail;
     this.pointer = facts.pointer;
     this.position = facts.position;
+    this.reason = facts.reason;
     this.headers = facts.headers ?? [];
   }
 
   /** The body of the response, in the service's own format; `code` distinguishes it from a response of V2. */
   envelope(): string {
-    const { status, title, detail, code, pointer, position } = this;
+    const { status, title, detail, code, pointer, position, reason } = this;
     return JSON.stringify({
       errors: [
         {
@@ -51,7 +55,7 @@ export class Failure implements FailureFacts {
           detail,
           code,
           ...(pointer === undefined ? {} : { source: { pointer } }),
-          ...(position === undefined ? {} : { meta: position }),
+          ...(position === undefined ? {} : { meta: { ...position, reason } }),
         },
       ],
     });
@@ -91,7 +95,7 @@ const FAILURES = {
   'unsupported-coding': [
     415,
     'Unsupported Media Type',
-    'The Content-Encoding is not one of gzip, deflate and br.',
+    'The Content-Encoding is not supported: Accept-Encoding lists those that are.',
   ],
   'ambiguous-media-type': [415, 'Unsupported Media Type', 'The body must be application/json in UTF-8.'],
   'expectation-failed': [417, 'Expectation Failed', 'The only supported expectation is 100-continue.'],

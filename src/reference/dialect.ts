@@ -3,7 +3,7 @@ import type { Edition } from './edition.ts';
 import { unknownAttribute } from './unknown-attribute.ts';
 import { fromStored, toStored, type Spelling } from './spelling.ts';
 import type { Attributes, ResourceKind } from './store.ts';
-import { acceptAttributes, acceptWrapper } from './validation.ts';
+import { acceptAttributes, parametersOf } from './validation.ts';
 
 /** A deprecated attribute that a request used, as V1 reports it. */
 export interface Deprecation {
@@ -41,9 +41,9 @@ export function createDialect(edition: Edition, unknown: UnknownAttributes): Dia
     prefix: `/api/${name}`,
     schemas,
     accept: (kind, body) => {
-      const parameters = wrapper === undefined ? body : acceptWrapper(body, wrapper);
+      const { parameters, at } = parametersOf(body, wrapper);
       const given = acceptAttributes(schemas[kind], parameters, {
-        at: wrapper === undefined ? [] : [wrapper],
+        at,
         unknown: (path, key) => unknownAttribute(edition, kind, path, key),
       });
       const stored = toStored(spelling, kind, withoutDeprecated(spelling, given));

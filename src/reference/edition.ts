@@ -9,7 +9,8 @@ export type DialectName = 'v1' | 'v2';
  *
  * 1. The prefix: `/api/v1`, `/api/v2`, also in `Location` and `Link`.
  * 2. `x-api-version` is read and answered by V2 only.
- * 3. The parameters of a V1 body are inside `data`, and the pointers of V1's errors begin with `/data`.
+ * 3. The parameters of a V1 body are inside `data`, and the pointers of V1's errors begin with `/data`. A body without that member
+ *    is taken as the parameters themselves, in either version.
  * 4. The address of a property in floor plan and post production orders: {@link Spelling.orderAddress}.
  * 5. `transition_type` and `highlight_type`, also as a filter of lists: {@link Spelling.highlight}.
  * 6. The attributes that V2 has dropped: {@link Spelling.deprecated}. V1 lists those that a request used, with a message.
@@ -18,7 +19,7 @@ export type DialectName = 'v1' | 'v2';
  */
 export interface Edition {
   readonly name: DialectName;
-  /** The member that holds the parameters of a body; absent when bodies are flat. */
+  /** The member that holds the parameters of a body that has it; absent when bodies are always flat. */
   readonly wrapper: 'data' | undefined;
   /** The dated release; absent for V1. */
   readonly release: string | undefined;

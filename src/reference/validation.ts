@@ -23,21 +23,24 @@ export function acceptAttributes(
   throw new Refusal(422, faults.slice(0, MAX_FAULTS));
 }
 
-/** Returns the object in the member `wrapper` of a body, and ignores the members beside it; throws a 422 when there is none. */
-export function acceptWrapper(body: unknown, wrapper: string): Attributes {
-  if (!isObject(body)) throw wrongValue('The body must be an object.', '');
+/**
+ * Returns the parameters of a body and their path: the object in the member `wrapper`, and the members beside it are ignored; the
+ * body itself if it has no such member, or bodies have no wrapper. Throws a 422 when the member is not an object.
+ */
+export function parametersOf(
+  body: unknown,
+  wrapper: string | undefined,
+): Pick<ParameterContext, 'at'> & { readonly parameters: unknown } {
+  if (wrapper === undefined || !isObject(body) || !Object.hasOwn(body, wrapper))
+    return { parameters: body, at: [] };
   const parameters = body[wrapper];
-  if (isObject(parameters)) return parameters;
-  const problem = Object.hasOwn(body, wrapper) ? 'must be an object' : 'is required';
-  throw wrongValue(`${wrapper} ${problem}.`, `/${wrapper}`);
+  if (isObject(parameters)) return { parameters, at: [wrapper] };
+  const pointer = `/${wrapper}`;
+  throw new Refusal(422, [{ detail: `${wrapper} must be an object.`, source: { pointer } }]);
 }
 
 /** A hostile body can hold a million unknown names; only the first few are reported. */
 const MAX_FAULTS = 20;
-
-function wrongValue(detail: string, pointer: string): Refusal {
-  return new Refusal(422, [{ detail, source: { pointer } }]);
-}
 
 function issueFaults(issue: z.core.$ZodIssue, { at, unknown }: ParameterContext): Fault[] {
   if (issue.code === 'unrecognized_keys') {

@@ -11,6 +11,7 @@ import type { Change, Operation, Policies, RuleBook } from '../rules/rule-book.t
 import type { RequestRule } from '../rules/rule.ts';
 import { Draft } from './draft.ts';
 import { lookUp, type Lookup } from './lookups.ts';
+import { malformed } from './malformed.ts';
 import { compileMap, map, type CompiledMap } from './map.ts';
 import { compileNest, nest, type CompiledNest } from './nest.ts';
 import { type MembersToOpen, openLike, openPath } from './open-path.ts';
@@ -70,6 +71,7 @@ const MAX_RESULTS = 64;
 /** All request rules of one operation, compiled so that a body is read only once. */
 export class Plan {
   private readonly policies: Policies;
+  private readonly depth: number;
   private readonly names = new NameTable();
   private readonly rules: readonly Compiled[];
   private readonly scanner: Scanner;
@@ -82,6 +84,7 @@ export class Plan {
   /** `changes` are those that apply to the operation. */
   constructor(book: RuleBook, changes: readonly Change[]) {
     this.policies = book.policies;
+    this.depth = book.limits.depth;
     this.rules = this.compile(book.policies, changes);
     const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + this.unwraps();
     this.scanner = new Scanner({
@@ -110,12 +113,7 @@ export class Plan {
       const code = fault.code === 'depth' ? 'too-deep' : 'malformed-json';
       if (this.policies.malformed === 'forward')
         return { verdict: 'unchanged', body, records: [], note: code };
-      const { offset, line, column, message } = fault;
-      const detail = `The body is not valid JSON at byte ${offset}, line ${line}, column ${column}: ${message}.`;
-      return {
-        verdict: 'refused',
-        refusal: { code, status: 400, detail, position: { offset, line, column } },
-      };
+      return { verdict: 'refused', refusal: malformed(fault, this.depth) };
     }
     const { tape } = this.scanner;
     if (tape.isIncomplete) return BUFFER_FULL;

@@ -40,6 +40,8 @@ export interface Refusal {
   readonly pointer?: string;
   /** Byte offset in the body, from 0, with line and column from 1, if a position is the cause. */
   readonly position?: { readonly offset: number; readonly line: number; readonly column: number };
+  /** What is wrong at the position, in a few words. */
+  readonly reason?: string;
 }
 
 /** The outcome of rewriting one body. `body` is for V2; if `unchanged`, it is the argument itself. */

@@ -39,6 +39,9 @@ export function strip(rule: CompiledStrip, run: Run, object: DraftObject): Stop 
   }
   if (dropped === undefined) return undefined;
   if (!isStrip) run.isSingular = run.hasForeignNames = true;
+  const { places } = rule;
+  // V1's messages about them have the order in which they are listed.
+  if (isStrip) dropped.sort((one, other) => (places[one.id] ?? 0) - (places[other.id] ?? 0));
   for (const member of dropped) {
     run.codes.push(rule.code + (isStrip ? (rule.places[member.id] ?? 0) : 0) * STEPS + PLAIN);
     run.recorder?.drop(rule, member);

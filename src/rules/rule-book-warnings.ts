@@ -1,3 +1,5 @@
+import { printScalar } from '../json/json-scalar.ts';
+import { inverseValues } from './inverse-values.ts';
 import { isInverse, isInvertible, resourceOf } from './inverse.ts';
 import { printPath } from './path-text.ts';
 import type { Change, Operation, RuleBook } from './rule-book.ts';
@@ -6,6 +8,7 @@ import type { Change, Operation, RuleBook } from './rule-book.ts';
 export function ruleBookWarnings({ changes, operations }: RuleBook): readonly string[] {
   return [
     ...changes.flatMap((change) => withoutInverse(change)),
+    ...changes.flatMap((change) => mapsOfSeveral(change)),
     ...operations.flatMap((operation) => unreadResource(operation, operations, changes)),
   ];
 }
@@ -19,6 +22,23 @@ function withoutInverse({ id, request }: Change): readonly string[] {
     if (rule.rule !== 'strip' || rule.members.length === 0) return [];
     const names = rule.members.map((member) => printPath([...rule.in, member])).join(', ');
     return `change "${id}": strip has no inverse: responses lack ${names}, where V1 had ${rule.members.length === 1 ? 'it' : 'them'}`;
+  });
+}
+
+/** An inverse cannot tell which of the V1 values the client sent. */
+function mapsOfSeveral(change: Change): readonly string[] {
+  if (!isInverse(change)) return [];
+  return change.request.flatMap((rule) => {
+    if (rule.rule !== 'map') return [];
+    const undone = new Set(inverseValues(rule.values).map(({ from }) => printScalar(from)));
+    const shared = new Set(
+      rule.values.map(({ to }) => printScalar(to)).filter((value) => !undone.has(value)),
+    );
+    return [...shared].map((value) => {
+      const sources = rule.values.filter(({ to }) => printScalar(to) === value);
+      const names = sources.map(({ from }) => printScalar(from)).join(' and ');
+      return `change "${change.id}": ${names} of ${printPath([...rule.in, rule.member])} both become ${value}, which has no inverse: responses keep ${value}; a response map can choose one`;
+    });
   });
 }
 

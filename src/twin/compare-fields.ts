@@ -19,6 +19,11 @@ export const FIELDS_LEFT_OUT: ReadonlyMap<string, string> = new Map([
   ['x-gateway-error', 'tells refusals of the gateway from those of V2'],
 ]);
 
+/** Fields that are not compared in refusals of the gateway itself, each with the reason. */
+export const FIELDS_OF_REFUSALS: ReadonlyMap<string, string> = new Map([
+  ['accept-encoding', 'the codings that the runtime of the gateway can decode'],
+]);
+
 /** The two origins, whose names in links are alike. */
 export interface Origins {
   readonly v1: string;
@@ -33,7 +38,9 @@ export function compareFields(
   origins: Origins,
   ignored: ReadonlySet<string>,
 ): readonly Difference[] {
-  const [ones, others] = [fieldsOf(v1, ignored, origins.v1), fieldsOf(gateway, ignored, origins.gateway)];
+  const isRefusal = gateway.headers.some(([name]) => name.toLowerCase() === 'x-gateway-error');
+  const left = isRefusal ? new Set([...ignored, ...FIELDS_OF_REFUSALS.keys()]) : ignored;
+  const [ones, others] = [fieldsOf(v1, left, origins.v1), fieldsOf(gateway, left, origins.gateway)];
   const differences: Difference[] = [];
   for (const name of new Set([...ones.keys(), ...others.keys()])) {
     const [value, other] = [ones.get(name), others.get(name)];

@@ -1,3 +1,4 @@
+import { type Choice, choiceOf } from './choices.ts';
 import { compareBodies } from './compare-bodies.ts';
 import { compareFields } from './compare-fields.ts';
 import type { Difference } from './difference.ts';
@@ -13,6 +14,8 @@ export interface PlayedExchange {
   readonly name: string;
   readonly script: string;
   readonly differences: readonly Difference[];
+  /** The choice that explains the differences, if there are any. */
+  readonly choice?: Choice;
   readonly skipped?: string;
   /** The statuses; 0 without a response. */
   readonly statuses: readonly [v1: number, gateway: number];
@@ -68,7 +71,9 @@ class Play {
     const differences = this.compare(exchange, requests[0], v1, gateway);
     kept.v1.keep(exchange.keeps, v1.body);
     kept.gateway.keep(exchange.keeps, gateway.body);
-    return { name, script: this.script, differences, statuses, response: gateway };
+    const played = { name, script: this.script, differences, statuses, response: gateway };
+    const choice = exchange.choice ?? choiceOf(v1, gateway);
+    return differences.length === 0 || choice === undefined ? played : { ...played, choice };
   }
 
   private reasonToSkip(exchange: ScriptedExchange): string | undefined {

@@ -16,6 +16,7 @@ function printExchange(one: ScriptedExchange): string {
     ...(one.pad === 0 ? [] : [`! pad: ${one.pad}`]),
     ...(one.coding === undefined ? [] : [`! coding: ${one.coding}`]),
     ...(one.store === undefined ? [] : [`! store: ${one.store}`]),
+    ...(one.choice === undefined ? [] : [`! choice: ${one.choice}`]),
     `> ${one.method} ${one.target}`,
     ...one.headers.map(([name, value]) => `> ${name}: ${value}`),
     ...(one.body === undefined ? [] : ['>', ...one.body.split('\n').map((line) => `> ${line}`)]),

@@ -1,3 +1,4 @@
+import { choiceNamed } from './choices.ts';
 import { type BodyBytes, exchange, namesIn, type Script, type ScriptedExchange } from './script.ts';
 import { fillIn, joinTables, readTable, type Row } from './table.ts';
 
@@ -6,7 +7,7 @@ export type ScriptReading = { readonly script: Script } | { readonly faults: rea
 
 /**
  * Reads a script; the tables of `shared` can be used in it. `# ` starts an exchange with its name, `> ` are the lines of its request (request line, fields, an empty line,
- * body), `! ` its options (`each`, `keep`, `bytes`, `pad`, `coding`, `store`); `| ` are the rows of tables, which `each` joins and
+ * body), `! ` its options (`each`, `keep`, `bytes`, `pad`, `coding`, `store`, `choice`); `| ` are the rows of tables, which `each` joins and
  * fills in for `${column}`; `// ` are comments. Options before the first exchange are settings of the whole script.
  */
 export function readScript(title: string, text: string, shared = ''): ScriptReading {
@@ -137,6 +138,8 @@ function optionOf(name: string, value: string): Partial<ScriptedExchange> | unde
   if (name === 'pad' && /^\d{1,8}$/.test(value)) return { pad: Number(value) };
   if (name === 'coding' && (value === 'gzip' || value === 'deflate')) return { coding: value };
   if (name === 'store' && (value === 'broken' || value === 'busy')) return { store: value };
+  const choice = choiceNamed(value);
+  if (name === 'choice' && choice !== undefined) return { choice };
   return undefined;
 }
 

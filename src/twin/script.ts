@@ -1,3 +1,5 @@
+import type { Choice } from './choices.ts';
+
 /** How the text of a body becomes its bytes. */
 export type BodyBytes = 'utf-8' | 'latin1' | 'utf-16' | 'bom';
 
@@ -21,6 +23,8 @@ export interface ScriptedExchange {
   readonly keeps: readonly (readonly [name: string, pointer: string])[];
   /** State of the reference services during this exchange: their store is broken, or held by another writer. */
   readonly store: 'broken' | 'busy' | undefined;
+  /** The choice for which the responses differ. */
+  readonly choice: Choice | undefined;
 }
 
 /** A script of V1 requests, played in order from the same starting data. */
@@ -57,6 +61,7 @@ export function exchange(
     coding: undefined,
     keeps: [],
     store: undefined,
+    choice: undefined,
     ...parts,
   };
 }

@@ -55,7 +55,9 @@ describe('two services that run', () => {
   test('are alike: exit code 0, with the key of the file', async () => {
     const [v1, v2] = [await service('{"data":[]}'), await service('{"data":[]}')];
     const { code, out } = await real(v1, v2);
-    expect(out).toContain('1 exchanges played: 1 alike, 0 different.\n1 not played: it may change data.');
+    expect(out).toContain(
+      '1 exchanges played: 1 alike, 0 different, 0 different by choice.\n1 not played: it may change data.',
+    );
     expect(code).toBe(0);
     expect(v1.received.join('')).toContain('Authorization: Bearer secret-key\r\n');
   });
@@ -140,8 +142,27 @@ test('a script of one’s own is played to the reference services', async () => 
     '# created\n! keep: one = /data/id\n> POST /api/v1/clients\n>\n> {"data":{"name":"A"}}\n# read\n> GET /api/v1/clients/${one}\n',
   );
   const { code, out } = await twin('--script', script, '--sequences', '1', '--seed', '5');
-  expect(out).toMatch(/^\d+ exchanges played: \d+ alike, 0 different\.\n$/);
+  expect(out).toMatch(
+    /^\d+ exchanges played: \d+ alike, 0 different, \d+ different by choice\.\n(?:\d+ refused-first: .*\n)?$/,
+  );
   expect(code).toBe(0);
+});
+
+test('differences by choice are counted by their name, and end with exit code 0', async () => {
+  const twice = '> POST /api/v1/clients\n>\n> {"data":{},"data":{}}\n';
+  const keyless = twice.replace('>\n', '> !Authorization\n>\n');
+  const script = file(
+    'twice.txt',
+    `# with a key\n${twice.replace('{}}', '{"name":"A"}}')}\n# without a key\n${keyless}`,
+  );
+  const { code, out } = await twin('--script', script);
+  expect(out).toContain('2 exchanges played: 0 alike, 0 different, 2 different by choice.\n');
+  expect(out).toContain('\n1 refused-first: both refuse;');
+  expect(code).toBe(0);
+  expect(JSON.parse((await twin('--script', script, '--json')).out)).toMatchObject({
+    different: [],
+    choices: { 'duplicate-member': ['with a key'], 'refused-first': ['without a key'] },
+  });
 });
 
 test('a random sequence that is different is printed as a script that shows the difference again', async () => {

@@ -116,6 +116,17 @@ test.each([
   );
 });
 
+test('a body may be nested 512 levels deep, and no depth exhausts the stack', async () => {
+  const { send } = await service();
+  const nested = (levels: number): string => `{"notes":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+  expect((await send('POST /bookings', nested(512))).status).toBe(422);
+  for (const levels of [513, 1_000_000]) {
+    const refused = await send('POST /bookings', nested(levels));
+    expect(refused.status).toBe(400);
+    expect(refused.body.errors[0].detail).toBe('The body is nested too deep: at most 512 levels.');
+  }
+});
+
 test('strings survive: escapes, lone surrogates, NUL, other planes', async () => {
   const { send } = await service();
   const name = '"\\/\u0000\ud800é😀\u2028';

@@ -79,6 +79,15 @@ test('V1 ignores members beside data', async () => {
   expect(created.body).toEqual({ data: { id: 1, notes: 'x' } });
 });
 
+test('V1 takes the parameters at the top level of a body without data', async () => {
+  const { v1 } = await both();
+  const body = { transition_type: 'cut', property: { suburb: 'Carlton' } };
+  const flat = await v1('POST /orders/post_productions', body);
+  expect(flat.body.data).toEqual({ id: 2, property_id: 1, ...body });
+  const updated = await v1('PATCH /properties/1', { suburb: 'Docklands' });
+  expect(updated.body.data.suburb).toBe('Docklands');
+});
+
 test("V1 does not know V2's spellings: it treats them as any unknown attribute", async () => {
   const body = { data: { highlight_type: 'new', notes: 'x', property: { address: { suburb: 'new' } } } };
   const strict = await (await both()).v1('POST /orders/post_productions', body);
@@ -89,7 +98,8 @@ test("V1 does not know V2's spellings: it treats them as any unknown attribute",
 });
 
 test.each([
-  [{ name: 'flat' }, ['/data'], 'data is required.'],
+  [{ email: 1 }, ['/name', '/email'], 'name is required.'],
+  [{ name: 'flat', Data: {} }, ['/Data'], 'Data is not a known attribute.'],
   [{ data: 'x' }, ['/data'], 'data must be an object.'],
   [{ data: null }, ['/data'], 'data must be an object.'],
   [{ data: [] }, ['/data'], 'data must be an object.'],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Policies } from '../../src/rules/rule-book.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
+import { refusalText } from '../../src/rewrite/malformed.ts';
 import { planOf } from '../support/plan-of.ts';
 import { bytesOf, editsOf, recordsOf, rewritten } from './notation.ts';
 
@@ -239,10 +240,15 @@ test('what is not JSON is refused with byte offset, line and column', () => {
     verdict: 'refused',
     refusal: { code: 'malformed-json', status: 400, position: { offset: 16, line: 2, column: 8 } },
   });
+  expect(outcome.verdict === 'refused' && refusalText(outcome.refusal)).toBe(
+    'The body is not valid JSON: send one JSON object. Byte 16, line 2, column 8: the number is not valid (RFC 8259 section 6).',
+  );
 });
 test('what is not UTF-8 is refused where it stops being', () => {
   const outcome = planOf([UNWRAP]).rewrite(Uint8Array.of(0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d));
-  expect(outcome).toMatchObject({ refusal: { status: 400, position: { offset: 2, line: 1, column: 3 } } });
+  const detail = 'The body is not UTF-8: send JSON in UTF-8.';
+  const position = { offset: 2, line: 1, column: 3 };
+  expect(outcome).toMatchObject({ refusal: { status: 400, detail, position } });
 });
 cases('policy malformed: forward', [UNWRAP], [['{"data":', '{"data":']], { malformed: 'forward' });
 

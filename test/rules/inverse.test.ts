@@ -188,6 +188,23 @@ describe('faults', () => {
 });
 
 describe('warnings', () => {
+  test('two V1 values that a map leads to one, where the change is undone', async () => {
+    const change =
+      'summary: s, on: [order], request: [ { map: { slow: 1, fast: 2, quick: 2 }, of: speed, in: p } ]';
+    const book = await bookIn(`version: 2025-01-01
+operations: { order: POST /orders, read: GET /orders }
+changes:
+  - { id: a, ${change}, response: inverse }
+`);
+    expect(ruleBookWarnings(book)).toEqual([
+      'change "a": "fast" and "quick" of "p.speed" both become 2, which has no inverse: responses keep 2; a response map can choose one',
+    ]);
+    const oneWay = await bookIn(
+      `version: 2025-01-01\noperations: { order: POST /orders }\nchanges: [ { id: a, ${change} } ]\n`,
+    );
+    expect(ruleBookWarnings(oneWay)).toEqual([]);
+  });
+
   test('what has no inverse, and a resource that no operation reads back', async () => {
     const book = await bookIn(`version: 2025-01-01
 operations: { order: POST /orders, change: 'PATCH /things/{id}', read: GET /orders }

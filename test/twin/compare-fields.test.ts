@@ -74,6 +74,12 @@ test.each<[string, Fields, Fields, readonly string[]]>([
   expect(compare(v1, gateway)).toEqual(differences);
 });
 
+test('the codings that a gateway decodes are its own, where it refuses', () => {
+  const [v1, gateway]: readonly Fields[] = [[['Accept-Encoding', 'gzip']], [['Accept-Encoding', 'gzip, br']]];
+  expect(compare(v1 ?? [], gateway ?? [])).toEqual(['accept-encoding: value']);
+  expect(compare(v1 ?? [], [...(gateway ?? []), ['x-gateway-error', 'unsupported-coding']])).toEqual([]);
+});
+
 test('a link to the same resource is alike', () => {
   const ids = new PairedIds();
   expect(ids.agree('client', '5', '7', false)).toBe(true);

@@ -1,5 +1,5 @@
+import { resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { withPoliciesOfV1 } from '../../src/cli/twin-policies.ts';
 import { loadScripts } from '../../src/cli/twin-scripts.ts';
 import { referenceStage } from '../../src/cli/twin-stage.ts';
 import { loadRuleBook } from '../../src/node/rule-book-file.ts';
@@ -10,7 +10,6 @@ import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { TwinTally } from '../../src/twin/tally.ts';
 import { certificate } from '../support/certificates.ts';
 import { gatewayFor } from '../support/gateway.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { bundleWorkerWith, startWorkerd } from '../support/workerd.ts';
 
 const ca = certificate({ name: 'private CA' });
@@ -68,8 +67,7 @@ const SCRIPTS: ReadonlySet<string> = new Set(['properties.txt', 'service.txt', '
 test.each(WAYS)('%s: V1 and the gateway answer alike', async (_, start, wire, notAlike) => {
   const services = await startTwinServices();
   onTestFinished(() => services.close());
-  const rules = withPoliciesOfV1('config/rules.yaml', temporaryFolder('twin-rules'));
-  const stage = referenceStage(services, await start(services.v2, rules), wire);
+  const stage = referenceStage(services, await start(services.v2, resolve('config/rules.yaml')), wire);
   onTestFinished(() => stage.close());
   const loaded = loadScripts([], 'reference');
   const scripts = 'scripts' in loaded ? loaded.scripts.filter(({ title }) => SCRIPTS.has(title)) : [];

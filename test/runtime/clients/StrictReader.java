@@ -39,7 +39,7 @@ public class StrictReader {
       Position meta) {}
 
   /** Where the gateway found a fault in a body. */
-  record Position(@JsonProperty(required = true) int offset, @JsonProperty(required = true) int line, @JsonProperty(required = true) int column) {}
+  record Position(@JsonProperty(required = true) int offset, @JsonProperty(required = true) int line, @JsonProperty(required = true) int column, String reason) {}
 
   record Source(String pointer, String parameter) {}
 
