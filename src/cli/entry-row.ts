@@ -19,6 +19,7 @@ const OUTCOME_STYLES: Readonly<Record<Outcome, Style>> = {
   unchanged: 'green',
   refused: 'red',
   passed: 'dim',
+  served: 'dim',
   'would-rewritten': ['blue', 'italic'],
   'would-unchanged': ['green', 'italic'],
   'would-refused': ['red', 'italic'],

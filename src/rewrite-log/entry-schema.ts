@@ -107,7 +107,7 @@ export const entrySchema = z
     heldMs: z
       .exactOptional(milliseconds)
       .describe('Milliseconds of delay for the rate limit of the service.'),
-    verdict: z.enum(['rewritten', 'unchanged', 'refused', 'passed']),
+    verdict: z.enum(['rewritten', 'unchanged', 'refused', 'passed', 'served']),
     edits: z
       .array(editRecord)
       .readonly()

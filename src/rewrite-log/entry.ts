@@ -6,8 +6,11 @@ import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 /** Route of a request: V1 migrated, V2 passed unread, or neither prefix. */
 export type Route = 'migrate' | 'pass' | 'none';
 
-/** Effect of the gateway on a request. `passed` is native V2 traffic; a `refused` request was never forwarded. */
-export type Verdict = 'rewritten' | 'unchanged' | 'refused' | 'passed';
+/**
+ * Effect of the gateway on a request. `passed` is native V2 traffic; a `refused` request was never forwarded, and neither was a
+ * `served` one: a client read its own report.
+ */
+export type Verdict = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'served';
 
 /** Outcome that migrating a request would have had, when it went to V1. */
 export interface Would {

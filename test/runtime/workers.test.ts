@@ -103,6 +103,18 @@ test('workers share the port; log, metrics and report are those of one gateway',
   expect(await gateway.admin('/readyz')).toMatch(/^HTTP\/1\.1 200 /);
 });
 
+test('a client reads its own report from any worker: the first process counts for all', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await many('2', v2, ['--self-service', 'on']);
+  await Promise.all(Array.from({ length: 8 }, () => exchange(gateway.port, ORDER)));
+  await until(() => gateway.entries().length === 8);
+  const ask = `GET /api/v1/migration HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\nConnection: close\r\n\r\n`;
+  const reports = await Promise.all(Array.from({ length: 5 }, () => exchange(gateway.port, ask)));
+  for (const { text } of reports) expect(text).toMatch(/"v1":8\b/);
+  const other = await exchange(gateway.port, ask.replace('Bearer k', 'Bearer other'));
+  expect(other.text).toMatch(/^HTTP\/1\.1 404 /);
+});
+
 test('a worker that dies is started again, and the others serve on', async () => {
   const gateway = await many('2', await rawServer((socket) => socket.write(ok())));
   const [first = 0] = await gateway.workers();
