@@ -74,7 +74,7 @@ export function failureWords({
   pointer,
   position,
   cause,
-}: Pick<Entry, 'failure' | 'pointer' | 'position' | 'cause'>): string | undefined {
+}: Partial<Pick<Entry, 'failure' | 'pointer' | 'position' | 'cause'>>): string | undefined {
   if (failure === undefined) return undefined;
   const at = pointer === undefined ? '' : ` at ${pointer === '' ? '/' : pointer}`;
   const where =
@@ -196,7 +196,7 @@ function wouldSentence(entry: Entry): string | undefined {
     case 'unchanged':
       return `${start} would have gone to V2 ${bodyWords(bytesIn, edits, note)}.`;
     case 'refused':
-      return `${start} would have been refused (${would.failure ?? 'no reason is known'}).`;
+      return `${start} would have been refused (${failureWords(would) ?? 'no reason is known'}).`;
   }
 }
 

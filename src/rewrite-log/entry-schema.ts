@@ -98,6 +98,7 @@ export const entrySchema = z
         z.strictObject({
           verdict: z.enum(['rewritten', 'unchanged', 'refused']),
           failure: z.exactOptional(z.string()),
+          pointer: z.exactOptional(z.string()),
         }),
       )
       .describe('Result of a migration that was not carried out.'),

@@ -17,6 +17,8 @@ export interface Would {
   readonly verdict: 'rewritten' | 'unchanged' | 'refused';
   /** Failure code that the client would have received. */
   readonly failure?: string;
+  /** Pointer of the refusal in the V1 body. */
+  readonly pointer?: string;
 }
 
 /** One member that a client reads from V1's response, and its place in V2's. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createClientHash } from '../../src/node/client-hash.ts';
+import { accountOf } from '../../src/inspector/entry-words.ts';
 import type { OwnReport } from '../../src/report/own-report.ts';
 import { inspected, type Inspected } from '../support/inspected.ts';
 
@@ -97,6 +98,9 @@ describe('a V1 client reads its own report', () => {
     const entry = await gateway.entry(2);
     expect(entry).toMatchObject({ route: 'none', verdict: 'served', status: 200, client: clientOf('acme') });
     expect(entry.upstreamPath).toBeUndefined();
+    expect(accountOf(entry)).toEqual([
+      'The client asked for its own report; the gateway responded with 200. Nothing was sent to V1 or V2.',
+    ]);
     expect((await reportOf(gateway, 'acme')).report.v1).toBe(1);
   });
 });
