@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { exchange, rawClient } from '../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -40,7 +41,7 @@ async function many(count: string, v2: RawServer, more: readonly string[] = []):
   ];
   const child = spawn(process.execPath, ['src/cli/main.ts', 'serve', ...given, ...more], {
     cwd: root,
-    env: { ...process.env, GATEWAY_LOG_FORMAT: 'text' },
+    env: { ...process.env, ...COMPILE_CACHE, GATEWAY_LOG_FORMAT: 'text' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exit = once(child, 'exit');
