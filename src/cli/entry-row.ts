@@ -19,6 +19,7 @@ const OUTCOME_STYLES: Readonly<Record<Outcome, Style>> = {
   unchanged: 'green',
   refused: 'red',
   passed: 'dim',
+  served: 'dim',
   'would-rewritten': ['blue', 'italic'],
   'would-unchanged': ['green', 'italic'],
   'would-refused': ['red', 'italic'],
@@ -74,7 +75,8 @@ function detailsOf(entry: Entry): string {
   if (editsOmitted > 0) parts.push(`${editsOmitted} more edits`);
   const failure = failureWords(entry);
   if (failure !== undefined) parts.push(failure);
-  if (would?.failure !== undefined) parts.push(`would: ${would.failure}`);
+  const refusal = would && failureWords(would);
+  if (refusal !== undefined) parts.push(`would: ${refusal}`);
   if (note !== undefined) parts.push(note);
   if (comparison !== undefined) parts.push(`compared: ${comparison.verdict}`);
   const from = statusFrom(entry);

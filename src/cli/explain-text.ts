@@ -12,6 +12,7 @@ const VERDICTS: Readonly<Record<Explanation['verdict'], Style>> = {
   unchanged: 'green',
   refused: 'red',
   passed: 'dim',
+  served: 'dim',
 };
 
 /** Formats an explanation for a terminal; `colour` enables colour codes. */

@@ -97,6 +97,7 @@ export async function startServing(
             clientSecret,
             sink,
             observer: operators.observer,
+            ownReport: operators.ownReport,
             log: log.write,
           })
         : undefined;
@@ -112,6 +113,7 @@ export async function startServing(
       clientTls: checked.clientTls,
       observer: worker ?? operators.observer,
       admin: operators.admin,
+      ownReport: worker?.ownReport ?? operators.ownReport,
       front,
       isWorker: worker !== undefined,
       onNotice: (notice) => {

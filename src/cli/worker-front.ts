@@ -8,7 +8,7 @@ import { settings as table } from '../settings/settings.ts';
 import { memoryLimit } from '../node/memory-limit.ts';
 import type { LogSink } from '../node/log/log-sink.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
-import { WorkerPool } from '../node/workers/worker-pool.ts';
+import { WorkerPool, type WorkerPoolParts } from '../node/workers/worker-pool.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 
 /** The parts that the first process provides to its workers. */
@@ -21,6 +21,8 @@ export interface WorkerFrontParts {
   readonly clientSecret: string;
   readonly sink: LogSink;
   readonly observer: Observer;
+  /** See `WorkerPoolParts`. */
+  readonly ownReport: WorkerPoolParts['ownReport'];
   readonly log: WriteProcessLine;
 }
 
@@ -64,6 +66,7 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
     },
     write: (line) => sink.write(line),
     observe: ({ entry, captured }) => observer.observe(entry, captured),
+    ownReport: parts.ownReport,
     log,
   });
 }

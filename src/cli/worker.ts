@@ -5,6 +5,7 @@ import { settings as table } from '../settings/settings.ts';
 import { watchProcess } from '../node/admin/process-stats.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { CaptureRate } from '../rewrite-log/capture-rate.ts';
+import { ReportRequests } from '../node/workers/report-requests.ts';
 import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
 import { startServing } from './serving.ts';
@@ -26,8 +27,10 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   const sources = { flags, environment: process.env };
   const rate = new CaptureRate(readSetting(table.structureRate, sources), () => performance.now());
   const level = readSetting(table.capture, sources);
+  const reports = new ReportRequests(send);
   const link = new WorkerLink({
     send,
+    ownReport: (client, type) => reports.of(client, type),
     isSampled: isTraced(process.env) ? readSampler(process.env) : undefined,
     bodyLimit: readSetting(table.captureBodyLimit, sources),
     wanted: () => (level === 'bodies' ? 'bodies' : rate.next()),
@@ -69,6 +72,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     if (!isToWorker(message)) return;
     if (message.kind === 'reload') void life.reload('changed');
     if (message.kind === 'stop') void stop();
+    if (message.kind === 'own-report') reports.settle(message.id, message.outcome);
   });
   // If the first process is gone, nothing else would ever stop this one.
   process.on('disconnect', () => void stop());

@@ -48,6 +48,12 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
       faults: [`${environmentName(table.upstream)} is needed here: there is no embedded V2 at the edge.`],
     };
   }
+  if (settings.get(table.selfService))
+    return {
+      faults: [
+        `${environmentName(table.selfService)} needs a process that counts; an isolate at the edge has no report. Leave it out.`,
+      ],
+    };
   const v1Origin = settings.get(table.v1Upstream);
   if (origin.socketPath !== undefined || v1Origin?.socketPath !== undefined)
     return { faults: ['There are no Unix sockets at the edge; set an http or https address.'] };

@@ -5,6 +5,8 @@ import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { AttributeNames } from '../rewrite-log/attribute-names.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
+import type { OwnReportOutcome, OwnReportType } from '../report/own-report.ts';
+import { type Rate, RateLimit } from '../rollout/rate-limit.ts';
 import { RateLimitQueue } from '../rollout/rate-limit-queue.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
 import { SignalHeaders } from '../rollout/signal-headers.ts';
@@ -48,6 +50,8 @@ export interface GatewayParts {
   readonly newTraceHex: () => string;
   /** The first 16 hex digits of HMAC-SHA-256(API key, secret). */
   readonly clientOf: (authorization: string) => string | Promise<string>;
+  /** The report of the client with a hash, for itself; absent where there is none. */
+  readonly ownReport?: ((client: string, type: OwnReportType) => Promise<OwnReportOutcome>) | undefined;
   readonly decode: DecodeBody;
   /** Rewrites bodies; without it, each is rewritten at once. */
   readonly rewriter?: BodyRewriter | undefined;
@@ -63,6 +67,12 @@ export interface GatewayParts {
   readonly onUnexpectedError: (error: unknown) => void;
 }
 
+/** Limit of reading a client's own report. */
+const REPORT_READS: Rate = { burst: 6, perSecond: 0.1 };
+
+/** Limit of keys that were never seen, from one address. */
+const UNSEEN_KEYS: Rate = { burst: 20, perSecond: 0.2 };
+
 /** State shared by all exchanges of a gateway: its parts and options, and everything that outlives an exchange. */
 export class GatewayContext {
   readonly parts: GatewayParts;
@@ -75,6 +85,8 @@ export class GatewayContext {
   /** Differences that shadowed reads found. */
   readonly comparisons: Comparisons;
   readonly rateLimitQueue: RateLimitQueue;
+  /** Limits of reports that clients read: by client, and by address while its keys are not known. */
+  readonly selfServiceLimits: { readonly reportReads: RateLimit; readonly unseenKeys: RateLimit };
   /** V1's descriptions, derived from V2's. */
   readonly descriptions: DescriptionCache;
   /** Lists the names in a body, for the attribute census. */
@@ -109,6 +121,10 @@ export class GatewayContext {
       host,
     };
     this.v1 = v1 && { version: 'v1', breaker: breakerOf('v1'), resends: new ResendBudget(now), ...v1 };
+    this.selfServiceLimits = {
+      reportReads: new RateLimit(REPORT_READS, now),
+      unseenKeys: new RateLimit(UNSEEN_KEYS, now),
+    };
     this.comparisons = new Comparisons(now);
     this.descriptions = new DescriptionCache(now);
     this.attributeNames = new AttributeNames(now);
@@ -121,12 +137,16 @@ export class GatewayContext {
     if (notice !== undefined) this.parts.onNotice?.(notice);
   }
 
-  /** Header fields that announce the end of V1; undefined when the rule book has no dates and links. */
+  /** Header fields that announce the end of V1; and point to the client's own report; undefined where there is nothing to say. */
   signals(ruleBook: RuleBook): SignalHeaders | undefined {
     if (this.signalsOf === ruleBook) return this.signalHeaders;
     const signals = ruleBook.rollout?.signals;
     this.signalsOf = ruleBook;
-    this.signalHeaders = signals && new SignalHeaders(signals);
+    const { selfServiceLink } = this.options;
+    this.signalHeaders =
+      signals === undefined && selfServiceLink === undefined
+        ? undefined
+        : new SignalHeaders(signals, selfServiceLink);
     return this.signalHeaders;
   }
 }

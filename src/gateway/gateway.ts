@@ -5,6 +5,7 @@ import type { Exchange } from './exchange.ts';
 import { GatewayContext } from './gateway-context.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
 import { type ReceivedRequest, receiveRequest } from './received-request.ts';
+import { SelfServiceExchange } from './self-service-exchange.ts';
 import { startV1Exchange } from './v1/start-v1-exchange.ts';
 import { PassExchange } from './v2/pass-exchange.ts';
 
@@ -22,6 +23,7 @@ export class Gateway extends GatewayContext {
   /** Responds to a V1 request with V2's response to the migrated request. */
   migrate(received: ReceivedRequest): Exchange['handled'] {
     const { decision, exchange } = received;
+    if (decision.route === 'self-service') return this.serveReport(received);
     if (decision.route !== 'migrate') return this.refuse(received);
     startV1Exchange(this, received, decision);
     return exchange.handled;
@@ -32,6 +34,12 @@ export class Gateway extends GatewayContext {
     if (received.decision.route !== 'pass') return this.refuse(received);
     const exchange = new PassExchange(this, received);
     exchange.guarded(() => exchange.start());
+    return received.exchange.handled;
+  }
+
+  private serveReport(received: ReceivedRequest): Exchange['handled'] {
+    const exchange = new SelfServiceExchange(this, received, 'none');
+    exchange.start().catch(exchange.failInternally);
     return received.exchange.handled;
   }
 

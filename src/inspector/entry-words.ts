@@ -15,6 +15,7 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   unchanged: 'unchanged',
   refused: 'refused',
   passed: 'passed',
+  served: 'served',
   'would-rewritten': 'would: rewritten',
   'would-unchanged': 'would: unchanged',
   'would-refused': 'would: refused',
@@ -27,6 +28,7 @@ export const OUTCOME_MEANINGS: Readonly<Record<Outcome, string>> = {
   unchanged: 'V1 request with an unchanged body',
   refused: 'refused by the gateway; nothing was sent',
   passed: 'native V2 request, passed unread',
+  served: 'a client read its own report; nothing was sent',
   'would-rewritten': 'went to V1 as it came; migration would have edited its body',
   'would-unchanged': 'went to V1 as it came; migration would have left its body unchanged',
   'would-refused': 'went to V1 as it came; migration would have refused it',
@@ -72,7 +74,7 @@ export function failureWords({
   pointer,
   position,
   cause,
-}: Pick<Entry, 'failure' | 'pointer' | 'position' | 'cause'>): string | undefined {
+}: Partial<Pick<Entry, 'failure' | 'pointer' | 'position' | 'cause'>>): string | undefined {
   if (failure === undefined) return undefined;
   const at = pointer === undefined ? '' : ` at ${pointer === '' ? '/' : pointer}`;
   const where =
@@ -111,6 +113,7 @@ function requestSentence(entry: Entry): string {
   const { verdict, upstreamPath, origin = 'v2', sent, cause, failure, attempts } = entry;
   const service = serviceOf(origin);
   if (verdict === 'refused') return refusedSentence(entry);
+  if (verdict === 'served') return servedSentence(entry);
   if (upstreamPath === undefined) {
     return entry.status === 0
       ? 'The client went away before its request was complete. Nothing was sent.'
@@ -134,6 +137,12 @@ function refusedSentence(entry: Entry): string {
   return `The gateway refused it with ${status}: ${failureWords(entry) ?? 'no reason is known'}. ${end}`;
 }
 
+function servedSentence({ status }: Entry): string {
+  return status === 0
+    ? 'The client asked for its own report, and went away before the response. Nothing was sent to V1 or V2.'
+    : `The client asked for its own report; the gateway responded with ${status}. Nothing was sent to V1 or V2.`;
+}
+
 function manner(entry: Entry): string {
   const { verdict, origin, bytesIn, edits, note } = entry;
   if (origin === 'v1') return 'as it came';
@@ -151,7 +160,7 @@ function bodyWords(bytesIn: number, edits: Entry['edits'], note: string | undefi
 
 function responseSentence(entry: Entry): string | undefined {
   const { status, failure, cause, upstreamMs, verdict, origin = 'v2' } = entry;
-  if (verdict === 'refused') return undefined;
+  if (verdict === 'refused' || verdict === 'served') return undefined;
   const service = serviceOf(origin);
   const after = upstreamMs === undefined ? '' : ` after ${millisecondWords(upstreamMs)}`;
   const from = statusFrom(entry);
@@ -187,7 +196,7 @@ function wouldSentence(entry: Entry): string | undefined {
     case 'unchanged':
       return `${start} would have gone to V2 ${bodyWords(bytesIn, edits, note)}.`;
     case 'refused':
-      return `${start} would have been refused (${would.failure ?? 'no reason is known'}).`;
+      return `${start} would have been refused (${failureWords(would) ?? 'no reason is known'}).`;
   }
 }
 
@@ -226,6 +235,8 @@ export function editsTitle(entry: Entry): string {
       return 'Refused: no edits';
     case 'passed':
       return 'No edits: V2 requests pass unread';
+    case 'served':
+      return 'No edits: the gateway itself responded';
     case 'to-v1':
       return 'Edits are not known';
     case 'would-refused':

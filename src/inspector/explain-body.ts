@@ -31,6 +31,11 @@ export async function explainBody(
   if (decision.route === 'none') return { outcome: refused(decision.failure), read };
   if (decision.route === 'pass')
     return { outcome: { verdict: 'unread', why: 'V2 traffic is not read.' }, read };
+  if (decision.route === 'self-service')
+    return {
+      outcome: { verdict: 'unread', why: 'The gateway itself responds, with the report of the client.' },
+      read,
+    };
   const { body } = decision;
   switch (body.action) {
     case 'refuse':

@@ -94,7 +94,8 @@ function sentRequest(
   outcome: BodyOutcome,
   { rules }: ExplainParts,
 ): { readonly target: string; readonly headers: HeaderList; readonly body: Uint8Array } | undefined {
-  if (outcome.verdict === 'refused' || decision.route === 'none') return undefined;
+  if (outcome.verdict === 'refused' || decision.route === 'none' || decision.route === 'self-service')
+    return undefined;
   if (decision.route === 'pass') return { target, headers: head.forwardedHeaders, body };
   const isRewritten = outcome.verdict === 'rewritten';
   const hasTrace = readTraceparent(head.traceparent) !== undefined;
@@ -108,6 +109,7 @@ function sentRequest(
 
 function verdictOf(outcome: BodyOutcome, decision: Decision): Verdict {
   if (decision.route === 'pass') return 'passed';
+  if (decision.route === 'self-service') return 'served';
   if (outcome.verdict === 'refused') return 'refused';
   const isRewritten = decision.route === 'migrate' && decision.query.records.length > 0;
   if (outcome.verdict === 'unread') return isRewritten ? 'rewritten' : 'unchanged';

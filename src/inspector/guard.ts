@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { failureBody, tooManyRequests } from './failure-body.ts';
-import { addressOf, type RateLimit } from './rate-limit.ts';
+import type { RateLimit } from '../rollout/rate-limit.ts';
+import { addressOf } from './remote-address.ts';
 
 /** Access control of the admin listener. */
 export interface GuardOptions {

@@ -5,7 +5,7 @@ import type { InspectorParts } from './inspector-parts.ts';
 import { statRoutes } from './stat-routes.ts';
 import { requestRate, sameSite, secureHeaders, tokenGate } from './guard.ts';
 import { loginRoute, pageRoutes } from './page-routes.ts';
-import { type Rate, RateLimit } from './rate-limit.ts';
+import { type Rate, RateLimit } from '../rollout/rate-limit.ts';
 import { resendRoute } from './resend-route.ts';
 import { ruleRoutes } from './rule-routes.ts';
 import { rolloutRoutes } from './rollout-routes.ts';

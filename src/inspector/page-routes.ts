@@ -2,7 +2,8 @@ import type { Hono } from 'hono';
 import type { PageFile } from './api.ts';
 import { bodyFailure, failureBody, tooManyRequests } from './failure-body.ts';
 import { type GuardOptions, loginCookie } from './guard.ts';
-import { addressOf, type RateLimit } from './rate-limit.ts';
+import type { RateLimit } from '../rollout/rate-limit.ts';
+import { addressOf } from './remote-address.ts';
 import { readBody } from './read-body.ts';
 
 /** Maximum bytes of a login body. */

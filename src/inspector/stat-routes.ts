@@ -1,6 +1,5 @@
 import type { Hono } from 'hono';
 import { statFamilies } from '../rewrite-log/stat-families.ts';
-import { Guide } from '../report/guide.ts';
 import type { GuideDocument } from '../report/guide-document.ts';
 import { guideHtml } from '../report/guide-html.ts';
 import { guideMarkdown } from '../report/guide-markdown.ts';
@@ -10,6 +9,7 @@ import { rolloutFamilies } from '../rewrite-log/rollout-families.ts';
 import { makeReportInSteps } from '../report/report.ts';
 import { reportCsvLines, reportMarkdownParts } from '../report/report-text.ts';
 import type { HistoryView, State } from './api.ts';
+import { clientGuide } from './client-guide.ts';
 import { failureBody } from './failure-body.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 import { jsonResponse, partsResponse, pause } from './json-response.ts';
@@ -105,20 +105,12 @@ function refusedRuleBook(
   };
 }
 
-/** Entries processed per turn of the event loop. */
-const ENTRIES_PER_TURN = 1000;
-
 /** The guide of one client, from the entries still in the ring. */
 async function guideOf(
   client: string,
   { view, rules, names }: InspectorParts,
 ): Promise<GuideDocument | undefined> {
-  const guide = new Guide(client.toLowerCase());
-  for (let seq = view.ring.oldest; seq > 0 && seq <= view.ring.latest; seq += 1) {
-    const entry = view.ring.at(seq);
-    if (entry !== undefined) guide.add(entry);
-    if (seq % ENTRIES_PER_TURN === 0) await pause();
-  }
+  const guide = await clientGuide(client.toLowerCase(), view.ring, pause);
   const [only] = guide.clients;
   if (only === undefined || guide.clients.length > 1) return undefined;
   const { changes, version } = rules().current.ruleBook;

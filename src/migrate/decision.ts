@@ -21,10 +21,17 @@ export interface DecisionLimits {
   readonly bodyLimit: number | undefined;
   /** The content codings that the runtime can decode; all by default. */
   readonly codings?: readonly Coding[] | undefined;
+  /** Path at which a client gets its own report, under `/api/v1`; undefined where none is given. */
+  readonly selfService?: string | undefined;
 }
 
-/** How a request is handled: refused, passed to V2 unchanged, or migrated from V1 to V2. */
-export type Decision = RefuseDecision | PassDecision | MigrateDecision;
+/** How a request is handled: refused, passed to V2 unchanged, migrated from V1 to V2, or answered with the client's own report. */
+export type Decision = RefuseDecision | PassDecision | MigrateDecision | SelfServiceDecision;
+
+/** The gateway responds itself, with the report of the client that asks. */
+export interface SelfServiceDecision {
+  readonly route: 'self-service';
+}
 
 /** The gateway responds itself, without an upstream. */
 export interface RefuseDecision {
@@ -68,6 +75,8 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
     case '/api/v2':
       return { route: 'pass', target };
     case '/api/v1': {
+      if (limits.selfService !== undefined && isSelfService(target, limits.selfService))
+        return { route: 'self-service' };
       const { ruleBook } = rules;
       const operation = rules.match(request.method, target.rest);
       const bodyLimit = limits.bodyLimit ?? ruleBook.limits.body;
@@ -86,6 +95,13 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
     }
   }
 }
+
+/** The query is of no account. */
+function isSelfService({ rest }: Target, path: string): boolean {
+  return rest.length === path.length - V1_PREFIX_LENGTH && path.endsWith(rest);
+}
+
+const V1_PREFIX_LENGTH = '/api/v1'.length;
 
 /** Refuses a request without closing its connection. */
 export function refuse(failed: Failure): RefuseDecision {

@@ -20,6 +20,8 @@ export interface FailureFacts {
   readonly reason?: string | undefined;
   /** Header fields in addition to those of every failure, such as `Retry-After`. */
   readonly headers?: HeaderList;
+  /** Seconds to wait, which the envelope of a 429 has in `meta.reset`. */
+  readonly reset?: number | undefined;
 }
 
 /** A response that the gateway generates itself, in the error envelope of the service. */
@@ -32,6 +34,7 @@ export class Failure implements FailureFacts {
   readonly position: FailurePosition | undefined;
   readonly reason: string | undefined;
   readonly headers: HeaderList;
+  readonly reset: number | undefined;
 
   constructor(facts: FailureFacts) {
     this.code = facts.code;
@@ -42,11 +45,12 @@ export class Failure implements FailureFacts {
     this.position = facts.position;
     this.reason = facts.reason;
     this.headers = facts.headers ?? [];
+    this.reset = facts.reset;
   }
 
   /** The body of the response, in the service's own format; `code` distinguishes it from a response of V2. */
   envelope(): string {
-    const { status, title, detail, code, pointer, position, reason } = this;
+    const { status, title, detail, code, pointer, position, reason, reset } = this;
     return JSON.stringify({
       errors: [
         {
@@ -58,6 +62,7 @@ export class Failure implements FailureFacts {
           ...(position === undefined ? {} : { meta: { ...position, reason } }),
         },
       ],
+      ...(reset === undefined ? {} : { meta: { reset } }),
     });
   }
 }
@@ -66,6 +71,12 @@ export class Failure implements FailureFacts {
 export function failure(code: FailureCode, detail?: string, headers: HeaderList = []): Failure {
   const [status, title, sentence] = FAILURES[code];
   return new Failure({ code, status, title, detail: detail ?? sentence, headers });
+}
+
+/** Creates the failure of a client that has to wait for `reset` whole seconds, in the form that the service has for it. */
+export function tooManyRequests(reset: number): Failure {
+  const { code, status, title, detail } = failure('too-many-requests');
+  return new Failure({ code, status, title, detail, reset, headers: ['Retry-After', String(reset)] });
 }
 
 /** Creates the failure for a refused body, with code, status and text of the refusal. */
@@ -88,6 +99,10 @@ const FAILURES = {
   'bad-target': [400, 'Bad Request', 'The request target is not valid.'],
   'bad-framing': [400, 'Bad Request', 'The body of the request is framed incorrectly.'],
   'undecodable-body': [400, 'Bad Request', 'The body does not match its Content-Encoding.'],
+  'no-api-key': [401, 'Unauthorized', 'Send the API key as Authorization: Bearer.'],
+  'not-seen': [404, 'Not Found', 'No V1 request with this API key was seen.'],
+  'only-get': [405, 'Method Not Allowed', 'The report of a client can only be read: GET, HEAD.'],
+  'too-many-requests': [429, 'Too Many Requests', 'The report of a client can be read a few times a minute.'],
   'not-found': [404, 'Not Found', 'Only /api/v1 and /api/v2 are served here.'],
   'client-timeout': [408, 'Request Timeout', 'The request did not arrive in time.'],
   'body-too-large': [413, 'Content Too Large', 'The body is too large for the gateway to rewrite.'],

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import type { BodyRewriter } from '../gateway/body-rewriter.ts';
 import { Gateway } from '../gateway/gateway.ts';
+import type { GatewayParts } from '../gateway/gateway-context.ts';
 import type { GatewayNotice } from '../gateway/notice.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
@@ -47,6 +48,8 @@ export interface NodeGatewayParts {
   /** Called with bugs. */
   readonly onUnexpectedError: (error: unknown) => void;
   readonly observer?: Observer | undefined;
+  /** See `GatewayParts.ownReport`. */
+  readonly ownReport?: GatewayParts['ownReport'];
   /** Where clients connect, when it is not a server of this process. */
   readonly front?: ClientListener | undefined;
   /** True in one of several processes: the port is shared, and operators query the first process. */
@@ -208,6 +211,7 @@ function gatewayOf(
       newRequestId: () => randomUUID(),
       newTraceHex: randomHex(24),
       clientOf: createClientHash(parts.clientSecret),
+      ownReport: parts.ownReport,
       decode: decodeBody,
       rewriter,
       after: (milliseconds, run) => {

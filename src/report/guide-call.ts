@@ -165,9 +165,12 @@ function mergedShapes(shapes: readonly Shape[]): readonly Shape[] {
   const merged = recorded.map((shape) => ({ ...shape }));
   const others = shapes.filter((shape) => !recorded.includes(shape));
   const left: Shape[] = [];
+  const homes = new Map<string, (typeof merged)[number]>();
+  if (others.length > 0)
+    for (const shape of merged.filter(({ hasBody }) => hasBody).reverse())
+      homes.set(JSON.stringify(shape.edits), shape);
   for (const shape of others) {
-    const edits = JSON.stringify(shape.edits);
-    const home = merged.find((other) => other.hasBody && JSON.stringify(other.edits) === edits);
+    const home = homes.get(JSON.stringify(shape.edits));
     if (home === undefined) left.push(shape);
     else home.count += shape.count;
   }

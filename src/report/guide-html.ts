@@ -3,13 +3,13 @@ import { count, counted } from './number-text.ts';
 import { outcomeWords } from './outcome-words.ts';
 import { htmlLines, htmlText } from './untrusted-text.ts';
 
-/** Prints a guide as one HTML page that loads nothing and runs nothing. */
-export function guideHtml(guide: GuideDocument): string {
+/** Prints a guide as one HTML page that loads nothing and runs nothing; `lead` is HTML to stand before it. */
+export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): string {
   const { name, client, requests, version, changes, calls, mistakes, omitted } = guide;
   const title = `From V1 to V2: ${htmlText(name ?? `client ${client}`)}`;
   const body =
     requests === 0
-      ? ['<p>No V1 request of this client was found.</p>']
+      ? ['<p>No V1 request of this client is among those examined.</p>']
       : [
           `<p>Made from ${counted(requests, 'request')} to V1. Values are shown as <code>…</code>.</p>`,
           '<h2>For every call</h2>',
@@ -43,7 +43,7 @@ export function guideHtml(guide: GuideDocument): string {
 </head>
 <body>
 <h1>${title}</h1>
-${body.filter((part) => part !== '').join('\n')}
+${[...lead, ...body].filter((part) => part !== '').join('\n')}
 </body>
 </html>
 `;

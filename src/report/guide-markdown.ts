@@ -8,7 +8,7 @@ import { markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
 export function guideMarkdown(guide: GuideDocument): string {
   const { name, client, requests, version, changes, calls, mistakes, omitted } = guide;
   const title = `# From V1 to V2: ${markdownText(name ?? `client ${client}`)}`;
-  if (requests === 0) return `${title}\n\nNo V1 request of this client was found.\n`;
+  if (requests === 0) return `${title}\n\nNo V1 request of this client is among those examined.\n`;
   const sections = [
     title,
     `Made from ${counted(requests, 'request')} to V1. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,

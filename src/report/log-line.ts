@@ -16,7 +16,13 @@ const CLOSE_LIST = 0x5d;
 type Draft = { -readonly [Key in keyof TallyEntry]: TallyEntry[Key] };
 
 const ROUTES: ReadonlySet<unknown> = new Set<Route>(['migrate', 'pass', 'none']);
-const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>(['rewritten', 'unchanged', 'refused', 'passed']);
+const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>([
+  'rewritten',
+  'unchanged',
+  'refused',
+  'passed',
+  'served',
+]);
 
 /**
  * Reads the members that a report needs from lines of the rewrite log. One pass reads the top level of a line; each repeated

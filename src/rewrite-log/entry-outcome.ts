@@ -27,8 +27,10 @@ export function sentTo({ upstreamPath, origin, sent, verdict }: Entry): 'v1' | '
 }
 
 /** The side that chose the status of the client's response; undefined when the client left before. */
-export function statusFrom({ status, failure, cause, origin }: Entry): 'v1' | 'v2' | 'gateway' | undefined {
+export function statusFrom(entry: Entry): 'v1' | 'v2' | 'gateway' | undefined {
+  const { status, failure, cause, origin, verdict } = entry;
   if (status === 0) return undefined;
+  if (verdict === 'served') return 'gateway';
   const isPassedOn =
     failure === undefined ||
     failure === 'upstream-broken' ||

@@ -98,6 +98,7 @@ export const entrySchema = z
         z.strictObject({
           verdict: z.enum(['rewritten', 'unchanged', 'refused']),
           failure: z.exactOptional(z.string()),
+          pointer: z.exactOptional(z.string()),
         }),
       )
       .describe('Result of a migration that was not carried out.'),
@@ -107,7 +108,7 @@ export const entrySchema = z
     heldMs: z
       .exactOptional(milliseconds)
       .describe('Milliseconds of delay for the rate limit of the service.'),
-    verdict: z.enum(['rewritten', 'unchanged', 'refused', 'passed']),
+    verdict: z.enum(['rewritten', 'unchanged', 'refused', 'passed', 'served']),
     edits: z
       .array(editRecord)
       .readonly()

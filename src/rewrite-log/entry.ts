@@ -6,14 +6,19 @@ import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 /** Route of a request: V1 migrated, V2 passed unread, or neither prefix. */
 export type Route = 'migrate' | 'pass' | 'none';
 
-/** Effect of the gateway on a request. `passed` is native V2 traffic; a `refused` request was never forwarded. */
-export type Verdict = 'rewritten' | 'unchanged' | 'refused' | 'passed';
+/**
+ * Effect of the gateway on a request. `passed` is native V2 traffic; a `refused` request was never forwarded, and neither was a
+ * `served` one: a client read its own report.
+ */
+export type Verdict = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'served';
 
 /** Outcome that migrating a request would have had, when it went to V1. */
 export interface Would {
   readonly verdict: 'rewritten' | 'unchanged' | 'refused';
   /** Failure code that the client would have received. */
   readonly failure?: string;
+  /** Pointer of the refusal in the V1 body. */
+  readonly pointer?: string;
 }
 
 /** One member that a client reads from V1's response, and its place in V2's. */

@@ -13,7 +13,7 @@ export const FILTER_FIELDS = {
   change: 'id of a change that made an edit',
   rule: 'unwrap, nest, rename, strip, only or map',
   status: '404, 4xx, 400-451 or >=500',
-  verdict: 'rewritten, unchanged, refused or passed',
+  verdict: 'rewritten, unchanged, refused, passed or served',
   mode: 'migrate, observe, shadow or canary; - for V2 traffic',
   origin: 'service that got the request: v1, v2 or none',
   would:
@@ -56,7 +56,7 @@ const RULES: Readonly<Record<RequestRuleName, true>> = {
 /** The only values of some fields; another one is a fault. */
 export const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = {
   rule: Object.keys(RULES),
-  verdict: ['rewritten', 'unchanged', 'refused', 'passed'],
+  verdict: ['rewritten', 'unchanged', 'refused', 'passed', 'served'],
   mode: ['migrate', 'observe', 'shadow', 'canary', '-'],
   origin: ['v1', 'v2', 'none'],
   would: ['rewritten', 'unchanged', 'refused', '*', '-'],

@@ -1,5 +1,5 @@
 import { DurationSteps } from './duration-steps.ts';
-import type { Entry } from './entry.ts';
+import type { Entry, Verdict } from './entry.ts';
 import { outcomeOf, statusFrom } from './entry-outcome.ts';
 
 /** What became of an exchange; `v1` is a V1 request that went to V1 as it came. */
@@ -59,12 +59,14 @@ export class History {
     }));
   }
 
-  /** Counts an exchange that ended at `time` (milliseconds since 1970). */
+  /** Counts an exchange that ended at `time` (milliseconds since 1970), unless it is a client's look at its own report. */
   add(entry: Entry, time: number): void {
+    const { verdict } = entry;
+    if (verdict === 'served') return;
     this.advanceTo(Math.floor(time / 1000));
     this.countInSecond += 1;
     const minute = this.minute(Math.floor(time / MINUTE_MS) * MINUTE_MS);
-    minute.outcomes[hourOutcome(entry)] += 1;
+    minute.outcomes[hourOutcome(entry, verdict)] += 1;
     const from = statusFrom(entry);
     const isFault = entry.status >= 400 && entry.status < 500;
     if (isFault && from !== undefined && from !== 'gateway') minute.faults[from] += 1;
@@ -116,8 +118,8 @@ function noOutcomes(): Record<HourOutcome, number> {
   return { rewritten: 0, unchanged: 0, refused: 0, passed: 0, v1: 0 };
 }
 
-function hourOutcome(entry: Entry): HourOutcome {
-  return entry.verdict !== 'refused' && outcomeOf(entry) !== entry.verdict ? 'v1' : entry.verdict;
+function hourOutcome(entry: Entry, verdict: Exclude<Verdict, 'served'>): HourOutcome {
+  return verdict !== 'refused' && outcomeOf(entry) !== verdict ? 'v1' : verdict;
 }
 
 function historyMinute(start: number, minute: Minute | undefined): HistoryMinute {

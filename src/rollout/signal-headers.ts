@@ -14,11 +14,13 @@ export class SignalHeaders {
   private readonly singleFields: ReadonlySet<string>;
   private readonly listsAttributes: boolean;
 
-  constructor(signals: Signals) {
-    this.fields = fieldsOf(signals);
+  /** `reportPath` is the path of the client's own report, if responses point to it. */
+  constructor(signals: Signals | undefined, reportPath?: string) {
+    const report = reportPath === undefined ? [] : ['Link', `<${reportPath}>; rel="help"`];
+    this.fields = [...(signals === undefined ? [] : fieldsOf(signals)), ...report];
     const single = this.fields.filter((field, at) => at % 2 === 0 && field !== 'Link');
     this.singleFields = new Set(single.map((name) => name.toLowerCase()));
-    this.listsAttributes = signals.attributes;
+    this.listsAttributes = signals?.attributes === true;
   }
 
   /** Adds the fields to a response's, in place. Fields of V2 about its own end are not about V1 and are removed. */

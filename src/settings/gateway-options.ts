@@ -22,6 +22,10 @@ export interface GatewayOptions {
   /** Number of consecutive upstream failures that open the circuit; 0 never opens it. */
   readonly breakerFailures: number;
   readonly breakerOpenMs: number;
+  /** Path at which a client gets its own report; undefined where none is given. */
+  readonly selfService?: string | undefined;
+  /** The same path, where responses to V1 clients point to it. */
+  readonly selfServiceLink?: string | undefined;
 }
 
 /** Reads the gateway's options from the settings, for Node and the edge alike; `shares` are the defaults of unset ones. */
@@ -29,7 +33,10 @@ export function gatewayOptions(
   settings: Settings,
   shares: Pick<MemoryShares, 'bufferBytes'>,
 ): GatewayOptions {
+  const selfService = settings.get(table.selfService) ? settings.get(table.selfServicePath) : undefined;
   return {
+    selfService,
+    selfServiceLink: settings.get(table.selfServiceLink) ? selfService : undefined,
     count: settings.get(table.headerCount),
     bytes: settings.get(table.headerBytes),
     trustedProxies: settings.get(table.trustedProxies),

@@ -26,6 +26,7 @@ export function settingConflicts(
     ...sharedFiles(settings),
     ...unusedTls(settings),
     ...unusedProxyProtocol(settings),
+    ...unusedLink(settings),
   ];
 }
 
@@ -144,6 +145,13 @@ function unusedProxyProtocol(settings: Settings): readonly string[] {
   if (!settings.get(table.proxyProtocol) || settings.get(table.trustedProxies).length > 0) return [];
   return [
     `${environmentName(table.proxyProtocol)} is on, and ${environmentName(table.trustedProxies)} names no proxy; name the load balancers that send it.`,
+  ];
+}
+
+function unusedLink(settings: Settings): readonly string[] {
+  if (!settings.get(table.selfServiceLink) || settings.get(table.selfService)) return [];
+  return [
+    `${environmentName(table.selfServiceLink)} is on, and ${environmentName(table.selfService)} is off: it would lead nowhere. Switch the second on, or the first off.`,
   ];
 }
 

@@ -1,5 +1,6 @@
 import { type AddressRange, readRange } from '../http/address-range.ts';
 import { isHost } from '../http/host.ts';
+import { readTarget } from '../http/target.ts';
 import { isReleaseDate } from '../rules/release-date.ts';
 
 /** Parser for the text of a setting; a fault is a sentence that ends "…, such as x". */
@@ -36,6 +37,23 @@ export const text: SettingKind<string> = {
 
 /** A file system path. */
 export const file: SettingKind<string> = { ...text, placeholder: '<file>' };
+
+/** A path under `/api/v1/` that every parser reads alike, without a query. */
+export const v1Path: SettingKind<string> = {
+  placeholder: '<path>',
+  unit: '',
+  read: (input) => {
+    const target = readTarget(input);
+    const isPath =
+      target.fault === undefined &&
+      target.prefix === '/api/v1' &&
+      target.query === '' &&
+      target.rest.length > 1;
+    return isPath && !/[<>"]/.test(input)
+      ? { value: input }
+      : { fault: 'must be a path under /api/v1/, such as /api/v1/migration' };
+  },
+};
 
 /** A whole number from 0. */
 export const count: SettingKind<number> = numberKind('<n>', '', 'must be a whole number, such as 100');

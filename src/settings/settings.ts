@@ -15,6 +15,7 @@ import {
   releases,
   type SettingKind,
   text,
+  v1Path,
 } from './setting-kinds.ts';
 
 /** One setting: `--name` on the command line, `GATEWAY_NAME` in the environment. */
@@ -319,6 +320,24 @@ export const settings = {
     choice('off', 'v2'),
     'off',
     'Whether operators may send a kept request to V2 again, with a key that they enter.',
+  ),
+  selfService: withDefault(
+    'self-service',
+    onOff,
+    'off',
+    'Whether a V1 client may read its own report and guide, with its API key.',
+  ),
+  selfServicePath: withDefault(
+    'self-service-path',
+    v1Path,
+    '/api/v1/migration',
+    'Path of the report that a V1 client reads; the service itself no longer gets requests for it.',
+  ),
+  selfServiceLink: withDefault(
+    'self-service-link',
+    onOff,
+    'off',
+    'Whether responses to V1 clients point to their report, in a Link of the relation help.',
   ),
   clientNames: optional('client-names', file, 'YAML or JSON file of display names by client hash.'),
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RateLimit } from '../../src/inspector/rate-limit.ts';
+import { RateLimit } from '../../src/rollout/rate-limit.ts';
 import { jsonParts, jsonResponse } from '../../src/inspector/json-response.ts';
 import type { EntryDetail, Explanation } from '../../src/inspector/api.ts';
 import { inspected } from '../support/inspected.ts';

@@ -70,7 +70,7 @@ describe('a request in mode observe', () => {
     expect(told(entry)).toEqual([
       'Sent to V1 as it came.',
       'V1 responded with 201 after N ms.',
-      'Only worked out, sent to nobody: a migration would have been refused (wrapper-not-object).',
+      'Only worked out, sent to nobody: a migration would have been refused (wrapper-not-object at /data).',
     ]);
     expect(outcomeOf(entry)).toBe('would-refused');
     expect(editsTitle(entry)).toBe('It would have been refused: no edits');

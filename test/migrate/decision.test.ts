@@ -22,7 +22,7 @@ function decided(
 function wordsOf(decision: Decision): string {
   if (decision.route === 'none')
     return `${decision.failure.code}${decision.closesConnection ? ', closes' : ''}`;
-  if (decision.route === 'pass') return 'pass';
+  if (decision.route !== 'migrate') return decision.route;
   const { body, operation } = decision;
   const outcome = body.action === 'refuse' ? body.failure.code : body.action;
   const note = body.action === 'forward' && body.note !== undefined ? ` (${body.note})` : '';
@@ -70,6 +70,17 @@ describe('a request is decided by its head', () => {
       'Accept-Encoding',
       'gzip, deflate',
     ]);
+  });
+
+  test.each([
+    ['GET /api/v1/migration', 'self-service'],
+    ['POST /api/v1/migration?x=1', 'self-service'],
+    ['GET /api/v1/migrations', 'unnamed: forward'],
+    ['GET /api/v1/migratiox', 'unnamed: forward'],
+    ['GET /api/v1/migration/', 'unnamed: forward'],
+    ['GET /api/v2/migration', 'pass'],
+  ])("where clients' own reports are at /api/v1/migration, %s: %s", (line, words) => {
+    expect(wordsOf(decided(line, [], { selfService: '/api/v1/migration' }))).toBe(words);
   });
 
   test("the operator's limit stands above the rule book's", () => {

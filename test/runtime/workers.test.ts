@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { exchange, rawClient } from '../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -40,7 +41,7 @@ async function many(count: string, v2: RawServer, more: readonly string[] = []):
   ];
   const child = spawn(process.execPath, ['src/cli/main.ts', 'serve', ...given, ...more], {
     cwd: root,
-    env: { ...process.env, GATEWAY_LOG_FORMAT: 'text' },
+    env: { ...process.env, ...COMPILE_CACHE, GATEWAY_LOG_FORMAT: 'text' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exit = once(child, 'exit');
@@ -101,6 +102,18 @@ test('workers share the port; log, metrics and report are those of one gateway',
   expect(resident).toBeGreaterThan(150e6);
   expect(await gateway.admin('/report')).toMatch(/"v1":40\b/);
   expect(await gateway.admin('/readyz')).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('a client reads its own report from any worker: the first process counts for all', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await many('2', v2, ['--self-service', 'on']);
+  await Promise.all(Array.from({ length: 8 }, () => exchange(gateway.port, ORDER)));
+  await until(() => gateway.entries().length === 8);
+  const ask = `GET /api/v1/migration HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\nConnection: close\r\n\r\n`;
+  const reports = await Promise.all(Array.from({ length: 5 }, () => exchange(gateway.port, ask)));
+  for (const { text } of reports) expect(text).toMatch(/"v1":8\b/);
+  const other = await exchange(gateway.port, ask.replace('Bearer k', 'Bearer other'));
+  expect(other.text).toMatch(/^HTTP\/1\.1 404 /);
 });
 
 test('a worker that dies is started again, and the others serve on', async () => {

@@ -168,6 +168,7 @@ describe('settings that cannot hold together are faults like all others', () => 
     ],
     [{ 'log-file': 'a', 'rollout-file': 'a' }, /LOG_FILE and GATEWAY_ROLLOUT_FILE are both a/],
     [{ 'log-file': 'config/rules.yaml' }, /LOG_FILE and GATEWAY_RULES are both/],
+    [{ 'self-service-link': 'on' }, /SELF_SERVICE_LINK is on, and GATEWAY_SELF_SERVICE is off/],
     [{ 'proxy-protocol': 'on' }, /PROXY_PROTOCOL is on, and GATEWAY_TRUSTED_PROXIES names no proxy/],
     [
       { upstream: 'http://v2', 'upstream-ca': 'ca.pem' },

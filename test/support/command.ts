@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
+import { COMPILE_CACHE } from './compile-cache.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 
@@ -26,7 +27,7 @@ export function command(
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, ['src/cli/main.ts', ...args], {
     cwd: root,
-    env: { PATH, NO_COLOR: '1', GATEWAY_LOG_FORMAT: 'text', ...environment },
+    env: { PATH, ...COMPILE_CACHE, NO_COLOR: '1', GATEWAY_LOG_FORMAT: 'text', ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   // A process that reads nothing may end first.

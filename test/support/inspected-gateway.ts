@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { COMPILE_CACHE } from './compile-cache.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 
@@ -28,7 +29,7 @@ export async function inspectGateway(
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, ['src/cli/main.ts', 'serve', ...args], {
     cwd: root,
-    env: { PATH, GATEWAY_LOG_FORMAT: 'text', ...environment },
+    env: { PATH, ...COMPILE_CACHE, GATEWAY_LOG_FORMAT: 'text', ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let output = '';

@@ -24,10 +24,11 @@ export async function inspected(
   page: () => ReadonlyMap<string, PageFile> = () =>
     new Map([['/', { mediaType: 'text/html', body: '<!doctype html>' }]]),
   rulesInForce?: CompiledRuleBook,
+  status = 201,
 ): Promise<Inspected> {
   const server = await rawServer((socket) => {
     socket.write(
-      `HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(response)}\r\n\r\n${response}`,
+      `HTTP/1.1 ${status} Created\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(response)}\r\n\r\n${response}`,
     );
   });
   const read = readSettings({ flags, environment: {}, readFile: () => '' });
@@ -47,7 +48,12 @@ export async function inspected(
   const gateway: TestGateway = await gatewayFor(server.origin, {
     flags,
     rules,
-    parts: { ruleBooks, observer: operators.observer, admin: operators.admin },
+    parts: {
+      ruleBooks,
+      observer: operators.observer,
+      admin: operators.admin,
+      ownReport: operators.ownReport,
+    },
   });
   return {
     ...gateway,

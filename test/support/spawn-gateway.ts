@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import { until } from './until.ts';
 
 /** The real main in a process of its own. */
@@ -30,7 +31,7 @@ export function spawnMain(
 ): ChildProcess {
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [main, ...args], {
-    env: { PATH, GATEWAY_LOG_FORMAT: 'text', ...environment },
+    env: { PATH, ...COMPILE_CACHE, GATEWAY_LOG_FORMAT: 'text', ...environment },
     stdio,
   });
   onTestFinished(() => void child.kill('SIGKILL'));

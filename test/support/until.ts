@@ -1,10 +1,14 @@
-/** Waits until a condition holds; fails after five seconds. */
+/** Milliseconds after which something is taken to never happen: on a loaded machine a process starts in ten seconds. */
+const NEVER_MS = 25_000;
+
+/** Waits until a condition holds; fails after 25 seconds. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let wait = 0; wait < 1000; wait += 1) {
+  const end = Date.now() + NEVER_MS;
+  do {
     if (await condition()) return;
     await new Promise((resolve) => {
       setTimeout(resolve, 5);
     });
-  }
+  } while (Date.now() < end);
   throw new Error('it never happened');
 }

@@ -150,9 +150,9 @@ export class DryRun {
     return this.decision.query.records.length > 0 ? 'rewritten' : body;
   }
 
-  private refused({ code }: Failure, body?: Uint8Array): void {
+  private refused({ code, pointer }: Failure, body?: Uint8Array): void {
     this.parts.done({
-      would: { verdict: 'refused', failure: code },
+      would: { verdict: 'refused', failure: code, ...(pointer === undefined ? {} : { pointer }) },
       edits: [],
       ...(body === undefined ? {} : { body }),
     });

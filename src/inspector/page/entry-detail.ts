@@ -6,7 +6,7 @@ import { curlButtons } from './curl-buttons.ts';
 import { DiffPane } from './diff-pane.ts';
 import { el, part } from './element.ts';
 import { outcomeOf } from '../../rewrite-log/entry-outcome.ts';
-import { bodyCaptions, editsTitle, entryName } from '../entry-words.ts';
+import { bodyCaptions, editsTitle, entryName, failureWords as refusalWords } from '../entry-words.ts';
 import { EntryAccount, EntryFacts, EntryIds } from './entry-facts.ts';
 import { counted } from './format.ts';
 import type { HueOf } from './hues.ts';
@@ -151,7 +151,7 @@ function missingWords({ verdict, failure, would, bytesIn }: NumberedEntry, note:
   if (verdict === 'refused')
     return `There is no V2 body: the gateway refused the request (${failure ?? 'no code'}).`;
   if (would?.verdict === 'refused')
-    return `There is no V2 body: a migration would have been refused (${would.failure ?? 'no code'}).`;
+    return `There is no V2 body: a migration would have been refused (${refusalWords(would) ?? 'no code'}).`;
   if (verdict === 'passed' && would === undefined)
     return 'The body was not read, so there is nothing to compare.';
   if (bytesIn === 0) return 'The request has no body.';

@@ -32,6 +32,7 @@ const SIGNS: Readonly<Record<Outcome, string>> = {
   unchanged: UNCHANGED,
   refused: REFUSED,
   passed: PASSED,
+  served: UNCHANGED,
   'would-rewritten': REWRITTEN,
   'would-unchanged': UNCHANGED,
   'would-refused': REFUSED,

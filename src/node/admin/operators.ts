@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Hono } from 'hono';
 import type { Gateway } from '../../gateway/gateway.ts';
+import type { GatewayParts } from '../../gateway/gateway-context.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { memoryShares } from '../../settings/memory-shares.ts';
 import { captureOptions } from '../../settings/capture-options.ts';
@@ -11,6 +12,7 @@ import { createInspector } from '../../inspector/inspector.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { GatewayStats } from '../../rewrite-log/stat-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
+import { OwnReports } from '../../inspector/own-reports.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
 import { watchClientNames } from './client-names.ts';
 import { findLoggedEntry } from '../log/find-logged-entry.ts';
@@ -48,6 +50,8 @@ export interface Operators {
   readonly view: OperatorView;
   readonly observer: Observer;
   readonly admin: (gateway: Gateway) => Hono;
+  /** See `GatewayParts.ownReport`. */
+  readonly ownReport: NonNullable<GatewayParts['ownReport']>;
 }
 
 /** Maximum number of earlier rule books whose entries can still be inspected. */
@@ -145,7 +149,8 @@ export function createOperators(parts: OperatorParts): Operators {
         isSticky: settings.get(table.clientSecret) !== undefined,
       }),
     });
-  return { view, observer, admin };
+  const own = new OwnReports({ view, startedAt, time: Date.now, rules: () => ruleBooks });
+  return { view, observer, admin, ownReport: (client, type) => own.of(client, type) };
 }
 
 /** Remembers the rule books that were recently in force. */

@@ -1,4 +1,5 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
+import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import type { CapturedExchange, Observer, CaptureLevel } from '../../rewrite-log/observer.ts';
 import type { LogSink } from '../log/log-sink.ts';
 import type { FromWorker, ObservedExchange } from './worker-messages.ts';
@@ -12,6 +13,8 @@ export interface WorkerLinkParts {
   readonly bodyLimit: number;
   /** See `Observer.isSampled`. */
   readonly isSampled?: Observer['isSampled'];
+  /** Asks the first process for the report of a client. */
+  readonly ownReport: (client: string, type: OwnReportType) => Promise<OwnReportOutcome>;
 }
 
 /** Milliseconds over which lines and exchanges are gathered. */
@@ -26,6 +29,7 @@ export class WorkerLink implements LogSink, Observer {
   dropped = 0;
   readonly bodyLimit: number;
   readonly isSampled: Observer['isSampled'];
+  readonly ownReport: WorkerLinkParts['ownReport'];
   private readonly parts: WorkerLinkParts;
   private lines: string[] = [];
   private seen: ObservedExchange[] = [];
@@ -39,6 +43,7 @@ export class WorkerLink implements LogSink, Observer {
     this.parts = parts;
     this.bodyLimit = parts.bodyLimit;
     this.isSampled = parts.isSampled;
+    this.ownReport = parts.ownReport;
   }
 
   write(line: string): void {

@@ -1,4 +1,5 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
+import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import type { ProcessLine } from '../log/process-log.ts';
 import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
 import type { CapturedExchange } from '../../rewrite-log/observer.ts';
@@ -10,7 +11,9 @@ export type ToWorker =
   /** Read rule book and certificates again. */
   | { readonly kind: 'reload' }
   /** Finish requests in flight, then exit. */
-  | { readonly kind: 'stop' };
+  | { readonly kind: 'stop' }
+  /** The report that a worker asked for. */
+  | { readonly kind: 'own-report'; readonly id: number; readonly outcome: OwnReportOutcome };
 
 /** An exchange of a worker. */
 export interface ObservedExchange {
@@ -37,7 +40,14 @@ export type FromWorker =
   | { readonly kind: 'seen'; readonly lines: readonly string[]; readonly seen: readonly ObservedExchange[] }
   /** A line of the process log. */
   | { readonly kind: 'process-line'; readonly line: ProcessLine }
-  | { readonly kind: 'stats'; readonly stats: WorkerStats };
+  | { readonly kind: 'stats'; readonly stats: WorkerStats }
+  /** A client of the worker asks for its own report: the first process counts for all. */
+  | {
+      readonly kind: 'own-report';
+      readonly id: number;
+      readonly client: string;
+      readonly type: OwnReportType;
+    };
 
 /** True for any object on the channel: only the two processes write to it. */
 export function isFromWorker(message: unknown): message is FromWorker {

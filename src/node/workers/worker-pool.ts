@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import type { ClientListener } from '../clients/client-listener.ts';
@@ -21,6 +22,8 @@ export interface WorkerPoolParts {
   /** Takes a line of the log, with its line feed. */
   readonly write: (line: string) => void;
   readonly observe: (seen: ObservedExchange) => void;
+  /** The report of the client with a hash, which a worker asks for. */
+  readonly ownReport: (client: string, type: OwnReportType) => Promise<OwnReportOutcome>;
   readonly log: WriteProcessLine;
 }
 
@@ -33,6 +36,8 @@ export class WorkerFault extends Error {
 const BACK_OFF_MS = [100, 10_000] as const;
 /** Milliseconds of a worker's life after which its end counts as the first again. */
 const SETTLED_MS = 60_000;
+
+const BUSY = { kind: 'busy' } as const;
 
 interface Worker {
   readonly number: number;
@@ -153,7 +158,18 @@ export class WorkerPool implements ClientListener {
       case 'stats':
         worker.stats = message.stats;
         return;
+      case 'own-report':
+        void this.report(worker, message);
+        return;
     }
+  }
+
+  private async report(
+    { child }: Worker,
+    { id, client, type }: Extract<FromWorker, { kind: 'own-report' }>,
+  ): Promise<void> {
+    const outcome = await this.parts.ownReport(client, type).catch(() => BUSY);
+    send(child, { kind: 'own-report', id, outcome });
   }
 
   private ended(worker: Worker, how: string): void {

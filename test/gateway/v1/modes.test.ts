@@ -93,16 +93,16 @@ describe('observe', () => {
   });
 
   test.each([
-    ['not JSON', '{', 'malformed-json'],
-    ['a wrapper that is no object', '{"data":1}', 'wrapper-not-object'],
+    ['not JSON', '{', { failure: 'malformed-json' }],
+    ['a wrapper that is no object', '{"data":1}', { failure: 'wrapper-not-object', pointer: '/data' }],
   ])(
     'a request that would have been refused is forwarded, and the log says so: %s',
-    async (_, body, failure) => {
+    async (_, body, refusal) => {
       const { v1, gateway } = await serve(observe);
       expect(statusOf(await exchange(gateway.port, post(body)))).toBe(200);
       expect(v1.received[0]).toMatch(new RegExp(`${body.replaceAll(/[{}]/g, String.raw`\$&`)}$`));
       const entry = await gateway.entry();
-      expect(entry).toMatchObject({ verdict: 'passed', would: { verdict: 'refused', failure } });
+      expect(entry).toMatchObject({ verdict: 'passed', would: { verdict: 'refused', ...refusal } });
       expect(entry).not.toHaveProperty('failure');
     },
   );

@@ -12,6 +12,7 @@ function slowLink() {
     },
     wanted: () => 'nothing',
     bodyLimit: 0,
+    ownReport: () => Promise.resolve({ kind: 'busy' }),
   });
   const take = (): void => {
     for (const done of waiting.splice(0)) done();

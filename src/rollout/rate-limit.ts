@@ -38,6 +38,11 @@ export class RateLimit {
     return true;
   }
 
+  /** Whole seconds until `address` may act again; 0 when it may now. */
+  waitSeconds(address: string): number {
+    return Math.max(0, Math.ceil((1 - this.bucketOf(address).left) / this.rate.perSecond));
+  }
+
   private bucketOf(address: string): Bucket {
     const { burst, perSecond } = this.rate;
     const now = this.time();
@@ -53,17 +58,4 @@ export class RateLimit {
     this.buckets.set(address, bucket);
     return bucket;
   }
-}
-
-/** The remote address of a request, as Node's server reports it; a single shared value when it is unknown. */
-export function addressOf(environment: unknown): string {
-  const incoming = memberOf(environment, 'incoming');
-  const address = memberOf(memberOf(incoming, 'socket'), 'remoteAddress');
-  return typeof address === 'string' ? address : '';
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const member: unknown = Reflect.get(value, name);
-  return member;
 }

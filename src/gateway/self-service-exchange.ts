@@ -1,0 +1,75 @@
+import { preferredType } from '../http/accept.ts';
+import { headerValues } from '../http/header-list.ts';
+import { failure, tooManyRequests } from '../migrate/failure.ts';
+import type { OwnReportOutcome, OwnReportType } from '../report/own-report.ts';
+import { ProxiedExchange } from './proxied-exchange.ts';
+
+/** Responds to a V1 client with its own report and guide, as JSON or as an HTML page. Nothing is sent to V1 or V2. */
+export class SelfServiceExchange extends ProxiedExchange {
+  /** Answers, once the key has selected the report. */
+  async start(): Promise<void> {
+    const { exchange, head } = this.received;
+    if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
+      this.refuse(failure('only-get', undefined, ['Allow', 'GET, HEAD']));
+      return;
+    }
+    const { authorization } = head;
+    if (authorization === undefined || NO_KEY.test(authorization)) {
+      this.refuse(failure('no-api-key', undefined, ['WWW-Authenticate', 'Bearer']));
+      return;
+    }
+    const { unseenKeys, reportReads } = this.gateway.selfServiceLimits;
+    // Before the key is looked up: guesses would learn which keys are known.
+    if (unseenKeys.isSpent(exchange.remote)) {
+      this.refuse(tooManyRequests(unseenKeys.waitSeconds(exchange.remote)));
+      return;
+    }
+    const client = await this.gateway.parts.clientOf(authorization);
+    if (!reportReads.take(client)) {
+      this.refuse(tooManyRequests(reportReads.waitSeconds(client)));
+      return;
+    }
+    const accept = headerValues(exchange.headers, 'accept').join(',');
+    const type = preferredType(accept, ['application/json', 'text/html']);
+    const outcome = await this.gateway.parts.ownReport?.(client, type);
+    if (outcome?.kind === 'not-seen') unseenKeys.take(exchange.remote);
+    this.guarded(() => this.answer(outcome, type));
+  }
+
+  private answer(outcome: OwnReportOutcome | undefined, type: OwnReportType): void {
+    switch (outcome?.kind) {
+      case undefined:
+        this.refuse(failure('not-found'));
+        return;
+      case 'not-seen':
+        this.refuse(failure('not-seen', `No V1 request with this API key was seen since ${outcome.since}.`));
+        return;
+      case 'busy':
+        this.refuse(failure('overloaded', undefined, ['Retry-After', '1']));
+        return;
+      case 'report': {
+        this.facts.verdict = 'served';
+        const body = new TextEncoder().encode(outcome.text);
+        const date = new Date(this.gateway.parts.time()).toUTCString();
+        const own = ['Content-Type', TYPES[type], 'Content-Length', String(body.length), 'Date', date];
+        this.respond(200, [...own, ...FIELDS], body);
+      }
+    }
+  }
+}
+
+const NO_KEY = /^\s*(?:bearer\s*)?$/i;
+
+const TYPES = { 'application/json': 'application/json', 'text/html': 'text/html; charset=utf-8' } as const;
+
+/** It is for one reader: no cache may keep it, and a browser may run nothing in it. */
+const FIELDS: readonly string[] = [
+  'Cache-Control',
+  'no-store',
+  'Vary',
+  'Accept, Authorization',
+  'X-Content-Type-Options',
+  'nosniff',
+  'Content-Security-Policy',
+  "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+];

@@ -1,0 +1,61 @@
+import {
+  makeOwnReport,
+  type OwnReportOutcome,
+  type OwnReportType,
+  printOwnReport,
+} from '../report/own-report.ts';
+import { clientGuide } from './client-guide.ts';
+import type { InspectorParts } from './inspector-parts.ts';
+
+/** Parts that reports of clients about themselves are made of. */
+export interface OwnReportParts extends Pick<InspectorParts, 'view' | 'startedAt' | 'time'> {
+  readonly rules: () => Pick<ReturnType<InspectorParts['rules']>, 'current'>;
+}
+
+/** Maximum reports that wait for others. */
+const MAX_WAITING = 16;
+
+/** Milliseconds between two steps, so that reports take no more than some hundredths of a processor. */
+const REST_MS = 20;
+
+/** Makes the reports that clients ask for about themselves, one at a time: requests of others come first. */
+export class OwnReports {
+  private readonly parts: OwnReportParts;
+  private last: Promise<unknown> = Promise.resolve();
+  private waiting = 0;
+
+  constructor(parts: OwnReportParts) {
+    this.parts = parts;
+  }
+
+  /** The report of the client with this hash. */
+  async of(client: string, type: OwnReportType): Promise<OwnReportOutcome> {
+    const { view, startedAt } = this.parts;
+    const since = new Date(startedAt).toISOString();
+    const tally = view.tally.clients.get(client);
+    if (tally === undefined || tally.v1.count === 0) return { kind: 'not-seen', since };
+    if (this.waiting >= MAX_WAITING) return { kind: 'busy' };
+    this.waiting += 1;
+    const made = this.last.then(async (): Promise<OwnReportOutcome> => {
+      const { rules, time } = this.parts;
+      const guide = await clientGuide(client, view.ring, rest);
+      const { changes, version } = rules().current.ruleBook;
+      const document = guide.document(changes, version);
+      const at = new Date(time()).toISOString();
+      const report = makeOwnReport(client, tally, document, { at, since });
+      return { kind: 'report', text: printOwnReport(report, type) };
+    });
+    this.last = made.catch(() => undefined);
+    try {
+      return await made;
+    } finally {
+      this.waiting -= 1;
+    }
+  }
+}
+
+function rest(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, REST_MS);
+  });
+}

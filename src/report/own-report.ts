@@ -1,0 +1,83 @@
+import { type ClientReport, clientReport, type Usage } from './client-report.ts';
+import type { ClientTally } from './client-tally.ts';
+import type { GuideDocument } from './guide-document.ts';
+import { guideHtml } from './guide-html.ts';
+import { count } from './number-text.ts';
+import { outcomeWords } from './outcome-words.ts';
+import { htmlText } from './untrusted-text.ts';
+
+/** A client's report about itself: nothing in it is of other clients, and nothing is the operator's own word for it. */
+export interface OwnReport {
+  /** Time of the report, and the time since which the gateway has counted: RFC 3339. */
+  readonly at: string;
+  readonly since: string;
+  readonly report: Omit<ClientReport, 'name' | 'share'>;
+  /** Rows of the report that are not listed: the most frequent ones are. */
+  readonly omitted: number;
+  readonly guide: GuideDocument;
+}
+
+/** The forms of a report. */
+export type OwnReportType = 'application/json' | 'text/html';
+
+/** The outcome of asking for the report of a client; `busy` when too many others wait for theirs. */
+export type OwnReportOutcome =
+  | { readonly kind: 'report'; readonly text: string }
+  | { readonly kind: 'not-seen'; readonly since: string }
+  | { readonly kind: 'busy' };
+
+/** Maximum rows of each list. */
+const MAX_ROWS = 100;
+
+/** Days of silence after which a client counts as gone. */
+const GONE_AFTER_DAYS = 14;
+
+/** Makes the report that the client with this hash gets; times are RFC 3339. */
+export function makeOwnReport(
+  hash: string,
+  tally: ClientTally,
+  guide: GuideDocument,
+  { at, since }: { readonly at: string; readonly since: string },
+): OwnReport {
+  const clock = { now: Date.parse(at), goneAfterDays: GONE_AFTER_DAYS, allV1: 0 };
+  const { name: _name, share: _share, ...whole } = clientReport(hash, tally, clock, undefined);
+  let omitted = 0;
+  const first = <Row extends Usage>(rows: readonly Row[]): readonly Row[] => {
+    omitted += Math.max(0, rows.length - MAX_ROWS);
+    return rows.slice(0, MAX_ROWS);
+  };
+  const report = {
+    ...whole,
+    operations: first(whole.operations),
+    changes: first(whole.changes),
+    responses: first(whole.responses),
+    outcomes: first(whole.outcomes),
+    mistakes: first(whole.mistakes),
+  };
+  return { at, since, report, omitted, guide };
+}
+
+/** Prints the report: as JSON, in `data` as the service prints its resources, or as one HTML page that loads and runs nothing. */
+export function printOwnReport(own: OwnReport, type: OwnReportType): string {
+  return type === 'text/html' ? ownReportHtml(own) : JSON.stringify({ data: own });
+}
+
+function ownReportHtml({ at, since, report, omitted, guide }: OwnReport): string {
+  const { v1, v2, firstSeen, lastSeen, operations, outcomes } = report;
+  return guideHtml(guide, [
+    `<p>Counted from ${htmlText(since)} to ${htmlText(at)}. A restart of the gateway begins anew.</p>`,
+    `<p>${count(v1)} requests to V1, the first at ${htmlText(firstSeen)} and the last at ${htmlText(lastSeen)}; ${count(v2)} to V2.</p>`,
+    `<p>${WORK[report.class]}${report.unknown.map((reason) => ` ${htmlText(reason)}`).join('')}</p>`,
+    `<p>Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
+    `<ul>${operations.map(({ operation, count: seen, lastSeen: last }) => `<li>${htmlText(operation)}: ${count(seen)}, the last at ${htmlText(last)}</li>`).join('')}</ul>`,
+    omitted > 0 ? `<p>${count(omitted)} further rows are not shown.</p>` : '',
+  ]);
+}
+
+const WORK: Readonly<Record<ClientReport['class'], string>> = {
+  gone: 'It no longer uses V1.',
+  unknown: 'The work left is not known yet.',
+  'url-only': 'Only the address has to change.',
+  'unwrap-only': 'Only the data wrapper around request bodies has to go.',
+  'field-work': 'Members of requests or of responses are moved, renamed or removed in V2.',
+};

@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest';
+import { createClientHash } from '../../src/node/client-hash.ts';
+import { accountOf } from '../../src/inspector/entry-words.ts';
+import type { OwnReport } from '../../src/report/own-report.ts';
+import { inspected, type Inspected } from '../support/inspected.ts';
+
+const clientOf = createClientHash('a secret of the tests');
+const ON = { 'self-service': 'on' };
+const PATH = '/api/v1/migration';
+const ORDER = '{"data":{"transition_type":"x"}}';
+const HTML = { accept: 'text/html' };
+
+function ask(
+  { origin }: Inspected,
+  key?: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+  path = PATH,
+): Promise<Response> {
+  const authorization: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  return fetch(`${origin}${path}`, { method, headers: { ...authorization, ...headers } });
+}
+
+async function reportOf(gateway: Inspected, key: string): Promise<OwnReport> {
+  const response = await ask(gateway, key);
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { data: OwnReport }).data;
+}
+
+const send = (gateway: Inspected, key: string, path: string, body: string): Promise<number> =>
+  gateway.post(path, body, { authorization: `Bearer ${key}` });
+
+describe('a V1 client reads its own report', () => {
+  test('each of two clients sees its own calls and none of the other, and nothing reaches V2', async () => {
+    const gateway = await inspected(ON);
+    await send(gateway, 'acme', '/orders/post_productions', ORDER);
+    await send(gateway, 'acme', '/orders/post_productions', ORDER);
+    await send(gateway, 'beta', '/clients', '{"data":{"name":"B","beta_only":1}}');
+    await gateway.entry(3);
+    const sent = gateway.v2.received.length;
+    const [acme, beta] = [await reportOf(gateway, 'acme'), await reportOf(gateway, 'beta')];
+    expect(acme.report).toMatchObject({ client: clientOf('acme'), v1: 2, class: 'field-work' });
+    expect(acme.guide.calls.map(({ name }) => name)).toEqual(['order_post_production']);
+    expect(acme.guide.calls[0]?.bodies[0]).toMatchObject({
+      isVerified: true,
+      evidence: 'Verified: V2 accepted a body with these members.',
+      after: expect.stringContaining('highlight_type') as string,
+    });
+    expect(beta.report).toMatchObject({ client: clientOf('beta'), v1: 1, class: 'unwrap-only' });
+    expect(JSON.stringify(acme)).not.toMatch(/beta|create_client/);
+    expect(JSON.stringify(beta)).not.toMatch(/post_production|transition/);
+    expect(acme.report).not.toHaveProperty('share');
+    expect(gateway.v2.received.length).toBe(sent);
+  });
+
+  test('a body that V2 refused is marked: not verified', async () => {
+    const v2 = '{"errors":[{"status":"422","source":{"pointer":"/name"}}]}';
+    const gateway = await inspected(ON, v2, undefined, undefined, 422);
+    await send(gateway, 'acme', '/clients', '{"data":{"name":"B"}}');
+    await gateway.entry();
+    const { guide } = await reportOf(gateway, 'acme');
+    expect(guide.calls[0]?.bodies[0]).toMatchObject({
+      isVerified: false,
+      evidence: expect.stringMatching(/^Not verified/) as string,
+    });
+  });
+
+  test('a page has names of clients as text, and may run nothing', async () => {
+    const gateway = await inspected(ON);
+    await send(gateway, 'acme', '/clients', '{"data":{"<img src=x onerror=alert(1)>\\u202e":1}}');
+    await gateway.entry();
+    const response = await ask(gateway, 'acme', HTML);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const page = await response.text();
+    expect(page).toContain('&#60;img src=x');
+    expect(page).not.toMatch(/<img|<script|\u202e/);
+    expect(page).toContain('1 requests to V1');
+  });
+
+  test('HEAD has the fields of GET and no body; the query is of no account', async () => {
+    const gateway = await inspected(ON);
+    await send(gateway, 'acme', '/clients', '{"data":{}}');
+    await gateway.entry();
+    const head = await ask(gateway, 'acme', HTML, 'HEAD', `${PATH}?x=1`);
+    expect(head.status).toBe(200);
+    expect(head.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(Number(head.headers.get('content-length'))).toBeGreaterThan(500);
+    expect(await head.text()).toBe('');
+  });
+
+  test('the log says: route none, served, nothing was sent; the report does not count it as use of V1', async () => {
+    const gateway = await inspected(ON);
+    await send(gateway, 'acme', '/clients', '{"data":{}}');
+    await gateway.entry();
+    expect((await reportOf(gateway, 'acme')).report.v1).toBe(1);
+    const entry = await gateway.entry(2);
+    expect(entry).toMatchObject({ route: 'none', verdict: 'served', status: 200, client: clientOf('acme') });
+    expect(entry.upstreamPath).toBeUndefined();
+    expect(accountOf(entry)).toEqual([
+      'The client asked for its own report; the gateway responded with 200. Nothing was sent to V1 or V2.',
+    ]);
+    expect((await reportOf(gateway, 'acme')).report.v1).toBe(1);
+  });
+});
+
+describe('whoever has no key of a client learns nothing', () => {
+  test('no key is 401, in the envelope of the service', async () => {
+    const gateway = await inspected(ON);
+    for (const headers of [{}, { authorization: 'Bearer ' }] as Record<string, string>[]) {
+      const response = await ask(gateway, undefined, headers);
+      expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toBe('Bearer');
+      expect(await response.json()).toMatchObject({ errors: [{ status: '401', code: 'no-api-key' }] });
+    }
+  });
+
+  test('a key that was never seen is 404; after many of them the address waits, with a known key too', async () => {
+    const gateway = await inspected(ON);
+    await send(gateway, 'acme', '/clients', '{"data":{}}');
+    await gateway.entry();
+    const first = await ask(gateway, 'guess');
+    expect(first.status).toBe(404);
+    expect(await first.json()).toMatchObject({
+      errors: [
+        {
+          code: 'not-seen',
+          detail: expect.stringMatching(/^No V1 request with this API key was seen since /) as string,
+        },
+      ],
+    });
+    for (let guess = 1; guess < 20; guess += 1) await (await ask(gateway, `guess-${guess}`)).text();
+    for (const key of ['guess-more', 'acme']) {
+      const response = await ask(gateway, key);
+      expect(response.status).toBe(429);
+      expect(await response.json()).toMatchObject({ errors: [{ code: 'too-many-requests' }] });
+    }
+  });
+
+  test('the limit of a client is its own, and says how long to wait', async () => {
+    const gateway = await inspected(ON);
+    for (const key of ['acme', 'beta']) await send(gateway, key, '/clients', '{"data":{}}');
+    await gateway.entry(2);
+    for (let read = 0; read < 6; read += 1) expect((await ask(gateway, 'acme')).status).toBe(200);
+    const limited = await ask(gateway, 'acme');
+    expect(limited.status).toBe(429);
+    const { meta } = (await limited.json()) as { meta: { reset: number } };
+    expect(meta.reset).toBeGreaterThan(0);
+    expect(meta.reset).toBeLessThanOrEqual(10);
+    expect(limited.headers.get('retry-after')).toBe(String(meta.reset));
+    expect((await ask(gateway, 'beta')).status).toBe(200);
+  });
+
+  test('other methods are 405, and other paths and a gateway without the setting send it to V2', async () => {
+    const gateway = await inspected(ON);
+    const posted = await ask(gateway, 'acme', {}, 'POST');
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    expect(gateway.v2.received).toEqual([]);
+    expect((await ask(gateway, 'acme', {}, 'GET', `${PATH}s`)).status).toBe(201);
+    expect((await ask(gateway, 'acme', {}, 'GET', '/api/v2/migration')).status).toBe(201);
+    const off = await inspected();
+    expect((await ask(off, 'acme')).status).toBe(201);
+    expect(off.v2.received.join('')).toContain('GET /api/v2/migration ');
+  });
+});
+
+describe('Link', () => {
+  test('responses to V1 clients point to the report where the setting says so; those to V2 clients never', async () => {
+    const gateway = await inspected({
+      ...ON,
+      'self-service-link': 'on',
+      'self-service-path': '/api/v1/my/move',
+    });
+    expect((await ask(gateway, 'acme', {}, 'GET', '/api/v1/x')).headers.get('link')).toBe(
+      '</api/v1/my/move>; rel="help"',
+    );
+    expect((await ask(gateway, 'acme', {}, 'GET', '/api/v2/x')).headers.get('link')).toBeNull();
+    expect((await ask(gateway, 'acme', {}, 'GET', '/api/v1/my/move')).status).toBe(200);
+    const quiet = await inspected(ON);
+    expect((await ask(quiet, 'acme', {}, 'GET', '/api/v1/x')).headers.get('link')).toBeNull();
+  });
+});
