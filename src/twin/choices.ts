@@ -1,10 +1,12 @@
 import type { TwinResponse } from './sender.ts';
 
 /** A documented reason for which the gateway decides otherwise than V1: such a difference is counted by its name. */
-export type Choice = 'duplicate-member' | 'names-of-v2' | 'refused-first';
+export type Choice = 'ambiguous-head' | 'duplicate-member' | 'names-of-v2' | 'refused-first';
 
 /** The choices, each with a sentence for people; docs/rule-book.md has the whole reason. */
 export const CHOICES: Readonly<Record<Choice, string>> = {
+  'ambiguous-head':
+    'both refuse; the gateway, because the key could be two: workerd joins the lines of a field',
   'duplicate-member':
     'the gateway refuses a member that rules name and that occurs twice; V1 read the last one',
   'names-of-v2': 'the client sends names of V2, which V1 did not know; they mean in V2 what they say',
@@ -32,6 +34,7 @@ const OF_HEAD: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
  */
 export function choiceOf(v1: TwinResponse, gateway: TwinResponse): Choice | undefined {
   const code = gateway.headers.find(([name]) => name.toLowerCase() === 'x-gateway-error')?.[1];
+  if (code === 'bad-request' && v1.status === 401) return 'ambiguous-head';
   if (code === undefined || !OF_BODY.has(code)) return undefined;
   if (OF_HEAD.has(v1.status)) return 'refused-first';
   return code === 'duplicate-member' ? code : undefined;
@@ -42,4 +45,9 @@ export function choiceNamed(text: string): Choice | undefined {
   return CHOICE_NAMES.find((name) => name === text);
 }
 
-const CHOICE_NAMES: readonly Choice[] = ['duplicate-member', 'names-of-v2', 'refused-first'];
+const CHOICE_NAMES: readonly Choice[] = [
+  'ambiguous-head',
+  'duplicate-member',
+  'names-of-v2',
+  'refused-first',
+];

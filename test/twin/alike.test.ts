@@ -20,6 +20,8 @@ const REFUSED_FIRST =
 
 /** Statuses of V1 and of the gateway in exchanges that differ by choice. */
 const STATUSES: Readonly<Record<Choice, RegExp>> = {
+  // Only on workerd.
+  'ambiguous-head': /^$/,
   'duplicate-member': /^20[01] 400$/,
   'names-of-v2': /^(?:422 201|200 200)$/,
   'refused-first': /^(?:401|403|404|405|429) (?:400|415|422)$/,

@@ -14,7 +14,8 @@ test.each([
   ['V2 refuses another thing than V1', response(401), response(422), undefined],
   ['the gateway refuses what V1 takes', response(201), response(422, 'wrapper-not-object'), undefined],
   ['both refuse the body, in other words', response(422), response(400, 'malformed-json'), undefined],
-  ['the gateway refuses the head', response(401), response(400, 'bad-request'), undefined],
+  ['the gateway refuses the head', response(401), response(400, 'bad-request'), 'ambiguous-head'],
+  ['the gateway refuses a head that V1 takes', response(200), response(400, 'bad-request'), undefined],
   ['V2 does not respond', response(404), response(502, 'upstream-unreachable'), undefined],
   ['V2 is alone in refusing', response(200), response(400), undefined],
 ])('%s', (_, v1, gateway, choice) => {
