@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import {
+  bodyCheckWords,
   failureWords,
   OUTCOME_WORDS,
   sentToWords,
@@ -75,6 +76,8 @@ function detailsOf(entry: Entry): string {
   const failure = failureWords(entry);
   if (failure !== undefined) parts.push(failure);
   if (would?.failure !== undefined) parts.push(`would: ${would.failure}`);
+  const checked = bodyCheckWords(entry);
+  if (checked !== undefined) parts.push(checked);
   if (note !== undefined) parts.push(note);
   if (comparison !== undefined) parts.push(`compared: ${comparison.verdict}`);
   const from = statusFrom(entry);

@@ -18,6 +18,7 @@ import { DescriptionCache } from './description-cache.ts';
 import { ExchangeWatchdog } from './exchange-watchdog.ts';
 import type { Origin } from './origin.ts';
 import type { Upstream } from './upstream.ts';
+import { BodyChecks, type V2Schemas } from './v1/body-checks.ts';
 import { Comparisons } from './v1/comparisons.ts';
 
 /** Parts that the runtime provides. */
@@ -37,6 +38,8 @@ export interface GatewayParts {
   readonly record: (entry: Entry) => void;
   /** Observes exchanges in addition to the log, such as the inspector. */
   readonly observer?: Observer | undefined;
+  /** V2's request schemas, for bodies that are not sent to V2; absent when no description of V2 is configured. */
+  readonly v2Schemas?: (() => V2Schemas) | undefined;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   /** Milliseconds since 1970. */
@@ -69,6 +72,8 @@ export class GatewayContext {
   readonly rollout: RolloutControl;
   /** Differences that shadowed reads found. */
   readonly comparisons: Comparisons;
+  /** Checks of bodies that were only worked out. */
+  readonly bodyChecks: BodyChecks;
   readonly rateLimitQueue: RateLimitQueue;
   /** V1's descriptions, derived from V2's. */
   readonly descriptions: DescriptionCache;
@@ -104,6 +109,7 @@ export class GatewayContext {
     };
     this.v1 = v1 && { version: 'v1', breaker: breakerOf('v1'), resends: new ResendBudget(now), ...v1 };
     this.comparisons = new Comparisons(now);
+    this.bodyChecks = new BodyChecks(now, parts.v2Schemas ?? (() => undefined));
     this.descriptions = new DescriptionCache(now);
     this.attributeNames = new AttributeNames(now);
     this.rateLimitQueue = new RateLimitQueue(parts);

@@ -19,6 +19,8 @@ export interface DryRunOutcome {
   readonly note?: string | undefined;
   /** Decoded body, if it was read. */
   readonly body?: Uint8Array;
+  /** Body for V2, or why it is not known; absent without a body. */
+  readonly migrated?: Uint8Array | 'not-read';
 }
 
 /** Dependencies of a dry run. */
@@ -51,6 +53,7 @@ export class DryRun {
         would: { verdict: this.verdict('unchanged') },
         edits: editsOf(this.decision, []),
         ...(note === undefined ? {} : { note }),
+        ...(body === null ? {} : { migrated: 'not-read' }),
       });
       forward(body);
       return;
@@ -115,8 +118,10 @@ export class DryRun {
     this.parts.done({
       would: { verdict: this.verdict(outcome.verdict) },
       edits: editsOf(this.decision, outcome.records),
-      ...(body === undefined ? {} : { body }),
-      ...(outcome.verdict === 'unchanged' ? { note: outcome.note } : listed(outcome)),
+      ...(body === undefined ? {} : { body, migrated: body }),
+      ...(outcome.verdict === 'unchanged'
+        ? { note: outcome.note }
+        : { ...listed(outcome), migrated: outcome.body }),
     });
   }
 
