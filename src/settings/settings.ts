@@ -57,7 +57,7 @@ export const settings = {
   v2Openapi: optional(
     'v2-openapi',
     description,
-    "OpenAPI description of V2, in JSON or YAML: in the modes observe and shadow, each body that a migration would send is checked against it. Unset: the embedded reference's own, or no checks.",
+    "OpenAPI description of V2, in JSON or YAML: each body that goes to V1, in the modes observe, shadow and canary, is checked against it as a migration would send it. Unset: the embedded reference's own, or no checks.",
   ),
   rolloutFile: optional(
     'rollout-file',
