@@ -13,6 +13,9 @@ export type BodyVerdict =
   | { readonly v2: 'invalid'; readonly at: string }
   | { readonly v2: 'unknown'; readonly why: 'no-schema' | 'unusable-schema' | 'not-json' };
 
+/** Errors to look for the first fault in: a hostile body has thousands of unknown members, and each is compared with all. */
+const MAX_ERRORS = 64;
+
 /** Schemas of all operations, as one document whose references are resolved. */
 interface CompiledSchemas {
   readonly byOperation: ReadonlyMap<string, Schema>;
@@ -54,7 +57,7 @@ export class BodySchemas {
       if (value === undefined) return { v2: 'unknown', why: 'not-json' };
       const { valid, errors } = this.validate(value, schema, true);
       if (valid) return { v2: 'valid' };
-      return { v2: 'invalid', at: schemaFaults(errors, value)[0]?.at ?? '' };
+      return { v2: 'invalid', at: schemaFaults(errors.slice(0, MAX_ERRORS), value)[0]?.at ?? '' };
     } catch {
       return { v2: 'unknown', why: 'unusable-schema' };
     }
