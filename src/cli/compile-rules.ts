@@ -1,5 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { environmentName, settings } from '../settings/settings.ts';
+import { BodySchemas } from '../openapi/body-schemas.ts';
+import { requestDescription } from '../openapi/request-description.ts';
+import { readDescription } from './description-file.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 
 // Wrangler runs this before every bundle: the rule book is validated here, so that the worker needs neither YAML nor zod.
@@ -10,6 +13,18 @@ if ('faults' in outcome) {
   process.stderr.write(outcome.faults.map((fault) => `${fault}\n`).join(''));
   process.exit(2);
 }
+const source = process.env[environmentName(settings.v2Openapi)] || undefined;
+const description = source === undefined ? undefined : await readDescription(source);
+if (description !== undefined && 'fault' in description) {
+  process.stderr.write(`${String(description.fault)}\n`);
+  process.exit(2);
+}
+try {
+  if (description !== undefined) new BodySchemas(description).prepare();
+} catch (error) {
+  process.stderr.write(`The schemas of ${source} cannot be used: ${String(error)}\n`);
+  process.exit(2);
+}
 const { ruleBook } = outcome.rules;
 mkdirSync(folder, { recursive: true });
 writeFileSync(
@@ -18,4 +33,11 @@ writeFileSync(
 );
 process.stderr.write(
   `rule book ${path} compiled: ${ruleBook.changes.length} changes, hash ${ruleBook.hash}\n`,
+);
+// The validator is in the bundle only if there is something to validate with.
+writeFileSync(
+  new URL('v2-schemas.js', folder),
+  description === undefined
+    ? 'export const v2Schemas = undefined;\n'
+    : `import { BodySchemas } from '../../src/openapi/body-schemas.ts';\nexport const v2Schemas = new BodySchemas(${JSON.stringify(requestDescription(description))});\nv2Schemas.prepare();\n`,
 );

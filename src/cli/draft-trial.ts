@@ -5,7 +5,7 @@ import { generalPointer } from '../json/json-pointer.ts';
 import { count, counted } from '../report/number-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { BodySchemas } from './body-schema.ts';
+import { BodySchemas } from '../openapi/body-schemas.ts';
 import { offlineExplainer } from './offline-explainer.ts';
 import type { NamedRequest } from './request-files.ts';
 

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import {
+  bodyCheckWords,
   failureWords,
   OUTCOME_WORDS,
   sentToWords,
@@ -77,6 +78,8 @@ function detailsOf(entry: Entry): string {
   if (failure !== undefined) parts.push(failure);
   const refusal = would && failureWords(would);
   if (refusal !== undefined) parts.push(`would: ${refusal}`);
+  const checked = bodyCheckWords(entry);
+  if (checked !== undefined) parts.push(checked);
   if (note !== undefined) parts.push(note);
   if (comparison !== undefined) parts.push(`compared: ${comparison.verdict}`);
   const from = statusFrom(entry);

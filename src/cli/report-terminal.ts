@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import type { ClientClass, ClientReport } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import { count, counted } from '../report/number-text.ts';
-import { mistakeWords, percentWords, responseWords } from '../report/outcome-words.ts';
+import { bodyCheckWords, mistakeWords, percentWords, responseWords } from '../report/outcome-words.ts';
 import { CLASS_WORDS } from '../report/report-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import { printColumns } from './columns.ts';
@@ -94,10 +94,12 @@ function workWords(client: ClientReport): string {
   const requests = client.changes.map(({ change, count: seen }) => `${change} ${count(seen)}`).join(', ');
   const responses = responseWords(client);
   const mistakes = mistakeWords(client);
+  const checks = bodyCheckWords(client);
   const parts = [
     requests,
     responses === '' ? '' : `responses: ${responses}`,
     mistakes === '' ? '' : `mistakes: ${mistakes}`,
+    checks === '' ? '' : `V2's schema: ${checks}`,
     client.class === 'unknown' ? client.unknown.join(' ') : '',
   ];
   return parts.filter((part) => part !== '').join('; ');

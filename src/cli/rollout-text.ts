@@ -24,6 +24,7 @@ export function rolloutText(view: RolloutView): string {
       `shadow      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,
       ...fields.slice(0, 10).map(({ path, kind, count }) => `              ${path}: ${kind}, ${count} times`),
     ]),
+    ...bodyCheckLines(view),
     ...view.brownouts.map(
       ({ id, state, share, status }) => `brownout    ${id}: ${state}, ${share} % get ${status}`,
     ),
@@ -34,6 +35,33 @@ export function rolloutText(view: RolloutView): string {
       : ['careful     client hashes change at each start: set GATEWAY_CLIENT_SECRET to keep shares stable']),
   ];
   return terminalLines(`${lines.join('\n')}\n`);
+}
+
+/** Pairs of client and operation, and pointers of each, that are listed. */
+const MAX_PAIRS = 10;
+const MAX_POINTERS = 5;
+
+/** The checks of bodies that were not sent to V2. */
+function bodyCheckLines({ bodyChecks, clients, v1Origin }: RolloutView): string[] {
+  if (bodyChecks === undefined)
+    return v1Origin === undefined
+      ? []
+      : ["V2's schema not known: no body is checked, as GATEWAY_V2_OPENAPI is not set"];
+  const { counts, omitted } = bodyChecks;
+  if (counts.length === 0) return ["V2's schema no body was checked yet under this rule book"];
+  const rest = omitted + Math.max(0, counts.length - MAX_PAIRS);
+  return [
+    ...counts.slice(0, MAX_PAIRS).flatMap(({ operation, client, pointers, ...count }) => {
+      const name = client === undefined ? '(no key)' : (clients[client]?.name ?? client);
+      return [
+        `V2's schema ${name} ${operation ?? '(other)'}: ${count.invalid} refused that V1 accepted, ${count.valid} accepted, ${count.refusedByBoth} refused by both, ${count.unknown} unknown`,
+        ...pointers
+          .slice(0, MAX_POINTERS)
+          .map(({ at, count: times }) => `              ${at || 'the body'}: ${times} times`),
+      ];
+    }),
+    ...(rest === 0 ? [] : [`              and ${rest} more`]),
+  ];
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
+import { terminalLines } from '../report/untrusted-text.ts';
 import { AdminClient } from './admin-client.ts';
 import { rolloutText } from './rollout-text.ts';
 
@@ -8,6 +9,7 @@ interface RolloutOptions {
   readonly format: 'text' | 'json';
   readonly operation?: string;
   readonly client?: string;
+  readonly force?: boolean;
 }
 
 /** Adds the command `rollout`, which shows and changes the mode of V1 traffic in a running gateway. */
@@ -22,11 +24,12 @@ export function rollout(program: Command): void {
     .description('show modes, canaries, roll-backs and the results of shadowing')
     .action((options: RolloutOptions) => carryOut(options, undefined));
   for (const [mode, words] of MODES) {
-    aimed(common(command.command(mode)))
-      .description(words)
-      .action((options: RolloutOptions) => carryOut(options, { mode, ...aimOf(options) }));
+    const aimedCommand = aimed(common(command.command(mode))).description(words);
+    (mode === 'migrate' ? forced(aimedCommand) : aimedCommand).action((options: RolloutOptions) =>
+      carryOut(options, { mode, ...aimOf(options) }),
+    );
   }
-  aimed(common(command.command('canary')))
+  forced(aimed(common(command.command('canary'))))
     .description('migrate a share of the clients, observe the others')
     .argument('<percent>', 'share of the clients')
     .action((percent: string, options: RolloutOptions) =>
@@ -55,10 +58,15 @@ function aimed(command: Command): Command {
     .option('--client <name>', 'apply to this client only (hash or name)');
 }
 
-function aimOf({ operation, client }: RolloutOptions): RolloutRequest {
+function forced(command: Command): Command {
+  return command.option('--force', "go on although V2's schema refuses too many of the checked bodies");
+}
+
+function aimOf({ operation, client, force }: RolloutOptions): RolloutRequest {
   return {
     ...(operation === undefined ? {} : { operation }),
     ...(client === undefined ? {} : { client }),
+    ...(force === undefined ? {} : { force }),
   };
 }
 
@@ -66,7 +74,7 @@ async function carryOut(options: RolloutOptions, request: RolloutRequest | undef
   const client = new AdminClient({ url: options.admin, token: process.env['GATEWAY_ADMIN_TOKEN'] });
   const outcome = await ask(client, request);
   if ('fault' in outcome) {
-    process.stderr.write(`${outcome.fault}\n`);
+    process.stderr.write(terminalLines(`${outcome.fault}\n`));
     process.exitCode = 1;
     return;
   }

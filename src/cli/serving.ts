@@ -23,6 +23,7 @@ import { packageVersion } from './package-version.ts';
 import { clientFiles, preflight } from './preflight.ts';
 import type { ProcessLog } from './process-log.ts';
 import { rowSink } from './row-sink.ts';
+import { V2Description } from './v2-description.ts';
 import { workerFront } from './worker-front.ts';
 
 /** A serving gateway, with the embedded V2 when no other is configured. */
@@ -69,6 +70,11 @@ export async function startServing(
     embedded = settings.get(table.upstream) === undefined ? await embed(settings, log.write) : undefined;
     const clientSecret = settings.get(table.clientSecret) ?? randomBytes(32).toString('hex');
     const origin = originOf(settings, embedded);
+    const description = await openDescription(settings, embedded, log.write);
+    if (description !== undefined && 'fault' in description) {
+      await embedded?.close();
+      return { faults: [description.fault] };
+    }
     const traces =
       worker === undefined
         ? await openTraces(environment, packageVersion(), (trouble) =>
@@ -107,6 +113,7 @@ export async function startServing(
       origin,
       v1Origin: rollout.v1Origin,
       rollout: rollout.control,
+      v2Schemas: description && (() => description.schemas),
       clientSecret,
       sink,
       upstreamTls: checked.upstreamTls,
@@ -136,6 +143,7 @@ export async function startServing(
       rollout,
       traces,
       front,
+      description,
     });
     return { running, settings, ruleBooks, life };
   } catch (error) {
@@ -223,6 +231,18 @@ function originOf(settings: Settings, embedded: RunningReference | undefined): O
   return { origin: embedded?.origin ?? '', path: '' };
 }
 
+/** V2's description, for bodies that V1 gets instead of V2; the embedded reference has its own. */
+function openDescription(
+  settings: Settings,
+  embedded: RunningReference | undefined,
+  log: WriteProcessLine,
+): ReturnType<typeof V2Description.open> | undefined {
+  if (settings.get(table.v1Upstream) === undefined) return undefined;
+  const own = embedded && `${embedded.origin}/api/v2/openapi.json`;
+  const source = settings.get(table.v2Openapi) ?? own;
+  return source === undefined ? undefined : V2Description.open(source, log);
+}
+
 interface Parts {
   readonly running: RunningGateway;
   readonly settings: Settings;
@@ -235,6 +255,7 @@ interface Parts {
   readonly rollout: OpenRollout;
   readonly traces: Traces | undefined;
   readonly front: WorkerPool | undefined;
+  readonly description: V2Description | undefined;
 }
 
 /** Milliseconds of the drain time that are reserved for flushing the log. */
@@ -252,6 +273,7 @@ function lifeOf({
   rollout,
   traces,
   front,
+  description,
 }: Parts): LifeCycle {
   return {
     watched: [path],
@@ -269,6 +291,7 @@ function lifeOf({
       else if (changed || why === 'SIGHUP')
         logReload('info', 'rule-book-in-force', `rule book ${hash} is in force.`);
       reloadTls(running, settings, log.write);
+      if (why === 'SIGHUP') await description?.reload();
       if (faults.length === 0) running.server.reload?.();
     },
     stop: async () => {
@@ -279,6 +302,7 @@ function lifeOf({
         fields: { inFlight: running.gateway.inFlight },
       });
       await running.stop();
+      description?.close();
       await rollout.close();
       await embedded?.close();
     },

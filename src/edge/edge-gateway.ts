@@ -1,4 +1,5 @@
 import { Gateway } from '../gateway/gateway.ts';
+import type { V2Schemas } from '../gateway/v1/body-checks.ts';
 import { noticeLine } from '../gateway/notice.ts';
 import { modesInForce, needsV1 } from '../rollout/modes.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
@@ -23,6 +24,8 @@ import { structureObserver } from './structure-observer.ts';
 export interface EdgeGatewayParts {
   readonly bindings: EdgeBindings;
   readonly ruleBook: RuleBook;
+  /** V2's request schemas, if the bundle has them. */
+  readonly v2Schemas?: V2Schemas;
   /** Prints a line of the log, or a message for the operator. */
   readonly print: (line: string) => void;
   /** Keeps the worker alive until this is done, even after the response is sent. */
@@ -65,7 +68,7 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
 }
 
 function gatewayOf(
-  { bindings, ruleBook, print, later }: EdgeGatewayParts,
+  { bindings, ruleBook, v2Schemas, print, later }: EdgeGatewayParts,
   settings: Settings,
   origin: OriginSetting,
 ): Gateway {
@@ -82,6 +85,7 @@ function gatewayOf(
       originPath: origin.path,
       originHost: new URL(origin.origin).host,
       v1: v1 && { upstream: upstreamOf(settings, v1), path: v1.path, host: new URL(v1.origin).host },
+      v2Schemas: () => v2Schemas,
       record: (entry) => {
         write(entry);
         ship(entry, bindings, later);

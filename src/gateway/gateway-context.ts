@@ -22,6 +22,7 @@ import { DescriptionCache } from './description-cache.ts';
 import { ExchangeWatchdog } from './exchange-watchdog.ts';
 import type { Origin } from './origin.ts';
 import type { Upstream } from './upstream.ts';
+import { BodyChecks, type V2Schemas } from './v1/body-checks.ts';
 import { Comparisons } from './v1/comparisons.ts';
 
 /** Parts that the runtime provides. */
@@ -41,6 +42,8 @@ export interface GatewayParts {
   readonly record: (entry: Entry) => void;
   /** Observes exchanges in addition to the log, such as the inspector. */
   readonly observer?: Observer | undefined;
+  /** V2's request schemas, for bodies that are not sent to V2; absent when no description of V2 is configured. */
+  readonly v2Schemas?: (() => V2Schemas) | undefined;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   /** Milliseconds since 1970. */
@@ -84,6 +87,8 @@ export class GatewayContext {
   readonly rollout: RolloutControl;
   /** Differences that shadowed reads found. */
   readonly comparisons: Comparisons;
+  /** Checks of bodies that were only worked out. */
+  readonly bodyChecks: BodyChecks;
   readonly rateLimitQueue: RateLimitQueue;
   /** Limits of reports that clients read: by client, and by address while its keys are not known. */
   readonly selfServiceLimits: { readonly reportReads: RateLimit; readonly unseenKeys: RateLimit };
@@ -126,6 +131,7 @@ export class GatewayContext {
       unseenKeys: new RateLimit(UNSEEN_KEYS, now),
     };
     this.comparisons = new Comparisons(now);
+    this.bodyChecks = new BodyChecks(now, parts.v2Schemas ?? (() => undefined));
     this.descriptions = new DescriptionCache(now);
     this.attributeNames = new AttributeNames(now);
     this.rateLimitQueue = new RateLimitQueue(parts);

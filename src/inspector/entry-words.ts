@@ -101,6 +101,7 @@ export function accountOf(entry: Entry): readonly string[] {
     requestSentence(entry),
     responseSentence(entry),
     wouldSentence(entry),
+    bodyCheckSentence(entry),
     comparisonSentence(entry),
     responseEditSentence(entry),
     entry.heldMs === undefined
@@ -197,6 +198,45 @@ function wouldSentence(entry: Entry): string | undefined {
       return `${start} would have gone to V2 ${bodyWords(bytesIn, edits, note)}.`;
     case 'refused':
       return `${start} would have been refused (${failureWords(would) ?? 'no reason is known'}).`;
+  }
+}
+
+function bodyCheckSentence({ would }: Entry): string | undefined {
+  if (would?.v2 === undefined) return undefined;
+  switch (would.v2) {
+    case 'valid':
+      return "V2's schema accepts that body. V2 itself was not asked.";
+    case 'invalid':
+      return `V2's schema refuses that body at ${would.at === undefined || would.at === '' ? 'its root' : would.at}. V2 itself was not asked.`;
+    case 'unknown':
+      return `Whether V2 accepts that body is not known: ${unknownWords(would.why)}.`;
+  }
+}
+
+function unknownWords(why: string | undefined): string {
+  return UNKNOWN_CHECKS[why ?? ''] ?? why ?? 'no reason is known';
+}
+
+const UNKNOWN_CHECKS: Readonly<Record<string, string>> = {
+  'no-schema': "V2's description has no schema for the operation",
+  'unusable-schema': 'the schema could not be interpreted',
+  'no-description': "V2's description could not be read yet",
+  'not-read': 'the gateway does not read such a body',
+  'not-json': 'the body is not JSON',
+  'too-large': 'it is larger than 16 KiB',
+  budget: 'the checks of that second were used up',
+};
+
+/** Verdict of V2's schema on the body of a migration that was only worked out, such as `V2 would refuse /name`. */
+export function bodyCheckWords({ would }: Pick<Entry, 'would'>): string | undefined {
+  if (would?.v2 === undefined) return undefined;
+  switch (would.v2) {
+    case 'valid':
+      return "V2's schema accepts it";
+    case 'invalid':
+      return `V2's schema refuses ${would.at === undefined || would.at === '' ? 'the body' : would.at}`;
+    case 'unknown':
+      return `V2's schema: not known (${would.why ?? 'no reason'})`;
   }
 }
 

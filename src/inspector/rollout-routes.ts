@@ -28,7 +28,7 @@ export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
     const request = readRequest(body.text);
     if (request === undefined) {
       const detail =
-        'Send {"mode": "migrate", "observe", "shadow" or "canary", "share", "operation", "client"}.';
+        'Send {"mode": "migrate", "observe", "shadow" or "canary", "share", "operation", "client", "force"}.';
       return c.json(failureBody(400, 'bad-request', detail), 400);
     }
     const outcome = rollout.command(request);
@@ -38,22 +38,24 @@ export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
 }
 
 const MODES: readonly NonNullable<RolloutRequest['mode']>[] = ['migrate', 'observe', 'shadow', 'canary'];
-const KNOWN: ReadonlySet<string> = new Set(['mode', 'share', 'operation', 'client']);
+const KNOWN: ReadonlySet<string> = new Set(['mode', 'share', 'operation', 'client', 'force']);
 
 function readRequest(text: string): RolloutRequest | undefined {
   const value = parsedJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   if (Object.keys(value).some((key) => !KNOWN.has(key))) return undefined;
-  const { mode, share, operation, client }: { [Key in keyof RolloutRequest]?: unknown } = value;
+  const { mode, share, operation, client, force }: { [Key in keyof RolloutRequest]?: unknown } = value;
   const chosen = MODES.find((candidate) => candidate === mode);
   if (mode !== undefined && chosen === undefined) return undefined;
   if (share !== undefined && typeof share !== 'number') return undefined;
   if (operation !== undefined && typeof operation !== 'string') return undefined;
   if (client !== undefined && typeof client !== 'string') return undefined;
+  if (force !== undefined && typeof force !== 'boolean') return undefined;
   return {
     ...(chosen === undefined ? {} : { mode: chosen }),
     ...(share === undefined ? {} : { share }),
     ...(operation === undefined ? {} : { operation }),
     ...(client === undefined ? {} : { client }),
+    ...(force === undefined ? {} : { force }),
   };
 }

@@ -3,6 +3,7 @@ import type { Hono } from 'hono';
 import type { BodyRewriter } from '../gateway/body-rewriter.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import type { GatewayParts } from '../gateway/gateway-context.ts';
+import type { V2Schemas } from '../gateway/v1/body-checks.ts';
 import type { GatewayNotice } from '../gateway/notice.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
@@ -37,6 +38,8 @@ export interface NodeGatewayParts {
   readonly v1Origin?: OriginSetting | undefined;
   /** Routes V1 traffic; without it, the modes of the rule book do. */
   readonly rollout?: RolloutControl | undefined;
+  /** V2's request schemas, where a description of V2 is configured. */
+  readonly v2Schemas?: (() => V2Schemas) | undefined;
   readonly clientSecret: string;
   readonly sink: LogSink;
   /** PEM texts for TLS to V2. */
@@ -204,6 +207,7 @@ function gatewayOf(
       originHost: settings.get(table.upstreamHost) ?? new URL(parts.origin.origin).host,
       v1: v1 && { upstream: v1.upstream, path: v1.origin.path, host: new URL(v1.origin.origin).host },
       rollout: parts.rollout,
+      v2Schemas: parts.v2Schemas,
       record: logWriter(settings.get(table.rewriteLogLevel), (line) => sink.write(line)),
       observer: parts.observer,
       now: () => performance.now(),

@@ -1,3 +1,4 @@
+import type { BodyCheckCounts } from './body-checks.ts';
 import type { ClientTally } from './client-tally.ts';
 import type { Work } from './client-work.ts';
 import type { Outcomes, OutcomeTally } from './outcomes.ts';
@@ -40,6 +41,20 @@ export interface ResponseMember extends Usage {
   readonly v2?: string;
 }
 
+/** Verdicts of V2's schema on the bodies of one operation that were not sent to V2. */
+export interface BodyChecks {
+  readonly operation: string;
+  readonly valid: number;
+  /** Bodies that V1 accepted and V2's schema refuses. */
+  readonly invalid: number;
+  /** Bodies that V2's schema refuses as V1 did. */
+  readonly refusedByBoth: number;
+  /** Bodies that were not checked, or that no schema describes. */
+  readonly unknown: number;
+  /** Places of the first fault of bodies that V1 accepted, most frequent first. */
+  readonly pointers: readonly (Usage & { readonly pointer: string })[];
+}
+
 /** One client's dependence on V1. */
 export interface ClientReport {
   /** The keyed hash, or `-` for requests without a key. */
@@ -71,6 +86,8 @@ export interface ClientReport {
   /** Members of responses that V2 names or places otherwise. */
   readonly responses: readonly ResponseMember[];
   readonly outcomes: readonly Outcome[];
+  /** Bodies that were checked against V2's description instead of being sent to it; empty without a description. */
+  readonly bodyChecks: readonly BodyChecks[];
   /** Refusals that are due to the requests, by failure code, also those that migration would have caused. */
   readonly mistakes: readonly (Usage & { readonly code: string })[];
 }
@@ -127,6 +144,7 @@ export function clientReport(
       .sort(byCount),
     responses: responsesOf(tally.responseMembers),
     outcomes: outcomesOf(tally.outcomes),
+    bodyChecks: bodyChecksOf(tally.bodyChecks),
     mistakes: [...tally.mistakes].map(([code, span]) => ({ code, ...usage(span) })).sort(byCount),
   };
 }
@@ -188,6 +206,16 @@ function usage({ count, first, last }: Span): Usage {
 
 function byCount(one: Usage, other: Usage): number {
   return other.count - one.count;
+}
+
+function bodyChecksOf({ all }: BodyCheckCounts): readonly BodyChecks[] {
+  return [...all]
+    .map(([operation, { pointers, ...sums }]) => ({
+      operation,
+      ...sums,
+      pointers: [...pointers].map(([pointer, span]) => ({ pointer, ...usage(span) })).sort(byCount),
+    }))
+    .sort((one, other) => other.invalid - one.invalid);
 }
 
 /** The differing members of responses, the most frequent first. */

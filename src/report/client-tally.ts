@@ -1,4 +1,5 @@
 import { ActiveDays } from './active-days.ts';
+import { BodyCheckCounts } from './body-checks.ts';
 import { OTHER_CALLS } from './call-name.ts';
 import type { EditSummary, Work } from './client-work.ts';
 import { Outcomes } from './outcomes.ts';
@@ -35,6 +36,7 @@ export class ClientTally {
   readonly calls = new Map<string, CallTally>();
   readonly changes = new Map<string, Span & { readonly rules: Set<string> }>();
   readonly outcomes = new Outcomes();
+  readonly bodyChecks = new BodyCheckCounts();
   /** Refusals that are due to the request, by failure code, also those that migration would have caused. */
   readonly mistakes = new Map<string, Span>();
   /** Members of responses that V2 names or places otherwise. */
@@ -55,6 +57,7 @@ export class ClientTally {
     this.outcomes.add(entry);
     if (entry.apiVersion?.why === 'invalid') this.invalidVersions += 1;
     if (entry.verdict === 'refused') this.refused += 1;
+    this.bodyChecks.add(call, entry);
     const known = this.callOf(call, time);
     const refusal = refusalOf(entry);
     if (refusal !== undefined) {

@@ -322,7 +322,7 @@ function isWould(value: unknown): value is Would {
   return (
     isObject(value) &&
     isText(value['verdict']) &&
-    (value['failure'] === undefined || isText(value['failure']))
+    ['failure', 'v2', 'at', 'why'].every((name) => value[name] === undefined || isText(value[name]))
   );
 }
 

@@ -20,6 +20,27 @@ export function mistakeWords({ mistakes }: ClientReport): string {
   return mistakes.map(({ code, count: times }) => `${code} ${count(times)}×`).join(', ');
 }
 
+/**
+ * Describes what V2's schema says of bodies that were not sent to V2, such as `create_client: 3 of 10 refused that V1 accepted
+ * (/name 3×), 2 not known`. Empty when none was checked.
+ */
+export function bodyCheckWords({ bodyChecks }: ClientReport): string {
+  return bodyChecks
+    .map(({ operation, valid, invalid, refusedByBoth, unknown, pointers }) => {
+      const checked = valid + invalid + refusedByBoth;
+      const places = pointers.map(({ pointer, count: times }) => `${pointer || 'the body'} ${count(times)}×`);
+      const parts = [
+        checked === 0
+          ? ''
+          : `${count(invalid)} of ${count(checked)} refused that V1 accepted${places.length === 0 ? '' : ` (${places.join(', ')})`}`,
+        refusedByBoth === 0 ? '' : `${count(refusedByBoth)} refused by both`,
+        unknown === 0 ? '' : `${count(unknown)} not known`,
+      ];
+      return `${operation}: ${parts.filter((part) => part !== '').join(', ')}`;
+    })
+    .join('; ');
+}
+
 /** Describes the members of responses that V2 has elsewhere, such as `/data/transition_type from /data/highlight_type 3×`. */
 export function responseWords({ responses }: ClientReport): string {
   return responses

@@ -3,7 +3,7 @@ import type { Report } from './report.ts';
 import { censusSections } from './census-text.ts';
 import { tableLines } from './markdown-table.ts';
 import { count, counted } from './number-text.ts';
-import { mistakeWords, outcomeWords, percentWords, responseWords } from './outcome-words.ts';
+import { bodyCheckWords, mistakeWords, outcomeWords, percentWords, responseWords } from './outcome-words.ts';
 import { csvField, markdownCode, markdownText } from './untrusted-text.ts';
 
 /** Display names of the classes. */
@@ -36,6 +36,7 @@ const COLUMNS = [
   'outcomes',
   'mistakes',
   'unknown',
+  'v2_schema',
 ] as const;
 
 /** Formats the clients of a report as CSV (RFC 4180), one per line. */
@@ -65,6 +66,7 @@ export function* reportCsvLines(report: Report): Generator<string, void, undefin
       outcomeWords(client.outcomes),
       mistakeWords(client),
       client.unknown.join(' '),
+      bodyCheckWords(client),
     ];
     yield `${fields.map(csvField).join(',')}\r\n`;
   }
@@ -130,6 +132,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
         'responses changed',
         'outcomes',
         'mistakes',
+        "V2's schema",
       ],
       mapped(report.clients, clientRow),
     ),
@@ -178,6 +181,7 @@ function clientRow(client: ClientReport): string[] {
     markdownText(responseWords(client)),
     markdownText(outcomeWords(client.outcomes)),
     markdownText(mistakeWords(client)),
+    markdownText(bodyCheckWords(client)),
   ];
 }
 

@@ -48,7 +48,7 @@ export function entryLine(entry: Entry): string {
 function rolloutMembers({ mode, origin, would, comparison }: Entry): string {
   let members = `,"mode":"${mode}"`;
   if (origin !== undefined) members += `,"origin":"${origin}"`;
-  if (would !== undefined) members += `,"would":${JSON.stringify(would)}`;
+  if (would !== undefined) members += `,"would":${escaped(JSON.stringify(would))}`;
   if (comparison !== undefined) members += `,"comparison":${escaped(JSON.stringify(comparison))}`;
   return members;
 }

@@ -43,7 +43,7 @@ export function editCount({ edits, editsOmitted = 0 }: Pick<Entry, 'edits' | 'ed
   return editsOmitted + edits.reduce((sum, { note }) => (note === 'already-flat' ? sum : sum + 1), 0);
 }
 
-/** True for an exchange that an operator must not miss: refused, 4xx, 5xx, broken, left by the client, or different on V2. */
+/** True for an exchange that an operator must not miss: refused, 4xx, 5xx, broken, left by the client, different on V2, or refused by its schema. */
 export function isNotable({ status, verdict, failure, would, comparison }: Entry): boolean {
   return (
     status >= 400 ||
@@ -51,6 +51,7 @@ export function isNotable({ status, verdict, failure, would, comparison }: Entry
     verdict === 'refused' ||
     failure !== undefined ||
     would?.verdict === 'refused' ||
+    would?.v2 === 'invalid' ||
     comparison?.verdict === 'different'
   );
 }

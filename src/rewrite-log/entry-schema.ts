@@ -99,6 +99,17 @@ export const entrySchema = z
           verdict: z.enum(['rewritten', 'unchanged', 'refused']),
           failure: z.exactOptional(z.string()),
           pointer: z.exactOptional(z.string()),
+          v2: z
+            .exactOptional(z.enum(['valid', 'invalid', 'unknown']))
+            .describe("Whether V2's request schema accepts the migrated body. Nothing was sent to V2."),
+          at: z
+            .exactOptional(pointer)
+            .describe('Pointer to the first fault in the migrated body; a missing member has one, too.'),
+          why: z
+            .exactOptional(z.string())
+            .describe(
+              'Reason for unknown: no-schema, unusable-schema, no-description, not-read, not-json, too-large or budget.',
+            ),
         }),
       )
       .describe('Result of a migration that was not carried out.'),

@@ -1,5 +1,6 @@
 import type { ApiVersionReason } from '../migrate/api-version.ts';
 import type { ResponseRecord } from '../rewrite/response-rewrite.ts';
+import type { BodyCheck } from '../rollout/body-check.ts';
 import type { Comparison } from '../rollout/comparison.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 
@@ -12,8 +13,11 @@ export type Route = 'migrate' | 'pass' | 'none';
  */
 export type Verdict = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'served';
 
-/** Outcome that migrating a request would have had, when it went to V1. */
-export interface Would {
+/**
+ * Outcome that migrating a request would have had, when it went to V1. `v2`, `at` and `why` are those of the check of its body
+ * against V2's description; absent without a body, and without a description.
+ */
+export interface Would extends Partial<BodyCheck> {
   readonly verdict: 'rewritten' | 'unchanged' | 'refused';
   /** Failure code that the client would have received. */
   readonly failure?: string;

@@ -18,6 +18,7 @@ export const FILTER_FIELDS = {
   origin: 'service that got the request: v1, v2 or none',
   would:
     'outcome of a migration that was only worked out: rewritten, unchanged or refused; * for any, - for none',
+  v2: "verdict of V2's schema on a body that was only worked out: valid, invalid or unknown; * for any, - for none",
   route: 'migrate, pass or none; v1 and v2 work too',
   method: 'HTTP method of the request',
   path: 'part of the V1 or V2 path',
@@ -60,6 +61,7 @@ export const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[
   mode: ['migrate', 'observe', 'shadow', 'canary', '-'],
   origin: ['v1', 'v2', 'none'],
   would: ['rewritten', 'unchanged', 'refused', '*', '-'],
+  v2: ['valid', 'invalid', 'unknown', '*', '-'],
   route: ['migrate', 'pass', 'none', 'v1', 'v2'],
 };
 
@@ -96,6 +98,8 @@ export function fieldTest(field: FilterField, value: string): FilterTest | Value
       return (entry) => (sentTo(entry) ?? 'none') === value;
     case 'would':
       return (entry) => isPresent(entry.would?.verdict, value);
+    case 'v2':
+      return (entry) => isPresent(entry.would?.v2, value);
     case 'route':
       return (entry) => entry.route === (ROUTES[value] ?? value);
     case 'method':

@@ -40,7 +40,7 @@ function isEntry(value: unknown): value is Entry {
     NUMBERS.every((name) => typeof members[name] === 'number') &&
     OPTIONAL_TEXTS.every((name) => ['undefined', 'string'].includes(typeof members[name])) &&
     OPTIONAL_NUMBERS.every((name) => ['undefined', 'number'].includes(typeof members[name])) &&
-    (would === undefined || hasVerdict(would)) &&
+    (would === undefined || isWould(would)) &&
     (comparison === undefined ||
       (hasVerdict(comparison) && 'differences' in comparison && Array.isArray(comparison.differences))) &&
     Array.isArray(edits) &&
@@ -66,6 +66,14 @@ const OPTIONAL_NUMBERS = ['upstreamMs', 'editsOmitted', 'attempts', 'heldMs'] as
 function hasVerdict(value: unknown): value is { readonly verdict: string } {
   return (
     typeof value === 'object' && value !== null && 'verdict' in value && typeof value.verdict === 'string'
+  );
+}
+
+/** A log may come from a newer gateway: other words are kept, other types are not. */
+function isWould(value: unknown): boolean {
+  if (!hasVerdict(value)) return false;
+  return (['failure', 'v2', 'at', 'why'] as const).every((name) =>
+    ['undefined', 'string'].includes(typeof Reflect.get(value, name)),
   );
 }
 

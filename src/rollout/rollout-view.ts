@@ -1,3 +1,4 @@
+import type { BodyCheckCount } from './body-check-tally.ts';
 import type { FieldDifference } from './comparison.ts';
 
 /** A mode and its source. */
@@ -59,6 +60,15 @@ export interface RolloutView {
   /** Newest first. */
   readonly rollbacks: readonly RollbackView[];
   readonly shadows: readonly ShadowView[];
+  /** Checks of bodies against V2's description under the rule book in force; absent when none is configured. */
+  readonly bodyChecks?: {
+    /** Pairs of client and operation, those with the most faults first. */
+    readonly counts: readonly BodyCheckCount[];
+    /** Number of pairs that are not listed. */
+    readonly omitted: number;
+    /** Why a canary of everything is refused without `force`, as a sentence; absent when it is not. */
+    readonly fault?: string;
+  };
   /** V1 requests by the service that they were sent to, since the start. */
   readonly requests: { readonly v1: number; readonly v2: number };
   /** Dates from the rule book. */
@@ -82,4 +92,6 @@ export interface RolloutRequest {
   readonly operation?: string;
   /** A client hash, or its name in the rule book or the names file. */
   readonly client?: string;
+  /** Carries out a canary or a migration although V2's schema refuses too many of the checked bodies. */
+  readonly force?: boolean;
 }

@@ -55,6 +55,14 @@ export const v1Path: SettingKind<string> = {
   },
 };
 
+/** A file, or an http or https address. */
+export const description: SettingKind<string> = {
+  ...text,
+  placeholder: '<file|url>',
+  read: (input) =>
+    input === '-' ? { fault: 'must be a file or an address, such as openapi.json' } : text.read(input),
+};
+
 /** A whole number from 0. */
 export const count: SettingKind<number> = numberKind('<n>', '', 'must be a whole number, such as 100');
 

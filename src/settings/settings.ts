@@ -4,6 +4,7 @@ import {
   bytes,
   choice,
   count,
+  description,
   file,
   host,
   milliseconds,
@@ -53,6 +54,11 @@ export const settings = {
     'v1-upstream',
     origin,
     'URL of the V1 service, for the modes observe, shadow and canary. Unset: every V1 request is migrated.',
+  ),
+  v2Openapi: optional(
+    'v2-openapi',
+    description,
+    "OpenAPI description of V2, in JSON or YAML: each body that goes to V1, in the modes observe, shadow and canary, is checked against it as a migration would send it. Unset: the embedded reference's own, or no checks.",
   ),
   rolloutFile: optional(
     'rollout-file',

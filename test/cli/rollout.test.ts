@@ -174,3 +174,60 @@ test('commands need JSON from the same site, and the token where there is one', 
   expect(await post({ authorization, ...json })).toBe(200);
   expect(await sendRequest(gateway)).toContain('"v1"');
 });
+
+test('a canary waits for bodies that the schema of V2 accepts, unless it is forced', async () => {
+  const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
+  const gateway = await spawnGateway({ 'v1-upstream': v1.origin, ...SECRET });
+  await rollout(gateway, 'observe');
+  // The embedded reference is V2, and has a description of its own.
+  await until(async () => {
+    await fetch(`http://127.0.0.1:${gateway.port}/api/v1/clients`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer k', 'content-type': 'application/json' },
+      body: '{"data":{"name":"x","colour":"red"}}',
+    });
+    return gateway.stdout().includes('"v2":"invalid","at":"/colour"');
+  });
+  const refused = await rollout(gateway, 'canary', '10%');
+  expect(refused.code).toBe(1);
+  expect(refused.err).toMatch(
+    /^V2's schema refuses (\d+) of \1 checked bodies.*Client [0-9a-f]{16}, create_client: \1, at \/colour \1×.*--force/,
+  );
+  expect((await rollout(gateway, 'migrate', '--operation', 'create_client')).code).toBe(1);
+  expect((await rollout(gateway, 'migrate', '--operation', 'create_booking')).code).toBe(0);
+  const { out } = await rollout(gateway);
+  expect(out).toContain('default     observe');
+  expect(out).toMatch(/V2's schema [0-9a-f]{16} create_client: \d+ refused that V1 accepted, 0 accepted/);
+  expect(out).toMatch(/ {14}\/colour: \d+ times/);
+  const forced = await rollout(gateway, 'canary', '10%', '--force');
+  expect(forced).toMatchObject({ code: 0, err: '' });
+  expect(forced.out).toContain('default     canary 10 % of the clients');
+});
+
+test('a description of V2 that is none stops the start; an address that does not respond does not', async () => {
+  const at = { ...(await origins()), ...SECRET };
+  const child = spawnMain(
+    [
+      'serve',
+      '--listen',
+      '127.0.0.1:0',
+      '--admin-listen',
+      '127.0.0.1:0',
+      '--upstream',
+      at.upstream,
+      '--v1-upstream',
+      at['v1-upstream'],
+    ],
+    { GATEWAY_V2_OPENAPI: join(folder(), 'none.json') },
+  );
+  let err = '';
+  child.stderr?.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  const code = await new Promise((resolve) => {
+    child.once('close', resolve);
+  });
+  expect(code).toBe(2);
+  expect(err).toMatch(/GATEWAY_V2_OPENAPI: The description cannot be read: .*none\.json/);
+  const gateway = await spawnGateway({ ...at, 'v2-openapi': 'http://127.0.0.1:9/openapi.json' });
+  await until(() => gateway.stderr().includes('No body is checked against it.'));
+  expect(await sendRequest(gateway)).toContain('"v2"');
+});

@@ -7,6 +7,7 @@ import { editCount, isNotable, modeOf, outcomeOf } from '../../src/rewrite-log/e
 import { parseFilter } from '../../src/rewrite-log/filter.ts';
 import { freePort } from '../support/free-port.ts';
 import { exchange, rawClient } from '../support/raw-client.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
 import { ok, type RawServer } from '../support/raw-server.ts';
 import { type TwoServices, twoServices } from '../support/two-services.ts';
 import { until } from '../support/until.ts';
@@ -298,4 +299,41 @@ test('the rows of tail have the same words', async () => {
   expect(entryRow(entry, false)).toMatch(
     / observe {2}V1 {7}would: rewritten +201 +[\d.]+ {2}order_floor_plan {2}POST \/api\/v1\/orders\/floor_plans {2}body-wrapper, property-address, V1 [\d.]+ ms$/,
   );
+});
+
+test.each<[Entry['would'], string, string]>([
+  [
+    { verdict: 'rewritten', v2: 'valid' },
+    "V2's schema accepts that body. V2 itself was not asked.",
+    'accepts it',
+  ],
+  [
+    { verdict: 'rewritten', v2: 'invalid', at: '/property/suburb' },
+    "V2's schema refuses that body at /property/suburb. V2 itself was not asked.",
+    'refuses /property/suburb',
+  ],
+  [
+    { verdict: 'rewritten', v2: 'invalid', at: '' },
+    "V2's schema refuses that body at its root. V2 itself was not asked.",
+    'refuses the body',
+  ],
+  [
+    { verdict: 'unchanged', v2: 'unknown', why: 'no-schema' },
+    "Whether V2 accepts that body is not known: V2's description has no schema for the operation.",
+    'not known (no-schema)',
+  ],
+])('%j is told as the verdict of a schema, and not of V2', (would, sentence, words) => {
+  const entry: Entry = { ...sampleEntry(1, 0), origin: 'v1', verdict: 'passed', would };
+  expect(accountOf(entry)).toContain(sentence);
+  expect(entryRow(entry, false)).toContain(words);
+});
+
+test('without a check nothing is said of V2', () => {
+  const entry: Entry = {
+    ...sampleEntry(1, 0),
+    origin: 'v1',
+    verdict: 'passed',
+    would: { verdict: 'rewritten' },
+  };
+  expect(accountOf(entry).join(' ')).not.toContain('schema');
 });

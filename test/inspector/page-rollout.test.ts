@@ -41,6 +41,7 @@ test('the rollout view shows modes, canaries, roll-backs, comparisons and the en
     inspectGateway({
       upstream: reference.origin,
       'v1-upstream': reference.origin,
+      'v2-openapi': `${reference.origin}/api/v2/openapi.json`,
       'client-secret': 'the secret of this test',
       'rollout-file': file,
       rules,
@@ -58,6 +59,9 @@ test('the rollout view shows modes, canaries, roll-backs, comparisons and the en
   for (const scheme of ['light', 'dark'] as const) {
     const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rollout`, { scheme });
     await page.getByRole('alert').waitFor();
+    expect(await page.locator('main').textContent()).toMatch(
+      /not sent.*order_post_production0010.*order_floor_plan0100/s,
+    );
     const text = await page.locator('main').innerText();
     expect(text).toContain('The canary of create_client of 50 % went back to observe');
     expect(text).toMatch(/12 of 40 migrated requests failed, 1 of 38 on V1/);

@@ -25,7 +25,12 @@ const anyEntry: fc.Arbitrary<Entry> = fc
       {
         mode: fc.constant('canary' as const),
         origin: fc.constant('v1' as const),
-        would: fc.record({ verdict: fc.constant('refused' as const), failure: oddText }),
+        would: fc.record({
+          verdict: fc.constant('refused' as const),
+          failure: oddText,
+          v2: fc.constantFrom('valid' as const, 'invalid' as const),
+          at: oddText,
+        }),
         failure: oddText,
         responseEdits: fc.array(
           fc.record({ change: oddText, rule: fc.constant('alias' as const), from: oddText, path: oddText }),

@@ -377,3 +377,39 @@ describe('the statement on switching V1 off', () => {
     expect(text).toMatch(/`\?old` +\| leave out/);
   });
 });
+
+test("counts the verdicts of V2's schema by client and operation, apart from those that V1 shares", () => {
+  const would = (v2: 'valid' | 'invalid' | 'unknown', at?: string): Partial<Entry> => ({
+    origin: 'v1',
+    verdict: 'passed',
+    would: { verdict: 'rewritten', v2, ...(at === undefined ? {} : { at }) },
+  });
+  const report = makeReport(
+    tallyOf([
+      v1('c', 3, [UNWRAP], would('invalid', '/property/suburb')),
+      v1('c', 1, [UNWRAP], would('invalid', '/property/suburb')),
+      v1('c', 1, [UNWRAP], would('valid')),
+      v1('c', 1, [UNWRAP], { ...would('invalid', '/x'), status: 422 }),
+      v1('c', 1, [UNWRAP], { ...would('invalid', '/x'), status: 503 }),
+      v1('c', 1, [UNWRAP], would('unknown')),
+      v1('d', 1, [UNWRAP]),
+    ]),
+    options,
+  );
+  const operation = sampleEntry(1, now).operation ?? '';
+  const of = (hash: string): unknown => report.clients.find(({ client }) => client === hash)?.bodyChecks;
+  expect(of('c')).toMatchObject([
+    {
+      operation,
+      valid: 1,
+      invalid: 2,
+      refusedByBoth: 1,
+      unknown: 1,
+      pointers: [{ pointer: '/property/suburb', count: 2 }],
+    },
+  ]);
+  expect(of('d')).toEqual([]);
+  const words = `${operation}: 2 of 4 refused that V1 accepted (/property/suburb 2×), 1 refused by both, 1 not known`;
+  expect(reportCsv(report)).toContain(words);
+  expect(reportMarkdown(report).replaceAll('\\', '')).toContain(words);
+});

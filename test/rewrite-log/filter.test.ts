@@ -78,6 +78,8 @@ describe('a filter', () => {
     ['origin:none', [false, true, true]],
     ['would:-', [true, true, true]],
     ['would:*', [false, false, false]],
+    ['v2:-', [true, true, true]],
+    ['v2:invalid', [false, false, false]],
     ['cause:-', [true, true, true]],
     ['failure:-', [true, false, true]],
     ['time:2026-11-21', [true, true, true]],
@@ -174,7 +176,7 @@ describe('completion', () => {
     expect(completeFilter('status:4xx,5', 12, known).map(({ insert }) => insert)).toEqual([
       'status:4xx,5xx ',
     ]);
-    expect(completeFilter('', 0, known)).toHaveLength(21);
+    expect(completeFilter('', 0, known)).toHaveLength(22);
     expect(completeFilter('colour:', 7, known)).toEqual([]);
   });
 });

@@ -5,8 +5,8 @@ import { temporaryFolder } from './temporary-folder.ts';
 export type { RunningWorkerd } from '../../src/node/twin/workerd.ts';
 
 /** Bundles the gateway's worker with the rule book in another file, in a copy of the sources; returns the file. */
-export function bundleWorkerWith(rules: string): Promise<string> {
-  return worker.bundleWorkerWith(rules, temporaryFolder('sources'));
+export function bundleWorkerWith(rules: string, description?: string): Promise<string> {
+  return worker.bundleWorkerWith(rules, temporaryFolder('sources'), description);
 }
 
 /**

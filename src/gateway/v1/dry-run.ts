@@ -20,6 +20,8 @@ export interface DryRunOutcome {
   readonly note?: string | undefined;
   /** Decoded body, if it was read. */
   readonly body?: Uint8Array;
+  /** Body for V2, or why it is not known; absent without a body. */
+  readonly migrated?: Uint8Array | 'not-read';
 }
 
 /** Dependencies of a dry run. */
@@ -61,6 +63,7 @@ export class DryRun {
         would: { verdict: this.verdict('unchanged') },
         edits: editsOf(this.decision, []),
         ...(note === undefined ? {} : { note }),
+        ...(body === null ? {} : { migrated: 'not-read' }),
       });
       forward(body);
       return;
@@ -141,7 +144,9 @@ export class DryRun {
       would: { verdict: this.verdict(outcome.verdict) },
       edits: editsOf(this.decision, outcome.records),
       body,
-      ...(outcome.verdict === 'unchanged' ? { note: outcome.note } : listed(outcome)),
+      ...(outcome.verdict === 'unchanged'
+        ? { note: outcome.note, migrated: body }
+        : { ...listed(outcome), migrated: outcome.body }),
     });
   }
 

@@ -1,6 +1,8 @@
 import type { MigrateDecision } from '../../migrate/decision.ts';
 import { addForwarded } from '../../http/forwarded.ts';
 import type { ReceivedRequest } from '../received-request.ts';
+import { hasFailed } from '../exchange-recorder.ts';
+import type { CheckableBody } from './body-checks.ts';
 import { DryRun } from './dry-run.ts';
 import type { Rewrite } from '../../rewrite/rewrite.ts';
 import type { WithoutEdits } from '../body-rewriter.ts';
@@ -15,6 +17,7 @@ import type { V1Routing } from './v1-routing.ts';
 export class ObserveExchange extends V1Exchange {
   private isRewriting = false;
   private isFlushed = false;
+  private checkable: CheckableBody | undefined = undefined;
 
   constructor(
     gateway: GatewayContext,
@@ -47,6 +50,7 @@ export class ObserveExchange extends V1Exchange {
         if (outcome.patch !== undefined) this.facts.patch = this.loggedPatch(outcome.patch);
         if (outcome.omitted !== undefined) this.facts.editsOmitted = outcome.omitted;
         if (outcome.body !== undefined) this.recorder?.clientBody(outcome.body);
+        this.checkable = this.gateway.bodyChecks.keep(outcome.migrated);
       },
     });
     dryRun.run(body, (forwarded) => this.forward(forwarded));
@@ -56,6 +60,19 @@ export class ObserveExchange extends V1Exchange {
     this.isFlushed = true;
     if (this.isRewriting) this.releaseSlot();
     else super.flushed();
+  }
+
+  /** Checks the body for V2 last, so that nobody waits for it. */
+  protected override onFinished(status: number): void {
+    super.onFinished(status);
+    const { checkable, facts, decision } = this;
+    if (checkable === undefined || facts.would === undefined) return;
+    const { bodyChecks } = this.gateway;
+    const check = bodyChecks.check(facts.method, decision.target.rest, checkable, hasFailed(facts));
+    if (check === undefined) return;
+    facts.would = { ...facts.would, ...check };
+    const sender = { client: this.routing?.sender.client, operation: decision.operation?.id };
+    bodyChecks.tally.add(facts.ruleBook, sender, status, check);
   }
 
   protected override receiver(): UpstreamReceiver {

@@ -12,6 +12,7 @@ import { ago, count, counted } from './format.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
 import { scrollTable } from './scroll-table.ts';
+import { visibleText } from './visible-text.ts';
 
 const REFRESH = 2000;
 
@@ -27,6 +28,7 @@ export function RolloutView({ go }: { readonly go: Go }): VNode {
     modesCard(response, go),
     canariesCard(response),
     shadowsCard(response),
+    bodyChecksCard(response),
     endCard(response),
   );
 }
@@ -35,6 +37,7 @@ function banner(rollout: Rollout): VNode {
   const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
   const sentences = [
     ...standing.map(rollbackSentence),
+    ...(rollout.bodyChecks?.fault === undefined ? [] : [rollout.bodyChecks.fault]),
     ...(rollout.isSticky
       ? []
       : ['Client hashes change at each start, so shares are not stable: set GATEWAY_CLIENT_SECRET.']),
@@ -45,14 +48,14 @@ function banner(rollout: Rollout): VNode {
   return el(
     'section',
     {
-      class: standing.length > 0 ? 'response no' : 'response yes',
-      role: standing.length > 0 ? 'alert' : undefined,
+      class: standing.length > 0 || rollout.bodyChecks?.fault !== undefined ? 'response no' : 'response yes',
+      role: standing.length > 0 || rollout.bodyChecks?.fault !== undefined ? 'alert' : undefined,
     },
     el('h3', null, standing.length > 0 ? 'Rolled back' : modeText(rollout.default)),
     el(
       'ul',
       { class: 'plain' },
-      sentences.map((sentence) => el('li', { key: sentence }, sentence)),
+      sentences.map((sentence) => el('li', { key: sentence }, visibleText(sentence))),
     ),
   );
 }
@@ -194,6 +197,61 @@ function shadowsCard({ shadows }: Rollout): VNode | false {
         ),
       ),
     ),
+  );
+}
+
+/** Pointers listed for one client and operation. */
+const MAX_POINTERS = 5;
+
+function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | false {
+  if (v1Origin === undefined) return false;
+  const title = 'Bodies for V2, checked against its schema and not sent';
+  if (bodyChecks === undefined)
+    return card(title, undefined, el('p', null, 'None: GATEWAY_V2_OPENAPI is not set.'));
+  const { counts, omitted } = bodyChecks;
+  if (counts.length === 0)
+    return card(title, undefined, el('p', null, 'None was seen yet under this rule book.'));
+  return card(
+    title,
+    'since the start or the last change of the rule book',
+    table(
+      [
+        'Client',
+        'Operation',
+        'Refused, V1 accepted',
+        'Refused by both',
+        'Accepted',
+        'Not known',
+        'First fault',
+      ],
+      ['Refused, V1 accepted', 'Refused by both', 'Accepted', 'Not known'],
+      counts.map(({ client, operation = '(other)', invalid, refusedByBoth, valid, unknown, pointers }) =>
+        el(
+          'tr',
+          { key: `${client ?? ''} ${operation}` },
+          el('th', { scope: 'row' }, client === undefined ? '(no key)' : (clients[client]?.name ?? client)),
+          el('td', null, operation),
+          [invalid, refusedByBoth, valid, unknown].map((number, at) =>
+            el('td', { class: 'number', key: at }, count(number)),
+          ),
+          el(
+            'td',
+            null,
+            pointers
+              .slice(0, MAX_POINTERS)
+              .map(({ at, count: times }) =>
+                el(
+                  'div',
+                  { key: at },
+                  el('code', null, visibleText(at || '(the body)')),
+                  ` ${count(times)}×`,
+                ),
+              ),
+          ),
+        ),
+      ),
+    ),
+    omitted > 0 && el('p', null, `${counted(omitted, 'more pair')} of client and operation, not listed.`),
   );
 }
 

@@ -12,6 +12,7 @@ import { processLineText } from './process-line-text.ts';
  * | `rule-book-in-force` | info | a rule book was read again and took effect | `ruleBook` |
  * | `rule-book-refused` | error | a rule book has a fault; the old one stays in force | `ruleBook` |
  * | `certificate-refused` | error | a certificate has a fault; the old one stays | |
+ * | `v2-openapi-unread` | warn | V2's OpenAPI description cannot be read; the one before stays in force | |
  * | `rollout-changed` | info | another replica chose a mode | |
  * | `rollout-rolled-back` | error | a canary was rolled back | |
  * | `rollout-file` | error | the rollout file is damaged or cannot be written | |
@@ -34,6 +35,7 @@ export type ProcessEvent =
   | 'rule-book-in-force'
   | 'rule-book-refused'
   | 'certificate-refused'
+  | 'v2-openapi-unread'
   | 'rollout-changed'
   | 'rollout-rolled-back'
   | 'rollout-file'

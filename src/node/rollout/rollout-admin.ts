@@ -1,4 +1,5 @@
 import type { Gateway } from '../../gateway/gateway.ts';
+import { bodyCheckFault } from '../../rollout/body-check-gate.ts';
 import type { RolloutState } from '../../rollout/rollout-state.ts';
 import type { RolloutAdmin } from '../../inspector/rollout-routes.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../../rollout/rollout-view.ts';
@@ -25,8 +26,41 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
     command: (request) => {
       const command = commandOf(parts, request);
       if ('fault' in command) return command;
+      const fault = request.force === true ? undefined : gateFault(parts, command);
+      if (fault !== undefined) return { fault };
       parts.gateway.rollout.command(command);
       return undefined;
+    },
+  };
+}
+
+/** Why V2's schema speaks against migrating more requests; undefined when it does not, or when no body was checked. */
+function gateFault(parts: RolloutAdminParts, { mode, operation, client }: Command): string | undefined {
+  if (mode?.mode !== 'canary' && mode?.mode !== 'migrate') return undefined;
+  const { bodyChecks, rollout } = parts.gateway;
+  const book = parts.ruleBook();
+  const names = namesOf(parts);
+  return bodyCheckFault(
+    bodyChecks.tally.list(book.hash),
+    { operation, client },
+    rollout.modes(book),
+    (hash) => names.get(hash),
+  );
+}
+
+/** Pairs of client and operation that are listed. */
+const MAX_COUNTS = 50;
+
+function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'> {
+  const { bodyChecks } = parts.gateway;
+  if (!bodyChecks.isOn) return {};
+  const counts = bodyChecks.tally.list(parts.ruleBook().hash);
+  const fault = gateFault(parts, { mode: { mode: 'migrate' } });
+  return {
+    bodyChecks: {
+      counts: counts.slice(0, MAX_COUNTS),
+      omitted: Math.max(0, counts.length - MAX_COUNTS),
+      ...(fault === undefined ? {} : { fault }),
     },
   };
 }
@@ -107,6 +141,7 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
     })),
     rollbacks: state.rollbacks,
     shadows: comparisons.list,
+    ...bodyChecksOf(parts),
     requests: rollout.requests,
     ...endOfV1(book),
   };

@@ -22,15 +22,19 @@ export interface RunningWorkerd {
 
 /**
  * Bundles the gateway's worker with the rule book at `rules`, an absolute path, in a copy of the sources in `folder`: the bundle
- * of another rule book may be made at the same time. Returns its file.
+ * of another rule book may be made at the same time. `description` is V2's OpenAPI, a file or an address. Returns its file.
  */
-export async function bundleWorkerWith(rules: string, folder: string): Promise<string> {
+export async function bundleWorkerWith(rules: string, folder: string, description?: string): Promise<string> {
   const root = fileURLToPath(new URL('../../../', import.meta.url));
   for (const part of ['src', 'config', 'package.json'])
     cpSync(join(root, part), join(folder, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const bundle = join(folder, 'bundle');
-  const { file } = await bundleWorker(join(folder, 'config/wrangler.jsonc'), bundle, { cwd: folder, rules });
+  const { file } = await bundleWorker(join(folder, 'config/wrangler.jsonc'), bundle, {
+    cwd: folder,
+    rules,
+    description,
+  });
   return file;
 }
 
@@ -42,7 +46,7 @@ export async function bundleWorkerWith(rules: string, folder: string): Promise<s
 export async function bundleWorker(
   configPath: string,
   folder: string,
-  within?: { readonly cwd: string; readonly rules: string },
+  within?: { readonly cwd: string; readonly rules: string; readonly description?: string | undefined },
 ): Promise<{ readonly file: string; readonly said: string }> {
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
@@ -65,6 +69,7 @@ export async function bundleWorker(
         CI: 'true',
         NO_COLOR: '1',
         ...(within === undefined ? {} : { GATEWAY_RULES: within.rules }),
+        ...(within?.description === undefined ? {} : { GATEWAY_V2_OPENAPI: within.description }),
       },
     },
   );

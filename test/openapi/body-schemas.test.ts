@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BodySchemas } from '../../src/cli/body-schema.ts';
+import { BodySchemas } from '../../src/openapi/body-schemas.ts';
 import { referenceDescription } from '../../src/cli/description-file.ts';
 
 /* oxlint-disable typescript/no-explicit-any -- a description is a tree of anything */

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest';
+import { bodyCheckFault } from '../../src/rollout/body-check-gate.ts';
+import { BodyCheckTally } from '../../src/rollout/body-check-tally.ts';
+import type { BodyCheck } from '../../src/rollout/body-check.ts';
+import type { RolloutAim } from '../../src/rollout/rollout-state.ts';
+import type { Modes } from '../../src/rules/rollout.ts';
+
+const [ACME, OTHER] = ['aaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbb'];
+const VALID: BodyCheck = { v2: 'valid' };
+const invalid = (at: string): BodyCheck => ({ v2: 'invalid', at });
+
+/** Adds `times` checks of one client and operation; `status` is V1's. */
+type Add = readonly [client: string, operation: string, times: number, check: BodyCheck, status?: number];
+
+function tallyOf(adds: readonly Add[], ruleBook = 'now'): BodyCheckTally {
+  const tally = new BodyCheckTally();
+  for (const [client, operation, times, check, status = 201] of adds) {
+    for (let time = 0; time < times; time += 1) tally.add(ruleBook, { client, operation }, status, check);
+  }
+  return tally;
+}
+
+function faultOf(adds: readonly Add[], aim: RolloutAim = {}, modes: Partial<Modes> = {}): string | undefined {
+  const all: Modes = {
+    default: { mode: 'observe' },
+    operations: {},
+    clients: {},
+    rollback: { window: 60_000, margin: 5, requests: 20 },
+    ...modes,
+  };
+  return bodyCheckFault(tallyOf(adds).list('now'), aim, all, (hash) => (hash === ACME ? 'Acme' : undefined));
+}
+
+test('the sentence names clients, counts and pointers', () => {
+  expect(
+    faultOf([
+      [ACME, 'create_client', 3, invalid('/name')],
+      [ACME, 'create_client', 1, invalid('')],
+      [OTHER, 'create_booking', 2, invalid('/services/0')],
+      [OTHER, 'create_booking', 4, VALID],
+    ]),
+  ).toBe(
+    "V2's schema refuses 6 of 10 checked bodies that a migration would send, and V1 accepted those: more than the 5 % that a roll-back allows. Client Acme, create_client: 4, at /name 3×, the body itself 1×; Client bbbbbbbbbbbbbbbb, create_booking: 2, at /services/0 2×. Change the rules or the clients, or insist with --force.",
+  );
+});
+
+test.each<[string, readonly Add[], boolean]>([
+  ['nothing was checked', [], false],
+  ['nothing is known', [[ACME, 'a', 9, { v2: 'unknown', why: 'budget' }]], false],
+  [
+    'the share is the margin',
+    [
+      [ACME, 'a', 1, invalid('/x')],
+      [ACME, 'a', 19, VALID],
+    ],
+    false,
+  ],
+  [
+    'the share is above the margin',
+    [
+      [ACME, 'a', 1, invalid('/x')],
+      [ACME, 'a', 18, VALID],
+    ],
+    true,
+  ],
+  [
+    'unknown ones do not dilute it',
+    [
+      [ACME, 'a', 1, invalid('/x')],
+      [ACME, 'a', 99, { v2: 'unknown' }],
+    ],
+    true,
+  ],
+  ['V1 refused them as well', [[ACME, 'a', 9, invalid('/x'), 422]], false],
+  ['V1 failed', [[ACME, 'a', 9, invalid('/x'), 503]], false],
+  ['the client left', [[ACME, 'a', 9, invalid('/x'), 0]], false],
+])('when %s', (_, adds, isFault) => {
+  expect(faultOf(adds) !== undefined).toBe(isFault);
+});
+
+test('it concerns only the requests that the command would send to V2', () => {
+  const adds: readonly Add[] = [
+    [ACME, 'a', 1, invalid('/x')],
+    [OTHER, 'b', 9, VALID],
+  ];
+  const isFault = (aim: RolloutAim, modes?: Partial<Modes>): boolean =>
+    faultOf(adds, aim, modes) !== undefined;
+  expect(isFault({})).toBe(true);
+  expect(isFault({ operation: 'a' })).toBe(true);
+  expect(isFault({ operation: 'b' })).toBe(false);
+  expect(isFault({ client: ACME })).toBe(true);
+  expect(isFault({ client: OTHER })).toBe(false);
+  // They keep their own modes, whatever becomes of all others.
+  expect(isFault({}, { operations: { a: { mode: 'observe' } } })).toBe(false);
+  expect(isFault({}, { clients: { [ACME]: { mode: 'observe' } } })).toBe(false);
+  expect(isFault({ operation: 'a' }, { clients: { [ACME]: { mode: 'observe' } } })).toBe(false);
+});
+
+test('a new rule book starts anew: it makes other bodies', () => {
+  const tally = tallyOf([[ACME, 'a', 3, invalid('/x')]], 'old');
+  expect(tally.list('new')).toEqual([]);
+  tally.add('new', { client: ACME, operation: 'a' }, 201, VALID);
+  expect(tally.list('new')).toMatchObject([{ valid: 1, invalid: 0, pointers: [] }]);
+});
+
+// Attack: a client invents a key, and a name, for each request.
+test('invented keys and names take no more memory than the limits', () => {
+  const tally = new BodyCheckTally();
+  for (let at = 0; at < 3000; at += 1) {
+    tally.add('now', { client: `key ${at}`, operation: 'a' }, 201, invalid('/x'));
+    tally.add('now', { client: ACME, operation: 'a' }, 201, invalid(`/name ${at}`));
+  }
+  const all = tally.list('now');
+  expect(all.length).toBeLessThanOrEqual(1001);
+  expect(all.reduce((sum, { invalid: count }) => sum + count, 0)).toBe(6000);
+  expect(all.find(({ client }) => client === ACME)?.pointers).toHaveLength(20);
+});
