@@ -241,7 +241,7 @@ test('what is not JSON is refused with byte offset, line and column', () => {
     refusal: { code: 'malformed-json', status: 400, position: { offset: 16, line: 2, column: 8 } },
   });
   expect(outcome.verdict === 'refused' && refusalText(outcome.refusal)).toBe(
-    'The body is not valid JSON: send one JSON object. Byte 16, line 2, column 8: the number is not valid (RFC 8259 section 6).',
+    'The body is not valid JSON: send one JSON object. Byte 16, line 2, column 8: a comma or a closing bracket is expected here.',
   );
 });
 test('what is not UTF-8 is refused where it stops being', () => {
