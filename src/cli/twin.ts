@@ -94,6 +94,9 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
 
 async function playReference(options: TwinOptions, scripts: readonly Script[]): Promise<number> {
   const { rules } = options;
+  const sequences = options.long === true ? 20_000 : options.sequences;
+  if ((sequences > 0 || options.on === 'workerd') && !hasDevelopmentPackages())
+    return fail(['Random sequences and workerd need a checkout of the repository, after npm ci.']);
   const services = await startTwinServices();
   const runtime = options.on === 'node-server' ? 'node' : options.on;
   try {
@@ -106,7 +109,6 @@ async function playReference(options: TwinOptions, scripts: readonly Script[]): 
     const stage = referenceStage(services, gateway.origin, { fields });
     try {
       const tally = await playAll(stage, scripts);
-      const sequences = options.long === true ? 20_000 : options.sequences;
       const failing =
         sequences === 0 ? undefined : await playSequences(stage, sequences, options.seed, tally);
       const code = report(tally, options);
@@ -138,6 +140,16 @@ async function playSequences(
 ): Promise<string | undefined> {
   const { randomSequences } = await import('./twin-random.ts');
   return randomSequences(stage, { count, seed: seed ?? Date.now() & 0x7fffffff, tally });
+}
+
+/** An installed package has neither fast-check nor workerd. */
+function hasDevelopmentPackages(): boolean {
+  try {
+    import.meta.resolve('fast-check');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function report(tally: TwinTally, { json }: TwinOptions): number {
