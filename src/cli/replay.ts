@@ -76,7 +76,7 @@ async function record(options: RecordOptions): Promise<string | undefined> {
   }
   writeFileSync(options.out, printFixture([...recordings.values()]));
   stdout.write(
-    `${counted(all, 'request')}, ${count(recordings.size)} different ones, are in ${options.out}.\n`,
+    `Recorded ${counted(all, 'request')}, ${count(recordings.size)} different, in ${options.out}.\n`,
   );
   return undefined;
 }
@@ -114,7 +114,7 @@ function summary(
   changed: number,
   places: ReadonlyMap<string, { requests: number; readonly example: string }>,
 ): string {
-  if (changed === 0) return `None of ${counted(all, 'request')} changes.`;
+  if (changed === 0) return `${counted(all, 'request')}; none changes.`;
   const lines = [...places]
     .sort(([, one], [, other]) => other.requests - one.requests)
     .map(([name, { requests, example: first }]) => {

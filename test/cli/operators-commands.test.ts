@@ -186,7 +186,7 @@ describe('replay', () => {
   test('holds a change of rules against what was recorded', async () => {
     const fixture = join(folder, 'fixture.ndjson');
     const recorded = await run('replay', 'record', '--log', file('l.ndjson', log(200)), '--out', fixture);
-    expect(recorded.out).toMatch(/^\d+ requests, \d different ones/);
+    expect(recorded.out).toMatch(/^Recorded \d+ requests, \d different, in /);
     expect(await run('replay', 'check', fixture)).toMatchObject({ code: 0 });
     const rules = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
     const changed = file('rules.yaml', rules.replace('under: address', 'under: place'));
@@ -204,7 +204,7 @@ describe('replay', () => {
     await gateway.post('/clients', '{"data":{"name":"Jane"}}', { authorization: 'Bearer secret-key' });
     const fixture = join(folder, 'fixture.ndjson');
     expect((await run('replay', 'record', '--admin', gateway.adminOrigin, '--out', fixture)).out).toContain(
-      '1 requests, 1 different',
+      'Recorded 1 request, 1 different, in ',
     );
     const text = readFileSync(fixture, 'utf8');
     expect(text).toContain('Jane');

@@ -106,7 +106,11 @@ test('what cannot be known is said to be unknown, with the reason', async () => 
   });
   // Nothing to check: no body, or one that the gateway itself would refuse.
   expect(await why('/clients', '')).toEqual({ verdict: 'unchanged' });
-  expect(await why('/clients', '{"data":7}')).toEqual({ verdict: 'refused', failure: 'wrapper-not-object' });
+  expect(await why('/clients', '{"data":7}')).toEqual({
+    verdict: 'refused',
+    failure: 'wrapper-not-object',
+    pointer: '/data',
+  });
 });
 
 test('without a description nothing is said; while it cannot be read, it is unknown', async () => {
