@@ -3,7 +3,7 @@ import { readLogFile } from '../../src/cli/log-files.ts';
 import { Guide } from '../../src/report/guide.ts';
 import type { GuideBody, GuideDocument } from '../../src/report/guide-document.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
-import type { LedgerLine } from './ledger.ts';
+import { knowable, type LedgerLine } from './ledger.ts';
 import type { Services } from './services.ts';
 import type { StatementTable } from './table.ts';
 
@@ -63,9 +63,7 @@ function checkResponses(
   for (const { name, responses, responsesUnknown } of calls) {
     const ofCall = past.filter(({ call }) => call === name);
     const seen = new Set(ofCall.flatMap(({ differing }) => differing));
-    const judged = new Set(
-      ofCall.filter(({ isRead, by }) => !isRead || by === 'v2').flatMap(({ differing }) => differing),
-    );
+    const judged = knowable(ofCall);
     const stated = new Set(responses.map(({ v1 }) => v1));
     const isWrong =
       [...stated].some((pointer) => !seen.has(pointer)) ||

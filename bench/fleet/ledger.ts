@@ -67,6 +67,16 @@ const ADDRESS = new Set([
 /** A member that only V1's responses have: nobody can tell before V2 responds whether V2 has it too. */
 export const DEPRECATIONS = '/data/deprecations';
 
+/** Members that a report must name: V2's own responses show them, and the request rules those of writes that V1 answered. */
+export function knowable(lines: readonly LedgerLine[]): ReadonlySet<string> {
+  return new Set(
+    lines.flatMap(({ isRead, by, differing: members }) => {
+      if (by === 'v2') return members;
+      return isRead ? [] : members.filter((pointer) => pointer !== DEPRECATIONS);
+    }),
+  );
+}
+
 /** Members of V1's responses that V2 has elsewhere, or that the rule book of the day says it does not have. */
 function differing(
   { status, body }: FleetResponse,

@@ -1,7 +1,7 @@
 import type { ClientReport } from '../../src/report/client-report.ts';
 import type { Report } from '../../src/report/report.ts';
 import { DEPRECATED } from './character.ts';
-import { DEPRECATIONS, type LedgerLine } from './ledger.ts';
+import { DEPRECATIONS, knowable, type LedgerLine } from './ledger.ts';
 import type { StatementTable } from './table.ts';
 
 /** The report of a day, and the changes that strip attributes in the rule book of that day, by `<operation> <attribute>`. */
@@ -96,12 +96,7 @@ function checkResponses(
   table: StatementTable,
 ): void {
   const stated = new Set(client.responses.map(({ v1 }) => v1));
-  const judged = new Set(
-    lines.flatMap(({ isRead, by, differing }) => {
-      if (by === 'v2') return differing;
-      return isRead ? [] : differing.filter((pointer) => pointer !== DEPRECATIONS);
-    }),
-  );
+  const judged = knowable(lines);
   const seen = new Set(lines.flatMap(({ differing }) => differing));
   const invented = [...stated].filter((pointer) => !seen.has(pointer));
   const missing = [...judged].filter((pointer) => !stated.has(pointer));
