@@ -6,7 +6,7 @@ import { ProxiedExchange } from './proxied-exchange.ts';
 
 /** Responds to a V1 client with its own report and guide, as JSON or as an HTML page. Nothing is sent to V1 or V2. */
 export class SelfServiceExchange extends ProxiedExchange {
-  /** Answers, once the key has selected the report. */
+  /** Responds, once the key has selected the report. */
   async start(): Promise<void> {
     const { exchange, head } = this.received;
     if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
@@ -33,10 +33,10 @@ export class SelfServiceExchange extends ProxiedExchange {
     const type = preferredType(accept, ['application/json', 'text/html']);
     const outcome = await this.gateway.parts.ownReport?.(client, type);
     if (outcome?.kind === 'not-seen') unseenKeys.take(exchange.remote);
-    this.guarded(() => this.answer(outcome, type));
+    this.guarded(() => this.respondWith(outcome, type));
   }
 
-  private answer(outcome: OwnReportOutcome | undefined, type: OwnReportType): void {
+  private respondWith(outcome: OwnReportOutcome | undefined, type: OwnReportType): void {
     switch (outcome?.kind) {
       case undefined:
         this.refuse(failure('not-found'));

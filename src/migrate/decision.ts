@@ -25,7 +25,7 @@ export interface DecisionLimits {
   readonly selfService?: string | undefined;
 }
 
-/** How a request is handled: refused, passed to V2 unchanged, migrated from V1 to V2, or answered with the client's own report. */
+/** How a request is handled: refused, passed to V2 unchanged, migrated from V1 to V2, or served with the client's own report. */
 export type Decision = RefuseDecision | PassDecision | MigrateDecision | SelfServiceDecision;
 
 /** The gateway responds itself, with the report of the client that asks. */

@@ -8,7 +8,7 @@ export type DialectName = 'v1' | 'v2';
  * V1, or a dated release of V2. V1 and V2's first release differ in the six changes of the specification and in nothing else:
  *
  * 1. The prefix: `/api/v1`, `/api/v2`, also in `Location` and `Link`.
- * 2. `x-api-version` is read and answered by V2 only.
+ * 2. `x-api-version` is read and returned by V2 only.
  * 3. The parameters of a V1 body are inside `data`, and the pointers of V1's errors begin with `/data`. A body without that member
  *    is taken as the parameters themselves, in either version.
  * 4. The address of a property in floor plan and post production orders: {@link Spelling.orderAddress}.

@@ -24,7 +24,7 @@ export interface ReferenceParts {
   readonly rate?: number;
   /** Versions to serve, on the same data; V2 only by default. */
   readonly dialects?: readonly DialectName[];
-  /** Attributes that V1 still takes, stores and answers, and V2 has dropped; none by default. */
+  /** Attributes that V1 still takes, with a message, and V2 has dropped; none by default. */
   readonly deprecated?: readonly string[];
   /** Where V1 lists the deprecated attributes that a request used; `data` by default. */
   readonly deprecationsIn?: DeprecationsPlace;

@@ -109,7 +109,7 @@ function judge(call: CallTally, { time, origin }: TallyEntry, side: ResponseSide
   if (time > call.lastJudged) call.lastJudged = time;
 }
 
-/** Whether V1 answered without the gateway having read the body. */
+/** Whether V1 responded without the gateway having read the body. */
 function isUnread({ origin, would }: TallyEntry): boolean {
   return origin === 'v1' && would === undefined;
 }

@@ -52,7 +52,7 @@ export class OpenApiNames {
     return all.length === 0 || all.includes(undefined) ? undefined : false;
   }
 
-  /** Looks up a step in the schema's own members; `none` when it has none and leaves the answer to its alternatives. */
+  /** Looks up a step in the schema's own members; `none` when it has none and leaves it to its alternatives. */
   private own(schema: object, step: string, rest: readonly string[]): boolean | undefined | 'none' {
     const type = memberOf(schema, 'type');
     const types = type === undefined ? [] : [type].flat();

@@ -86,7 +86,7 @@ export interface Entry {
   readonly responseEditsOmitted?: number | undefined;
   /** Reason why a response was not rewritten although a response rule applies, such as `response-too-large`. */
   readonly responseNote?: string | undefined;
-  /** Members of V1's response that V2 names or places otherwise, by the request rules; for sampled writes that V1 answered. */
+  /** Members of V1's response that V2 names or places otherwise, by the request rules; for sampled writes that V1 responded to. */
   readonly responseWould?: readonly ResponseDifference[] | undefined;
   /** Places that the errors of a 4xx point at, in the body as the service received it, at most 16. */
   readonly errorPointers?: readonly string[] | undefined;

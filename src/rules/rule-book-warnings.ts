@@ -13,7 +13,7 @@ export function ruleBookWarnings({ changes, operations }: RuleBook): readonly st
   ];
 }
 
-/** V1 answered what it stored; V2 never got these members, so that no response rule can bring them back. */
+/** V1 returned what it stored; V2 never got these members, so that no response rule can bring them back. */
 function withoutInverse({ id, request }: Change): readonly string[] {
   return request.flatMap((rule) => {
     if (rule.rule === 'only') {

@@ -382,7 +382,7 @@ export const settings = {
     'reference-deprecated',
     names,
     '',
-    'Attributes that the reference V1 still takes, stores and answers, and the reference V2 has dropped.',
+    'Attributes that the reference V1 still takes, with a message, and the reference V2 has dropped.',
   ),
   referenceDeprecations: withDefault(
     'reference-deprecations',

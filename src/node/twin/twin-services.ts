@@ -69,7 +69,7 @@ class Service {
   }
 
   setStore(state: 'broken' | 'busy' | undefined): void {
-    // Two services with the same bug answer alike.
+    // Two services with the same bug respond alike.
     if (this.bug !== undefined) throw new Error(`The ${this.dialect} service failed`, { cause: this.bug });
     this.state = state;
   }
