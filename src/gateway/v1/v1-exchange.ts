@@ -31,6 +31,9 @@ import { addFindings } from './sample-findings.ts';
 import { isFailed, type V1Routing } from './v1-routing.ts';
 import { RateLimitReset } from '../../rollout/rate-limit-reset.ts';
 
+/** Size in bytes of bodies that are rewritten at once: their records take too little memory to count. */
+const SMALL_BYTES = 16 * 1024;
+
 /** A V1 exchange: its response is one that a V1 client can read. */
 export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwner, QueuedRequest {
   protected readonly decision: MigrateDecision;
@@ -238,6 +241,10 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   ): void {
     const { rules } = this;
     const { operation } = this.decision;
+    if (body.length <= SMALL_BYTES) {
+      done(rules.requestPlan(operation).rewrite(body), body);
+      return;
+    }
     this.work((memory, finish) => {
       const failed = (error: unknown): void => finish(() => this.failInternally(error));
       this.gateway.rewriter.request({ rules, operation, body, memory, failed }, (outcome, original) =>
