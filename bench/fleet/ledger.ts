@@ -1,6 +1,7 @@
 import { headerValue } from '../../src/http/header-list.ts';
 import type { FleetResponse } from './memory-exchange.ts';
 import type { PlannedRequest } from './requests.ts';
+import { ADDRESS } from '../v2-order.ts';
 
 /** One exchange as the client knows it: its request by its character, and the response that it received. */
 export interface LedgerLine {
@@ -54,20 +55,10 @@ export function ledgerLine(
   };
 }
 
-const ADDRESS = new Set([
-  'street_address',
-  'suburb',
-  'state',
-  'postcode',
-  'country',
-  'latitude',
-  'longitude',
-]);
-
 /** A member that only V1's responses have: nobody can tell before V2 responds whether V2 has it too. */
 export const DEPRECATIONS = '/data/deprecations';
 
-/** Members that a report must name: V2's own responses show them, and the request rules those of writes that V1 answered. */
+/** Members that a report must name: V2's own responses show them, and the request rules those of writes that V1 responded to. */
 export function knowable(lines: readonly LedgerLine[]): ReadonlySet<string> {
   return new Set(
     lines.flatMap(({ isRead, by, differing: members }) => {
@@ -88,7 +79,7 @@ function differing(
   walk(JSON.parse(new TextDecoder().decode(body)), '', (pointer) => {
     const steps = pointer.split('/');
     const last = steps.at(-1) ?? '';
-    const isMoved = last === 'transition_type' || (ADDRESS.has(last) && steps.at(-2) === 'property');
+    const isMoved = last === 'transition_type' || (ADDRESS.includes(last) && steps.at(-2) === 'property');
     const isRemoved = method === 'POST' && steps.length === 3 && strippedAs(last) !== undefined;
     if ((path.startsWith('/orders/') && isMoved) || isRemoved || pointer === DEPRECATIONS) found.add(pointer);
   });

@@ -1,4 +1,5 @@
 import { isObject } from '../../src/reference/is-object.ts';
+import { ADDRESS } from '../../bench/v2-order.ts';
 
 /** A request to either version: `POST /clients`, and a body as V1 clients send it; text goes as it is. */
 export interface Step {
@@ -57,16 +58,6 @@ export function toV1({ line, body }: Step, { status, headers, body: text }: Outc
 
 type Order = Readonly<Record<string, unknown>>;
 
-const ADDRESS = new Set([
-  'street_address',
-  'suburb',
-  'state',
-  'postcode',
-  'country',
-  'latitude',
-  'longitude',
-]);
-
 function parametersToV2(line: string, given: Readonly<Record<string, unknown>>): unknown {
   if (!line.includes('/orders/')) return given;
   const { property } = given;
@@ -82,7 +73,7 @@ function parametersToV2(line: string, given: Readonly<Record<string, unknown>>):
 
 function nested(property: Readonly<Record<string, unknown>>): unknown {
   const of = (isAddress: boolean): [string, unknown][] =>
-    Object.entries(property).filter(([name]) => ADDRESS.has(name) === isAddress);
+    Object.entries(property).filter(([name]) => ADDRESS.includes(name) === isAddress);
   const address = Object.fromEntries(of(true));
   return Object.keys(address).length === 0 ? property : { ...Object.fromEntries(of(false)), address };
 }
