@@ -1,3 +1,4 @@
+// Longer than other files: the order in which everything starts and stops is one story.
 import { randomBytes } from 'node:crypto';
 import type { Settings } from '../settings/read-settings.ts';
 import { type OriginSetting, originText } from '../settings/setting-kinds.ts';

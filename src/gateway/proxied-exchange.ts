@@ -1,3 +1,4 @@
+// Longer than other files: one state machine for one exchange, with methods instead of objects, for it is the hot path.
 import type { WorkMemory } from '../json/work-memory.ts';
 import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
 import type { HeaderList } from '../http/header-list.ts';

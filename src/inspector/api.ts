@@ -1,3 +1,4 @@
+// Longer than other files: the shapes of all routes of the admin listener stand together, for the page and the CLI.
 /**
  * The JSON interface of the admin listener: input and output of its routes. The page, `tail` and other tools use this file.
  *

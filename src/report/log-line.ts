@@ -1,3 +1,4 @@
+// Longer than other files: one reader, whose steps share the position in the line.
 import { stringEnd } from '../json/string-end.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Entry, Route, Verdict, Would } from '../rewrite-log/entry.ts';

@@ -1,3 +1,4 @@
+// Longer than other files: one pass over a body, with the caches that its steps share.
 import { hasByteOrderMark } from '../json/byte-order-mark.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/member-name.ts';

@@ -1,3 +1,4 @@
+// Longer than other files: one schema, whose parts refer to each other.
 import * as z from 'zod';
 import { NAME_PATTERN, PATH_PATTERN } from './path-text.ts';
 import { isReleaseDate } from './release-date.ts';

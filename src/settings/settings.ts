@@ -1,3 +1,4 @@
+// Longer than other files: it is one table.
 import {
   address,
   addressRanges,

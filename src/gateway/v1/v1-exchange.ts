@@ -1,3 +1,4 @@
+// Longer than other files: what all V1 exchanges share; each kind of exchange has a file of its own.
 import { type Coding, readCoding } from '../../http/content-coding.ts';
 import { type HeaderList, headerValue, headerValues } from '../../http/header-list.ts';
 import { addForwarded } from '../../http/forwarded.ts';

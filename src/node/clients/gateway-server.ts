@@ -1,3 +1,4 @@
+// Longer than other files: both servers and all that they share start, drain and close here.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import {
   createSecureServer,

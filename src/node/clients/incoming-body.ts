@@ -1,3 +1,4 @@
+// Longer than other files: it is one state machine: each way in which a body arrives ends in the same few states.
 import type { Readable } from 'node:stream';
 import type { BufferBudget } from '../../gateway/buffer-budget.ts';
 import type { Body } from '../../gateway/exchange.ts';

@@ -1,3 +1,4 @@
+// Longer than other files: one pool: the queue, the connections and the waiting calls change together.
 import type {
   UpstreamCall,
   UpstreamFault,

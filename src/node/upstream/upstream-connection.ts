@@ -1,3 +1,4 @@
+// Longer than other files: one state machine for one connection.
 import type { Socket } from 'node:net';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { BodyParts } from '../../gateway/exchange.ts';
