@@ -1,7 +1,7 @@
 /**
  * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | footprint] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
  * the engine, its growth, how the gateway scales, and the proxies side by side when nothing is named. `proxies --long [--rounds <n>]
- * [--row <id>]…` measures more sizes, rates and forms of TLS beside nginx and its kind.
+ * [--row <id>]…` measures more sizes, rates and forms of TLS beside nginx and its kind; `guard [<commit>] [--rounds <n>] [--row <id>]…` measures against a commit, HEAD when none is named.
  */
 import { parseArgs } from 'node:util';
 import { benchEngine } from './engine.ts';
@@ -10,6 +10,7 @@ import { benchResponses } from './engine-responses.ts';
 import { benchPlan, benchResponsePlan } from './bench-plan.ts';
 import { benchGrowth } from './growth.ts';
 import { benchGrowthGateway } from './growth-gateway.ts';
+import { benchGuard } from './guard/guard.ts';
 import { benchLong } from './long/bench-long.ts';
 import { benchProxies } from './proxies.ts';
 import { benchScale } from './scale.ts';
@@ -39,5 +40,9 @@ if (chosen.includes('proxies') && values.long) {
   await benchLong({ rounds, rows: values.row, only: values.only });
 } else if (chosen.includes('proxies')) {
   await benchProxies({ isQuick: values.quick, works, only: values.only });
+}
+if (positionals[0] === 'guard') {
+  const rounds = Number(values.rounds ?? 9);
+  if (!(await benchGuard(positionals[1] ?? 'HEAD', rounds, values.row))) process.exitCode = 1;
 }
 if (chosen.includes('footprint')) await benchFootprint();
