@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import type { IncomingBodyOptions } from './incoming-body.ts';
 import { LongBodyExchange } from './long-body-exchange.ts';
-import { SharedReads } from './shared-reads.ts';
+import { copyOf, SharedReads } from './shared-reads.ts';
 import { SocketBody } from './socket-body.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
@@ -73,7 +73,7 @@ export class ClientConnection implements ExchangeConnection {
     this.socket = socket;
     this.owner = owner;
     this.remote = owner.addressOf(socket);
-    this.sharedReads = SharedReads.begin(socket, this.read);
+    this.sharedReads = SharedReads.begin(socket, this.readLent);
     // Without shared reads all bytes; with them, those that others had read and put back.
     socket.on('data', this.read);
     socket.on('end', this.ended);
@@ -150,10 +150,20 @@ export class ClientConnection implements ExchangeConnection {
     if (!this.isReading) this.parseNext();
   };
 
-  private readonly read = (received: Buffer): void => {
+  /** Reads bytes that are valid until it returns: a body is collected from them, anything else from a copy. */
+  private readonly readLent = (bytes: Buffer): void => {
     if (this.isClosing) return;
-    const chunk = this.body === undefined ? received : this.readBody(this.body, received);
-    if (chunk === undefined) return;
+    const rest = this.body === undefined ? bytes : this.readBody(this.body, bytes);
+    if (rest !== undefined) this.readHeads(copyOf(rest));
+  };
+
+  private readonly read = (chunk: Buffer): void => {
+    if (this.isClosing) return;
+    const rest = this.body === undefined ? chunk : this.readBody(this.body, chunk);
+    if (rest !== undefined) this.readHeads(rest);
+  };
+
+  private readHeads(chunk: Buffer): void {
     const { partialHead, unparsed } = this;
     if (partialHead?.add(chunk) === false) return;
     const before = partialHead?.received() ?? unparsed;
@@ -164,7 +174,7 @@ export class ClientConnection implements ExchangeConnection {
     this.unparsed = bytes;
     if (this.exchange === undefined && !this.isYielding) this.parseNext();
     else if (bytes.length > READ_AHEAD_BYTES) this.socket.pause();
-  };
+  }
 
   /** Returns the bytes behind the body; undefined when there are none, and nothing to begin. */
   private readBody(body: SocketBody, bytes: Buffer): Buffer | undefined {

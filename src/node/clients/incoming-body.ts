@@ -11,6 +11,8 @@ import type { StreamedBodies, StreamedBody } from './streamed-bodies.ts';
 
 /** Where a body arrives: a stream of Node, or a socket that the gateway reads itself. */
 export interface BodySource extends Flow {
+  /** True when a part is valid only until its listener returns. */
+  readonly lendsParts?: boolean;
   on(event: 'data', listener: (part: Uint8Array) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
 }
@@ -198,7 +200,7 @@ export class IncomingBody
       return;
     }
     this.timer?.refresh();
-    const held = this.parts.add(chunk);
+    const held = this.parts.add(chunk, this.source.lendsParts);
     if (this.mode === 'collect') {
       if (!this.owner.acceptChunk(held)) this.parts.take();
     } else if (this.mode === 'open') {

@@ -29,15 +29,15 @@ export class SharedReads {
   }
 
   /**
-   * Begins to pass the bytes of `socket` to `onBytes`, in buffers of their own, instead of emitting `data`; undefined where this
-   * Node does not have what that takes.
+   * Begins to pass the bytes of `socket` to `onBytes`, valid until it returns, instead of emitting `data`; undefined where this Node
+   * does not have what that takes.
    */
   static begin(socket: Socket, onBytes: (bytes: Buffer) => void): SharedReads | undefined {
     const parts = userBufferOf(socket);
     const handle: unknown = Reflect.get(socket, '_handle');
     if (parts === undefined || !takesBuffer(handle)) return undefined;
     const onRead: OnRead = (length) => {
-      onBytes(copyOf(length));
+      onBytes(BUFFER.subarray(0, length));
       return true;
     };
     Reflect.set(socket, parts.buffer, BUFFER);
@@ -49,16 +49,16 @@ export class SharedReads {
   /** Ends it: the socket emits `data` again. */
   end(): void {
     const { socket } = this;
-    const onRead: OnRead = (length) => socket.push(copyOf(length));
+    const onRead: OnRead = (length) => socket.push(copyOf(BUFFER.subarray(0, length)));
     Reflect.set(socket, this.callback, onRead);
   }
 }
 
-/** Returns the bytes read. Few of them are copied into a buffer that others share too: nothing holds it for long. */
-function copyOf(length: number): Buffer {
-  if (length < POOLED_BYTES) return Buffer.from(BUFFER.subarray(0, length));
-  const own = Buffer.allocUnsafeSlow(length);
-  BUFFER.copy(own, 0, 0, length);
+/** Copies lent bytes. Few of them go into a buffer that others share too: nothing holds it for long. */
+export function copyOf(bytes: Buffer): Buffer {
+  if (bytes.length < POOLED_BYTES) return Buffer.from(bytes);
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
   return own;
 }
 

@@ -3,6 +3,7 @@ import type { BodySource } from './incoming-body.ts';
 
 /** The bytes of a body on a socket that the gateway reads itself, framed by a length (RFC 9112 §6.2). */
 export class SocketBody implements BodySource {
+  readonly lendsParts = true;
   private readonly connection: Socket;
   /** Bytes that have not arrived. */
   private missing: number;
@@ -43,12 +44,12 @@ export class SocketBody implements BodySource {
     this.connection.resume();
   }
 
-  /** Takes received bytes, and returns those behind the body. */
+  /** Takes received bytes, which are valid until it returns; returns those behind the body. */
   take(bytes: Buffer): Buffer {
     const part = bytes.length > this.missing ? bytes.subarray(0, this.missing) : bytes;
     this.missing -= part.length;
     if (this.onEnd === undefined || this.early.length > 0) {
-      this.early.push(part);
+      this.early.push(Buffer.from(part));
       this.connection.pause();
     } else {
       this.report(part, this.isComplete);

@@ -19,11 +19,11 @@ async function connection(): Promise<{ readonly accepted: Socket; readonly clien
   return { accepted, client };
 }
 
-test('an accepted socket passes its bytes on, each read in a buffer of its own, and emits them again afterwards', async () => {
+test('an accepted socket passes its bytes on, and emits them again afterwards', async () => {
   const { accepted, client } = await connection();
   const read: Buffer[] = [];
   const emitted: Buffer[] = [];
-  const reads = SharedReads.begin(accepted, (bytes) => read.push(bytes));
+  const reads = SharedReads.begin(accepted, (bytes) => read.push(Buffer.from(bytes)));
   // Fails where a new version of Node has other internals: bytes then arrive as ever, at more cost.
   expect(reads).toBeDefined();
   accepted.on('data', (bytes: Buffer) => emitted.push(bytes));
@@ -44,7 +44,7 @@ test('an accepted socket passes its bytes on, each read in a buffer of its own, 
 test('a paused socket passes nothing on, and its end is reported', async () => {
   const { accepted, client } = await connection();
   const read: Buffer[] = [];
-  SharedReads.begin(accepted, (bytes) => read.push(bytes));
+  SharedReads.begin(accepted, (bytes) => read.push(Buffer.from(bytes)));
   let hasEnded = false;
   accepted.on('data', () => {}).on('end', () => (hasEnded = true));
   accepted.pause();
