@@ -7,6 +7,7 @@
  * | `GET /entries` | `filter`, `before` (a seq), `limit` (1–500, 100) | `EntriesPage`, newest first |
  * | `GET /entries/:seq` | | `EntryDetail`, large bodies folded; 404 when it has left the ring |
  * | `GET /entries/find` | `id` (a request id), `n` (a seq, if several have the id) | `EntryDetail`, from the log file if need be; 404 |
+ * | `GET /entries/histogram` | `filter` | `EntryHistogram` |
  * | `GET /entries/stream` | `filter`, `Last-Event-ID` or `after` | SSE: `entry` (`NumberedEntry`), `gap` (`StreamGap`), `state` (`State`) |
  * | `GET /entries/:seq/har`, `/case` | | the exchange as an HTTP Archive, or as a text case; 404, 422 |
  * | `POST /entries/:seq/resend` | `{"key"}` | `Resent`; 403 unless the setting allows it |
@@ -52,6 +53,25 @@ export interface EntriesPage {
   /** The oldest entry that it holds: those before `oldest` are failures only. */
   readonly oldestFailure: number;
   readonly latest: number;
+}
+
+/** Entries that are kept and match a filter, by the time of their requests. */
+export interface EntryHistogram {
+  /** Width of a bar in seconds. */
+  readonly step: number;
+  /** Oldest first, without gaps; at most 60. */
+  readonly bars: readonly HistogramBar[];
+  /** RFC 3339: before this time only failures are kept. Absent when nothing is. */
+  readonly wholeSince?: string;
+}
+
+/** One bar of a histogram. */
+export interface HistogramBar {
+  /** RFC 3339: its start. */
+  readonly time: string;
+  readonly count: number;
+  /** Those of them that an operator must not miss: refused, 4xx, 5xx, broken off, different on V2 or refused by its schema. */
+  readonly notable: number;
 }
 
 /** Data of a `gap` event: the entries that left the ring before this slow reader reached them. */

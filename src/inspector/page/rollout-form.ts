@@ -28,7 +28,8 @@ const MODES = [
 
 /** Chooses a mode for V1 traffic; it is carried out after a look at the clients that it moves. */
 export function RolloutForm({ rollout, operations, announce, onChanged }: RolloutFormProps): VNode {
-  const [mode, setMode] = useState<string>('observe');
+  const hasV1 = rollout.v1Origin !== undefined;
+  const [mode, setMode] = useState<string>(hasV1 ? 'observe' : 'migrate');
   const [share, setShare] = useState('5');
   const [aim, setAim] = useState('');
   const [client, setClient] = useState('');
@@ -57,7 +58,6 @@ export function RolloutForm({ rollout, operations, announce, onChanged }: Rollou
     setChecked(undefined);
     announce(`Done: ${effect.title}.`);
   };
-  const hasV1 = rollout.v1Origin !== undefined;
   return card(
     'Change a mode',
     'nothing changes before you confirm it',
