@@ -1,5 +1,6 @@
 import axe from 'axe-core';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Report } from '../../src/inspector/api.ts';
 import type { RolloutView } from '../../src/rollout/rollout-view.ts';
 import { startBrowser } from '../support/browser.ts';
 import { inspectGateway } from '../support/inspected-gateway.ts';
@@ -108,4 +109,16 @@ test("what V2's schema speaks against is told, and needs insisting", async () =>
   await carryOut.click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   expect((await state()).operations['create_client']?.mode).toBe('migrate');
+
+  // What the table of clients says of the schema is what the report counted.
+  const report = (await (await fetch(`${gateway.adminOrigin}/report`)).json()) as Report;
+  const [checks] = report.clients[0]?.bodyChecks ?? [];
+  await page.goto(`${gateway.adminOrigin}/?view=retirement`);
+  await page
+    .getByText(
+      `create_client: ${checks?.invalid} of ${checks?.invalid} refused that V1 accepted (/colour ${checks?.invalid}×)`,
+    )
+    .waitFor();
+  await page.getByRole('button', { name: /^Show the bodies of .* that V2's schema refuses$/ }).click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(checks?.invalid);
 }, 60_000);
