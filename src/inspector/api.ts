@@ -11,6 +11,7 @@
  * | `GET /entries/stream` | `filter`, `Last-Event-ID` or `after` | SSE: `entry` (`NumberedEntry`), `gap` (`StreamGap`), `state` (`State`) |
  * | `GET /entries/:seq/har`, `/case` | | the exchange as an HTTP Archive, or as a text case; 404, 422 |
  * | `POST /entries/:seq/resend` | `{"key"}` | `Resent`; 403 unless the setting allows it |
+ * | `GET /errors` | | `ErrorGroups` |
  * | `GET /state` | | `State` |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`; `client` with `guide` (Markdown) | `Report` |
@@ -23,6 +24,7 @@
  * requires `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.
  */
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/rewrite.ts';
+import type { EntryError } from '../rewrite-log/entry-errors.ts';
 import type { Entry, Verdict } from '../rewrite-log/entry.ts';
 import type { ClientTrace } from '../rewrite-log/client-traces.ts';
 import type { HistoryMinute } from '../rewrite-log/history.ts';
@@ -72,6 +74,29 @@ export interface HistogramBar {
   readonly count: number;
   /** Those of them that an operator must not miss: refused, 4xx, 5xx, broken off, different on V2 or refused by its schema. */
   readonly notable: number;
+}
+
+/** The errors of the kept entries. */
+export interface ErrorGroups {
+  /** Number of kept entries. */
+  readonly exchanges: number;
+  /** The most frequent first; at most 300. */
+  readonly groups: readonly ErrorGroup[];
+  /** Number of errors in further groups. */
+  readonly omitted: number;
+}
+
+/** Errors with the same finder, code and place. */
+export interface ErrorGroup {
+  readonly error: EntryError;
+  readonly count: number;
+  /** Number of clients; requests without a key count as one. */
+  readonly clients: number;
+  /** Ids of at most ten operations; `-` for none. */
+  readonly operations: readonly string[];
+  /** RFC 3339. */
+  readonly firstSeen: string;
+  readonly lastSeen: string;
 }
 
 /** Data of a `gap` event: the entries that left the ring before this slow reader reached them. */

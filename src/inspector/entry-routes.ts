@@ -5,6 +5,7 @@ import type { EntriesPage, EntryDetail } from './api.ts';
 import { caseText } from './case-text.ts';
 import { entryHistogram } from './entry-histogram.ts';
 import { entryStream } from './entry-stream.ts';
+import { errorGroups } from './error-groups.ts';
 import { failureBody } from './failure-body.ts';
 import { harOf } from './har.ts';
 import { jsonResponse, pause } from './json-response.ts';
@@ -17,7 +18,7 @@ import type { InspectorParts } from './inspector-parts.ts';
 /** Maximum entries on one page of the API. */
 const MAX_PAGE_ENTRIES = 500;
 
-/** Adds `/entries`, `/entries/histogram`, `/entries/stream`, `/entries/find`, `/entries/:seq` and its exports. */
+/** Adds `/entries`, `/entries/histogram`, `/entries/stream`, `/entries/find`, `/entries/:seq` and its exports, and `/errors`. */
 export function entryRoutes(app: Hono, parts: InspectorParts): void {
   exportRoutes(app, parts);
   const { ring, capture } = parts.view;
@@ -58,6 +59,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     const inRange = isFilterFault(range) ? filter.accepts : range.accepts;
     return c.json(await entryHistogram(parts.view, { accepts: filter.accepts, inRange }, pause));
   });
+  app.get('/errors', async () => jsonResponse(await errorGroups(parts.view, pause)));
   app.get('/entries/stream', (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '');
     if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
