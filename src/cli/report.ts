@@ -1,10 +1,12 @@
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { stdout } from 'node:process';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readClientNames } from '../node/admin/client-names.ts';
 import { parse } from 'yaml';
-import { readLogFile, sizeOfFiles } from './log-files.ts';
+import { sizeOfFiles } from './log-files.ts';
+import { logSources } from './log-sources.ts';
+import { readMergedLogs } from './merged-logs.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { digestMarkdown, digests } from '../report/digest.ts';
@@ -48,9 +50,9 @@ export function report(program: Command): void {
     .command('report')
     .summary('list the clients that still need V1, from the rewrite log')
     .description(
-      'Reads the rewrite log, plain or gzipped, and lists the clients that still need V1, with their reasons. Without a file it reads stdin.',
+      'Reads rewrite logs, plain, gzip or Zstandard, and lists the clients that still need V1, with their reasons. Logs of many replicas are read as one, by time; the times that one of them lacks are told. Without a file it reads stdin.',
     )
-    .argument('[files...]', 'log files; - is stdin')
+    .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin')
     .addOption(
       new Option('--format <format>', 'output format')
         .choices(['text', 'json', 'csv', 'md', 'html'])
@@ -75,8 +77,9 @@ export function report(program: Command): void {
       'rule book, for --guide, --apply and --openapi',
       process.env['GATEWAY_RULES'] ?? 'config/rules.yaml',
     )
-    .action(async (files: readonly string[], options: ReportOptions) => {
-      const fault = await print(files.length === 0 ? ['-'] : files, options);
+    .action(async (given: readonly string[], options: ReportOptions) => {
+      const sources = await logSources(given.length === 0 ? ['-'] : given);
+      const fault = 'fault' in sources ? sources.fault : await print(sources.files, options);
       if (fault === undefined) return;
       process.stderr.write(`${fault}\n`);
       process.exitCode = 1;
@@ -94,11 +97,9 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
   if (typeof schema === 'string') return schema;
   const tally = new Tally();
   const lines = new LineTally(tally);
+  for (const file of files) lines.begin(nameOf(file));
   try {
-    await readAll(files, (bytes, file) => {
-      if (lines.coverage.at(-1)?.file !== file) lines.begin(file);
-      lines.add(bytes);
-    });
+    await readAll(files, (bytes, file) => lines.add(bytes, nameOf(file)));
   } catch (error) {
     return faultOf(error);
   }
@@ -108,6 +109,7 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
     goneAfterDays: options.goneAfter,
     unreadable: lines.unreadable,
     logs: lines.coverage,
+    gaps: lines.gaps,
     schema,
   });
   if (options.apply === true) return apply(made, options);
@@ -182,7 +184,8 @@ async function printGuide(
   const guide = new Guide(client.toLowerCase());
   try {
     await readAll(files, (bytes) => {
-      entriesOfClient(bytes, guide.client, (entry: Entry) => guide.add(entry));
+      const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      entriesOfClient(lines, guide.client, (entry: Entry) => guide.add(entry));
     });
   } catch (error) {
     return faultOf(error);
@@ -201,22 +204,24 @@ function printedGuide(document: GuideDocument, format: ReportOptions['format']):
   return format === 'html' ? guideHtml(document) : guideMarkdown(document);
 }
 
-async function readAll(files: readonly string[], take: (bytes: Buffer, file: string) => void): Promise<void> {
+async function readAll(
+  files: readonly string[],
+  take: (lines: Uint8Array, file: string) => void,
+): Promise<void> {
   const bar = new ProgressBar(process.stderr, await sizeOfFiles(files), () => performance.now());
-  let before = 0;
   try {
-    for (const file of files) {
-      let read = 0;
-      for await (const chunk of readLogFile(file)) {
-        take(chunk.bytes, file === '-' ? 'stdin' : file);
-        read = chunk.read;
-        bar.show(before + read);
-      }
-      before += read;
-    }
+    await readMergedLogs(files, (lines, file, read) => {
+      take(lines, file);
+      bar.show(read);
+    });
   } finally {
     bar.clear();
   }
+}
+
+/** The name of a log in a report. */
+function nameOf(file: string): string {
+  return file === '-' ? 'stdin' : file;
 }
 
 function hasColour(): boolean {
