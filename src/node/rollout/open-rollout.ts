@@ -148,7 +148,7 @@ const LEVELS = {
 
 function noticeLine({ kind, sentence }: ReplicaNotice): ProcessLine {
   const [level, event] = LEVELS[kind];
-  return { level, event, message: `rollout: ${sentence}` };
+  return { level, event, message: `rollout: ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}` };
 }
 
 function namesClients(rollout: Rollout | undefined): boolean {
