@@ -1,5 +1,5 @@
-import type { Hono } from 'hono';
-import { type AppEnv, createApp } from '../app.ts';
+import { Hono } from 'hono/tiny';
+import { createApp } from '../app.ts';
 import { failure } from '../migrate/failure.ts';
 import { EdgeExchange } from './edge-exchange.ts';
 import { edgeProcessLine } from './edge-process-line.ts';
@@ -9,12 +9,12 @@ import { createEdgeGateway, type EdgeGateway, type EdgeGatewayParts } from './ed
 export class EdgeServer {
   private readonly parts: EdgeGatewayParts;
   private readonly edge: EdgeGateway;
-  private readonly app: Hono<AppEnv> | undefined;
+  private readonly app: ReturnType<typeof createApp> | undefined;
 
   constructor(parts: EdgeGatewayParts) {
     this.parts = parts;
     this.edge = createEdgeGateway(parts);
-    this.app = 'faults' in this.edge ? undefined : createApp(this.edge.gateway);
+    this.app = 'faults' in this.edge ? undefined : createApp(this.edge.gateway, Hono);
   }
 
   async fetch(request: Request): Promise<Response> {

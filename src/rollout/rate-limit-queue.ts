@@ -15,14 +15,18 @@ export interface RateLimitQueueParts {
   readonly after: (milliseconds: number, run: () => void) => void;
 }
 
+interface HeldRequest {
+  readonly request: QueuedRequest;
+  /** Time from which it is held. */
+  readonly since: number;
+}
+
 interface Client {
   /** Times of the released requests within the period; the oldest first. */
   sent: number[];
   /** Time until which the service accepts no request. */
   blockedUntil: number;
-  readonly queue: { readonly request: QueuedRequest; readonly since: number }[];
-  /** Time of the next dispatch; 0 while nothing is held. */
-  dispatchAt: number;
+  queue: HeldRequest[];
 }
 
 /** Maximum number of clients in memory; idle ones are evicted first. */
@@ -57,8 +61,9 @@ export class RateLimitQueue {
       request.release(0);
       return;
     }
-    client.queue.push({ request, since: now });
-    this.dispatch(client, shield);
+    const held = { request, since: now };
+    client.queue.push(held);
+    this.dispatch(client, shield, held);
   }
 
   /** Records that the service accepts no request of the client for this many seconds. */
@@ -83,7 +88,7 @@ export class RateLimitQueue {
       return known;
     }
     if (this.clients.size >= MAX_CLIENTS) this.evict(now - per);
-    const client: Client = { sent: [], blockedUntil: 0, queue: [], dispatchAt: 0 };
+    const client: Client = { sent: [], blockedUntil: 0, queue: [] };
     this.clients.set(name, client);
     return client;
   }
@@ -101,37 +106,34 @@ export class RateLimitQueue {
     }
   }
 
-  /** Releases the requests whose turn it is, and schedules the next dispatch. */
-  private dispatch(client: Client, shield: Shield): void {
+  /**
+   * Releases a request when it is its turn, and schedules the next look at it until then. Each has a timer of its own: at the edge
+   * a request can be continued only by its own timer, and no timer outlives its request.
+   */
+  private dispatch(client: Client, shield: Shield, held: HeldRequest): void {
     const now = this.parts.now();
+    const { request, since } = held;
     client.sent = client.sent.filter((time) => time > now - shield.per);
-    for (;;) {
-      const [first] = client.queue;
-      if (first === undefined) return;
-      const { request, since } = first;
-      const dispatchTimeOfFirst = dispatchTime(client, shield, now, 0);
-      const at = Math.min(dispatchTimeOfFirst, since + shield.wait);
-      if (!request.isOver && at > now) {
-        this.scheduleDispatch(client, shield, at);
-        return;
-      }
-      client.queue.shift();
-      if (request.isOver) continue;
-      client.sent.push(now);
-      request.release(now - since);
+    client.queue = client.queue.filter((other) => other === held || !other.request.isOver);
+    const at = request.isOver ? now : Math.min(nextLook(client, shield, held, now), since + shield.wait);
+    if (at > now) {
+      this.parts.after(Math.max(1, Math.ceil(at - now)), () => this.dispatch(client, shield, held));
+      return;
     }
+    client.queue = client.queue.filter((other) => other !== held);
+    if (request.isOver) return;
+    client.sent.push(now);
+    request.release(now - since);
   }
+}
 
-  private scheduleDispatch(client: Client, shield: Shield, at: number): void {
-    const now = this.parts.now();
-    if (client.dispatchAt > now && client.dispatchAt <= at) return;
-    client.dispatchAt = at;
-    this.parts.after(Math.max(1, Math.ceil(at - now)), () => {
-      if (client.dispatchAt !== at) return;
-      client.dispatchAt = 0;
-      this.dispatch(client, shield);
-    });
-  }
+/**
+ * Time at which to look at a held request again: at the next free slot, for those before it may be gone by then. One that is not
+ * the first is never sent, even if its timer is.
+ */
+function nextLook(client: Client, shield: Shield, held: HeldRequest, now: number): number {
+  const slot = dispatchTime(client, shield, now, 0);
+  return client.queue[0] === held ? slot : Math.max(now + 1, slot);
 }
 
 /**
