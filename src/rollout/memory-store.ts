@@ -1,5 +1,13 @@
 import { type Store, WINDOW_PARTS, type WindowAddition, type WindowCounts } from './store.ts';
 
+/** A window as it can be kept. */
+export interface KeptWindow {
+  readonly key: string;
+  readonly windowMs: number;
+  /** Counts by number of the part; the oldest first. */
+  readonly parts: readonly (readonly [part: number, counts: readonly number[]])[];
+}
+
 interface Window {
   readonly windowMs: number;
   /** Counts by number of the part; the oldest first. */
@@ -48,6 +56,20 @@ export class MemoryStore implements Store {
 
   async close(): Promise<void> {
     this.subscribers.clear();
+  }
+
+  /** Returns the windows whose names begin with `prefix`, for `restore`. */
+  snapshot(prefix: string): readonly KeptWindow[] {
+    this.sweep(this.time());
+    return [...this.windows]
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, { windowMs, parts }]) => ({ key, windowMs, parts: [...parts] }));
+  }
+
+  /** Begins with windows that were kept. */
+  restore(windows: readonly KeptWindow[]): void {
+    for (const { key, windowMs, parts } of windows)
+      this.windows.set(key, { windowMs, parts: new Map(parts) });
   }
 
   /** Number of windows in memory. */
