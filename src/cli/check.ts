@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openRollout } from '../node/rollout/open-rollout.ts';
+import { storedRolloutFault } from '../node/rollout/open-rollout.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
 import { ruleBookWarnings } from '../rules/rule-book-warnings.ts';
 import { preflight, type Preflight } from './preflight.ts';
@@ -26,8 +26,8 @@ export function check(program: Command): void {
 }
 
 function rolloutFaults({ settings, ruleBook }: Preflight): readonly string[] {
-  const rollout = openRollout(settings, ruleBook.rules.ruleBook, () => {});
-  return 'fault' in rollout ? [rollout.fault] : [];
+  const fault = storedRolloutFault(settings, ruleBook.rules.ruleBook);
+  return fault === undefined ? [] : [fault];
 }
 
 function describe(book: RuleBook): string {
