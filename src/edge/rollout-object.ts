@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
-import { type KeptWindow, MemoryStore } from '../rollout/memory-store.ts';
-import type { WindowAddition, WindowCounts } from '../rollout/store.ts';
+import { WINDOW_PARTS, type WindowAddition, type WindowCounts } from '../rollout/store.ts';
+import { type KeptWindow, WindowTable } from '../rollout/window-table.ts';
 import type { EdgeBindings, RemoteStore } from './edge-bindings.ts';
 
 /** Windows that outlive the object in memory: few, and a rollback depends on them. Those of the rate shield begin anew. */
@@ -14,7 +14,7 @@ const KEEP_AFTER_MS = 1000;
  * counts in windows in its memory. It handles one event at a time, so that what it compares is what it sets.
  */
 export class RolloutObject extends DurableObject<EdgeBindings> implements RemoteStore {
-  private readonly windows = new MemoryStore(Date.now);
+  private readonly windows = new WindowTable();
   private isKeeping = false;
 
   constructor(...[ctx, env]: ConstructorParameters<typeof DurableObject<EdgeBindings>>) {
@@ -22,7 +22,7 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
     void ctx.blockConcurrencyWhile(async () => {
       const kept = await ctx.storage.get('windows');
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `keepWindows`, as structured clone
-      if (kept !== undefined) this.windows.restore(kept as readonly KeptWindow[]);
+      if (kept !== undefined) this.restoreWindows(kept as readonly KeptWindow[]);
     });
   }
 
@@ -40,7 +40,7 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
     return true;
   }
 
-  count(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]> {
+  async count(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]> {
     const isKept = additions.some(
       ({ key, add }) => key.startsWith(KEPT_WINDOWS) && add.some((number) => number !== 0),
     );
@@ -48,11 +48,20 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
       this.isKeeping = true;
       setTimeout(() => this.keepWindows(), KEEP_AFTER_MS);
     }
-    return this.windows.count(additions);
+    return additions.map((addition) => this.windows.add(addition, Date.now()));
   }
 
   private keepWindows(): void {
     this.isKeeping = false;
-    this.ctx.waitUntil(this.ctx.storage.put('windows', this.windows.snapshot(KEPT_WINDOWS)));
+    const kept = this.windows.list(Date.now()).filter(({ key }) => key.startsWith(KEPT_WINDOWS));
+    this.ctx.waitUntil(this.ctx.storage.put('windows', kept));
+  }
+
+  /** Each part is added again in the middle of its time. */
+  private restoreWindows(kept: readonly KeptWindow[]): void {
+    for (const { key, windowMs, parts } of kept) {
+      for (const { part, counts } of parts)
+        this.windows.add({ key, windowMs, add: counts }, ((part + 0.5) * windowMs) / WINDOW_PARTS);
+    }
   }
 }
