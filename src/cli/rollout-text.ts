@@ -16,7 +16,7 @@ export function rolloutText(view: RolloutView, { columns }: Pick<Terminal, 'colu
       ([hash, mode]) =>
         `client      ${mode.name === undefined ? hash : `${mode.name} (${hash})`}: ${modeText(mode)}`,
     ),
-    `requests    ${view.requests.v2} migrated, ${view.requests.v1} to V1`,
+    requestsLine(view),
     ...view.canaries.map(
       ({ operation, migrated, v1 }) =>
         `window      ${operation ?? 'default'}: migrated ${countText(migrated)}, V1 ${countText(v1)}`,
@@ -42,14 +42,20 @@ export function rolloutText(view: RolloutView, { columns }: Pick<Terminal, 'colu
   return `${lines.map((line) => wrapLines(terminalLines(line), columns, line.startsWith(' ') ? 2 : LABEL)).join('\n')}\n`;
 }
 
+function requestsLine({ requests }: RolloutView): string {
+  if (requests === undefined)
+    return 'requests    not counted here, nor shadows: the log has them; see report';
+  return `requests    ${requests.v2} migrated, ${requests.v1} to V1`;
+}
+
 /** Pairs of client and operation, and pointers of each, that are listed. */
 const MAX_PAIRS = 10;
 const MAX_POINTERS = 5;
 
 /** The checks of bodies that were not sent to V2. */
-function bodyCheckLines({ bodyChecks, clients, v1Origin }: RolloutView): string[] {
+function bodyCheckLines({ bodyChecks, clients, v1Origin, requests }: RolloutView): string[] {
   if (bodyChecks === undefined)
-    return v1Origin === undefined
+    return v1Origin === undefined || requests === undefined
       ? []
       : ["V2's schema not known: no body is checked, as GATEWAY_V2_OPENAPI is not set"];
   const { counts, omitted } = bodyChecks;

@@ -30,7 +30,7 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
       help: 'V1 requests by the origin that they were sent to.',
       samples: (['v1', 'v2'] as const).map((origin) => ({
         labels: [['origin', origin]],
-        value: view.requests[origin],
+        value: view.requests?.[origin] ?? 0,
       })),
     },
     {

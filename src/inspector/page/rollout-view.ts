@@ -84,7 +84,7 @@ function rollbackSentence({ operation, share, migrated, v1, at }: RollbackView):
 }
 
 function modesCard(rollout: Rollout, go: Go): VNode {
-  const { requests } = rollout;
+  const { requests = { v1: 0, v2: 0 } } = rollout;
   return card(
     'Modes',
     `since the start ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1`,

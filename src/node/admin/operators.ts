@@ -21,7 +21,7 @@ import type { LogSink } from '../log/log-sink.ts';
 import { resendThrough } from './resend.ts';
 import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './process-stats.ts';
-import { createRolloutAdmin } from '../rollout/rollout-admin.ts';
+import { createRolloutAdmin } from '../../inspector/rollout-admin.ts';
 import { memoryLimit } from '../memory-limit.ts';
 import type { RuleBooks } from '../rule-books.ts';
 
@@ -142,7 +142,12 @@ export function createOperators(parts: OperatorParts): Operators {
       },
       page: parts.page,
       rollout: createRolloutAdmin({
-        gateway,
+        control: gateway.rollout,
+        counts: {
+          requests: gateway.rollout.requests,
+          comparisons: gateway.comparisons,
+          bodyChecks: gateway.bodyChecks,
+        },
         names,
         ruleBook: () => ruleBooks.current.ruleBook,
         v1Origin: parts.v1Origin,
