@@ -10,6 +10,7 @@ import {
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { Hono } from 'hono';
 import { createApp } from '../../app.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { failure } from '../../migrate/failure.ts';
@@ -111,7 +112,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       turns: new PieceTurns(),
       streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
     };
-    this.app = createApp(gateway);
+    this.app = createApp(gateway, Hono);
     this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));
     this.lines = new RequestLines(options.headerBytes);
     this.connections = new ClientConnections(options, this);
