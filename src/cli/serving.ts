@@ -130,6 +130,7 @@ export async function startServing(
       },
       onUnexpectedError,
     });
+    rollout.replica?.shareRateLimits(running.gateway.rateLimitQueue);
     if (worker === undefined)
       log.write(startedLine({ running, settings, ruleBooks, rulesPath: path, embedded: embedded?.origin }));
     const life = lifeOf({

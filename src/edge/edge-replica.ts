@@ -37,7 +37,7 @@ const OBJECT = 'rollout';
 
 /**
  * Drives the replica of an isolate by its requests, for an isolate has no time of its own: each request that finds the last
- * exchange too old begins another, and each that ends sees to it that its counts are shared. No request waits for them.
+ * exchange too old begins another, and sees to it that its counts are shared. No request waits for them.
  */
 export class EdgeReplica {
   private readonly parts: EdgeReplicaParts;
@@ -68,12 +68,20 @@ export class EdgeReplica {
     return silentMs < ASLEEP_MS ? undefined : this.wake(work);
   }
 
-  /** Called when a V1 exchange is over: its counts are shared soon, also when no other request follows. */
-  end(): void {
+  /**
+   * Shares what is counted until a V1 exchange is over, for it may be held, and once more soon after that, for no other may
+   * follow.
+   */
+  async accompany(finished: Promise<void>): Promise<void> {
+    const isOver = finished.then(() => true);
+    while (!(await Promise.race([isOver, sleep(SYNC_MS).then(() => false)]))) {
+      if (Date.now() - this.startedAt >= SYNC_MS) void this.sync();
+    }
     const now = Date.now();
     if (this.dueAt > now) return;
     this.dueAt = Math.max(now + 1, this.startedAt + SYNC_MS);
-    this.parts.later(sleep(this.dueAt - now).then(() => this.sync()));
+    await sleep(this.dueAt - now);
+    await this.sync();
   }
 
   /** Exchanges everything with the object now. Never rejects. */
