@@ -1,6 +1,7 @@
 import { parsedJson } from '../rewrite-log/parsed-json.ts';
 import { Replica, type ReplicaNotice, type ReplicaStatus, REPLICA_INTERVALS } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
+import type { RateLimitQueue } from '../rollout/rate-limit-queue.ts';
 import { ROLLOUT_KEY, readRollout } from '../rollout/stored-rollout.ts';
 import type { CopyNamespace, RolloutNamespace } from './edge-bindings.ts';
 import { EdgeStore } from './edge-store.ts';
@@ -42,6 +43,7 @@ const OBJECT = 'rollout';
 export class EdgeReplica {
   private readonly parts: EdgeReplicaParts;
   private replica: Replica;
+  private queue: RateLimitQueue | undefined;
   private working: Promise<void> | undefined;
   private startedAt = 0;
   private endedAt = 0;
@@ -50,6 +52,12 @@ export class EdgeReplica {
   constructor(parts: EdgeReplicaParts) {
     this.parts = parts;
     this.replica = this.newReplica();
+  }
+
+  /** Makes the limit of a client one of all isolates together. */
+  shareRateLimits(queue: RateLimitQueue): void {
+    this.queue = queue;
+    this.replica.shareRateLimits(queue);
   }
 
   get status(): ReplicaStatus {
@@ -129,6 +137,7 @@ export class EdgeReplica {
       intervals: { ...REPLICA_INTERVALS, timeout: CALL_MS },
     });
     if (!control.isInitial) replica.begin(control.state);
+    if (this.queue !== undefined) replica.shareRateLimits(this.queue);
     return replica;
   }
 
