@@ -1,7 +1,7 @@
 import { terminalLines } from '../report/untrusted-text.ts';
 import type { Terminal } from './terminal.ts';
 import { wrapLines } from './wrap-text.ts';
-import type { CountView, ModeView, RolloutView } from '../rollout/rollout-view.ts';
+import type { CountView, ModeView, ReplicaView, RolloutView } from '../rollout/rollout-view.ts';
 
 /** Characters of the labels before each line. */
 const LABEL = 12;
@@ -17,13 +17,14 @@ export function rolloutText(view: RolloutView, { columns }: Pick<Terminal, 'colu
         `client      ${mode.name === undefined ? hash : `${mode.name} (${hash})`}: ${modeText(mode)}`,
     ),
     requestsLine(view),
+    ...(view.replica === undefined ? [] : replicaLines(view.replica)),
     ...view.canaries.map(
       ({ operation, migrated, v1 }) =>
         `window      ${operation ?? 'default'}: migrated ${countText(migrated)}, V1 ${countText(v1)}`,
     ),
     ...view.rollbacks.map(
-      ({ at, operation, share, migrated, v1, resolved }) =>
-        `roll-back   ${at} ${operation ?? 'default'} at ${share} %: migrated ${countText(migrated)}, V1 ${countText(v1)}; ${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}`,
+      ({ at, by, operation, share, migrated, v1, resolved }) =>
+        `roll-back   ${at} ${operation ?? 'default'} at ${share} %${by === undefined ? '' : ` by ${by}`}: migrated ${countText(migrated)}, V1 ${countText(v1)}; ${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}`,
     ),
     ...view.shadows.flatMap(({ operation, same, different, unknown, fields }) => [
       `shadow      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,
@@ -46,6 +47,21 @@ function requestsLine({ requests }: RolloutView): string {
   if (requests === undefined)
     return 'requests    not counted here, nor shadows: the log has them; see report';
   return `requests    ${requests.v2} migrated, ${requests.v1} to V1`;
+}
+
+function replicaLines({ name, replicas, aloneSince, aloneReason, waiting }: ReplicaView): string[] {
+  const choices =
+    waiting === 1
+      ? '1 choice waits for the store, and holds'
+      : `${waiting} choices wait for the store, and hold`;
+  return [
+    `replicas    ${replicas === undefined ? 'not yet counted' : String(replicas)}; this is ${name}`,
+    ...(aloneSince === undefined
+      ? []
+      : [
+          `alone       since ${aloneSince} (${aloneReason ?? 'the store is out of reach'}): what was last known holds; ${waiting === 0 ? 'counts are of this replica' : `${choices} on this replica only`}`,
+        ]),
+  ];
 }
 
 /** Pairs of client and operation, and pointers of each, that are listed. */

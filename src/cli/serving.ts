@@ -89,6 +89,7 @@ export async function startServing(
       sink,
       origin: origin.origin,
       v1Origin: rollout.v1Origin?.origin,
+      replica: rollout.replica,
       gatewayOrigin: () => running.origin,
       version: packageVersion(),
       page: once(loadInspectorPage),
@@ -115,6 +116,7 @@ export async function startServing(
       origin,
       v1Origin: rollout.v1Origin,
       rollout: rollout.control,
+      replica: rollout.replica,
       v2Schemas: description && (() => description.schemas),
       clientSecret,
       sink,
@@ -131,7 +133,6 @@ export async function startServing(
       },
       onUnexpectedError,
     });
-    rollout.replica?.shareRateLimits(running.gateway.rateLimitQueue);
     if (worker === undefined)
       log.write(startedLine({ running, settings, ruleBooks, rulesPath: path, embedded: embedded?.origin }));
     const life = lifeOf({

@@ -211,7 +211,6 @@ function gatewayOf(
         setTimeout(run, milliseconds);
       },
       random: () => Math.random(),
-      hasContexts: true,
       onNotice: (notice) => {
         // The exchange's entry already names the fault; a process log line would double the output per request.
         if (notice.event === 'upstream-fault') return;

@@ -67,8 +67,6 @@ export interface GatewayParts {
   readonly after: (milliseconds: number, run: () => void) => void;
   /** A number from 0 up to 1. */
   readonly random: () => number;
-  /** True where a request can be continued only in a context of its own, as in workerd. */
-  readonly hasContexts?: boolean | undefined;
   /** Called when a circuit opens or closes, and on upstream faults, for the operator. */
   readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
   /** Called with an error that no failure describes: a bug. */

@@ -1,8 +1,9 @@
 import { bodyCheckFault } from '../rollout/body-check-gate.ts';
 import type { BodyCheckTally } from '../rollout/body-check-tally.ts';
+import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import type { RolloutCommand, RolloutState } from '../rollout/rollout-state.ts';
-import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
+import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
 import { didYouMean } from '../rules/did-you-mean.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -20,6 +21,8 @@ export interface RolloutAdminParts {
   readonly control: RolloutControl;
   /** Absent where nobody counts for all who serve, as at the edge: then only the log knows. */
   readonly counts?: RolloutCounts | undefined;
+  /** This gateway among others; absent without a store. */
+  readonly replica?: Pick<Replica, 'status' | 'isTogether' | 'follow'> | undefined;
   readonly ruleBook: () => RuleBook;
   /** Origin of V1; undefined when there is none. */
   readonly v1Origin: string | undefined;
@@ -33,12 +36,14 @@ export interface RolloutAdminParts {
 export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   return {
     view: () => viewOf(parts),
-    command: (request) => {
+    command: async (request) => {
       const command = commandOf(parts, request);
       if ('fault' in command) return command;
       const fault = request.force === true ? undefined : gateFault(parts, command);
       if (fault !== undefined) return { fault };
       parts.control.command(command);
+      // Another operator may have chosen at the same time: the response says what holds.
+      if (parts.replica?.isTogether === true) await parts.replica.follow();
       return undefined;
     },
   };
@@ -127,6 +132,7 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
   const ofBook = book.rollout?.modes;
   return {
     ...(v1Origin === undefined ? {} : { v1Origin }),
+    ...(parts.replica === undefined ? {} : { replica: replicaView(parts.replica.status) }),
     revision: state.revision,
     ...(state.revision === 0 ? {} : { changed: state.changed }),
     isSticky,
@@ -157,6 +163,13 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
     ...bodyChecksOf(parts),
     ...(counts === undefined ? {} : { requests: counts.requests }),
     ...endOfV1(book),
+  };
+}
+
+function replicaView({ aloneSince, ...status }: ReplicaStatus): ReplicaView {
+  return {
+    ...status,
+    ...(aloneSince === undefined ? {} : { aloneSince: new Date(aloneSince).toISOString() }),
   };
 }
 

@@ -32,6 +32,8 @@ interface HeldRequest {
   readonly request: QueuedRequest;
   /** Time from which it is held. */
   readonly since: number;
+  /** True once it has a slot. */
+  isGranted: boolean;
 }
 
 interface Client {
@@ -51,11 +53,14 @@ interface Client {
   counted: ReadonlyMap<number, number>;
   /** Time until which the service accepts no request. */
   blockedUntil: number;
-  readonly queue: HeldRequest[];
+  queue: HeldRequest[];
 }
 
 /** Maximum number of clients in memory; idle ones are evicted first. */
 const MAX_CLIENTS = 10_000;
+
+/** Milliseconds until a request looks again whether its claim was granted. */
+const LOOK_MS = 50;
 
 /** Upper limit for the wait that the service requests: ten minutes. */
 const MAX_BLOCK_MS = 600_000;
@@ -92,10 +97,9 @@ export class RateLimitQueue implements WindowSource {
       request.release(0);
       return;
     }
-    const held = { request, since: now };
+    const held = { request, since: now, isGranted: false };
     client.queue.push(held);
-    this.dispatch(client);
-    this.schedule(client, held);
+    this.dispatch(client, held);
   }
 
   /** Records that the service accepts no request of the client for this many seconds. */
@@ -122,8 +126,6 @@ export class RateLimitQueue implements WindowSource {
     const now = this.parts.now();
     return [...this.clients].flatMap(([name, client]) => {
       const { shield, queue, unshared, claimedBefore } = client;
-      // The store may have been lost while requests waited for their claims.
-      if (!this.isClaiming && queue.length > 0) this.dispatch(client);
       if (all || queue.length > 0) forget(client, now);
       client.claimed = this.claimOf(client, now);
       const add = [unshared, client.claimed - claimedBefore];
@@ -159,25 +161,22 @@ export class RateLimitQueue implements WindowSource {
 
   /** Replicas that claim the same slots at once get none of them, so each claims from time to time only. */
   private claimOf(client: Client, now: number): number {
-    const { queue, blockedUntil } = client;
-    if (!this.isClaiming || queue.length === 0 || blockedUntil > now) return 0;
+    const { blockedUntil } = client;
+    const waiting = waitingOf(client).length;
+    if (!this.isClaiming || waiting === 0 || blockedUntil > now) return 0;
     const { replicas = 1 } = this.sharing ?? {};
     if (client.claimedBefore > 0 || this.parts.random() * replicas > 1) return 0;
-    return Math.max(0, Math.min(queue.length, freeSlots(client)));
+    return Math.max(0, Math.min(waiting, freeSlots(client)));
   }
 
-  /** Releases as many queued requests as there are slots. */
+  /** Gives slots to as many queued requests as there are: each notices when it next looks. */
   private grant(client: Client, now: number): void {
     forget(client, now);
-    let left = Math.min(client.claimed, freeSlots(client));
+    const slots = Math.max(0, Math.min(client.claimed, freeSlots(client)));
     client.claimed = 0;
-    while (left > 0) {
-      const first = client.queue.shift();
-      if (first === undefined) return;
-      if (first.request.isOver) continue;
-      left -= 1;
+    for (const held of waitingOf(client).slice(0, slots)) {
+      held.isGranted = true;
       send(client, now);
-      first.request.release(now - first.since);
     }
   }
 
@@ -223,41 +222,37 @@ export class RateLimitQueue implements WindowSource {
     }
   }
 
-  /** Releases the requests whose turn it is. */
-  private dispatch(client: Client): void {
+  /**
+   * Releases a request when it is its turn, and schedules the next look at it until then. Each has a timer of its own: at the edge
+   * a request can be continued only by its own timer, and no timer outlives its request.
+   */
+  private dispatch(client: Client, held: HeldRequest): void {
     const now = this.parts.now();
-    const { shield } = client;
+    const { request, since, isGranted } = held;
     forget(client, now);
-    for (;;) {
-      const [first] = client.queue;
-      if (first === undefined) return;
-      const { request, since } = first;
-      const dispatchTimeOfFirst = this.dispatchTime(client, now, 0);
-      const at = Math.min(
-        this.isClaiming ? Number.POSITIVE_INFINITY : dispatchTimeOfFirst,
-        since + shield.wait,
-      );
-      if (!request.isOver && at > now) return;
-      client.queue.shift();
-      if (request.isOver) continue;
-      send(client, now);
-      request.release(now - since);
+    client.queue = client.queue.filter((other) => other === held || !other.request.isOver);
+    const at =
+      request.isOver || isGranted
+        ? now
+        : Math.min(this.nextLook(client, held, now), since + client.shield.wait);
+    if (at > now) {
+      this.parts.after(Math.max(1, Math.ceil(at - now)), () => this.dispatch(client, held));
+      return;
     }
+    client.queue = client.queue.filter((other) => other !== held);
+    if (request.isOver) return;
+    if (!isGranted) send(client, now);
+    request.release(now - since);
   }
 
   /**
-   * Dispatches again at the next free slot, for as long as the request is held. Each request has a timer of its own, for at the
-   * edge no timer outlives the request that set it.
+   * Time at which to look at a held request again: at the next free slot, for those before it may be gone by then. One that is not
+   * the first is never sent, even if its timer is.
    */
-  private schedule(client: Client, held: HeldRequest): void {
-    if (!client.queue.includes(held)) return;
-    const now = this.parts.now();
-    const slot = this.isClaiming ? Number.POSITIVE_INFINITY : this.dispatchTime(client, now, 0);
-    const at = Math.min(slot, held.since + client.shield.wait);
-    this.parts.after(Math.max(1, Math.ceil(at - now)), () => {
-      this.dispatch(client);
-      this.schedule(client, held);
-    });
+  private nextLook(client: Client, held: HeldRequest, now: number): number {
+    if (this.isClaiming) return now + LOOK_MS;
+    const slot = this.dispatchTime(client, now, 0);
+    return client.queue[0] === held ? slot : Math.max(now + 1, slot);
   }
 
   /**
@@ -283,6 +278,11 @@ function addElsewhere(client: Client, news: number, time: number): void {
   client.elsewhere = [...client.elsewhere, ...Array.from({ length: Math.min(news, requests) }, () => time)]
     .toSorted((one, other) => one - other)
     .slice(-requests);
+}
+
+/** Queued requests that have no slot yet. */
+function waitingOf({ queue }: Client): readonly HeldRequest[] {
+  return queue.filter(({ request, isGranted }) => !isGranted && !request.isOver);
 }
 
 function freeSlots({ shield, sent, elsewhere, claimedElsewhere }: Client): number {

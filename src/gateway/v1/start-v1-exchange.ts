@@ -2,7 +2,6 @@ import type { MigrateDecision } from '../../migrate/decision.ts';
 import { failure } from '../../migrate/failure.ts';
 import { chooseMode } from '../../rollout/modes.ts';
 import { retired } from '../../rollout/retirement.ts';
-import type { QueuedRequest } from '../../rollout/rate-limit-queue.ts';
 import type { Shield } from '../../rules/rollout.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import type { ReceivedRequest } from '../received-request.ts';
@@ -68,22 +67,7 @@ function admit(
   client: string | undefined,
 ): void {
   if (shield === undefined || client === undefined) begin(exchange);
-  else {
-    const request = gateway.parts.hasContexts === true ? inOwnContext(exchange) : exchange;
-    exchange.guarded(() => gateway.rateLimitQueue.admit(shield, client, request));
-  }
-}
-
-/** A promise continues in the context of the request that awaits it, whatever request resolves it. */
-function inOwnContext(request: QueuedRequest): QueuedRequest {
-  const { promise, resolve } = Promise.withResolvers<number>();
-  void promise.then((heldMs) => request.release(heldMs));
-  return {
-    get isOver() {
-      return request.isOver;
-    },
-    release: resolve,
-  };
+  else exchange.guarded(() => gateway.rateLimitQueue.admit(shield, client, exchange));
 }
 
 function exchangeFor(

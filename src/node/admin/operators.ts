@@ -11,6 +11,7 @@ import type { PageFile } from '../../inspector/api.ts';
 import { createInspector } from '../../inspector/inspector.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { GatewayStats } from '../../rewrite-log/stat-families.ts';
+import type { Replica } from '../../rollout/replica.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import { OwnReports } from '../../inspector/own-reports.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
@@ -37,6 +38,8 @@ export interface OperatorParts {
   readonly page: () => ReadonlyMap<string, PageFile>;
   /** The origin of V1, where there is one beside V2. */
   readonly v1Origin?: string | undefined;
+  /** This gateway among those that share a store. */
+  readonly replica?: Replica | undefined;
   /** Merges the stats of other processes with those of this one. */
   readonly merge?: ((own: GatewayStats) => GatewayStats) | undefined;
   /** Receives each entry, such as an exporter of traces. */
@@ -148,6 +151,7 @@ export function createOperators(parts: OperatorParts): Operators {
           comparisons: gateway.comparisons,
           bodyChecks: gateway.bodyChecks,
         },
+        replica: parts.replica,
         names,
         ruleBook: () => ruleBooks.current.ruleBook,
         v1Origin: parts.v1Origin,
