@@ -26,6 +26,7 @@ import { packageVersion } from './package-version.ts';
 import { clientFiles, preflight } from './preflight.ts';
 import type { ProcessLog } from './process-log.ts';
 import { rowSink } from './row-sink.ts';
+import { terminalOf } from './terminal.ts';
 import { V2Description } from './v2-description.ts';
 import { workerFront } from './worker-front.ts';
 
@@ -55,7 +56,7 @@ export async function startServing(
   const checked = await preflight(flags, environment);
   if ('faults' in checked) return checked;
   const { settings, rulesPath: path, ruleBook: first } = checked;
-  const rollout = openRollout(settings, first.rules.ruleBook, log.write);
+  const rollout = await openRollout(settings, first.rules.ruleBook, log.write);
   if ('fault' in rollout) return { faults: [rollout.fault] };
   const rewriteLog = worker ?? openRewriteLog(settings, log.write);
   if ('fault' in rewriteLog) return { faults: [rewriteLog.fault] };
@@ -186,7 +187,7 @@ function openRewriteLog(settings: Settings, log: WriteProcessLine): RewriteLog |
       onNotice: (trouble) => log({ level: 'warn', event: 'log-trouble', message: `log: ${trouble}.` }),
     });
     const lines =
-      path === undefined && process.stdout.isTTY ? rowSink(sink, process.stdout.hasColors()) : sink;
+      path === undefined && process.stdout.isTTY ? rowSink(sink, () => terminalOf(process.stdout)) : sink;
     return {
       record: logWriter(settings.get(table.rewriteLogLevel), (line) => lines.write(line)),
       get dropped() {
