@@ -1,8 +1,10 @@
 import type { Hono } from 'hono';
-import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
+import { isFilterFault, parseFilter, printFilter } from '../rewrite-log/filter.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { EntriesPage, EntryDetail } from './api.ts';
+import { entryHistogram } from './entry-histogram.ts';
 import { entryStream } from './entry-stream.ts';
+import { errorGroups } from './error-groups.ts';
 import { failureBody } from './failure-body.ts';
 import { jsonResponse, pause } from './json-response.ts';
 import { contentOf, searchEntries } from './search-entries.ts';
@@ -13,7 +15,7 @@ import type { InspectorParts } from './inspector-parts.ts';
 /** Maximum entries on one page of the API. */
 const MAX_PAGE_ENTRIES = 500;
 
-/** Adds `/entries`, `/entries/stream`, `/entries/find`, `/entries/:seq` and its exports. */
+/** Adds `/entries`, `/entries/histogram`, `/entries/stream`, `/entries/find`, `/entries/:seq` and its exports, and `/errors`. */
 export function entryRoutes(app: Hono, parts: InspectorParts): void {
   exportRoutes(app, parts);
   const { ring, capture } = parts.view;
@@ -47,6 +49,14 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     };
     return jsonResponse(page);
   });
+  app.get('/entries/histogram', async (c) => {
+    const filter = parseFilter(c.req.query('filter') ?? '');
+    if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
+    const range = parseFilter(printFilter(filter.terms.filter(({ field }) => field === 'time')));
+    const inRange = isFilterFault(range) ? filter.accepts : range.accepts;
+    return c.json(await entryHistogram(parts.view, { accepts: filter.accepts, inRange }, pause));
+  });
+  app.get('/errors', async () => jsonResponse(await errorGroups(parts.view, pause)));
   app.get('/entries/stream', (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '');
     if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
