@@ -143,6 +143,7 @@ export function createOperators(parts: OperatorParts): Operators {
       page: parts.page,
       rollout: createRolloutAdmin({
         gateway,
+        bodyChecks: view.bodyChecks,
         names,
         ruleBook: () => ruleBooks.current.ruleBook,
         v1Origin: parts.v1Origin,

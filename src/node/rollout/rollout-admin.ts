@@ -1,4 +1,5 @@
 import type { Gateway } from '../../gateway/gateway.ts';
+import type { BodyCheckTally } from '../../rollout/body-check-tally.ts';
 import { bodyCheckFault } from '../../rollout/body-check-gate.ts';
 import type { RolloutState } from '../../rollout/rollout-state.ts';
 import type { RolloutAdmin } from '../../inspector/rollout-routes.ts';
@@ -10,6 +11,8 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 /** Parts of the rollout routes. */
 export interface RolloutAdminParts {
   readonly gateway: Gateway;
+  /** Migrations that were only worked out. */
+  readonly bodyChecks: BodyCheckTally;
   readonly ruleBook: () => RuleBook;
   /** Origin of V1; undefined when there is none. */
   readonly v1Origin: string | undefined;
@@ -34,14 +37,14 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   };
 }
 
-/** Why V2's schema speaks against migrating more requests; undefined when it does not, or when no body was checked. */
+/** Why V2's schema, or the gateway itself, speaks against migrating more requests; undefined when neither does. */
 function gateFault(parts: RolloutAdminParts, { mode, operation, client }: Command): string | undefined {
   if (mode?.mode !== 'canary' && mode?.mode !== 'migrate') return undefined;
-  const { bodyChecks, rollout } = parts.gateway;
+  const { rollout } = parts.gateway;
   const book = parts.ruleBook();
   const names = namesOf(parts);
   return bodyCheckFault(
-    bodyChecks.tally.list(book.hash),
+    parts.bodyChecks.list(book.hash),
     { operation, client },
     rollout.modes(book),
     (hash) => names.get(hash),
@@ -52,9 +55,9 @@ function gateFault(parts: RolloutAdminParts, { mode, operation, client }: Comman
 const MAX_COUNTS = 50;
 
 function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'> {
-  const { bodyChecks } = parts.gateway;
-  if (!bodyChecks.isOn) return {};
-  const counts = bodyChecks.tally.list(parts.ruleBook().hash);
+  const counts = parts.bodyChecks.list(parts.ruleBook().hash);
+  const isRefused = counts.some(({ refused }) => refused > 0);
+  if (!parts.gateway.bodyChecks.isOn && !isRefused) return {};
   const fault = gateFault(parts, { mode: { mode: 'migrate' } });
   return {
     bodyChecks: {
