@@ -4,10 +4,27 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { statFamilies } from '../../src/rewrite-log/stat-families.ts';
 import { exchangeFamilies } from '../../src/rewrite-log/metric-families.ts';
+import { rolloutFamilies } from '../../src/rewrite-log/rollout-families.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
+import type { RolloutView } from '../../src/rollout/rollout-view.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 const root = new URL('../../deploy/', import.meta.url).pathname;
+
+/** A rollout with a canary and a shadow. */
+const ROLLOUT: RolloutView = {
+  revision: 1,
+  isSticky: true,
+  default: { mode: 'canary', share: 10, from: 'operator' },
+  operations: {},
+  clients: {},
+  rollback: { window: 600, margin: 0.02, requests: 50 },
+  canaries: [{ migrated: { requests: 1, failures: 0 }, v1: { requests: 1, failures: 0 } }],
+  rollbacks: [],
+  shadows: [{ same: 1, different: 0, unknown: 0, fields: [] }],
+  requests: { v1: 1, v2: 1 },
+  brownouts: [],
+};
 
 /** Every name of a series that the gateway can have, with its labels. */
 function series(): ReadonlyMap<string, ReadonlySet<string>> {
@@ -23,6 +40,7 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
     process: {
       cpuSeconds: 0,
       residentBytes: 0,
+      limitBytes: 0,
       heapBytes: 0,
       startSeconds: 0,
       openFiles: 0,
@@ -30,7 +48,11 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
       loopDelaySeconds: 0,
     },
   };
-  const families = [...exchangeFamilies(metrics, () => '/x'), ...statFamilies(figures, { bytes: 0 })];
+  const families = [
+    ...exchangeFamilies(metrics, () => '/x'),
+    ...statFamilies(figures, { bytes: 0 }),
+    ...rolloutFamilies(ROLLOUT),
+  ];
   return new Map(
     families.flatMap(({ name, samples }) =>
       samples.map(({ suffix, labels }) => [
@@ -43,9 +65,36 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
 
 const known = series();
 
-/** The gateway's metric names in an expression, and the labels used with them. */
+interface RuleFile {
+  readonly groups: readonly {
+    readonly rules: readonly { readonly record?: string; readonly expr: string }[];
+  }[];
+}
+
+function rulesOf(file: string): RuleFile['groups'][number]['rules'] {
+  return (parse(readFileSync(`${root}prometheus/${file}`, 'utf8')) as RuleFile).groups.flatMap(
+    ({ rules }) => rules,
+  );
+}
+
+const recorded = new Set(rulesOf('recording.yaml').map(({ record = '' }) => record));
+
+/** Names of recorded series have colons; so has the step of a subquery, behind a bracket. */
+const RECORDED = /(?<!\[)\b[a-z]\w*(?::\w+)+/g;
+
+/** Metric names of an expression that neither the gateway nor a recording rule has, and labels that a metric lacks. */
 function strangers(expression: string): readonly string[] {
-  const names = [...expression.matchAll(/\b((?:gateway|http|process)_\w+)(?:\{([^}]*)\})?/g)];
+  const records = [...expression.matchAll(RECORDED)]
+    .map(([name]) => name)
+    .filter((name) => !recorded.has(name));
+  const rest = expression.replaceAll(RECORDED, '');
+  return [...records, ...strangeMetrics(rest)];
+}
+
+function strangeMetrics(expression: string): readonly string[] {
+  const names = [...expression.matchAll(/\b((?:gateway|http|process)_\w+)(?:\{([^}]*)\})?/g)]
+    // Not the words of a selector's values, such as names of jobs and codes.
+    .filter(([, name = '']) => !name.startsWith('http_re') && name !== 'http_route');
   const unknown = names.flatMap(([, name = '', selector = '']) => {
     const labels = known.get(name);
     if (labels === undefined) return [name];
@@ -56,11 +105,11 @@ function strangers(expression: string): readonly string[] {
   return unknown;
 }
 
-describe('the alert rules', () => {
+describe('the rules of Prometheus', () => {
   test('are clean to promtool', () => {
     const { status, stdout, stderr, error } = spawnSync(
       'promtool',
-      ['check', 'rules', '--lint-fatal', `${root}prometheus/alerts.yaml`],
+      ['check', 'rules', '--lint-fatal', `${root}prometheus/alerts.yaml`, `${root}prometheus/recording.yaml`],
       { encoding: 'utf8' },
     );
     expect(error).toBeUndefined();
@@ -69,10 +118,7 @@ describe('the alert rules', () => {
   });
 
   test('use existing metrics and labels', () => {
-    const { groups } = parse(readFileSync(`${root}prometheus/alerts.yaml`, 'utf8')) as {
-      groups: { rules: { expr: string }[] }[];
-    };
-    const expressions = groups.flatMap(({ rules }) => rules.map(({ expr }) => expr));
+    const expressions = [...rulesOf('alerts.yaml'), ...rulesOf('recording.yaml')].map(({ expr }) => expr);
     expect(expressions.length).toBeGreaterThan(5);
     expect(expressions.flatMap(strangers)).toEqual([]);
   });

@@ -49,7 +49,9 @@ interface Validated {
 }
 
 function moduleOf(apiVersion: string): string {
-  return `kubernetes-models/${apiVersion}`;
+  return apiVersion.startsWith('monitoring.coreos.com/')
+    ? `@kubernetes-models/prometheus-operator/${apiVersion}`
+    : `kubernetes-models/${apiVersion}`;
 }
 
 /** The compiler finds members that a kind does not have, for the objects are written as literals of its type. */
