@@ -308,6 +308,7 @@ describe('compose', () => {
           readonly environment?: Readonly<Record<string, string>>;
           readonly ports: readonly string[];
           readonly volumes?: readonly string[];
+          readonly configs?: readonly { readonly source: string; readonly target: string }[];
         }
       >
     >;
@@ -326,7 +327,30 @@ describe('compose', () => {
         expect(existsSync(new URL(volume.split(':')[0] ?? '', folder))).toBe(true);
     }
     for (const { file } of Object.values(compose.configs))
-      expect(existsSync(new URL(file, folder))).toBe(true);
+      expect(existsSync(new URL(file.replace(/^\$\{\w+:-(.*)\}$/, '$1'), folder))).toBe(true);
+  });
+
+  // An engine makes the place of a mount before it mounts, and cannot where the folder is mounted read-only.
+  test('no mount is inside another one', () => {
+    for (const { volumes = [], configs = [] } of Object.values(compose.services)) {
+      const folders = volumes.map((volume) => volume.split(':')[1] ?? '');
+      const targets = [...configs.map(({ target }) => target), ...folders];
+      expect(targets.filter((target) => folders.some((mounted) => target.startsWith(`${mounted}/`)))).toEqual(
+        [],
+      );
+      expect(new Set(targets).size).toBe(targets.length);
+      for (const { source } of configs) expect(Object.keys(compose.configs)).toContain(source);
+    }
+  });
+
+  test('Grafana finds the dashboard where it is mounted', () => {
+    const provider = parse(readFileSync(new URL('grafana-dashboards.yaml', folder), 'utf8')) as {
+      readonly providers: readonly { readonly options: { readonly path: string } }[];
+    };
+    const mounted = compose.services['grafana']?.configs?.find(
+      ({ source }) => source === 'dashboard',
+    )?.target;
+    expect(mounted).toBe(`${provider.providers[0]?.options.path}/capture-gateway.json`);
   });
 
   test('its Prometheus configuration is valid', () => {
