@@ -21,6 +21,7 @@ interface Container {
   readonly image: string;
   readonly restartPolicy?: string;
   readonly env: readonly { readonly name: string; readonly value?: string }[];
+  readonly envFrom?: readonly object[];
   readonly volumeMounts: readonly {
     readonly name: string;
     readonly mountPath: string;
@@ -94,6 +95,11 @@ describe('the Helm chart', () => {
         extraVolumes: [{ name: 'certificates', secret: { secretName: 'certificates' } }],
         extraVolumeMounts: [{ name: 'certificates', mountPath: '/etc/certificates', readOnly: true }],
         data: { persistentVolumeClaim: { claimName: 'gateway' } },
+        store: {
+          address: 'rediss://redis.data:6379/1',
+          passwordSecret: 'redis',
+          passwordKey: 'redis-password',
+        },
         networkPolicy: { egress: [{ to: [{ podSelector: {} }], ports: [{ port: 6379 }] }] },
         podMonitor: { enabled: true, labels: { release: 'prometheus' } },
         autoscaling: { enabled: false },
@@ -168,6 +174,37 @@ describe('the Helm chart', () => {
     });
   });
 
+  test('replicas share a store by its address, under a name of their own, with the password of a secret', () => {
+    const store = { address: 'redis://redis:6379', passwordSecret: 'redis', passwordKey: 'redis-password' };
+    const { containers, volumes = [] } = podOf(renderChart({ ...SECRET, store }));
+    const [gateway] = containers;
+    expect(settingFaults(gateway)).toEqual([]);
+    expect(valueOf(gateway, 'GATEWAY_STORE')).toBe('redis://redis:6379');
+    expect(valueOf(gateway, 'GATEWAY_STORE_NAME')).toBe('shop.edge-capture-gateway');
+    const file = valueOf(gateway, 'GATEWAY_STORE_PASSWORD_FILE') ?? '';
+    const mount = gateway?.volumeMounts.find(({ mountPath }) => file.startsWith(`${mountPath}/`));
+    expect(volumes.find(({ name }) => name === mount?.name)).toMatchObject({
+      secret: { secretName: 'redis', items: [{ key: 'redis-password', path: file.split('/').at(-1) }] },
+    });
+    expect(valueOf(podOf(renderChart(SECRET)).containers[0], 'GATEWAY_STORE')).toBeUndefined();
+  });
+
+  test.each(['standalone', 'sidecar'])(
+    'the settings of %s take a store, and its password from the secret',
+    (home) => {
+      const { containers, initContainers = [] } = podOf(buildKustomization(home));
+      const gateway = [...containers, ...initContainers].find(({ envFrom }) => envFrom !== undefined);
+      expect(gateway?.envFrom).toEqual([
+        { configMapRef: { name: 'capture-gateway-settings', optional: true } },
+      ]);
+      const settings = [
+        { name: 'GATEWAY_STORE', value: 'redis://redis:6379' },
+        { name: 'GATEWAY_STORE_PASSWORD_FILE', value: '/run/secrets/gateway/store-password' },
+      ];
+      expect(settingFaults({ env: [...(gateway?.env ?? []), ...settings] })).toEqual([]);
+    },
+  );
+
   test('Helm finds nothing against it', () => {
     const folder = fileURLToPath(chart);
     expect(run('helm', ['lint', '--strict', folder, '--set', 'secret.name=gateway'])).toContain(
@@ -187,6 +224,7 @@ describe('the Helm chart', () => {
     ['a setting that is no text', { settings: { GATEWAY_MAX_IN_FLIGHT: 2000 } }],
     ['a name that is no setting', { settings: { MAX_IN_FLIGHT: '2000' } }],
     ['a short token', { secret: { clientSecret: 'x'.repeat(16), adminToken: 'short' } }],
+    ['a store with a password in its address', { store: { address: 'redis://:word@redis:6379' } }],
     ['two sources of a volume', { data: { emptyDir: {}, hostPath: { path: '/x' } } }],
     ['a port that is none', { service: { type: 'ClusterIP', port: 70_000 } }],
   ])('its schema refuses %s', (_title, given) => {
