@@ -6,6 +6,7 @@ import { statFamilies } from '../../src/rewrite-log/stat-families.ts';
 import { exchangeFamilies } from '../../src/rewrite-log/metric-families.ts';
 import { rolloutFamilies } from '../../src/rewrite-log/rollout-families.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
+import { grafanaFaults, type GrafanaDashboard } from '../support/grafana.ts';
 import type { RolloutView } from '../../src/rollout/rollout-view.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
@@ -118,23 +119,46 @@ describe('the rules of Prometheus', () => {
   });
 
   test('use existing metrics and labels', () => {
-    const expressions = [...rulesOf('alerts.yaml'), ...rulesOf('recording.yaml')].map(({ expr }) => expr);
-    expect(expressions.length).toBeGreaterThan(5);
-    expect(expressions.flatMap(strangers)).toEqual([]);
+    const rules = [...rulesOf('alerts.yaml'), ...rulesOf('recording.yaml')].map(({ expr }) => expr);
+    expect(rules.length).toBeGreaterThan(20);
+    expect(rules.flatMap(strangers)).toEqual([]);
   });
 });
 
+const board = JSON.parse(readFileSync(`${root}grafana/capture-gateway.json`, 'utf8')) as GrafanaDashboard;
+const expressions = [
+  ...board.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+  ...board.annotations.list.map(({ target }) => target.expr),
+];
+
 describe('the dashboard', () => {
-  test('uses existing metrics and labels, and its panels do not overlap', () => {
-    const board = JSON.parse(readFileSync(`${root}grafana/capture-gateway.json`, 'utf8')) as {
-      panels: { gridPos: { x: number; y: number; w: number; h: number }; targets?: { expr: string }[] }[];
-    };
-    const expressions = board.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
-    expect(expressions.length).toBeGreaterThan(15);
+  test('uses existing series and labels, of the chosen job and gateway only', () => {
+    expect(expressions.length).toBeGreaterThan(30);
     expect(expressions.flatMap(strangers)).toEqual([]);
+    const loose = expressions.filter((expression) =>
+      [...expression.matchAll(/\{[^}]*\}/g)].some(
+        ([selector]) => !selector.includes('job="$job",instance=~"$instance"'),
+      ),
+    );
+    expect(loose).toEqual([]);
+  });
+
+  test('is a dashboard by Grafana’s schema, which finds what is wrong', () => {
+    expect(grafanaFaults(board)).toEqual([]);
+    const panel = board.panels.find(({ type }) => type === 'timeseries');
+    if (panel === undefined) throw new Error('the dashboard has no time series');
+    for (const wrong of [{ unti: 's' }, { custom: { drawStyle: 'lines' } }, { unit: 7 }]) {
+      const faulty = { ...panel, fieldConfig: { overrides: [], defaults: wrong } };
+      expect(grafanaFaults({ ...board, panels: [faulty] })).toHaveLength(1);
+    }
+  });
+
+  test('has panels that do not overlap, each with a title, a number and a place of its own', () => {
     const cells = board.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
     );
     expect(new Set(cells).size).toBe(cells.length);
+    for (const key of ['id', 'title'] as const)
+      expect(new Set(board.panels.map((panel) => panel[key])).size).toBe(board.panels.length);
   });
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
+import type { GrafanaDashboard } from '../support/grafana.ts';
 import { freePort } from '../support/free-port.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -58,6 +59,21 @@ async function startPrometheus(target: string): Promise<(path: string) => Promis
   };
 }
 
+/** Panels without a line while nothing fails. */
+const EMPTY_WITHOUT_FAILURES: ReadonlySet<string> = new Set([
+  'Refused in 24 hours',
+  'Responses of the gateway itself',
+  'Requests refused before their body',
+  'Bodies refused',
+  '4xx of V2 to rewritten requests',
+  'Failures between gateway and V2',
+  'Full',
+  'V2 requests in 24 hours',
+  'Canary window',
+  'Shadow comparisons',
+  'Share of the memory limit',
+]);
+
 interface Target {
   readonly scrapePool: string;
   readonly health: string;
@@ -103,6 +119,24 @@ test('Prometheus scrapes a gateway with its token, is refused without, and evalu
   });
   expect(Number((await query('instance:gateway_upstream_failures:ratio_rate5m'))[0])).toBe(0);
   expect(await query('max(gateway_v1_last_request_timestamp_seconds) > 0')).toHaveLength(1);
+
+  // Every panel of the dashboard is a query that Prometheus takes; those of traffic have a line.
+  const board = JSON.parse(
+    readFileSync(new URL('grafana/capture-gateway.json', deploy), 'utf8'),
+  ) as GrafanaDashboard;
+  const empty: string[] = [];
+  for (const { title, targets = [] } of board.panels)
+    for (const { expr } of targets) {
+      const lines = await query(
+        expr
+          .replaceAll('$__rate_interval', '1m')
+          .replaceAll('$job', 'capture-gateway')
+          .replaceAll('$instance', '.*'),
+      );
+      if (lines.length === 0) empty.push(title);
+    }
+  // Nothing was refused or failed, no canary runs, and there may be no limit of memory.
+  expect(empty.filter((title) => !EMPTY_WITHOUT_FAILURES.has(title))).toEqual([]);
 
   const rules = async (): Promise<readonly { readonly name: string; readonly health: string }[]> => {
     const { groups } = (await api('rules')) as {
