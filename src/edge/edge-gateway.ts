@@ -14,7 +14,7 @@ import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { logWriter } from '../rewrite-log/log-writer.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { createClientHash } from './client-hash.ts';
-import { decodeBody } from './decode-body.ts';
+import { decodeWebBody } from '../migrate/decode-web-body.ts';
 import { dataPoint, type EdgeBindings, environmentOf } from './edge-bindings.ts';
 import { edgeProcessLine } from './edge-process-line.ts';
 import { createFetchUpstream } from './fetch-upstream.ts';
@@ -100,7 +100,7 @@ function gatewayOf(
         later(name);
         return name;
       },
-      decode: decodeBody,
+      decode: decodeWebBody,
       // No Brotli: the `DecompressionStream` of Workers does not support it.
       codings: ['gzip', 'deflate'],
       after: (milliseconds, run) => {

@@ -12,7 +12,7 @@ import type { DescriptionText } from '../description-cache.ts';
 import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
 import { MigrateExchange } from './migrate-exchange.ts';
 import { ResponseCollector } from './response-collector.ts';
-import { rewrittenLink } from './rewrite-links.ts';
+import { rewrittenLink } from '../../migrate/rewrite-links.ts';
 
 /** Maximum time that clients without credentials share a description without asking V2, in milliseconds. */
 const SHARED_MS = 60_000;
