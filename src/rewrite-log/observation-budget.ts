@@ -5,7 +5,10 @@ const MS_PER_SECOND = 20;
 /** Share of both for exchanges that did not fail: failed ones have priority. */
 const ORDINARY_SHARE = 0.5;
 
-/** Small bodies per second that are observed whatever the time: at a low rate nothing is missing, even on a slow machine. */
+/**
+ * Small bodies per second, of exchanges that failed and of others, that are observed whatever the time: at a low rate nothing is
+ * missing, even on a slow machine.
+ */
 const SMALL_PER_SECOND = 10;
 const SMALL_BYTES = 16 * 1024;
 
@@ -19,7 +22,8 @@ export class ObservationBudget {
   private second = -1;
   private bytes = 0;
   private milliseconds = 0;
-  private small = 0;
+  private smallFailed = 0;
+  private smallOrdinary = 0;
 
   /** `now` is a monotonic clock, in milliseconds. */
   constructor(now: () => number) {
@@ -37,18 +41,23 @@ export class ObservationBudget {
       this.second = second;
       this.bytes = 0;
       this.milliseconds = 0;
-      this.small = 0;
+      this.smallFailed = 0;
+      this.smallOrdinary = 0;
     }
-    if (bytes <= SMALL_BYTES) this.small += 1;
-    if (!this.hasRoom(bytes, isFailure ? 1 : ORDINARY_SHARE)) return undefined;
+    const isDue = bytes <= SMALL_BYTES && this.countSmall(isFailure) <= SMALL_PER_SECOND;
+    if (!isDue && !this.hasRoom(bytes, isFailure ? 1 : ORDINARY_SHARE)) return undefined;
     this.bytes += bytes;
     const outcome = work();
     this.milliseconds += this.now() - began;
     return outcome;
   }
 
+  private countSmall(isFailure: boolean): number {
+    if (!isFailure) return (this.smallOrdinary += 1);
+    return (this.smallFailed += 1);
+  }
+
   private hasRoom(bytes: number, share: number): boolean {
-    if (bytes <= SMALL_BYTES && this.small <= SMALL_PER_SECOND) return true;
     return this.bytes + bytes <= BYTES_PER_SECOND * share && this.milliseconds <= MS_PER_SECOND * share;
   }
 }
