@@ -4,6 +4,7 @@ import type { HeaderFields } from './header-fields.ts';
 import { isV1Target } from './is-v1-target.ts';
 import type { Migration } from './migration.ts';
 import type { MigratedRequest, RefusedRequest } from './request-verdict.ts';
+import { splitUrl } from './split-url.ts';
 import { collectStream, continueStream, finishWith, WEB_CODINGS, type WebBody } from './web-body.ts';
 
 /** A handler in the shape of `fetch`; everything that the platform passes beside the request is handed on. */
@@ -28,12 +29,6 @@ export function migrateFetch<Rest extends readonly unknown[]>(
     const { sent, body } = migrated;
     return migrateResponse(migration, sent, await v2(requestTo(origin, request, sent, body), ...rest));
   };
-}
-
-/** Splits an absolute address before its raw target. */
-export function splitUrl(url: string): { readonly origin: string; readonly target: string } {
-  const path = url.indexOf('/', url.indexOf('://') + 3);
-  return path === -1 ? { origin: url, target: '/' } : { origin: url.slice(0, path), target: url.slice(path) };
 }
 
 async function migrateRequest(

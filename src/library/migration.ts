@@ -85,12 +85,8 @@ export class Migration {
   }
 
   /** Decides on a request from its head, for adapters that stream or decode its body. */
-  startRequest(
-    method: string,
-    target: string,
-    headers: HeadersLike,
-    { hasBody, codings }: RequestBodyFacts,
-  ): StartedRequest {
+  startRequest(method: string, target: string, headers: HeadersLike, body: RequestBodyFacts): StartedRequest {
+    const { hasBody, codings } = body;
     const list = headerListOf(headers);
     const received = readHead(list, NO_LIMITS, true);
     const { host } = received;
