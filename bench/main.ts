@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | footprint] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
+ * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | footprint | start] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
  * the engine, its growth, how the gateway scales, and the proxies side by side when nothing is named.
  */
 import { parseArgs } from 'node:util';
@@ -11,6 +11,7 @@ import { benchGrowth } from './growth.ts';
 import { benchGrowthGateway } from './growth-gateway.ts';
 import { benchProxies } from './proxies.ts';
 import { benchScale } from './scale.ts';
+import { benchStart } from './start-time.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -31,3 +32,4 @@ if (chosen.includes('growth-gateway') && !(await benchGrowthGateway())) process.
 if (chosen.includes('scale')) await benchScale(values.quick);
 if (chosen.includes('proxies')) await benchProxies({ isQuick: values.quick, works, only: values.only });
 if (chosen.includes('footprint')) await benchFootprint();
+if (chosen.includes('start')) benchStart();
