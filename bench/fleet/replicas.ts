@@ -93,7 +93,7 @@ export class Replicas {
   }
 
   private openLog(replica: number): void {
-    const file = join(this.folder, `replica-${replica}-${this.files.length}.log`);
+    const file = join(this.folder, `replica-${replica}.log.${this.files.length}`);
     writeFileSync(file, '');
     this.files.push(file);
     this.current[replica] = file;

@@ -27,6 +27,8 @@ const MARKS = { met: '✓', 'not-met': '✗', unknown: '?' } as const;
 
 /** Maximum clients and days shown on a terminal; the other formats have all. */
 const MAX_ROWS = 40;
+/** Maximum logs, and gaps of logs, shown on a terminal. */
+const MAX_LOGS = 20;
 
 /** Characters of the bar of the busiest day, and those of a line that the other columns take. */
 const BAR = { most: 30, least: 8, others: 48 } as const;
@@ -85,20 +87,31 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
         ]),
       { right: [1, 2, 3], columns },
     ),
-    fitted(
-      (report.logs ?? [])
-        .map(
-          ({ file, since, until, entries }) =>
-            `${terminalText(file)}: ${since === undefined ? 'no entries' : `${count(entries)} entries from ${terminalText(since)} to ${terminalText(until ?? since)}`}`,
-        )
-        .join('\n'),
-    ),
+    fitted(logLines(report.logs ?? [])),
+    fitted(gapLines(report.gaps ?? [])),
     report.unreadable === 0 ? '' : `${count(report.unreadable)} lines were not entries.`,
     report.omittedClients === 0
       ? ''
       : `${counted(report.omittedClients, 'request')} came from clients beyond the limit.`,
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+/** The logs that were read; of many, the number and the whole time. */
+function logLines(logs: NonNullable<Report['logs']>): string {
+  const lines = logs
+    .slice(0, MAX_LOGS)
+    .map(
+      ({ file, since, until, entries }) =>
+        `${terminalText(file)}: ${since === undefined ? 'no entries' : `${count(entries)} entries from ${terminalText(since)} to ${terminalText(until ?? since)}`}`,
+    );
+  return [...lines, ...(logs.length > MAX_LOGS ? [more(logs.length, 'logs', MAX_LOGS)] : [])].join('\n');
+}
+
+/** The times that the logs of replicas lack. */
+function gapLines(gaps: NonNullable<Report['gaps']>): string {
+  const lines = gaps.slice(0, MAX_LOGS).map(({ sentence }) => terminalText(sentence));
+  return [...lines, ...(gaps.length > MAX_LOGS ? [more(gaps.length, 'gaps', MAX_LOGS)] : [])].join('\n');
 }
 
 /** The work of a client in both directions, and its mistakes. */
@@ -117,6 +130,6 @@ function workWords(client: ClientReport): string {
   return parts.filter((part) => part !== '').join('; ');
 }
 
-function more(all: number, noun: string): string {
-  return all > MAX_ROWS ? `… and ${count(all - MAX_ROWS)} more ${noun}; --format json has all.` : '';
+function more(all: number, noun: string, shown = MAX_ROWS): string {
+  return all > shown ? `… and ${count(all - shown)} more ${noun}; --format json has all.` : '';
 }

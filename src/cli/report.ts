@@ -1,9 +1,11 @@
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { stdout } from 'node:process';
 import { readClientNames } from '../node/admin/client-names.ts';
 import { parse } from 'yaml';
-import { readLogFile, sizeOfFiles } from './log-files.ts';
+import { sizeOfFiles } from './log-files.ts';
+import { logSources } from './log-sources.ts';
+import { readMergedLogs } from './merged-logs.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { digestMarkdown, digests } from '../report/digest.ts';
@@ -42,8 +44,9 @@ export interface ReportOptions {
 }
 
 /** Reads the logs, prints what the options ask for, and sets the exit code. */
-export async function runReport(files: readonly string[], options: ReportOptions): Promise<void> {
-  endWith(await print(files, options));
+export async function runReport(given: readonly string[], options: ReportOptions): Promise<void> {
+  const sources = await logSources(given);
+  endWith('fault' in sources ? sources : await print(sources.files, options));
 }
 
 async function print(files: readonly string[], options: ReportOptions): Promise<CommandFault | undefined> {
@@ -58,11 +61,9 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
   if (schema !== undefined && 'fault' in schema) return schema;
   const tally = new Tally();
   const lines = new LineTally(tally);
+  for (const file of files) lines.begin(nameOf(file));
   try {
-    await readAll(files, (bytes, file) => {
-      if (lines.coverage.at(-1)?.file !== file) lines.begin(file);
-      lines.add(bytes);
-    });
+    await readAll(files, (bytes, file) => lines.add(bytes, nameOf(file)));
   } catch (error) {
     return unreadable('The log', error);
   }
@@ -72,6 +73,7 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
     goneAfterDays: options.goneAfter,
     unreadable: lines.unreadable,
     logs: lines.coverage,
+    gaps: lines.gaps,
     schema,
   });
   if (options.apply === true) return apply(made, options);
@@ -146,7 +148,8 @@ async function printGuide(
   const guide = new Guide(client.toLowerCase());
   try {
     await readAll(files, (bytes) => {
-      entriesOfClient(bytes, guide.client, (entry: Entry) => guide.add(entry));
+      const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      entriesOfClient(lines, guide.client, (entry: Entry) => guide.add(entry));
     });
   } catch (error) {
     return unreadable('The log', error);
@@ -165,22 +168,24 @@ function printedGuide(document: GuideDocument, format: ReportOptions['format']):
   return format === 'html' ? guideHtml(document) : guideMarkdown(document);
 }
 
-async function readAll(files: readonly string[], take: (bytes: Buffer, file: string) => void): Promise<void> {
+async function readAll(
+  files: readonly string[],
+  take: (lines: Uint8Array, file: string) => void,
+): Promise<void> {
   const bar = new ProgressBar(process.stderr, await sizeOfFiles(files), () => performance.now());
-  let before = 0;
   try {
-    for (const file of files) {
-      let read = 0;
-      for await (const chunk of readLogFile(file)) {
-        take(chunk.bytes, file === '-' ? 'stdin' : file);
-        read = chunk.read;
-        bar.show(before + read);
-      }
-      before += read;
-    }
+    await readMergedLogs(files, (lines, file, read) => {
+      take(lines, file);
+      bar.show(read);
+    });
   } finally {
     bar.clear();
   }
+}
+
+/** The name of a log in a report. */
+function nameOf(file: string): string {
+  return file === '-' ? 'stdin' : file;
 }
 
 /** Waits until the output is flushed: it can be large, and the process ends after it. */

@@ -7,9 +7,11 @@
  * | `GET /entries` | `filter`, `before` (a seq), `limit` (1–500, 100) | `EntriesPage`, newest first |
  * | `GET /entries/:seq` | | `EntryDetail`, large bodies folded; 404 when it has left the ring |
  * | `GET /entries/find` | `id` (a request id), `n` (a seq, if several have the id) | `EntryDetail`, from the log file if need be; 404 |
+ * | `GET /entries/histogram` | `filter` | `EntryHistogram` |
  * | `GET /entries/stream` | `filter`, `Last-Event-ID` or `after` | SSE: `entry` (`NumberedEntry`), `gap` (`StreamGap`), `state` (`State`) |
  * | `GET /entries/:seq/har`, `/case` | | the exchange as an HTTP Archive, or as a text case; 404, 422 |
  * | `POST /entries/:seq/resend` | `{"key"}` | `Resent`; 403 unless the setting allows it |
+ * | `GET /errors` | | `ErrorGroups` |
  * | `GET /state` | | `State` |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`; `client` with `guide` (Markdown) | `Report` |
@@ -22,6 +24,7 @@
  * requires `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.
  */
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/rewrite.ts';
+import type { EntryError } from '../rewrite-log/entry-errors.ts';
 import type { Entry, Verdict } from '../rewrite-log/entry.ts';
 import type { ClientTrace } from '../rewrite-log/client-traces.ts';
 import type { HistoryMinute } from '../rewrite-log/history.ts';
@@ -52,6 +55,48 @@ export interface EntriesPage {
   /** The oldest entry that it holds: those before `oldest` are failures only. */
   readonly oldestFailure: number;
   readonly latest: number;
+}
+
+/** Entries that are kept and match a filter, by the time of their requests. */
+export interface EntryHistogram {
+  /** Width of a bar in seconds. */
+  readonly step: number;
+  /** Oldest first, without gaps; at most 60. */
+  readonly bars: readonly HistogramBar[];
+  /** RFC 3339: before this time only failures are kept. Absent when nothing is. */
+  readonly wholeSince?: string;
+}
+
+/** One bar of a histogram. */
+export interface HistogramBar {
+  /** RFC 3339: its start. */
+  readonly time: string;
+  readonly count: number;
+  /** Those of them that an operator must not miss: refused, 4xx, 5xx, broken off, different on V2 or refused by its schema. */
+  readonly notable: number;
+}
+
+/** The errors of the kept entries. */
+export interface ErrorGroups {
+  /** Number of kept entries. */
+  readonly exchanges: number;
+  /** The most frequent first; at most 300. */
+  readonly groups: readonly ErrorGroup[];
+  /** Number of errors in further groups. */
+  readonly omitted: number;
+}
+
+/** Errors with the same finder, code and place. */
+export interface ErrorGroup {
+  readonly error: EntryError;
+  readonly count: number;
+  /** Number of clients; requests without a key count as one. */
+  readonly clients: number;
+  /** Ids of at most ten operations; `-` for none. */
+  readonly operations: readonly string[];
+  /** RFC 3339. */
+  readonly firstSeen: string;
+  readonly lastSeen: string;
 }
 
 /** Data of a `gap` event: the entries that left the ring before this slow reader reached them. */

@@ -12,6 +12,9 @@ export interface SearchedStores {
 /** Characters of kept content that are searched before everything else that is due gets its turn. */
 const CHARACTERS_PER_TURN = 1024 * 1024;
 
+/** The test of an entry without content costs about as much as this many characters. */
+const CHARACTERS_PER_ENTRY = 256;
+
 const decoder = new TextDecoder();
 
 /** Finds up to `limit` entries older than `before` that `accepts` matches, newest first; `pause` is awaited between parts of the work. */
@@ -28,6 +31,7 @@ export async function searchEntries(
   let searched = 0;
   for (const seq of ring.numbersBefore(before)) {
     const entry = ring.at(seq);
+    searched += CHARACTERS_PER_ENTRY;
     const content = (): string => {
       const text = contentOf(capture, seq);
       searched += text.length;

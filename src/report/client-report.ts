@@ -208,7 +208,8 @@ function byCount(one: Usage, other: Usage): number {
   return other.count - one.count;
 }
 
-function bodyChecksOf({ all }: BodyCheckCounts): readonly BodyChecks[] {
+/** The checks of bodies, those with the most faults first. */
+export function bodyChecksOf({ all }: BodyCheckCounts): readonly BodyChecks[] {
   return [...all]
     .map(([operation, { pointers, ...sums }]) => ({
       operation,

@@ -1,5 +1,6 @@
 import type { ClientReport } from './client-report.ts';
 import { count, counted } from './number-text.ts';
+import { bodyCheckCounts } from './outcome-words.ts';
 import type { Report } from './report.ts';
 import { markdownText } from './untrusted-text.ts';
 
@@ -46,7 +47,7 @@ const WORK: Readonly<Record<ClientReport['class'], string>> = {
 };
 
 function sentencesOf(client: ClientReport): string[] {
-  const { operations, changes, responses, mistakes, unknown } = client;
+  const { operations, changes, responses, bodyChecks, mistakes, unknown } = client;
   return [
     WORK[client.class],
     `Calls: ${operations.map(({ operation, count: seen }) => `${operation} ${count(seen)}×`).join(', ')}.`,
@@ -57,6 +58,9 @@ function sentencesOf(client: ClientReport): string[] {
     ...responses.map(({ v1, v2 }) =>
       v2 === undefined ? `Responses of V2 have no ${v1}.` : `Read ${v2} instead of ${v1} in responses.`,
     ),
+    ...bodyChecks
+      .filter(({ invalid }) => invalid > 0)
+      .map((checks) => `V2's schema, for ${checks.operation}: ${bodyCheckCounts(checks)}.`),
     ...mistakes.map(
       ({ code, count: seen, lastSeen }) => `Mistake ${code}: ${count(seen)}×, the last at ${lastSeen}.`,
     ),

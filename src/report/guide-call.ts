@@ -2,7 +2,8 @@ import type { Entry } from '../rewrite-log/entry.ts';
 import { MovedMembers } from '../rewrite-log/moved-member.ts';
 import { queryParts, withName } from '../http/query-text.ts';
 import { isOfQuery, type EditRecord } from '../rewrite/rewrite.ts';
-import { outcomesOf, responsesOf } from './client-report.ts';
+import { BodyCheckCounts } from './body-checks.ts';
+import { bodyChecksOf, outcomesOf, responsesOf } from './client-report.ts';
 import type { GuideBody, GuideCall } from './guide-document.ts';
 import { Outcomes } from './outcomes.ts';
 import { type DifferingMembers, ResponseChanges } from './response-changes.ts';
@@ -11,6 +12,9 @@ import { OTHER_SHAPE, printedRequest, shapeKey } from './guide-shape.ts';
 /** Maximum shapes of bodies that are kept of one call, and that are shown. */
 const MAX_SHAPES = 50;
 const MAX_SHOWN = 4;
+
+/** Maximum places of one shape at which V2's schema refused it. */
+const MAX_PLACES = 8;
 
 /** An entry lists no more names: a body with that many may have others. */
 const MAX_ATTRIBUTES = 64;
@@ -24,6 +28,9 @@ interface Shape {
   count: number;
   last: string;
   byV2: number;
+  /** Bodies that V2's schema accepted, and the places at which it refused those that V1 accepted. */
+  bySchema: number;
+  readonly refusedAt: Map<string, number>;
 }
 
 /** Collects one kind of call of one client. */
@@ -36,6 +43,7 @@ export class CallGuide {
   private readonly outcomes = new Outcomes();
   private readonly members: DifferingMembers = new Map();
   private readonly responses = new ResponseChanges();
+  private readonly checks = new BodyCheckCounts();
   /** Leaves of the bodies that V2 accepted, and members that its errors pointed at. */
   private readonly accepted = new Set<string>();
   private readonly acceptedMembers = new Set<string>();
@@ -62,6 +70,7 @@ export class CallGuide {
     this.count += 1;
     if (entry.time > this.last) this.last = entry.time;
     this.outcomes.add(entry);
+    this.checks.add(this.name, entry);
     const side = this.responses.add(entry, this.members);
     if (side === 'same' || side === 'different') this.isCompared = true;
     if (side === 'unknown') this.isUnknown = true;
@@ -73,16 +82,28 @@ export class CallGuide {
       this.omitted += 1;
       return;
     }
-    const shape = known ?? { edits, attributes, path, hasBody: bytesIn > 0, count: 0, last: '', byV2: 0 };
+    const shape = known ?? {
+      edits,
+      attributes,
+      path,
+      hasBody: bytesIn > 0,
+      count: 0,
+      last: '',
+      byV2: 0,
+      bySchema: 0,
+      refusedAt: new Map<string, number>(),
+    };
     this.shapes.set(key, shape);
     shape.count += 1;
     if (time > shape.last) shape.last = time;
     if (entry.origin === undefined && entry.failure === undefined) this.learn(shape, entry);
+    learnCheck(shape, entry);
   }
 
   document(): GuideCall {
     const shapes = mergedShapes([...this.shapes.values()]);
     const bodies = shapes.map((shape) => this.body(shape)).sort(byVerdict);
+    const [checks] = bodyChecksOf(this.checks);
     const hidden = bodies.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0);
     return {
       name: this.name,
@@ -92,6 +113,7 @@ export class CallGuide {
       responses: responsesOf(this.members),
       responsesUnknown: this.isUnknown && !this.isCompared,
       outcomes: outcomesOf(this.outcomes),
+      ...(checks === undefined ? {} : { bodyChecks: checks }),
       omitted: this.omitted + hidden,
     };
   }
@@ -139,7 +161,8 @@ export class CallGuide {
     const kept = members.filter(
       (member) => !refused.some((outer) => member === outer || member.startsWith(`${outer}/`)),
     );
-    const isVerified = this.accepted.has(leavesOf(kept));
+    const isAccepted = this.accepted.has(leavesOf(kept));
+    const schemaEvidence = evidenceOfSchema(shape, refused.length);
     return {
       count,
       last,
@@ -149,14 +172,39 @@ export class CallGuide {
         ...moves,
         ...refused.map((from) => ({ from, remark: `V2 refused it ${this.named.get(from) ?? 0}×` })),
       ],
-      isVerified,
-      evidence: isVerified
+      isVerified: isAccepted || schemaEvidence?.isVerified === true,
+      evidence: isAccepted
         ? 'Verified: V2 accepted a body with these members.'
-        : shape.byV2 === 0 && this.named.size === 0
-          ? 'Not verified: V2 has not accepted this body yet.'
-          : 'Not verified: V2 has not accepted a body with exactly these members.',
+        : (schemaEvidence?.sentence ??
+          (shape.byV2 === 0 && this.named.size === 0
+            ? 'Not verified: V2 has not accepted this body yet.'
+            : 'Not verified: V2 has not accepted a body with exactly these members.')),
     };
   }
+}
+
+/** Learns from the check of a body that was not sent to V2. V1's 4xx and 5xx, and clients that left, say nothing about a shape. */
+function learnCheck(shape: Shape, { would, status }: Entry): void {
+  if (would?.v2 === undefined || status === 0 || status >= 400) return;
+  if (would.v2 === 'valid') shape.bySchema += 1;
+  if (would.v2 !== 'invalid') return;
+  const at = would.at ?? '';
+  if (shape.refusedAt.size < MAX_PLACES || shape.refusedAt.has(at))
+    shape.refusedAt.set(at, (shape.refusedAt.get(at) ?? 0) + 1);
+}
+
+/** What V2's schema says of a shape; undefined when none of its bodies was checked. `left` members were left out of it. */
+function evidenceOfSchema(
+  { bySchema, refusedAt }: Shape,
+  left: number,
+): { readonly isVerified: boolean; readonly sentence: string } | undefined {
+  if (refusedAt.size > 0) {
+    const places = [...refusedAt].map(([at, times]) => `${at === '' ? 'the body' : at} ${times}×`);
+    return { isVerified: false, sentence: `Not verified: V2's schema refuses ${places.join(', ')}.` };
+  }
+  if (bySchema === 0 || left > 0) return undefined;
+  const sentence = `Verified: V2's schema accepts such a body (${bySchema} checked). V2 itself was not asked.`;
+  return { isVerified: true, sentence };
 }
 
 /** Requests whose members were not recorded count for the shape with the same edits. */

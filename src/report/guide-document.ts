@@ -1,4 +1,4 @@
-import type { Outcome, ResponseMember } from './client-report.ts';
+import type { BodyChecks, Outcome, ResponseMember } from './client-report.ts';
 
 /** Id and summary of a change. */
 export interface GuideChange {
@@ -36,6 +36,8 @@ export interface GuideCall {
   /** True when no response to this call was compared with V2's. */
   readonly responsesUnknown: boolean;
   readonly outcomes: readonly Outcome[];
+  /** Verdicts of V2's schema on bodies of this call that were not sent to V2; absent when none was checked. */
+  readonly bodyChecks?: BodyChecks;
   /** Requests with bodies of further shapes. */
   readonly omitted: number;
 }
@@ -48,7 +50,7 @@ export interface GuideBody {
   readonly after: string;
   /** Members that move, get another name or go; `to` is absent for those that go. */
   readonly moves: readonly { readonly from: string; readonly to?: string; readonly remark: string }[];
-  /** True when V2 accepted a body with the members of `after`. */
+  /** True when V2 accepted a body with the members of `after`, or V2's schema accepts all that were checked. */
   readonly isVerified: boolean;
   /** What shows that `after` is right, or why that is not known: a sentence. */
   readonly evidence: string;

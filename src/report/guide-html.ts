@@ -1,6 +1,6 @@
 import type { GuideBody, GuideCall, GuideDocument } from './guide-document.ts';
 import { count, counted } from './number-text.ts';
-import { outcomeWords } from './outcome-words.ts';
+import { bodyCheckCounts, outcomeWords } from './outcome-words.ts';
 import { htmlLines, htmlText } from './untrusted-text.ts';
 
 /** Prints a guide as one HTML page that loads nothing and runs nothing; `lead` is HTML to stand before it. */
@@ -50,11 +50,14 @@ ${[...lead, ...body].filter((part) => part !== '').join('\n')}
 }
 
 function callSection(call: GuideCall): string {
-  const { name, last, bodies, omitted, responses, responsesUnknown, outcomes } = call;
+  const { name, last, bodies, omitted, responses, responsesUnknown, outcomes, bodyChecks } = call;
   return [
     `<h2>${htmlText(name)}</h2>`,
     `<p>${counted(call.count, 'request')}, the last at ${htmlText(last)}. Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
     ...bodies.map((body) => bodySection(body)),
+    bodyChecks === undefined
+      ? ''
+      : `<p>V2's schema, which is not V2: ${htmlText(bodyCheckCounts(bodyChecks))}.</p>`,
     omitted > 0 ? `<p>Not shown: ${counted(omitted, 'request')} with other bodies.</p>` : '',
     responsesUnknown
       ? "<h3>Responses</h3><p>Not known: no response of V1 was compared with V2's yet.</p>"

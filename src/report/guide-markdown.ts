@@ -1,7 +1,7 @@
 import type { GuideBody, GuideCall, GuideDocument, GuideMistake } from './guide-document.ts';
 import { table } from './markdown-table.ts';
 import { count, counted } from './number-text.ts';
-import { outcomeWords } from './outcome-words.ts';
+import { bodyCheckCounts, outcomeWords } from './outcome-words.ts';
 import { markdownBlock, markdownCode, markdownText } from './untrusted-text.ts';
 
 /** Prints a guide as Markdown. */
@@ -29,6 +29,9 @@ function callSection(call: GuideCall): string {
     `## ${markdownText(call.name)}`,
     `${counted(call.count, 'request')}, the last at ${markdownText(call.last)}. Responses: ${markdownText(outcomeWords(call.outcomes))}.`,
     ...call.bodies.map((body) => bodySection(body)),
+    ...(call.bodyChecks === undefined
+      ? []
+      : [`V2's schema, which is not V2: ${markdownText(bodyCheckCounts(call.bodyChecks))}.`]),
     ...(call.omitted > 0 ? [`Not shown: ${counted(call.omitted, 'request')} with other bodies.`] : []),
     ...responseSection(call),
   ].join('\n\n');

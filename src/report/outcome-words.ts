@@ -1,4 +1,4 @@
-import type { ClientReport, Outcome } from './client-report.ts';
+import type { BodyChecks, ClientReport, Outcome } from './client-report.ts';
 import { count } from './number-text.ts';
 
 const BY = { v1: 'V1', v2: 'V2', gateway: 'gateway' } as const;
@@ -24,21 +24,22 @@ export function mistakeWords({ mistakes }: ClientReport): string {
  * Describes what V2's schema says of bodies that were not sent to V2, such as `create_client: 3 of 10 refused that V1 accepted
  * (/name 3×), 2 not known`. Empty when none was checked.
  */
-export function bodyCheckWords({ bodyChecks }: ClientReport): string {
-  return bodyChecks
-    .map(({ operation, valid, invalid, refusedByBoth, unknown, pointers }) => {
-      const checked = valid + invalid + refusedByBoth;
-      const places = pointers.map(({ pointer, count: times }) => `${pointer || 'the body'} ${count(times)}×`);
-      const parts = [
-        checked === 0
-          ? ''
-          : `${count(invalid)} of ${count(checked)} refused that V1 accepted${places.length === 0 ? '' : ` (${places.join(', ')})`}`,
-        refusedByBoth === 0 ? '' : `${count(refusedByBoth)} refused by both`,
-        unknown === 0 ? '' : `${count(unknown)} not known`,
-      ];
-      return `${operation}: ${parts.filter((part) => part !== '').join(', ')}`;
-    })
-    .join('; ');
+export function bodyCheckWords({ bodyChecks }: Pick<ClientReport, 'bodyChecks'>): string {
+  return bodyChecks.map((checks) => `${checks.operation}: ${bodyCheckCounts(checks)}`).join('; ');
+}
+
+/** The verdicts of V2's schema on the bodies of one operation, such as `3 of 10 refused that V1 accepted (/name 3×)`. */
+export function bodyCheckCounts({ valid, invalid, refusedByBoth, unknown, pointers }: BodyChecks): string {
+  const checked = valid + invalid + refusedByBoth;
+  const places = pointers.map(({ pointer, count: times }) => `${pointer || 'the body'} ${count(times)}×`);
+  const parts = [
+    checked === 0
+      ? ''
+      : `${count(invalid)} of ${count(checked)} refused that V1 accepted${places.length === 0 ? '' : ` (${places.join(', ')})`}`,
+    refusedByBoth === 0 ? '' : `${count(refusedByBoth)} refused by both`,
+    unknown === 0 ? '' : `${count(unknown)} not known`,
+  ];
+  return parts.filter((part) => part !== '').join(', ');
 }
 
 /** Describes the members of responses that V2 has elsewhere, such as `/data/transition_type from /data/highlight_type 3×`. */

@@ -1,5 +1,6 @@
 import { didYouMean } from '../rules/did-you-mean.ts';
 import type { RequestRuleName } from '../rules/rule.ts';
+import { errorName, errorsOf } from './entry-errors.ts';
 import { editCount, modeOf, sentTo } from './entry-outcome.ts';
 import type { Entry } from './entry.ts';
 
@@ -23,6 +24,8 @@ export const FILTER_FIELDS = {
   method: 'HTTP method of the request',
   path: 'part of the V1 or V2 path',
   failure: 'code of the failure, also of one that was only worked out; * for any, - for none',
+  error:
+    'error as the view Errors groups them, such as "v2-422 /name"; a trailing * matches any ending, * any, - none',
   cause: "part of the system's cause of a failure, such as ECONNREFUSED; * for any, - for none",
   note: 'part of a note of the entry or of an edit',
   version: 'the x-api-version sent, or why: absent, invalid, client, pin',
@@ -108,6 +111,11 @@ export function fieldTest(field: FilterField, value: string): FilterTest | Value
       return pathTest(value);
     case 'failure':
       return ({ failure, would }) => isPresent(failure ?? would?.failure, value);
+    case 'error':
+      return (entry) => {
+        const errors = errorsOf(entry);
+        return value === '-' ? errors.length === 0 : errors.some((error) => isLike(errorName(error), value));
+      };
     case 'cause':
       return ({ cause }) =>
         value === '-' || value === '*' ? isPresent(cause, value) : contains(cause, value);

@@ -14,6 +14,7 @@ export interface Filter {
   /** Normalised text, for use in URLs. */
   readonly text: string;
   readonly accepts: FilterTest;
+  readonly terms: readonly FilterTerm[];
 }
 
 /** A fault in the text of a filter: a sentence, and its place in UTF-16 code units. */
@@ -53,6 +54,7 @@ export function parseFilter(text: string): Filter | FilterFault {
   }
   return {
     text: printFilter(terms),
+    terms,
     accepts: (entry, content) => tests.every((test) => test(entry, content)),
   };
 }

@@ -37,6 +37,7 @@ const PLACES = [
   ['the rule book', './?view=rules'],
   ['the retirement of V1', './?view=retirement'],
   ['the explanation', './?view=explain'],
+  ['the errors', './?view=errors'],
 ] as const;
 
 interface AxeResult {

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { digestMarkdown, digests } from '../../src/report/digest.ts';
 import { Guide } from '../../src/report/guide.ts';
-import type { GuideBody, GuideDocument } from '../../src/report/guide-document.ts';
+import { guideHtml } from '../../src/report/guide-html.ts';
+import type { GuideBody, GuideCall, GuideDocument } from '../../src/report/guide-document.ts';
 import { guideMarkdown } from '../../src/report/guide-markdown.ts';
 import { makeReport, makeReportInSteps } from '../../src/report/report.ts';
 import type { SwitchOff } from '../../src/report/switch-off.ts';
@@ -255,6 +256,43 @@ describe('the guide', () => {
       isVerified: false,
       evidence: expect.stringContaining('recorded'),
     });
+  });
+
+  test("takes V2's schema for what it is: evidence where V2 was not asked", () => {
+    const checked = (would: Entry['would'], more: Partial<Entry> = {}): Entry =>
+      order({ origin: 'v1', mode: 'observe', verdict: 'passed', would, ...more });
+    const callOf = (...entries: readonly Entry[]): GuideCall | undefined => guideOf(...entries).calls[0];
+    const valid = checked({ verdict: 'rewritten', v2: 'valid' });
+    const invalid = checked({ verdict: 'rewritten', v2: 'invalid', at: '/note' });
+    const unknown = checked({ verdict: 'rewritten', v2: 'unknown', why: 'budget' });
+    expect(callOf(valid, valid, unknown)?.bodies).toEqual([
+      expect.objectContaining({
+        isVerified: true,
+        evidence: "Verified: V2's schema accepts such a body (2 checked). V2 itself was not asked.",
+      }),
+    ]);
+    expect(callOf(valid, invalid)?.bodies).toEqual([
+      expect.objectContaining({
+        isVerified: false,
+        evidence: "Not verified: V2's schema refuses /note 1×.",
+      }),
+    ]);
+    expect(callOf(unknown)?.bodies[0]?.isVerified).toBe(false);
+    // What V1 refused as well says nothing about the bodies that work today.
+    const both = checked({ verdict: 'rewritten', v2: 'invalid', at: '/note' }, { status: 422 });
+    const sentence =
+      "V2's schema, which is not V2: 1 of 3 refused that V1 accepted (/note 1×), 1 refused by both, 1 not known.";
+    expect(guideMarkdown(guideOf(valid, invalid, both, unknown))).toContain(
+      sentence.replaceAll(/[()]/g, String.raw`\$&`),
+    );
+    expect(guideHtml(guideOf(valid, invalid, both, unknown))).toContain(
+      sentence.slice("V2's schema, ".length),
+    );
+    const [digest] = digests(makeReport(tallyOf([valid, invalid, both, unknown]), options));
+    expect(digest?.sentences).toContain(
+      "V2's schema, for order_floor_plan: 1 of 3 refused that V1 accepted (/note 1×), 1 refused by both, 1 not known.",
+    );
+    expect(digests(makeReport(tallyOf([valid]), options))[0]?.sentences.join(' ')).not.toContain('schema');
   });
 
   test('leaves out members that V2 refused each time, and says that nobody accepted the rest', () => {

@@ -176,7 +176,7 @@ describe('completion', () => {
     expect(completeFilter('status:4xx,5', 12, known).map(({ insert }) => insert)).toEqual([
       'status:4xx,5xx ',
     ]);
-    expect(completeFilter('', 0, known)).toHaveLength(22);
+    expect(completeFilter('', 0, known)).toHaveLength(23);
     expect(completeFilter('colour:', 7, known)).toEqual([]);
   });
 });

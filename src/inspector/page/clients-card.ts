@@ -1,4 +1,5 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
+import { bodyCheckCounts } from '../../report/outcome-words.ts';
 import type { ClientReport, Report } from '../api.ts';
 import { card } from './card.ts';
 import { ClientName, type ClientNameProps } from './client-name.ts';
@@ -7,6 +8,7 @@ import { ago, count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import type { Go } from './page-state.ts';
 import { scrollTable } from './scroll-table.ts';
+import { visibleText } from './visible-text.ts';
 
 /** The work that each class of client needs. */
 export const CLIENT_CLASSES = {
@@ -28,6 +30,7 @@ export interface ClientsCardProps extends Pick<ClientNameProps, 'clients' | 'ann
 export function ClientsCard(props: ClientsCardProps): VNode {
   const { report } = props;
   const { clients, omittedClients, goneAfterDays } = report;
+  const hasChecks = clients.some(({ bodyChecks }) => bodyChecks.length > 0);
   return card(
     counted(clients.length, 'client'),
     `gone after ${goneAfterDays} days without V1`,
@@ -44,12 +47,13 @@ export function ClientsCard(props: ClientsCardProps): VNode {
             'Refused',
             'Operations',
             'Changes it needs',
+            ...(hasChecks ? ['V2’s schema'] : []),
             'Last V1',
             'Guide',
           ],
           numbers: ['V1', 'V2', 'Refused'],
         },
-        clients.map((client) => clientRow(client, props)),
+        clients.map((client) => clientRow(client, props, hasChecks)),
         'wide',
       ),
     omittedClients > 0 &&
@@ -57,7 +61,11 @@ export function ClientsCard(props: ClientsCardProps): VNode {
   );
 }
 
-function clientRow(client: ClientReport, { go, hueOf, clients, announce, onNamed }: ClientsCardProps): VNode {
+function clientRow(
+  client: ClientReport,
+  { go, hueOf, clients, announce, onNamed }: ClientsCardProps,
+  hasChecks: boolean,
+): VNode {
   const { client: hash, name } = client;
   const guide = `report?client=${encodeURIComponent(hash)}&guide=1`;
   return el(
@@ -106,7 +114,35 @@ function clientRow(client: ClientReport, { go, hueOf, clients, announce, onNamed
         ),
       ),
     ),
+    hasChecks &&
+      el(
+        'td',
+        null,
+        checks(client, () => go({ view: 'traffic', filter: `client:${hash} v2:invalid`, entry: undefined })),
+      ),
     el('td', null, el('time', { dateTime: client.lastSeen }, ago(client.lastSeen))),
     el('td', null, el('a', { href: guide, 'aria-label': `Migration guide for ${name ?? hash}` }, 'Guide')),
   );
+}
+
+/** What V2's schema says of bodies that were not sent to V2, with the exchanges that it refuses. */
+function checks({ bodyChecks, client, name }: ClientReport, show: () => void): ComponentChildren {
+  if (bodyChecks.length === 0) return 'none checked';
+  const words = bodyChecks.map((one) =>
+    el('div', { key: one.operation }, one.operation, ': ', visibleText(bodyCheckCounts(one))),
+  );
+  return [
+    ...words,
+    bodyChecks.some(({ invalid, refusedByBoth }) => invalid + refusedByBoth > 0) &&
+      el(
+        'button',
+        {
+          type: 'button',
+          class: 'link',
+          'aria-label': `Show the bodies of ${name ?? client} that V2's schema refuses`,
+          onClick: show,
+        },
+        'show them',
+      ),
+  ];
 }

@@ -4,6 +4,7 @@ import type { ClientsView, RulesView as Rules } from '../api.ts';
 import { useAsked } from './admin-client.ts';
 import { nameOf } from './client-name.ts';
 import { el, part } from './element.ts';
+import { ErrorsView } from './errors-view.ts';
 import { HelpDialog } from './help-dialog.ts';
 import { HourView } from './hour-view.ts';
 import { huesOf } from './hues.ts';
@@ -122,10 +123,11 @@ export function InspectorPage(): VNode {
           onActive: setActive,
           nameOf: (hash) => nameOf(clients, hash),
         }),
+      place.view === 'errors' && part(ErrorsView, { go }),
       place.view === 'hour' && part(HourView, { go }),
       place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf }),
       place.view === 'retirement' && part(RetirementView, { ...shared, clients, onNamed: setNamed }),
-      place.view === 'rollout' && part(RolloutView, { go }),
+      place.view === 'rollout' && part(RolloutView, { go, announce, rules: rules.response }),
       place.view === 'explain' && part(ExplainView, { rules: rules.response, link: place.entry, ...shared }),
     ),
     el(

@@ -23,7 +23,7 @@ export const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['p', 'pause and go live'],
   ['[ ]', 'previous and next perspective'],
   ['c C', 'copy as curl for V1, for V2'],
-  ['1 – 6', 'the views'],
+  ['1 – 7', 'the views'],
   ['?', 'this help'],
 ];
 
@@ -102,4 +102,5 @@ const LETTERS: Readonly<Record<string, Action>> = {
   4: ({ view }) => view(3),
   5: ({ view }) => view(4),
   6: ({ view }) => view(5),
+  7: ({ view }) => view(6),
 };

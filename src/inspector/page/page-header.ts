@@ -13,6 +13,7 @@ export const VIEW_NAMES: Readonly<Record<View, string>> = {
   retirement: 'Retirement',
   explain: 'Explain',
   rollout: 'Rollout',
+  errors: 'Errors',
 };
 
 /** Properties of the header. */

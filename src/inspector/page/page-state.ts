@@ -1,5 +1,5 @@
 /** The views of the page, in the order of the navigation. */
-export const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'explain', 'rollout'] as const;
+export const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'explain', 'rollout', 'errors'] as const;
 
 /** A view of the page. */
 export type View = (typeof VIEWS)[number];

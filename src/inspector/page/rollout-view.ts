@@ -1,4 +1,6 @@
 import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { RulesView } from '../api.ts';
 import type {
   CountView,
   ModeView,
@@ -11,14 +13,24 @@ import { el, part } from './element.ts';
 import { ago, count, counted } from './format.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
+import { RolloutForm } from './rollout-form.ts';
 import { scrollTable } from './scroll-table.ts';
 import { visibleText } from './visible-text.ts';
 
 const REFRESH = 2000;
 
+/** Properties of the rollout. */
+export interface RolloutViewProps {
+  readonly go: Go;
+  readonly announce: (sentence: string) => void;
+  readonly rules: RulesView | undefined;
+}
+
 /** The modes of V1 traffic, the state of the canary, the results of shadowing, and the notices to V1 clients. */
-export function RolloutView({ go }: { readonly go: Go }): VNode {
-  const { response, failure } = useAsked<Rollout>('rollout', REFRESH);
+export function RolloutView({ go, announce, rules }: RolloutViewProps): VNode {
+  const { response: asked, failure } = useAsked<Rollout>('rollout', REFRESH);
+  const [changed, setChanged] = useState<Rollout | undefined>(undefined);
+  const response = changed !== undefined && changed.revision > (asked?.revision ?? 0) ? changed : asked;
   if (response === undefined) return part(Loading, { failure, subject: 'the rollout' });
   return el(
     'div',
@@ -26,6 +38,12 @@ export function RolloutView({ go }: { readonly go: Go }): VNode {
     el('h2', null, 'Rollout'),
     banner(response),
     modesCard(response, go),
+    part(RolloutForm, {
+      rollout: response,
+      operations: rules?.operations.flatMap(({ id }) => (id === '(other)' ? [] : [id])) ?? [],
+      announce,
+      onChanged: setChanged,
+    }),
     canariesCard(response),
     shadowsCard(response),
     bodyChecksCard(response),
@@ -62,7 +80,7 @@ function banner(rollout: Rollout): VNode {
 
 function rollbackSentence({ operation, share, migrated, v1, at }: RollbackView): string {
   const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
-  return `${stage} of ${share} % went back to observe ${ago(at)}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1. It stays until you choose a mode with the command rollout.`;
+  return `${stage} of ${share} % went back to observe ${ago(at)}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1. It stays until you choose a mode, here or with the command rollout.`;
 }
 
 function modesCard(rollout: Rollout, go: Go): VNode {

@@ -11,6 +11,7 @@ import { count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import type { LiveEntries } from './live-entries.ts';
 import type { LiveView } from './live-view.ts';
+import { TimeBar } from './time-bar.ts';
 import { type Go, linkTo, type PageState } from './page-state.ts';
 
 /** Properties of the traffic. */
@@ -52,6 +53,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
       { class: 'toolbar' },
       part(FilterBar, { filter, known, onFilter: (text) => go({ filter: text }, 'replace') }),
       flow(view, live),
+      part(TimeBar, { filter, onFilter: (text) => go({ filter: text }, 'replace') }),
     ),
     el(
       'div',

@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { timeRangeOf, withTimeRange } from '../../src/inspector/page/time-range.ts';
+import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+
+const at = (time: string): number => Date.parse(time) / 1000;
+
+test.each([
+  ['time:2026-11-22T04', '2026-11-22T04:00:00Z', '2026-11-22T04:59:59Z'],
+  ['time:2026-02', '2026-02-01T00:00:00Z', '2026-02-28T23:59:59Z'],
+  ['time:2026', '2026-01-01T00:00:00Z', '2026-12-31T23:59:59Z'],
+  ['time:2026-11-22T04:30..2026-11-22', '2026-11-22T04:30:00Z', '2026-11-22T23:59:59Z'],
+  ['op:x time:>=2026-11-22T04:30:07z', '2026-11-22T04:30:07Z', undefined],
+  ['time:<2026-11-22 time:>2026-11-20', '2026-11-21T00:00:00Z', '2026-11-21T23:59:59Z'],
+])('%s is a range', (filter, from, to) => {
+  expect(timeRangeOf(filter)).toEqual({
+    ...(from === undefined ? {} : { from: at(from) }),
+    ...(to === undefined ? {} : { to: at(to) }),
+  });
+});
+
+test.each(['', 'op:x', '-time:2026', 'time:2026,2025', 'time:', 'colour:red'])('%j is none', (filter) => {
+  expect(timeRangeOf(filter)).toBeUndefined();
+});
+
+test('a range in place of another keeps the other terms', () => {
+  expect(withTimeRange('time:2026 op:a,b -has:"x y"', { from: 0, to: 59 })).toBe(
+    'op:a,b -has:"x y" time:1970-01-01T00:00:00..1970-01-01T00:00:59',
+  );
+  expect(withTimeRange('time:2026 op:a', {})).toBe('op:a');
+});
+
+test('a range that is chosen is read again, and accepts the requests of its seconds', () => {
+  const second = fc.integer({ min: 1_700_000_000, max: 1_800_000_000 });
+  fc.assert(
+    fc.property(
+      second,
+      fc.nat(5000),
+      fc.integer({ min: -6000, max: 6000 }),
+      fc.nat(999),
+      (from, length, off, ms) => {
+        const range = { from, to: from + length };
+        const filter = withTimeRange('', range);
+        expect(timeRangeOf(filter)).toEqual(range);
+        const read = parseFilter(filter);
+        if (isFilterFault(read)) throw new Error(read.message);
+        expect(read.accepts(sampleEntry(0, (from + off) * 1000 + ms))).toBe(off >= 0 && off <= length);
+      },
+    ),
+  );
+});
