@@ -54,7 +54,7 @@ export async function startServing(
   const checked = await preflight(flags, environment);
   if ('faults' in checked) return checked;
   const { settings, rulesPath: path, ruleBook: first } = checked;
-  const rollout = openRollout(settings, first.rules.ruleBook, log.write);
+  const rollout = await openRollout(settings, first.rules.ruleBook, log.write);
   if ('fault' in rollout) return { faults: [rollout.fault] };
   const sink = worker ?? openSink(settings, log.write);
   if ('fault' in sink) return { faults: [sink.fault] };

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openReferenceStore } from '../node/reference/reference-store.ts';
-import { openRollout } from '../node/rollout/open-rollout.ts';
+import { storedRolloutFault } from '../node/rollout/open-rollout.ts';
 import type { Settings } from '../settings/read-settings.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { Preflight } from './preflight.ts';
@@ -9,9 +9,8 @@ import { isAddress, V2Description } from './v2-description.ts';
 
 /** Returns the faults that `serve` finds only while it starts its parts: rollout file, V2's description, reference database. */
 export async function startFaults({ settings, ruleBook }: Preflight): Promise<readonly string[]> {
-  const rollout = openRollout(settings, ruleBook.rules.ruleBook, () => {});
   const faults = [
-    'fault' in rollout ? rollout.fault : undefined,
+    storedRolloutFault(settings, ruleBook.rules.ruleBook),
     await descriptionFault(settings),
     storeFault(settings),
   ];
