@@ -70,16 +70,16 @@ async function migrate(stage: Stage): Promise<readonly string[]> {
   await settle(stage);
   const most = await migratedSince(stage, before);
   await admin.choose({ mode: 'migrate' });
-  const start = await admin.rollout();
+  const start = await admin.sentTo();
   before = await admin.latest();
   const responses = await fleet.send(2);
   await settle(stage);
-  const end = await admin.rollout();
+  const end = await admin.sentTo();
   const failed = responses.filter(({ status }) => status >= 400).length;
   const clients = await migratedSince(stage, before);
   return [
     `V2 was restarted with a store that works. A canary of 60 % migrates ${count(most.length)} clients, ${first.every((name) => most.includes(name)) ? 'all' : 'not all'} of the smaller one among them.`,
-    `In mode migrate ${count(end.requests.v2 - start.requests.v2)} requests of ${count(clients.length)} clients went to V2, ${count(end.requests.v1 - start.requests.v1)} to V1, and ${count(failed)} failed. No client has changed a line.`,
+    `In mode migrate ${count(end.v2 - start.v2)} requests of ${count(clients.length)} clients went to V2, ${count(end.v1 - start.v1)} to V1, and ${count(failed)} failed. No client has changed a line.`,
   ];
 }
 

@@ -18,7 +18,7 @@ async function observe(stage: Stage): Promise<readonly string[]> {
   await admin.choose({ mode: 'observe' });
   await fleet.send(4);
   await settle(stage);
-  const { requests } = await admin.rollout();
+  const requests = await admin.sentTo();
   const would = await Promise.all(
     ['rewritten', 'unchanged', 'refused'].map(
       async (verdict) => (await admin.entriesAfter(0, `would:${verdict}`)).length,

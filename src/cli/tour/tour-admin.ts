@@ -22,6 +22,13 @@ export class TourAdmin {
     return this.read<RolloutView>('/rollout');
   }
 
+  /** V1 requests by the service that they were sent to, since the start. */
+  async sentTo(): Promise<NonNullable<RolloutView['requests']>> {
+    const { requests } = await this.rollout();
+    if (requests === undefined) throw new Error('The gateway does not count its requests.');
+    return requests;
+  }
+
   /** Chooses a mode; throws with the gateway's reason when it refuses. */
   async choose(request: RolloutRequest): Promise<RolloutView> {
     const refusal = await this.refusalOf(request);
