@@ -5,8 +5,8 @@ import { loadRuleBook } from '../node/rule-book-file.ts';
 import { count, counted } from '../report/number-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import { readRecordedRequests, type RecordingSource } from './recorded-requests.ts';
-import { printFixture, readFixture } from './replay-fixture.ts';
-import { differences, type Outcome, outcomeOf, type Recording } from './replay-outcome.ts';
+import { printFixture, readFixture, type Recording } from './replay-fixture.ts';
+import { differences, type Outcome, outcomeOf } from '../inspector/explained-outcome.ts';
 import { offlineExplainer } from './offline-explainer.ts';
 import type { NamedRequest } from './request-files.ts';
 

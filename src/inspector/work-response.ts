@@ -13,7 +13,7 @@ const PART_BYTES = 256 * 1024;
 export async function workResponse(
   work: OperatorWork,
   rules: CompiledRuleBook | undefined,
-  { beside, decode }: Pick<InspectorParts, 'beside' | 'decode'>,
+  { beside, decode, time }: Pick<InspectorParts, 'beside' | 'decode' | 'time'>,
 ): Promise<Response> {
   if (beside !== undefined && isLargeWork(work)) {
     const { status, json } = await beside(work);
@@ -23,7 +23,7 @@ export async function workResponse(
     if (rules === undefined) throw new Error('the work has no rule book');
     return rules;
   };
-  const { status, value } = await doOperatorWork(work, { compiled, decode, pause });
+  const { status, value } = await doOperatorWork(work, { compiled, decode, now: time, pause });
   return status === 200 ? jsonResponse(value) : Response.json(value, { status });
 }
 

@@ -125,7 +125,7 @@ export function InspectorPage(): VNode {
         }),
       place.view === 'errors' && part(ErrorsView, { go }),
       place.view === 'hour' && part(HourView, { go }),
-      place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf }),
+      place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf, announce }),
       place.view === 'retirement' && part(RetirementView, { ...shared, clients, onNamed: setNamed }),
       place.view === 'rollout' && part(RolloutView, { go, announce, rules: rules.response }),
       place.view === 'explain' && part(ExplainView, { rules: rules.response, link: place.entry, ...shared }),

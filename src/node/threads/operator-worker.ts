@@ -17,10 +17,14 @@ function compiled(ruleBook: RuleBook): CompiledRuleBook {
 parentPort?.on('message', (work: OperatorWork) => void respond(work));
 
 async function respond(work: OperatorWork): Promise<void> {
-  const { status, value } = await doOperatorWork(work, { compiled, decode: decodeBody, pause });
+  const { status, value } = await doOperatorWork(work, { compiled, decode: decodeBody, now, pause });
   const json = new Uint8Array(new TextEncoder().encode(JSON.stringify(value)));
   const text: OperatorText = { status, json };
   parentPort?.postMessage(text, [json.buffer]);
+}
+
+function now(): number {
+  return performance.now();
 }
 
 /** Nobody else waits for this thread. */
