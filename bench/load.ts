@@ -1,5 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { WireReader } from './wire-reader.ts';
 
 /** A kept connection with one request at a time. */
@@ -22,15 +23,8 @@ export class Client {
     socket.on('close', () => this.onFailure?.(new Error('the connection was closed')));
   }
 
-  static open(port: number): Promise<Client> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-      socket.once('error', reject);
-      socket.once('connect', () => {
-        socket.off('error', reject);
-        resolve(new Client(socket));
-      });
-    });
+  static async open(port: number, isTls = false): Promise<Client> {
+    return new Client(await connectTo(port, isTls));
   }
 
   /** Sends a request; `onResponse` is called with each response from now on. */
@@ -55,6 +49,19 @@ export class Client {
     this.onFailure = undefined;
     this.socket.destroy();
   }
+}
+
+/** Opens a connection to this machine; over TLS, any certificate will do. */
+export function connectTo(port: number, isTls: boolean): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const options = { port, host: '127.0.0.1', noDelay: true };
+    const socket = isTls ? connectTls({ ...options, rejectUnauthorized: false }) : connect(options);
+    socket.once('error', reject);
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      socket.off('error', reject);
+      resolve(socket);
+    });
+  });
 }
 
 /** Sends requests as fast as responses arrive, on `connections` connections; returns how many responses came in `milliseconds`. */

@@ -1,6 +1,7 @@
 /**
- * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | footprint] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
- * the engine, its growth, how the gateway scales, and the proxies side by side when nothing is named.
+ * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | footprint | start] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
+ * the engine, its growth, how the gateway scales, and the proxies side by side when nothing is named. `proxies --long [--rounds <n>]
+ * [--row <id>]…` measures more sizes, rates and forms of TLS beside nginx and its kind; `guard [<commit>] [--rounds <n>] [--row <id>]…` measures against a commit, HEAD when none is named.
  */
 import { parseArgs } from 'node:util';
 import { benchEngine } from './engine.ts';
@@ -9,8 +10,11 @@ import { benchResponses } from './engine-responses.ts';
 import { benchPlan, benchResponsePlan } from './bench-plan.ts';
 import { benchGrowth } from './growth.ts';
 import { benchGrowthGateway } from './growth-gateway.ts';
+import { benchGuard } from './guard/guard.ts';
+import { benchLong } from './long/bench-long.ts';
 import { benchProxies } from './proxies.ts';
 import { benchScale } from './scale.ts';
+import { benchStart } from './start-time.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -18,6 +22,9 @@ const { values, positionals } = parseArgs({
     quick: { type: 'boolean', default: false },
     work: { type: 'string', multiple: true, default: ['pass', 'migrate'] },
     only: { type: 'string', multiple: true, default: [] },
+    long: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+    row: { type: 'string', multiple: true, default: [] },
   },
 });
 const chosen = positionals.length === 0 ? ['engine', 'growth', 'scale', 'proxies'] : positionals;
@@ -29,5 +36,15 @@ if (chosen.includes('engine')) {
 if (chosen.includes('growth')) await benchGrowth();
 if (chosen.includes('growth-gateway') && !(await benchGrowthGateway())) process.exitCode = 1;
 if (chosen.includes('scale')) await benchScale(values.quick);
-if (chosen.includes('proxies')) await benchProxies({ isQuick: values.quick, works, only: values.only });
+if (chosen.includes('proxies') && values.long) {
+  const rounds = Number(values.rounds ?? (values.quick ? 3 : 7));
+  await benchLong({ rounds, rows: values.row, only: values.only });
+} else if (chosen.includes('proxies')) {
+  await benchProxies({ isQuick: values.quick, works, only: values.only });
+}
+if (positionals[0] === 'guard') {
+  const rounds = Number(values.rounds ?? 9);
+  if (!(await benchGuard(positionals[1] ?? 'HEAD', rounds, values.row))) process.exitCode = 1;
+}
 if (chosen.includes('footprint')) await benchFootprint();
+if (chosen.includes('start')) benchStart();

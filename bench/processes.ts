@@ -13,8 +13,17 @@ export function processorTime(pid: number): number {
  * nanoseconds, so that a short round of little load can be measured; a thread that ended takes its time with it.
  */
 export function threadsTime(pid: number): number {
-  const folder = `/proc/${pid}/task`;
-  return readdirSync(folder).reduce((total, thread) => total + onProcessor(`${folder}/${thread}`), 0);
+  return scheduled(pid, 0);
+}
+
+/** Microseconds of processor time that the threads of a process and of its descendants have used, as {@link threadsTime} counts. */
+export function treeTime(pid: number): number {
+  return descendants(pid).reduce((total, [each]) => total + scheduled(each, 0), 0);
+}
+
+/** Microseconds for which they could have run and had to wait for a processor. */
+export function treeWait(pid: number): number {
+  return descendants(pid).reduce((total, [each]) => total + scheduled(each, 1), 0);
 }
 
 /** Resident bytes of a process and its descendants; pages that they share count for each. */
@@ -22,17 +31,19 @@ export function residentBytes(pid: number): number {
   return sum(pid, (fields) => Number(fields[21]) * 4096);
 }
 
-/** Adds up the fields of `/proc/<pid>/stat` after the name (proc(5), from the state on). */
 function sum(pid: number, value: (fields: readonly string[]) => number): number {
+  return descendants(pid).reduce((total, [, fields]) => total + value(fields), 0);
+}
+
+/** A process and its descendants, with the fields of `/proc/<pid>/stat` after the name (proc(5), from the state on). */
+function descendants(pid: number): readonly (readonly [pid: number, fields: readonly string[]])[] {
   const all = new Map<number, readonly string[]>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     const fields = fieldsOf(name);
     if (fields !== undefined) all.set(Number(name), fields);
   }
-  let total = 0;
-  for (const [each, fields] of all) if (isWithin(each, pid, all)) total += value(fields);
-  return total;
+  return [...all].filter(([each]) => isWithin(each, pid, all));
 }
 
 function isWithin(pid: number, root: number, all: ReadonlyMap<number, readonly string[]>): boolean {
@@ -40,9 +51,24 @@ function isWithin(pid: number, root: number, all: ReadonlyMap<number, readonly s
   return false;
 }
 
-function onProcessor(thread: string): number {
+/** Microseconds of a field of `schedstat`, of all threads of a process. */
+function scheduled(pid: number, field: 0 | 1): number {
+  const folder = `/proc/${pid}/task`;
+  return namesIn(folder).reduce((total, thread) => total + scheduledThread(`${folder}/${thread}`, field), 0);
+}
+
+function namesIn(folder: string): readonly string[] {
   try {
-    return Number(readFileSync(`${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+    return readdirSync(folder);
+  } catch {
+    // The process ended since it was listed.
+    return [];
+  }
+}
+
+function scheduledThread(thread: string, field: 0 | 1): number {
+  try {
+    return Number(readFileSync(`${thread}/schedstat`, 'utf8').split(' ')[field]) / 1000;
   } catch {
     // It ended since the folder was read.
     return 0;

@@ -75,8 +75,7 @@ async function started(
   const mine = works.filter((work) => peer.works.includes(work.name));
   const one = await RunningPeer.start(
     peer,
-    upstream.port,
-    join(folder, peer.name.replaceAll(/\W+/g, '-')),
+    { upstream: upstream.port, folder: join(folder, peer.name.replaceAll(/\W+/g, '-')) },
     (mine[0] ?? pass).request,
   );
   for (const work of mine) {

@@ -1,6 +1,9 @@
-/** A V2 that responds to every request with 1 KB and remembers the last one. A process of its own; it costs as little as it can. */
+/** A V2 that responds to every request with 1 KB and remembers the last one; over TLS, too, when it is given a certificate and its key. */
 import { Buffer } from 'node:buffer';
-import { createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { WireReader } from './wire-reader.ts';
 
 const body = `{"data":${JSON.stringify({ id: 4711, status: 'ordered', notes: 'x'.repeat(950) })}}`;
@@ -10,18 +13,26 @@ const response = Buffer.from(
 
 let last: { readonly head: string; readonly body: Buffer } | undefined;
 
-const server = createServer({ noDelay: true }, (socket: Socket) => {
+function serve(socket: Socket): void {
   const reader = new WireReader((head, content) => {
     last = { head, body: content };
     socket.write(response);
   });
+  socket.setNoDelay();
   socket.on('data', (chunk: Buffer) => reader.read(chunk));
   socket.on('error', () => socket.destroy());
-});
-server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => {
-  const address = server.address();
-  process.send?.({ port: typeof address === 'object' ? address?.port : 0 });
-});
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+const [cert, key] = process.argv.slice(2).map((path) => readFileSync(path));
+const port = await listening(createServer(serve));
+const tlsPort = cert === undefined ? 0 : await listening(createTlsServer({ cert, key }, serve));
+process.send?.({ port, tlsPort });
 process.on('message', () => {
   process.send?.({ head: last?.head ?? '', body: last?.body.toString('base64') ?? '', response: body });
 });

@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from './load.ts';
-import type { Peer } from './peers/peer.ts';
-import { processorTime, residentBytes } from './processes.ts';
+import type { Peer, PeerPlace } from './peers/peer.ts';
+import { residentBytes, treeTime, treeWait } from './processes.ts';
 import { freePort } from '../test/support/free-port.ts';
 
 /** A peer that serves. */
@@ -26,25 +27,31 @@ export class RunningPeer {
    * that is read, as in a container: a file that grows costs what the system's memory costs at the moment, which is no figure of a
    * proxy's.
    */
-  static async start(peer: Peer, upstream: number, folder: string, request: Buffer): Promise<RunningPeer> {
+  static async start(peer: Peer, place: Omit<PeerPlace, 'port'>, request: Buffer): Promise<RunningPeer> {
     const port = await freePort();
-    mkdirSync(folder, { recursive: true });
-    const { file, args, env } = peer.command({ port, upstream, folder });
+    mkdirSync(place.folder, { recursive: true });
+    const { file, args, env } = peer.command({ ...place, port });
+    const output = readPipe(place.folder);
     const began = performance.now();
     const child = spawn('taskset', ['-c', '0', file, ...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', output, 'pipe'],
       env: { ...process.env, ...env },
     });
+    closeSync(output);
     const said = new Said();
-    child.stdout.on('data', (chunk: Buffer) => said.add(chunk));
-    child.stderr.on('data', (chunk: Buffer) => said.add(chunk));
-    await firstResponse(peer, port, request, child, said);
+    child.stderr?.on('data', (chunk: Buffer) => said.add(chunk));
+    await firstResponse(peer, port, request, child, said, place.clientTls !== undefined);
     return new RunningPeer(peer, port, performance.now() - began, child);
   }
 
-  /** Milliseconds of processor time that it has used. */
+  /** Milliseconds of processor time that it, its threads and its workers have used. */
   processorTime(): number {
-    return processorTime(this.child.pid ?? 0);
+    return treeTime(this.child.pid ?? 0) / 1000;
+  }
+
+  /** Milliseconds for which it had work and no processor. */
+  waitTime(): number {
+    return treeWait(this.child.pid ?? 0) / 1000;
   }
 
   residentBytes(): number {
@@ -60,7 +67,15 @@ export class RunningPeer {
   }
 }
 
-/** The beginning of the output of a process. */
+/** A pipe that `cat` reads until all that write to it have closed it; returns the descriptor to write to. */
+function readPipe(folder: string): number {
+  const path = join(folder, 'output');
+  execFileSync('mkfifo', [path]);
+  spawn('taskset', ['-c', '1', 'cat', path], { stdio: 'ignore' });
+  return openSync(path, 'w');
+}
+
+/** The beginning of the errors of a process. */
 class Said {
   text = '';
 
@@ -75,11 +90,12 @@ async function firstResponse(
   request: Buffer,
   child: ChildProcess,
   said: Said,
+  isTls: boolean,
 ): Promise<void> {
   const end = performance.now() + 20_000;
   for (;;) {
     try {
-      const client = await Client.open(port);
+      const client = await Client.open(port, isTls);
       await client.request(request);
       client.close();
       return;

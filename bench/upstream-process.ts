@@ -12,19 +12,22 @@ export interface Recorded {
 /** A recording V2 in a process of its own. */
 export interface UpstreamProcess {
   readonly port: number;
+  /** The port for TLS; 0 without a certificate. */
+  readonly tlsPort: number;
   last(): Promise<Recorded>;
   stop(): void;
 }
 
-/** Starts it on processors such as `1` or `0,1`. */
-export async function startUpstream(processors = '1'): Promise<UpstreamProcess> {
+/** Starts it on processors such as `1` or `0,1`, with the files of a certificate and its key for TLS. */
+export async function startUpstream(processors = '1', tls: readonly string[] = []): Promise<UpstreamProcess> {
   const file = fileURLToPath(new URL('./recording-upstream.ts', import.meta.url));
-  const child = spawn('taskset', ['-c', processors, process.execPath, file], {
+  const child = spawn('taskset', ['-c', processors, process.execPath, file, ...tls], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const { port } = (await message(child)) as { readonly port: number };
+  const { port, tlsPort } = (await message(child)) as { readonly port: number; readonly tlsPort: number };
   return {
     port,
+    tlsPort,
     async last() {
       const reply = message(child);
       child.send('last');

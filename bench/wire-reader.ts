@@ -5,7 +5,9 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 /** Splits one direction of an HTTP/1.1 connection into messages, by length or by chunks. Trusts the other side: it is a bench. */
 export class WireReader {
   private readonly onMessage: (head: string, body: Buffer) => void;
-  private rest: Buffer = Buffer.alloc(0);
+  private parts: Buffer[] = [];
+  /** Bytes without which the message under way cannot be complete; long bodies are put together once. */
+  private missing = 0;
 
   constructor(onMessage: (head: string, body: Buffer) => void) {
     this.onMessage = onMessage;
@@ -13,13 +15,19 @@ export class WireReader {
 
   /** Takes the received bytes, and reports each complete message. */
   read(chunk: Buffer): void {
-    let bytes = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
+    this.missing -= chunk.length;
+    if (this.missing > 0) {
+      this.parts.push(chunk);
+      return;
+    }
+    let bytes = this.parts.length === 0 ? chunk : Buffer.concat([...this.parts, chunk]);
+    this.missing = 0;
     for (;;) {
       const length = this.message(bytes);
       if (length === 0) break;
       bytes = bytes.subarray(length);
     }
-    this.rest = bytes;
+    this.parts = bytes.length === 0 ? [] : [bytes];
   }
 
   /** The length of the message at the start of `bytes`; 0 when it is not complete. */
@@ -32,7 +40,10 @@ export class WireReader {
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
     if (length !== undefined) {
       const end = start + Number(length);
-      if (bytes.length < end) return 0;
+      if (bytes.length < end) {
+        this.missing = end - bytes.length;
+        return 0;
+      }
       this.onMessage(head, bytes.subarray(start, end));
       return end;
     }

@@ -20,7 +20,8 @@ execFileSync(
   },
 );
 // Plain JavaScript, which the compiler leaves out.
-copyFileSync(from('src/cli/capture-gateway.js'), from('dist/cli/capture-gateway.js'));
+for (const name of ['capture-gateway.js', 'node-version.js'])
+  copyFileSync(from(`src/cli/${name}`), from(`dist/cli/${name}`));
 pageFiles({
   read: (path) => {
     const source = readFileSync(from(`src/${path}`), 'utf8');

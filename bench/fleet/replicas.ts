@@ -9,6 +9,7 @@ import { decodeBody } from '../../src/node/decode-body.ts';
 import { loadRuleBook } from '../../src/node/rule-book-file.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { logWriter } from '../../src/rewrite-log/log-writer.ts';
+import { applyChange } from '../../src/rollout/rollout-change.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { initialRollout, type RolloutState } from '../../src/rollout/rollout-state.ts';
 import type { Mode } from '../../src/rules/rollout.ts';
@@ -93,7 +94,7 @@ export class Replicas {
   }
 
   private openLog(replica: number): void {
-    const file = join(this.folder, `replica-${replica}-${this.files.length}.log`);
+    const file = join(this.folder, `replica-${replica}.log.${this.files.length}`);
     writeFileSync(file, '');
     this.files.push(file);
     this.current[replica] = file;
@@ -103,13 +104,14 @@ export class Replicas {
     const read = readSettings({ flags: {}, environment: {}, readFile: () => '' });
     if ('faults' in read) throw new Error(read.faults.join('\n'));
     const { clock, services } = this;
-    const control = new RolloutControl({
-      time: () => clock.now,
-      save: (change) => {
-        this.state = change(this.state);
+    const control = new RolloutControl({ time: () => clock.now, onNotice: () => {} });
+    control.shareWith({
+      name: `replica-${replica}`,
+      isTogether: false,
+      keep: (change) => {
+        this.state = applyChange(this.state, change, false);
         for (const other of this.gateways) if (other.control !== control) other.control.adopt(this.state);
       },
-      onNotice: () => {},
     });
     if (this.state !== initialRollout) control.adopt(this.state);
     const gateway = new Gateway(

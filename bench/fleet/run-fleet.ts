@@ -248,8 +248,8 @@ async function reportsOf(
   const lines = new LineTally(tally);
   for (const file of files) {
     lines.begin(file);
-    for await (const { bytes } of readLogFile(file)) lines.add(bytes);
+    for await (const { bytes } of readLogFile(file)) lines.add(bytes, file);
   }
-  const options = { now, unreadable: lines.unreadable, logs: lines.coverage };
+  const options = { now, unreadable: lines.unreadable, logs: lines.coverage, gaps: lines.gaps };
   return { report: makeReport(tally, options), described: makeReport(tally, { ...options, schema }) };
 }

@@ -8,14 +8,16 @@ const MODULES = '/usr/lib/nginx/modules';
 export const nginx: Peer = {
   name: 'nginx proxy_pass',
   works: ['pass'],
+  hasTls: true,
   missing: () => missing(),
-  command: (place) => command(place, [], '', 'location / { proxy_pass http://v2; }'),
+  command: (place) => command(place, [], '', `location / { proxy_pass ${v2(place)}; }`),
 };
 
 /** nginx with Lua and cjson, as in Kong's request-transformer. */
 export const nginxLua: Peer = {
   name: 'nginx + Lua + cjson',
   works: ['migrate'],
+  hasTls: true,
   missing: () =>
     missing(
       ['ngx_http_lua_module.so', 'libnginx-mod-http-lua'],
@@ -34,7 +36,7 @@ export const nginxLua: Peer = {
       place,
       ['ndk_http_module.so', 'ngx_http_lua_module.so'],
       `lua_package_path '${place.folder}/?.lua;;'; init_by_lua_block { migrate = require 'migrate' }`,
-      'location /api/v1/ { rewrite_by_lua_block { migrate() } proxy_pass http://v2; }',
+      `location /api/v1/ { rewrite_by_lua_block { migrate() } proxy_pass ${v2(place)}; }`,
     );
   },
 };
@@ -43,6 +45,7 @@ export const nginxLua: Peer = {
 export const nginxJs: Peer = {
   name: 'nginx + njs',
   works: ['migrate'],
+  hasTls: true,
   missing: () => missing(['ngx_http_js_module.so', 'libnginx-mod-http-js']),
   command(place) {
     writeFileSync(join(place.folder, 'migrate.js'), NJS);
@@ -50,7 +53,7 @@ export const nginxJs: Peer = {
       place,
       ['ngx_http_js_module.so'],
       `js_path '${place.folder}'; js_import migrate from migrate.js; js_set $v2_body migrate.body; js_set $v2_uri migrate.uri;`,
-      'location /api/v1/ { proxy_set_header x-api-version 2025-01-01; proxy_set_body $v2_body; proxy_pass http://v2$v2_uri; }',
+      `location /api/v1/ { proxy_set_header x-api-version 2025-01-01; proxy_set_body $v2_body; proxy_pass ${v2(place)}$v2_uri; }`,
     );
   },
 };
@@ -58,6 +61,26 @@ export const nginxJs: Peer = {
 function missing(...needed: readonly (readonly [module: string, name: string])[]): string | undefined {
   if (found('nginx') === undefined) return 'nginx-full';
   return needed.find(([module]) => found(join(MODULES, module)) === undefined)?.[1];
+}
+
+/** The address of V2 as `proxy_pass` has it. */
+function v2({ upstreamCa }: PeerPlace): string {
+  return upstreamCa === undefined ? 'http://v2' : 'https://v2';
+}
+
+/** The directives for TLS: with clients, and with V2, whose connections are kept. */
+function tlsOf({ clientTls, upstreamCa }: PeerPlace): string {
+  return [
+    ...(clientTls === undefined
+      ? []
+      : [`ssl_certificate ${clientTls.cert};`, `ssl_certificate_key ${clientTls.key};`]),
+    ...(upstreamCa === undefined
+      ? []
+      : [
+          'proxy_ssl_verify on; proxy_ssl_name localhost; proxy_ssl_protocols TLSv1.2 TLSv1.3;',
+          `proxy_ssl_trusted_certificate ${upstreamCa};`,
+        ]),
+  ].join(' ');
 }
 
 function command(place: PeerPlace, load: readonly string[], http: string, location: string): PeerCommand {
@@ -68,13 +91,13 @@ function command(place: PeerPlace, load: readonly string[], http: string, locati
 daemon off; worker_processes 1; pid ${place.folder}/pid; error_log stderr error;
 events { worker_connections 4096; }
 http {
-  access_log off; keepalive_requests 100000000; keepalive_timeout 600s; client_body_buffer_size 1m;
+  access_log off; keepalive_requests 100000000; keepalive_timeout 600s; client_body_buffer_size 2m; client_max_body_size 16m;
   client_body_temp_path ${place.folder}/body; proxy_temp_path ${place.folder}/proxy; fastcgi_temp_path ${place.folder}/fastcgi;
   uwsgi_temp_path ${place.folder}/uwsgi; scgi_temp_path ${place.folder}/scgi;
-  upstream v2 { server 127.0.0.1:${place.upstream}; keepalive 256; keepalive_requests 100000000; }
+  upstream v2 { server 127.0.0.1:${place.upstream}; keepalive 1024; keepalive_requests 100000000; }
   proxy_http_version 1.1; proxy_set_header Connection '';
   ${http}
-  server { listen 127.0.0.1:${place.port}; ${location} }
+  server { listen 127.0.0.1:${place.port}${place.clientTls === undefined ? '' : ' ssl http2'}; ${tlsOf(place)} ${location} }
 }
 `,
   );

@@ -1,23 +1,47 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Peer } from './peer.ts';
 
 /** The gateway as it ships: every check, the rewrite log, metrics and the inspector on. */
-export const gateway: Peer = {
-  name: 'capture-gateway',
-  works: ['pass', 'migrate'],
-  missing: () => undefined,
-  command: ({ port, upstream }) => ({
-    file: process.execPath,
-    args: [
-      path('../../src/cli/main.ts'),
-      'serve',
-      `--listen=127.0.0.1:${port}`,
-      '--admin-listen=127.0.0.1:0',
-      `--upstream=http://127.0.0.1:${upstream}`,
-      `--rules=${path('../rules.yaml')}`,
-    ],
-  }),
+export const gateway: Peer = gatewayIn(path('../..'), 'capture-gateway');
+
+/** The same with its log in a file instead of a pipe. */
+export const gatewayLogFile: Peer = {
+  ...gateway,
+  name: 'capture-gateway, log into a file',
+  command(place) {
+    const { file, args } = gateway.command(place);
+    return { file, args: [...args, `--log-file=${logFile(place.folder)}`] };
+  },
 };
+
+/** The log of the gateway that writes into a file. */
+export function logFile(folder: string): string {
+  return join(folder, 'rewrite.log');
+}
+
+/** The gateway whose sources are in this folder. */
+export function gatewayIn(root: string, name: string): Peer {
+  return {
+    name,
+    works: ['pass', 'migrate'],
+    hasTls: true,
+    missing: () => undefined,
+    command: ({ port, upstream, clientTls, upstreamCa }) => ({
+      file: process.execPath,
+      args: [
+        join(root, 'src/cli/main.ts'),
+        'serve',
+        `--listen=127.0.0.1:${port}`,
+        '--admin-listen=127.0.0.1:0',
+        `--upstream=http${upstreamCa === undefined ? '' : 's'}://127.0.0.1:${upstream}`,
+        `--rules=${path('../rules.yaml')}`,
+        ...(clientTls === undefined ? [] : [`--tls-cert=${clientTls.cert}`, `--tls-key=${clientTls.key}`]),
+        ...(upstreamCa === undefined ? [] : [`--upstream-ca=${upstreamCa}`]),
+      ],
+    }),
+  };
+}
 
 export const fastify: Peer = nodePeer('Fastify + @fastify/http-proxy', 'fastify-server.ts');
 export const express: Peer = nodePeer('Express + http-proxy-middleware', 'express-server.ts');
@@ -27,6 +51,7 @@ function nodePeer(name: string, file: string): Peer {
   return {
     name,
     works: ['pass', 'migrate'],
+    hasTls: false,
     missing: () => undefined,
     command: ({ port, upstream }) => ({
       file: process.execPath,

@@ -7,6 +7,8 @@ export interface Peer {
   readonly name: string;
   /** The works that it can be configured for. */
   readonly works: readonly WorkName[];
+  /** True of a proxy that this bench configures for TLS on either side. */
+  readonly hasTls: boolean;
   /** The missing program, with the package that installs it; undefined when it can be started. */
   missing(): string | undefined;
   /** Starts it in the foreground on 127.0.0.1, with one worker; `folder` is its own, for its configuration. */
@@ -18,6 +20,16 @@ export interface PeerPlace {
   readonly port: number;
   readonly upstream: number;
   readonly folder: string;
+  /** The certificate for clients; without it, they are served without TLS. */
+  readonly clientTls?: TlsFiles | undefined;
+  /** The authority of V2's certificate, in a file; without it, V2 is called without TLS. */
+  readonly upstreamCa?: string | undefined;
+}
+
+/** Files of a certificate and its key, in PEM. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
 }
 
 export interface PeerCommand {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { found, type Peer } from './peer.ts';
 
@@ -6,9 +6,13 @@ import { found, type Peer } from './peer.ts';
 export const haproxy: Peer = {
   name: 'HAProxy',
   works: ['pass'],
+  hasTls: true,
   missing: () => (found('haproxy') === undefined ? 'haproxy' : undefined),
-  command({ port, upstream, folder }) {
+  command({ port, upstream, folder, clientTls, upstreamCa }) {
     const file = join(folder, 'haproxy.cfg');
+    const pem = join(folder, 'haproxy.pem');
+    if (clientTls !== undefined)
+      writeFileSync(pem, `${readFileSync(clientTls.cert, 'utf8')}${readFileSync(clientTls.key, 'utf8')}`);
     writeFileSync(
       file,
       `global
@@ -22,10 +26,10 @@ defaults
   option http-keep-alive
   http-reuse always
 frontend clients
-  bind 127.0.0.1:${port}
+  bind 127.0.0.1:${port}${clientTls === undefined ? '' : ` ssl crt ${pem} alpn h2,http/1.1`}
   default_backend v2
 backend v2
-  server v2 127.0.0.1:${upstream}
+  server v2 127.0.0.1:${upstream}${upstreamCa === undefined ? '' : ` ssl verify required ca-file ${upstreamCa}`}
 `,
     );
     return { file: found('haproxy') ?? 'haproxy', args: ['-db', '-f', file] };
@@ -36,6 +40,7 @@ backend v2
 export const caddy: Peer = {
   name: 'Caddy',
   works: ['pass'],
+  hasTls: false,
   missing: () => (found('caddy') === undefined ? 'caddy' : undefined),
   command({ port, upstream, folder }) {
     const file = join(folder, 'Caddyfile');

@@ -1,12 +1,12 @@
 import type { EntriesPage, EntryDetail } from '../inspector/api.ts';
 import type { AdminClient } from './admin-client.ts';
-import type { RequestFault } from './curl-request.ts';
+import type { CommandFault } from './command-fault.ts';
 import type { NamedRequest } from './request-files.ts';
 
 /** Reads the V1 requests that a running gateway has captured: complete while capture is on, otherwise their structure. */
 export async function readAdminRequests(
   client: AdminClient,
-): Promise<readonly NamedRequest[] | RequestFault> {
+): Promise<readonly NamedRequest[] | CommandFault> {
   const requests: NamedRequest[] = [];
   let before: number | undefined;
   do {

@@ -1,14 +1,15 @@
-import { styleText } from 'node:util';
 import type { Census } from '../report/census.ts';
 import { count } from '../report/number-text.ts';
 import { terminalLines, terminalText } from '../report/untrusted-text.ts';
 import { printColumns } from './columns.ts';
+import { painter, type Terminal } from './terminal.ts';
+import { wrapLines } from './wrap-text.ts';
 
-/** Formats the attribute census for a terminal; `colour` enables colour codes. */
-export function censusTerminal(census: Census, colour: boolean): string {
+/** Formats the attribute census for a terminal. Rules to paste are not fitted to its width. */
+export function censusTerminal(census: Census, terminal: Terminal): string {
   if (census.rows.length === 0) return 'No entry has attribute names.\n';
-  const paint = (style: 'bold' | 'red', text: string): string =>
-    colour ? styleText(style, text, { validateStream: false }) : text;
+  const paint = painter(terminal);
+  const { columns } = terminal;
   const proposed = new Set(
     census.strips.map(
       ({ operation = '(other)', in: place, member }) => `${operation} ${place ?? ''} ${member}`,
@@ -19,7 +20,10 @@ export function censusTerminal(census: Census, colour: boolean): string {
     return proposed.has(`${operation} ${steps.slice(0, -1).join('.')} ${steps.at(-1) ?? ''}`);
   };
   const sections = [
-    `${paint('bold', 'Attributes that V1 clients send')}  ${count(census.sampled)} of ${count(census.exchanges)} requests were sampled`,
+    wrapLines(
+      `${paint('bold', 'Attributes that V1 clients send')}  ${count(census.sampled)} of ${count(census.exchanges)} requests were sampled`,
+      columns,
+    ),
     printColumns(
       ['operation', 'attribute', 'requests', 'V2 2xx', 'V2 422', 'at it', 'V1 2xx', 'deprecated', 'change'],
       census.rows.map((row) => [
@@ -32,16 +36,19 @@ export function censusTerminal(census: Census, colour: boolean): string {
         ),
         terminalText(row.change ?? ''),
       ]),
-      [2, 3, 4, 5, 6, 7],
+      { right: [2, 3, 4, 5, 6, 7], columns },
     ),
     census.proposal === ''
       ? ''
-      : `V2 does not take these, and no rule removes them; to paste under changes, or to write with --apply:\n\n${terminalLines(census.proposal.trimEnd())}`,
+      : `${wrapLines('V2 does not take these, and no rule removes them; to paste under changes, or to write with --apply:', columns, 0)}\n\n${terminalLines(census.proposal.trimEnd())}`,
     census.suspects.length === 0
       ? ''
-      : `Not known whether V2 takes these:\n${census.suspects
-          .map(({ operation, pointer, why }) => `  ${terminalText(`${operation} ${pointer}: ${why}`)}`)
-          .join('\n')}`,
+      : wrapLines(
+          `Not known whether V2 takes these:\n${census.suspects
+            .map(({ operation, pointer, why }) => `  ${terminalText(`${operation} ${pointer}: ${why}`)}`)
+            .join('\n')}`,
+          columns,
+        ),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }

@@ -1,33 +1,50 @@
-import type { Command } from 'commander';
-import { openRollout } from '../node/rollout/open-rollout.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
 import { ruleBookWarnings } from '../rules/rule-book-warnings.ts';
-import { preflight, type Preflight } from './preflight.ts';
-import { addSettings, flagsOf, servedSettings } from './setting-options.ts';
+import { NOT_STARTED } from './exit-codes.ts';
+import { preflight } from './preflight.ts';
+import { startFaults } from './start-faults.ts';
+import { terminalOf } from './terminal.ts';
+import { wrapLines } from './wrap-text.ts';
 
-/** Adds the command `check`: prints all faults of settings and rule book at once, or their content. Exit code 2 on a fault. */
-export function check(program: Command): void {
-  const command = program
-    .command('check')
-    .summary('validate settings and rule book, and list operations and changes')
-    .description(
-      'Validates settings and rule book without starting anything, and lists operations, changes and assumptions. Exit code 2 on an error.',
-    );
-  addSettings(command, servedSettings).action(async (options: Record<string, string | undefined>) => {
-    const sound = await preflight(flagsOf(servedSettings, options), process.env);
-    const faults = 'faults' in sound ? sound.faults : rolloutFaults(sound);
-    if ('faults' in sound || faults.length > 0) {
-      process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
-      process.exitCode = 2;
-      return;
-    }
-    process.stdout.write(`${sound.rulesPath} is sound.\n\n${describe(sound.ruleBook.rules.ruleBook)}`);
-  });
+/** Prints all faults of settings and rule book at once, or their content, and sets the exit code. */
+export async function runCheck(
+  flags: Readonly<Record<string, string | undefined>>,
+  isJson: boolean,
+): Promise<void> {
+  const sound = await preflight(flags, process.env);
+  const faults = 'faults' in sound ? sound.faults : await startFaults(sound);
+  if ('faults' in sound || faults.length > 0) {
+    if (isJson) process.stdout.write(`${JSON.stringify({ faults }, null, 2)}\n`);
+    else process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
+    process.exitCode = NOT_STARTED;
+    return;
+  }
+  const book = sound.ruleBook.rules.ruleBook;
+  if (isJson) {
+    process.stdout.write(`${JSON.stringify({ rules: sound.rulesPath, ...content(book) }, null, 2)}\n`);
+    return;
+  }
+  const text = `${sound.rulesPath} is sound.\n\n${describe(book)}`;
+  process.stdout.write(wrapLines(text, terminalOf(process.stdout).columns));
 }
 
-function rolloutFaults({ settings, ruleBook }: Preflight): readonly string[] {
-  const rollout = openRollout(settings, ruleBook.rules.ruleBook, () => {});
-  return 'fault' in rollout ? [rollout.fault] : [];
+/** The content of a rule book for programs. */
+function content(book: RuleBook): object {
+  return {
+    faults: [],
+    hash: book.hash,
+    version: book.version,
+    operations: book.operations.map(({ id, method, template, assumed }) => {
+      return { id, method, path: template, assumed };
+    }),
+    changes: book.changes.map((change) => {
+      const { id, summary, on, assumed } = change;
+      return { id, summary, on, assumed, rules: rulesOf(change) };
+    }),
+    policies: book.policies,
+    assumptions: assumptionsOf(book),
+    warnings: ruleBookWarnings(book),
+  };
 }
 
 function describe(book: RuleBook): string {
@@ -37,7 +54,7 @@ function describe(book: RuleBook): string {
   });
   const changes = book.changes.flatMap((change) => describeChange(change));
   const policies = Object.entries(book.policies).map(([name, value]) => `${name}: ${value}`);
-  const assumed = [...book.operations, ...book.changes].filter((part) => part.assumed).map(({ id }) => id);
+  const assumed = assumptionsOf(book);
   const warnings = ruleBookWarnings(book);
   return [
     `rule book ${book.hash}, leading to V2 ${book.version}`,
@@ -56,13 +73,21 @@ function describe(book: RuleBook): string {
 }
 
 function describeChange(change: Change): readonly string[] {
-  const { id, summary, on, request, query = [], response, assumed } = change;
-  const rules = [
-    ...query.map(({ rule }) => `${rule} of query`),
-    ...[...request, ...response].map(({ rule }) => rule),
-  ];
+  const { id, summary, on, assumed } = change;
+  const rules = rulesOf(change);
   return [
     `  ${id}${assumed ? ' (assumed)' : ''}: ${summary}`,
     `    on ${on === 'every' ? 'every request' : on.join(', ')}: ${rules.length === 0 ? 'no rules' : rules.join(', ')}`,
   ];
+}
+
+function rulesOf({ request, query = [], response }: Change): readonly string[] {
+  return [
+    ...query.map(({ rule }) => `${rule} of query`),
+    ...[...request, ...response].map(({ rule }) => rule),
+  ];
+}
+
+function assumptionsOf(book: RuleBook): readonly string[] {
+  return [...book.operations, ...book.changes].filter((part) => part.assumed).map(({ id }) => id);
 }

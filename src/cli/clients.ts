@@ -1,58 +1,47 @@
-import { stdin } from 'node:process';
-import type { Command } from 'commander';
+import { stdin, stdout } from 'node:process';
 import type { ClientsView } from '../inspector/api.ts';
 import { nameClient } from '../node/admin/name-client.ts';
 import { createClientHash } from '../node/client-hash.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import { AdminClient } from './admin-client.ts';
 import { printColumns } from './columns.ts';
+import { type CommandFault, endWith } from './command-fault.ts';
+import { terminalOf } from './terminal.ts';
 
-interface NameOptions {
+/** Options of `clients name`. */
+export interface NameOptions {
   readonly names?: string;
   readonly admin?: string;
 }
 
-/** Adds the command `clients`: hashes of API keys, and names for hashes. */
-export function clients(program: Command): void {
-  const command = program
-    .command('clients')
-    .summary('hash API keys, and give clients names')
-    .description(
-      'A client is known by a keyed hash of its API key. The admin token is read from GATEWAY_ADMIN_TOKEN.',
-    );
-  command
-    .command('list', { isDefault: true })
-    .description('list the clients of a running gateway: hash, name, latest User-Agent and address')
-    .option('--admin <url>', 'admin listener', 'http://127.0.0.1:8081')
-    .action((options: { readonly admin: string }) => finish(list(options.admin)));
-  command
-    .command('hash')
-    .description('print the hash of the API key on stdin; the secret is read from GATEWAY_CLIENT_SECRET')
-    .action(() => finish(hash()));
-  command
-    .command('name')
-    .description('name a client, in the names file or through a running gateway; no name takes it away')
-    .argument('<client>', 'client hash of 16 hex digits')
-    .argument('[name]', 'name for people')
-    .option('--names <file>', 'names file; by default GATEWAY_CLIENT_NAMES')
-    .option('--admin <url>', 'running gateway whose names file to change, such as http://127.0.0.1:8081')
-    .action((client: string, name: string | undefined, options: NameOptions) =>
-      finish(giveName(client, name, options)),
-    );
+type Outcome = { readonly out: string } | CommandFault;
+type Format = 'text' | 'json';
+
+/** Prints the clients that a running gateway knows. */
+export async function listClients(admin: string, format: Format): Promise<void> {
+  finish(await list(admin, format));
 }
 
-/** Prints the outcome; a fault is exit code 2. */
-async function finish(work: Promise<{ readonly out: string } | { readonly fault: string }>): Promise<void> {
-  const outcome = await work;
-  if ('out' in outcome) {
-    process.stdout.write(outcome.out);
-    return;
-  }
-  process.stderr.write(`${outcome.fault}\n`);
-  process.exitCode = 2;
+/** Prints the hash of the API key on stdin. */
+export async function printHash(format: Format): Promise<void> {
+  finish(await hash(format));
 }
 
-async function hash(): Promise<{ readonly out: string } | { readonly fault: string }> {
+/** Names a client, or takes its name away. */
+export async function giveName(
+  client: string,
+  name: string | undefined,
+  options: NameOptions,
+): Promise<void> {
+  finish(await nameOne(client, name, options));
+}
+
+function finish(outcome: Outcome): void {
+  if ('out' in outcome) process.stdout.write(outcome.out);
+  else endWith(outcome);
+}
+
+async function hash(format: Format): Promise<Outcome> {
   const secret = process.env['GATEWAY_CLIENT_SECRET'];
   if (secret === undefined || secret === '')
     return {
@@ -65,14 +54,15 @@ async function hash(): Promise<{ readonly out: string } | { readonly fault: stri
   for await (const chunk of stdin.setEncoding('latin1')) input += String(chunk);
   const key = input.trim();
   if (key === '' || /[\r\n]/.test(key)) return { fault: 'Give one API key on stdin.' };
-  return { out: `${createClientHash(secret)(key)}\n` };
+  const client = createClientHash(secret)(key);
+  return { out: format === 'json' ? `${JSON.stringify({ client })}\n` : `${client}\n` };
 }
 
-async function giveName(
+async function nameOne(
   client: string,
   name: string | undefined,
   { names, admin }: NameOptions,
-): Promise<{ readonly out: string } | { readonly fault: string }> {
+): Promise<Outcome> {
   const path = names ?? process.env['GATEWAY_CLIENT_NAMES'];
   const out = name === undefined ? `${client} has no name now.\n` : `${client} is called ${name.trim()}.\n`;
   if (admin !== undefined) {
@@ -84,20 +74,19 @@ async function giveName(
   return nameClient(path, client, name) ?? { out };
 }
 
-async function list(admin: string): Promise<{ readonly out: string } | { readonly fault: string }> {
+async function list(admin: string, format: Format): Promise<Outcome> {
   const response = await ask(admin, undefined);
   if ('fault' in response) return response;
+  if (format === 'json') return { out: `${JSON.stringify(response, null, 2)}\n` };
   const rows = response.clients.map(({ client, name, userAgents, addresses }) =>
     [client, name ?? '-', userAgents[0] ?? '-', addresses[0] ?? '-'].map(terminalText),
   );
   if (rows.length === 0) return { out: 'No client was seen yet, and none has a name.\n' };
-  return { out: `${printColumns(['client', 'name', 'user agent', 'address'], rows)}\n` };
+  const { columns } = terminalOf(stdout);
+  return { out: `${printColumns(['client', 'name', 'user agent', 'address'], rows, { columns })}\n` };
 }
 
-async function ask(
-  admin: string,
-  body: string | undefined,
-): Promise<ClientsView | { readonly fault: string }> {
+async function ask(admin: string, body: string | undefined): Promise<ClientsView | CommandFault> {
   const client = new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] });
   try {
     const response = await client.ask('/clients', {}, body);
@@ -109,6 +98,7 @@ async function ask(
     const failure: { readonly errors?: readonly { readonly detail?: string }[] } = JSON.parse(text);
     return {
       fault: failure.errors?.[0]?.detail ?? `The admin listener responded with ${response.statusCode}.`,
+      isJunk: response.statusCode !== 401,
     };
   } catch (error) {
     return {

@@ -1,8 +1,6 @@
 import { devNull } from 'node:os';
 import { styleText } from 'node:util';
-import type { Command } from 'commander';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { allSettings } from '../settings/settings.ts';
 import { DEMO_RELEASES, DEMO_REQUESTS, DEPRECATED_ATTRIBUTE, STRIPPED_REQUEST } from './demo-requests.ts';
 import { writeDemoRuleBook } from './demo-rule-book.ts';
 import {
@@ -15,47 +13,31 @@ import {
 import { liveUntilSignal } from './life-cycle.ts';
 import { refuseStart, stderrLog } from './process-log.ts';
 import { startServing } from './serving.ts';
-import { addSettings, flagsOf } from './setting-options.ts';
 
-/** Settings that do not apply to the demo, which always serves the embedded V2. */
-const EXCLUDED_SETTINGS: ReadonlySet<string> = new Set(['upstream', 'reference-listen']);
-
-/**
- * Adds the command `demo`: sends one V1 request for each operation, prints each result with its reasons, reads an order back, shows
- * what V2 says without the gateway, and then keeps serving.
- */
-export function demo(program: Command): void {
-  const settings = allSettings.filter(({ name }) => !EXCLUDED_SETTINGS.has(name));
-  const command = program
-    .command('demo')
-    .summary('send one V1 request for each operation and show the edits')
-    .description(
-      `Starts the gateway with the embedded V2 in two dated releases, and with the shipped rule book, in which an operator has listed one deprecated attribute, ${DEPRECATED_ATTRIBUTE}. Sends one V1 request for each of the seven operations, prints request, result and reasons, reads an order back, shows what V2 says to requests without the strip rule and without the version header, and keeps serving. The rewrite log is written to --log-file if given, and otherwise discarded.`,
-    );
-  addSettings(command, settings).action(async (options: Record<string, string | undefined>) => {
-    const { GATEWAY_UPSTREAM: _, ...environment } = process.env;
-    const given = definedOnly(flagsOf(settings, options));
-    const hasOwnRules = given['rules'] !== undefined || environment['GATEWAY_RULES'] !== undefined;
-    const book = hasOwnRules ? undefined : await writeDemoRuleBook(DEPRECATED_ATTRIBUTE);
-    const flags = {
-      'log-file': devNull,
-      'reference-release': DEMO_RELEASES,
-      ...(book === undefined ? {} : { rules: book.path }),
-      ...given,
-    };
-    process.once('exit', () => book?.remove());
-    const log = stderrLog({ flags, environment });
-    const started = await startServing(flags, environment, log);
-    if ('faults' in started) {
-      await refuseStart(log, started.faults);
-      return;
-    }
-    await play(started.running.origin, started.ruleBooks.current);
-    process.stdout.write(
-      `${styleText('bold', 'Still serving')} on ${started.running.origin}; these requests are on ${started.running.adminOrigin}. Stop with Ctrl-C.\n`,
-    );
-    process.exit(await liveUntilSignal(started.life));
-  });
+/** Plays the demo with these flags, and keeps serving until a signal. */
+export async function runDemo(flagsGiven: Readonly<Record<string, string | undefined>>): Promise<void> {
+  const { GATEWAY_UPSTREAM: _, ...environment } = process.env;
+  const given = definedOnly(flagsGiven);
+  const hasOwnRules = given['rules'] !== undefined || environment['GATEWAY_RULES'] !== undefined;
+  const book = hasOwnRules ? undefined : await writeDemoRuleBook(DEPRECATED_ATTRIBUTE);
+  const flags = {
+    'log-file': devNull,
+    'reference-release': DEMO_RELEASES,
+    ...(book === undefined ? {} : { rules: book.path }),
+    ...given,
+  };
+  process.once('exit', () => book?.remove());
+  const log = stderrLog({ flags, environment });
+  const started = await startServing(flags, environment, log);
+  if ('faults' in started) {
+    await refuseStart(log, started.faults);
+    return;
+  }
+  await play(started.running.origin, started.ruleBooks.current);
+  process.stdout.write(
+    `${styleText('bold', 'Still serving')} on ${started.running.origin}; these requests are on ${started.running.adminOrigin}. Stop with Ctrl-C.\n`,
+  );
+  process.exit(await liveUntilSignal(started.life));
 }
 
 function definedOnly(flags: Readonly<Record<string, string | undefined>>): Record<string, string> {

@@ -5,13 +5,14 @@ import { openReferenceStore } from '../node/reference/reference-store.ts';
 import { type Description, isDescription } from '../openapi/description.ts';
 import { exactInteger, readJsonText } from '../openapi/json-text.ts';
 import type { DialectName } from '../reference/edition.ts';
+import type { CommandFault } from './command-fault.ts';
 import { createReference } from '../reference/reference.ts';
 
 /** Maximum time to wait for a description, in milliseconds. */
 const FETCH_TIMEOUT_MS = 30_000;
 
 /** Reads an OpenAPI description from a file, an http or https address, or stdin (`-`), in JSON or YAML. */
-export async function readDescription(source: string): Promise<Description | { readonly fault: string }> {
+export async function readDescription(source: string): Promise<Description | CommandFault> {
   let text: string;
   try {
     text = await textFrom(source);
@@ -21,19 +22,18 @@ export async function readDescription(source: string): Promise<Description | { r
   }
   const value = readJsonText(text) ?? readYamlText(text);
   if (isDescription(value)) return value;
-  return { fault: `${source} is not an OpenAPI description, version 3, in JSON or YAML.` };
+  return { fault: `${source} is not an OpenAPI description, version 3, in JSON or YAML.`, isJunk: true };
 }
 
 /** The description of the embedded reference service. */
-export async function referenceDescription(
-  dialect: DialectName,
-): Promise<Description | { readonly fault: string }> {
+export async function referenceDescription(dialect: DialectName): Promise<Description> {
   const store = openReferenceStore(undefined);
   const reference = createReference({ store, now: () => 0, dialects: [dialect] });
   const response = await reference.request(`/api/${dialect}/openapi.json`);
   const value = readJsonText(await response.text());
   store.close();
-  return isDescription(value) ? value : { fault: 'The embedded reference has no description.' };
+  if (!isDescription(value)) throw new Error('The embedded reference has no description.');
+  return value;
 }
 
 async function textFrom(source: string): Promise<string> {

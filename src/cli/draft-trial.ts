@@ -11,8 +11,13 @@ import type { NamedRequest } from './request-files.ts';
 
 /** The outcome of migrating recorded requests with a draft. */
 interface DraftTrial {
+  readonly requests: number;
+  /** Bodies that were checked against V2's schemas. */
+  readonly checked: number;
   /** Requests that the gateway or V2's schema would refuse. */
   readonly refused: number;
+  /** Every reason with the number of requests, the most frequent first. */
+  readonly reasons: readonly { readonly reason: string; readonly requests: number }[];
   readonly text: string;
 }
 
@@ -55,12 +60,18 @@ export async function draftTrial(
       reasons.set(key, (reasons.get(key) ?? 0) + times);
     }
   }
-  const lines = [...reasons]
-    .toSorted(([, one], [, other]) => other - one)
+  const sorted = [...reasons].toSorted(([, one], [, other]) => other - one);
+  const lines = sorted
     .slice(0, MAX_REASONS)
     .map(([reason, times]) => `  ${count(times)} of ${count(all)}  ${terminalText(reason)}\n`);
   const more =
     reasons.size > MAX_REASONS ? `  and ${count(reasons.size - MAX_REASONS)} further reasons\n` : '';
   const head = `${count(all)} recorded requests; ${count(checked)} bodies checked against V2's schemas; ${counted(refused, 'request')} would be refused.\n`;
-  return { refused, text: `${head}${lines.join('')}${more}` };
+  return {
+    requests: all,
+    checked,
+    refused,
+    reasons: sorted.map(([reason, times]) => ({ reason, requests: times })),
+    text: `${head}${lines.join('')}${more}`,
+  };
 }

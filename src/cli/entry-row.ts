@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import {
   bodyCheckWords,
   failureWords,
@@ -11,8 +10,8 @@ import type { Entry } from '../rewrite-log/entry.ts';
 import { modeOf, type Outcome, outcomeOf, statusFrom } from '../rewrite-log/entry-outcome.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import { pad } from './columns.ts';
-
-type Style = Parameters<typeof styleText>[0];
+import { painter, type Style, type Terminal } from './terminal.ts';
+import { widthOf, wrapText } from './wrap-text.ts';
 
 /** The colours of the page; what was only worked out is in italics. */
 const OUTCOME_STYLES: Readonly<Record<Outcome, Style>> = {
@@ -30,35 +29,69 @@ const OUTCOME_STYLES: Readonly<Record<Outcome, Style>> = {
 const STATUS_STYLES = { ok: 'green', fault: 'yellow', failure: 'red' } as const;
 
 const COLUMNS = [
-  ['time', 12],
+  ['time', 24],
   ['client', 6],
   ['mode', 7],
   ['sent to', 7],
   ['outcome', 16],
+  ['status', 6],
+  ['ms', 8],
 ] as const;
 
-/** The header row above entries. */
-export const ENTRY_HEAD = `${COLUMNS.map(([name, width]) => name.padEnd(width)).join('  ')}  status  ${'ms'.padStart(8)}  request`;
+/** Numbers are aligned to the right. */
+const RIGHT: ReadonlySet<string> = new Set(['status', 'ms']);
+const GAP = '  ';
 
-/** Formats an entry as one line for a terminal. */
-export function entryRow(entry: Entry, colour: boolean): string {
-  const paint = (style: Style, text: string): string =>
-    colour ? styleText(style, text, { validateStream: false }) : text;
+/** The header row above entries. */
+export function entryHead(terminal: Terminal): string {
+  return flow(
+    COLUMNS.map(([name]) => name),
+    'request',
+    terminal,
+  );
+}
+
+/** Formats an entry as a row for a terminal, on several lines where it is narrow. The time is that of the log, in UTC. */
+export function entryRow(entry: Entry, terminal: Terminal): string {
+  const paint = painter(terminal);
   const { time, client, status, totalMs } = entry;
   const outcome = outcomeOf(entry);
   const cells = [
-    paint('dim', terminalText(time.slice(11, 23))),
+    paint('dim', terminalText(time.replace('T', ' '))),
     terminalText(client?.slice(0, 6) ?? '-'),
     paint('dim', terminalText(modeOf(entry) ?? '-')),
     terminalText(sentToWords(entry)),
     paint(OUTCOME_STYLES[outcome] ?? 'dim', terminalText(OUTCOME_WORDS[outcome] ?? outcome)),
+    paint(STATUS_STYLES[statusTone(status)], statusWords(status)),
+    totalMs.toFixed(1),
   ];
-  return [
-    ...cells.map((cell, at) => pad(cell, COLUMNS[at]?.[1] ?? 0, false)),
-    pad(paint(STATUS_STYLES[statusTone(status)], statusWords(status)), 6, true),
-    pad(totalMs.toFixed(1), 8, true),
-    `${terminalText(requestOf(entry))}${paint('dim', terminalText(detailsOf(entry)))}`,
-  ].join('  ');
+  const text = `${terminalText(requestOf(entry))}${paint('dim', terminalText(detailsOf(entry)))}`;
+  return flow(cells, text, terminal);
+}
+
+/** Puts cells and text on one line, or on as few as fit; the lines after the first are indented. */
+function flow(cells: readonly string[], text: string, { columns }: Terminal): string {
+  const padded = cells.map((cell, at) => {
+    const [name, width] = COLUMNS[at] ?? ['', 0];
+    return pad(cell, width, RIGHT.has(name));
+  });
+  const whole = [...padded, text].join(GAP);
+  if (columns === undefined || widthOf(whole) <= columns) return whole;
+  const lines: string[] = [];
+  let line = '';
+  for (const cell of padded) {
+    const longer = line === '' ? cell : `${line}${GAP}${cell}`;
+    if (line === '' || widthOf(longer.trimEnd()) <= columns) line = longer;
+    else {
+      lines.push(line);
+      line = `${GAP}${cell}`;
+    }
+  }
+  const room = columns - widthOf(line) - GAP.length;
+  const isShort = widthOf(text) <= room;
+  if (isShort) return [...lines, `${line}${GAP}${text}`].map((each) => each.trimEnd()).join('\n');
+  const rest = wrapText(text, columns - GAP.length).map((each) => `${GAP}${each.trimStart()}`);
+  return [...lines, line, ...rest].map((each) => each.trimEnd()).join('\n');
 }
 
 function requestOf({ operation, method, path }: Entry): string {

@@ -1,11 +1,10 @@
-import { styleText } from 'node:util';
 import type { Explanation } from '../inspector/api.ts';
 import { refusalText } from '../rewrite/malformed.ts';
 import { terminalLines, terminalText } from '../report/untrusted-text.ts';
 import { printColumns } from './columns.ts';
 import { isSameJsonLine, lineDiff } from '../inspector/line-diff.ts';
-
-type Style = Parameters<typeof styleText>[0];
+import { painter, type Style, type Terminal } from './terminal.ts';
+import { wrapLines } from './wrap-text.ts';
 
 const VERDICTS: Readonly<Record<Explanation['verdict'], Style>> = {
   rewritten: 'yellow',
@@ -15,10 +14,10 @@ const VERDICTS: Readonly<Record<Explanation['verdict'], Style>> = {
   served: 'dim',
 };
 
-/** Formats an explanation for a terminal; `colour` enables colour codes. */
-export function explainText(name: string, explanation: Explanation, colour: boolean): string {
-  const paint = (style: Style, text: string): string =>
-    colour ? styleText(style, text, { validateStream: false }) : text;
+/** Formats an explanation for a terminal. Requests and bodies keep their lines. */
+export function explainText(name: string, explanation: Explanation, terminal: Terminal): string {
+  const paint = painter(terminal);
+  const columns = terminal.columns === undefined ? undefined : terminal.columns - INDENT.length;
   const title = (text: string): string => paint('bold', text);
   const { verdict, operation, v1Request, v2Request, refusal, edits, diff, policies, rules } = explanation;
   const silent = rules.filter((rule) => !rule.applied);
@@ -27,7 +26,7 @@ export function explainText(name: string, explanation: Explanation, colour: bool
     `${title(terminalText(name))}  ${paint(VERDICTS[verdict], verdict)}${operation === undefined ? '' : `  ${operation}`}`,
     refusal === undefined
       ? ''
-      : `${paint('red', `${refusal.status} ${refusal.code}`)}${refusal.pointer === undefined ? '' : ` at ${refusal.pointer === '' ? 'the body' : terminalText(refusal.pointer)}`}\n${terminalText(refusalText(refusal))}`,
+      : `${paint('red', `${refusal.status} ${refusal.code}`)}${refusal.pointer === undefined ? '' : ` at ${refusal.pointer === '' ? 'the body' : terminalText(refusal.pointer)}`}\n${wrapLines(terminalText(refusalText(refusal)), terminal.columns, 0)}`,
     edits.length === 0
       ? ''
       : `${title('Edits')}\n${indent(
@@ -40,6 +39,7 @@ export function explainText(name: string, explanation: Explanation, colour: bool
               path === undefined ? 'dropped' : path === '' ? 'the body' : terminalText(path),
               note ?? '',
             ]),
+            { columns },
           ),
         )}`,
     diff?.after === undefined || verdict !== 'rewritten'
@@ -69,11 +69,8 @@ export function explainText(name: string, explanation: Explanation, colour: bool
       : `${title('Rules that did nothing')}\n${indent(
           printColumns(
             ['change', 'rule', 'why'],
-            silent.map(({ change, text, why }) => [
-              change,
-              text.length > 50 ? `${text.slice(0, 49)}…` : text,
-              terminalText(why),
-            ]),
+            silent.map(({ change, text, why }) => [change, terminalText(text), terminalText(why)]),
+            { columns },
           ),
         )}`,
     v1Request.body.state === 'none' || explanation.note === undefined
@@ -83,6 +80,8 @@ export function explainText(name: string, explanation: Explanation, colour: bool
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
+const INDENT = '  ';
+
 function indent(text: string): string {
-  return text.replaceAll(/^(?=.)/gm, '  ');
+  return text.replaceAll(/^(?=.)/gm, INDENT);
 }

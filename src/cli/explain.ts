@@ -1,17 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import { text as textOf } from 'node:stream/consumers';
-import { type Command, Option } from 'commander';
 import type { Explanation } from '../inspector/api.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
-import { readCurl, type RequestFault } from './curl-request.ts';
+import { readCurl } from './curl-request.ts';
 import { explainText } from './explain-text.ts';
 import { readLogRequests } from './log-requests.ts';
 import { offlineExplainer } from './offline-explainer.ts';
 import { type NamedRequest, readHar, readPostman } from './request-files.ts';
 import { requestTarget } from './request-target.ts';
+import { type CommandFault, endWith, isFault, unreadable } from './command-fault.ts';
+import { FAILURE } from './exit-codes.ts';
+import { terminalOf } from './terminal.ts';
 
-interface ExplainOptions {
+/** Options of `explain`. */
+export interface ExplainOptions {
   readonly operation?: string;
   readonly method?: string;
   readonly target?: string;
@@ -24,62 +27,33 @@ interface ExplainOptions {
   readonly rules: string;
 }
 
-/**
- * Adds the command `explain`. Exit codes: 0; 1 when a request is refused (or edited, with the option that asks for it); 2 when
- * nothing can be explained.
- */
-export function explain(program: Command): void {
-  program
-    .command('explain')
-    .summary('show what the gateway would do with a request, without sending it')
-    .description(
-      'Shows edits, diff, V2 request, the policies that decided, and why other rules did nothing. The file holds the JSON body of one request; - is stdin.',
-    )
-    .argument('[file]', 'JSON body of a request')
-    .option('--operation <id>', 'operation of the request in the file')
-    .option('--method <method>', 'method, if no operation is given')
-    .option('--target <target>', 'path and query as the client sends them, such as /api/v1/clients')
-    .option('--curl <command>', 'request as a curl command')
-    .option('--har <file>', 'every request of a HAR file')
-    .option('--postman <file>', 'every request of a Postman collection')
-    .option('--log <file>', 'requests reconstructed from a rewrite log, without values')
-    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
-    .addOption(
-      new Option('--fail-on <result>', 'result that gives exit code 1')
-        .choices(['refused', 'edits', 'never'])
-        .default('refused'),
-    )
-    .option('--rules <file>', 'rule book', process.env['GATEWAY_RULES'] ?? 'config/rules.yaml')
-    .action(async (file: string | undefined, options: ExplainOptions) => {
-      const fault = await run(file, options);
-      if (fault === undefined) return;
-      process.stderr.write(`${fault}\n`);
-      process.exitCode = 2;
-    });
+/** Explains the request of a file or those of another source, prints the result and sets the exit code. */
+export async function runExplain(file: string | undefined, options: ExplainOptions): Promise<void> {
+  endWith(await explain(file, options));
 }
 
-async function run(file: string | undefined, options: ExplainOptions): Promise<string | undefined> {
+async function explain(file: string | undefined, options: ExplainOptions): Promise<CommandFault | undefined> {
   const book = await loadRuleBook(options.rules);
-  if ('faults' in book) return book.faults.join('\n');
+  if ('faults' in book) return { fault: book.faults.join('\n') };
   const requests = await requestsOf(file, options);
-  if ('fault' in requests) return requests.fault;
+  if (isFault(requests)) return requests;
   const explainRequest = offlineExplainer(book.rules);
   const explanations: { readonly name: string; readonly explanation: Explanation }[] = [];
   for (const { name, request } of requests) {
     const explanation = await explainRequest(request);
-    if ('fault' in explanation) return explanation.fault;
+    if ('fault' in explanation) return { fault: explanation.fault };
     explanations.push({ name, explanation });
   }
-  if (explanations.length === 0) return 'There is no request to explain.';
+  if (explanations.length === 0) return { fault: 'There is no request to explain.', isJunk: true };
   stdout.write(options.format === 'json' ? printJson(explanations) : printText(explanations));
-  if (explanations.some(({ explanation }) => isFailure(explanation, options))) process.exitCode = 1;
+  if (explanations.some(({ explanation }) => isFailure(explanation, options))) process.exitCode = FAILURE;
   return undefined;
 }
 
 async function requestsOf(
   file: string | undefined,
   options: ExplainOptions,
-): Promise<readonly NamedRequest[] | RequestFault> {
+): Promise<readonly NamedRequest[] | CommandFault> {
   const { operation, method, target, curl, har, postman, log } = options;
   const sources = [file, curl, har, postman, log].filter((source) => source !== undefined);
   if (sources.length > 1) return { fault: 'Give one of a file, --curl, --har, --postman and --log.' };
@@ -96,6 +70,8 @@ async function requestsOf(
     if (file === undefined && operation === undefined && target === undefined) {
       return { fault: 'Name a file, or use --curl, --har, --postman or --log; see --help.' };
     }
+    const missing = missingFlags(options);
+    if (missing !== undefined) return { fault: missing };
     const body =
       file === '-'
         ? await textOf(process.stdin)
@@ -110,16 +86,25 @@ async function requestsOf(
     };
     return [{ name: file ?? operation ?? target ?? 'request', request }];
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return { fault: `The request cannot be read: ${error.message}.` };
+    return unreadable(file ?? har ?? postman ?? log ?? 'The request', error);
   }
+}
+
+/** The flags that a request lacks: a body does not say which request it is the body of. */
+function missingFlags({ operation, method, target }: ExplainOptions): string | undefined {
+  if (operation !== undefined || (method !== undefined && target !== undefined)) return undefined;
+  if (method !== undefined)
+    return `--target is missing: with --method ${method}, give the path too, such as --target /api/v1/clients.`;
+  if (target !== undefined)
+    return `--method is missing: with --target ${target}, give the method too, such as --method POST.`;
+  return '--operation is missing: a body alone does not say what it is sent to. Give --operation <id>, such as --operation create_client, or --method and --target.';
 }
 
 function printText(
   explanations: readonly { readonly name: string; readonly explanation: Explanation }[],
 ): string {
-  const colour = stdout.isTTY && stdout.hasColors();
-  const texts = explanations.map(({ name, explanation }) => explainText(name, explanation, colour));
+  const terminal = terminalOf(stdout);
+  const texts = explanations.map(({ name, explanation }) => explainText(name, explanation, terminal));
   if (texts.length === 1) return texts.join('');
   const refused = explanations.filter(({ explanation }) => explanation.verdict === 'refused').length;
   const edited = explanations.filter(({ explanation }) => explanation.verdict === 'rewritten').length;

@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { createGunzip, createZstdDecompress, type Gunzip, ZstdDecompress } from 'node:zlib';
 
 /** A chunk of a log. */
 export interface LogPiece {
@@ -11,25 +12,31 @@ export interface LogPiece {
   readonly read: number;
 }
 
-/** Bytes per read. Two chunks are in memory at a time, however large the file is. */
+/** Bytes per read by default. Two chunks are in memory at a time, however large the file is. */
 const CHUNK_BYTES = 1024 * 1024;
 /** Maximum line length in bytes; longer lines are cut, because no entry is that long. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-/** Reads a log file chunk by chunk and decompresses gzip, which it detects by its first bytes. `-` is stdin. */
-export async function* readLogFile(path: string): AsyncGenerator<LogPiece> {
+/**
+ * Reads a log file chunk by chunk and decompresses gzip and Zstandard, which it detects by their first bytes. `-` is stdin, packed or
+ * not.
+ */
+export async function* readLogFile(path: string, chunkBytes = CHUNK_BYTES): AsyncGenerator<LogPiece> {
   if (path === '-') {
-    yield* ofStream(process.stdin, () => 0);
+    yield* ofStdin(chunkBytes);
     return;
   }
-  if (await isGzip(path)) {
-    const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
-    const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
-    file.on('error', (error) => gunzip.destroy(error)).pipe(gunzip);
-    yield* ofStream(gunzip, () => file.bytesRead);
+  const unpack = unpacker(await firstBytes(path), chunkBytes);
+  if (unpack === undefined) {
+    yield* ofPlainFile(path, chunkBytes);
     return;
   }
-  yield* ofPlainFile(path);
+  const file = createReadStream(path, { highWaterMark: chunkBytes });
+  try {
+    yield* unpacked(file, unpack);
+  } finally {
+    file.destroy();
+  }
 }
 
 /** Total size of files in bytes, for progress; an input without a size counts as 0. */
@@ -39,10 +46,10 @@ export async function sizeOfFiles(paths: readonly string[]): Promise<number> {
 }
 
 /** An incomplete line stays in the buffer and the next bytes are read behind it, so nothing is concatenated. */
-async function* ofPlainFile(path: string): AsyncGenerator<LogPiece> {
+async function* ofPlainFile(path: string, chunkBytes: number): AsyncGenerator<LogPiece> {
   const handle = await open(path, 'r');
   try {
-    let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    let buffer = Buffer.allocUnsafe(chunkBytes);
     let carried = 0;
     let read = 0;
     for (;;) {
@@ -71,6 +78,37 @@ async function* ofPlainFile(path: string): AsyncGenerator<LogPiece> {
   }
 }
 
+/** The first chunk tells whether stdin is packed. */
+async function* ofStdin(chunkBytes: number): AsyncGenerator<LogPiece> {
+  await once(process.stdin, 'readable');
+  const first: unknown = process.stdin.read();
+  if (!Buffer.isBuffer(first)) return;
+  process.stdin.unshift(first);
+  const unpack = unpacker(first, chunkBytes);
+  yield* unpack === undefined ? ofStream(process.stdin, () => 0) : unpacked(process.stdin, unpack);
+}
+
+/**
+ * Decompresses a stream. Node unpacks every member of a gzip stream, but only the first frame of a Zstandard stream, and drops the
+ * rest of the chunk: several frames are an error rather than a part of the log.
+ */
+async function* unpacked(
+  packed: Readable & { readonly bytesRead: number },
+  unpack: Gunzip | ZstdDecompress,
+): AsyncGenerator<LogPiece> {
+  packed.on('error', (error) => unpack.destroy(error)).pipe(unpack);
+  try {
+    yield* ofStream(unpack, () => packed.bytesRead);
+  } catch (error) {
+    if (error instanceof Error && error.message === 'Unknown frame descriptor')
+      throw new Error(FRAMES, { cause: error });
+    throw error;
+  }
+  if (unpack instanceof ZstdDecompress && unpack.bytesWritten < packed.bytesRead) throw new Error(FRAMES);
+}
+
+const FRAMES = 'there is more behind the first Zstandard frame; unpack it with zstd -dc';
+
 async function* ofStream(stream: Readable, read: () => number): AsyncGenerator<LogPiece> {
   let rest = Buffer.alloc(0);
   for await (const chunk of stream) {
@@ -83,11 +121,25 @@ async function* ofStream(stream: Readable, read: () => number): AsyncGenerator<L
   if (rest.length > 0) yield { bytes: rest, read: read() };
 }
 
-async function isGzip(path: string): Promise<boolean> {
+/** The decompressor for data that begins with these bytes; undefined for plain text. */
+function unpacker(first: Uint8Array, chunkSize: number): Gunzip | ZstdDecompress | undefined {
+  if (startsWith(first, GZIP)) return createGunzip({ chunkSize });
+  return startsWith(first, ZSTANDARD) ? createZstdDecompress({ chunkSize }) : undefined;
+}
+
+/** RFC 1952, section 2.3.1; RFC 8878, section 3.1.1. */
+const GZIP = [0x1f, 0x8b];
+const ZSTANDARD = [0x28, 0xb5, 0x2f, 0xfd];
+
+function startsWith(bytes: Uint8Array, magic: readonly number[]): boolean {
+  return magic.every((byte, at) => bytes[at] === byte);
+}
+
+async function firstBytes(path: string): Promise<Uint8Array> {
   const handle = await open(path, 'r');
   try {
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-    return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(4), 0, 4, 0);
+    return buffer.subarray(0, bytesRead);
   } finally {
     await handle.close();
   }

@@ -1,47 +1,31 @@
 import { stdout } from 'node:process';
-import { type Command, Option } from 'commander';
 import { parse, stringify } from 'yaml';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { deriveV1 } from '../openapi/derive-v1.ts';
 import { printJsonText } from '../openapi/json-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
+import { type CommandFault, endWith, isFault } from './command-fault.ts';
 import { readDescription, referenceDescription } from './description-file.ts';
 
-interface OpenapiOptions {
+/** Options of `openapi`. */
+export interface OpenapiOptions {
   readonly format: 'json' | 'yaml';
   readonly rules: string;
 }
 
-/** Adds the command `openapi`: prints V1's description. Exit code 2 when V2's or the rule book cannot be read. */
-export function openapi(program: Command): void {
-  program
-    .command('openapi')
-    .summary("print V1's OpenAPI description, derived from V2's and the rule book")
-    .description(
-      "Prints V1's OpenAPI description: V2's with every change of the rule book undone. x-change lists the changes that a part differs by. What the description cannot show is listed on stderr.",
-    )
-    .argument(
-      '[v2]',
-      "V2's description: a file, a URL or - for stdin (default: that of the embedded reference)",
-    )
-    .addOption(new Option('--format <format>', 'output format').choices(['json', 'yaml']).default('json'))
-    .option('--rules <file>', 'rule book', process.env['GATEWAY_RULES'] ?? 'config/rules.yaml')
-    .action(async (source: string | undefined, options: OpenapiOptions) => {
-      const fault = await run(source, options);
-      if (fault === undefined) return;
-      process.stderr.write(`${fault}\n`);
-      process.exitCode = 2;
-    });
+/** Prints V1's description and sets the exit code; `source` is V2's. */
+export async function runOpenapi(source: string | undefined, options: OpenapiOptions): Promise<void> {
+  endWith(await print(source, options));
 }
 
-async function run(
+async function print(
   source: string | undefined,
   { format, rules }: OpenapiOptions,
-): Promise<string | undefined> {
+): Promise<CommandFault | undefined> {
   const book = await loadRuleBook(rules);
-  if ('faults' in book) return book.faults.join('\n');
+  if ('faults' in book) return { fault: book.faults.join('\n') };
   const v2 = source === undefined ? await referenceDescription('v2') : await readDescription(source);
-  if ('fault' in v2 && typeof v2.fault === 'string') return v2.fault;
+  if (isFault(v2)) return v2;
   const { description, notes } = deriveV1(v2, book.rules.ruleBook);
   for (const note of notes) process.stderr.write(`note: ${terminalText(note)}\n`);
   // A reader such as head closes early.

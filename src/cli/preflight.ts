@@ -40,7 +40,9 @@ export async function preflight(
     ...[adminFault(settings), workersFault(settings), logFileFault(settings)].filter(
       (fault) => fault !== undefined,
     ),
-    ...[upstreamTls, clientTls].flatMap((outcome) => ('fault' in outcome ? [outcome.fault] : [])),
+    ...[upstreamTls, clientTls, storeFiles(settings)].flatMap((outcome) =>
+      'fault' in outcome ? [outcome.fault] : [],
+    ),
     ...faults,
   ];
   if (all.length > 0 || 'faults' in ruleBook || 'fault' in upstreamTls || 'fault' in clientTls)
@@ -54,6 +56,10 @@ export function clientFiles(settings: Settings): ReturnType<typeof readTlsFiles>
     cert: { setting: 'tls-cert', path: settings.get(table.tlsCert) },
     key: { setting: 'tls-key', path: settings.get(table.tlsKey) },
   });
+}
+
+function storeFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
+  return readTlsFiles({ ca: { setting: 'store-ca', path: settings.get(table.storeCa) } });
 }
 
 function upstreamFiles(settings: Settings): ReturnType<typeof readTlsFiles> {

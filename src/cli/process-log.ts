@@ -1,6 +1,7 @@
 import type { SettingSources } from '../settings/read-settings.ts';
 import { readSetting } from '../settings/read-settings.ts';
 import { settings as table } from '../settings/settings.ts';
+import { hasColour } from './terminal.ts';
 import { openLogSink } from '../node/log/log-sink.ts';
 import { openProcessLog, type WriteProcessLine } from '../node/log/process-log.ts';
 
@@ -21,7 +22,7 @@ export function stderrLog(sources: Pick<SettingSources, 'flags' | 'environment'>
   const write = openProcessLog(sink, {
     level: readSetting(table.logLevel, sources),
     format: format === 'auto' ? (process.stderr.isTTY ? 'text' : 'json') : format,
-    colour: process.stderr.isTTY && process.stderr.hasColors(),
+    colour: hasColour(process.stderr),
   });
   // Node would otherwise print its warnings as plain text among the JSON lines.
   process.removeAllListeners('warning');

@@ -1,46 +1,60 @@
 import { Command, CommanderError } from 'commander';
-import { check } from './check.ts';
-import { clients } from './clients.ts';
-import { demo } from './demo.ts';
-import { draft } from './draft.ts';
-import { explain } from './explain.ts';
-import { openapi } from './openapi.ts';
+import { COMMANDS } from './commands/command-table.ts';
+import { EXIT_CODES, NOT_STARTED, SUCCESS } from './exit-codes.ts';
 import { packageVersion } from './package-version.ts';
-import { reference } from './reference.ts';
-import { replay } from './replay.ts';
-import { report } from './report.ts';
-import { rollout } from './rollout.ts';
-import { serve } from './serve.ts';
-import { tail } from './tail.ts';
-import { twin } from './twin.ts';
+import { hasColour, painter } from './terminal.ts';
+import { wrapLines } from './wrap-text.ts';
 
-/** Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 start refused. */
+/** Runs the command that the arguments name; without one, prints the help. The exit codes are those of `EXIT_CODES`. */
 export async function run(argv: readonly string[]): Promise<void> {
-  const program = new Command('capture-gateway')
+  const program = await createProgram((name) => argv.includes(name));
+  // Without a command commander reports an error.
+  if (argv.length === 2) {
+    program.outputHelp();
+    return;
+  }
+  try {
+    await program.parseAsync([...argv]);
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    process.exitCode = error.exitCode === 0 ? SUCCESS : NOT_STARTED;
+  }
+}
+
+/**
+ * Builds the program. Commands for which `isUsed` is false have only a name and a summary: loading their options takes longer than
+ * printing the help.
+ */
+export async function createProgram(isUsed: (name: string) => boolean): Promise<Command> {
+  const program: Command = new Command('capture-gateway')
     .description(
       'A reverse proxy that lets V1 clients use the V2 API: it rewrites V1 requests byte for byte, and logs every change with its reason.',
     )
     .version(packageVersion())
     .showHelpAfterError('Run with --help for commands and options.')
+    .configureOutput({
+      getOutHasColors: () => hasColour(process.stdout),
+      getErrHasColors: () => hasColour(process.stderr),
+    })
+    .configureHelp({
+      // Half of a narrow terminal is left of the sentences.
+      minWidthToWrap: 12,
+      subcommandTerm: (command) => command.name(),
+      styleTitle: (title) => painter({ hasColour: true })('bold', title),
+    })
+    .addHelpText('after', ({ command }) =>
+      command === program ? `\n${exitCodes(process.stdout.columns)}` : '',
+    )
     .exitOverride();
-  serve(program);
-  demo(program);
-  check(program);
-  explain(program);
-  replay(program);
-  report(program);
-  rollout(program);
-  clients(program);
-  tail(program);
-  openapi(program);
-  draft(program);
-  twin(program);
-  reference(program);
-  for (const command of program.commands) command.copyInheritedSettings(program);
-  try {
-    await program.parseAsync([...argv]);
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    process.exitCode = error.exitCode === 0 ? 0 : 2;
+  for (const { name, group, summary, load } of COMMANDS) {
+    const command = program.command(name).summary(summary).helpGroup(group);
+    if (isUsed(name)) (await load())(command);
   }
+  // Where the command `help` stands, which commander adds.
+  return program.commandsGroup('Shell:').helpCommand(true);
+}
+
+function exitCodes(columns = 80): string {
+  const lines = EXIT_CODES.map(([code, meaning]) => `  ${code}  ${meaning}`);
+  return `Exit codes:\n${wrapLines(lines.join('\n'), columns, 3)}\n`;
 }

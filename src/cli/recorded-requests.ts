@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { AdminClient } from './admin-client.ts';
 import { readAdminRequests } from './admin-source.ts';
-import type { RequestFault } from './curl-request.ts';
+import { type CommandFault, unreadable } from './command-fault.ts';
 import { readLogRequests } from './log-requests.ts';
 import { type NamedRequest, readHar, readPostman } from './request-files.ts';
 
@@ -19,7 +19,7 @@ export async function readRecordedRequests({
   postman,
   log,
   admin,
-}: RecordingSource): Promise<readonly NamedRequest[] | RequestFault> {
+}: RecordingSource): Promise<readonly NamedRequest[] | CommandFault> {
   try {
     if (har !== undefined) return readHar(readFileSync(har, 'utf8'));
     if (postman !== undefined) return readPostman(readFileSync(postman, 'utf8'));
@@ -29,8 +29,11 @@ export async function readRecordedRequests({
         new AdminClient({ url: admin, token: process.env['GATEWAY_ADMIN_TOKEN'] }),
       );
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return { fault: `The requests cannot be read: ${error.message}.` };
+    // A gateway that does not respond is no junk, whatever its connection fails with.
+    return {
+      ...unreadable(har ?? postman ?? log ?? admin ?? '', error),
+      ...(admin === undefined ? {} : { isJunk: false }),
+    };
   }
   return { fault: 'Give one of --har, --postman, --log and --admin.' };
 }

@@ -1,40 +1,15 @@
 import { once } from 'node:events';
-import { type Command, Option } from 'commander';
 import type { ListenAddress } from '../settings/setting-kinds.ts';
 import { environmentName, settings, type Setting } from '../settings/settings.ts';
 import { ReferenceFault, startReference } from '../node/reference/reference-server.ts';
+import { NOT_STARTED, SUCCESS } from './exit-codes.ts';
 import { camelCase } from './setting-options.ts';
 
-/** Adds the command `reference`, which runs the reference service alone until SIGTERM or SIGINT. */
-export function reference(program: Command): void {
-  program
-    .command('reference')
-    .summary('run the reference service alone')
-    .description(
-      'Runs a small implementation of the specification as V2, V1 or both. It accepts any API key.',
-    )
-    .addOption(option('listen', settings.referenceListen))
-    .addOption(option('db', settings.referenceDb))
-    .addOption(option('unknown', settings.referenceUnknown))
-    .addOption(option('dialect', settings.referenceDialect))
-    .addOption(option('rate', settings.referenceRate))
-    .addOption(option('release', settings.referenceRelease))
-    .addOption(option('deprecated', settings.referenceDeprecated))
-    .addOption(option('deprecations', settings.referenceDeprecations))
-    .addOption(option('read-only', settings.referenceReadOnly))
-    .addOption(option('failing', settings.referenceFailing))
-    .action(async (texts: Readonly<Record<string, string | undefined>>) => {
-      process.exitCode = await run(texts);
-    });
+/** Runs the service until it receives a signal, and sets the exit code. */
+export async function runReference(texts: Readonly<Record<string, string | undefined>>): Promise<void> {
+  process.exitCode = await run(texts);
 }
 
-function option(flag: string, setting: Setting<unknown>): Option {
-  return new Option(`--${flag} ${setting.kind.placeholder}`, setting.sentence)
-    .env(environmentName(setting))
-    .default(setting.initial || undefined);
-}
-
-/** Runs the service until it receives a signal; returns the exit code. */
 async function run(texts: Readonly<Record<string, string | undefined>>): Promise<number> {
   const faults: string[] = [];
   const read = <Value>(flag: string, setting: Setting<Value>): Value => {
@@ -67,7 +42,7 @@ async function run(texts: Readonly<Record<string, string | undefined>>): Promise
     process.stderr.write(banner(running.origin, listen, facts));
     await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     await running.close();
-    return 0;
+    return SUCCESS;
   } catch (error) {
     if (error instanceof ReferenceFault) return fail([error.message]);
     throw error;
@@ -76,7 +51,7 @@ async function run(texts: Readonly<Record<string, string | undefined>>): Promise
 
 function fail(faults: readonly string[]): number {
   process.stderr.write(faults.map((fault) => `reference: ${fault}\n`).join(''));
-  return 2;
+  return NOT_STARTED;
 }
 
 function report(error: unknown): void {

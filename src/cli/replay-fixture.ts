@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isExplainRequest } from '../inspector/explain-request.ts';
+import { type CommandFault, unreadable } from './command-fault.ts';
 import type { ExplainRequest } from '../inspector/api.ts';
 import type { Outcome } from '../inspector/explained-outcome.ts';
 
@@ -17,20 +18,20 @@ export function printFixture(recordings: readonly Recording[]): string {
   return recordings.map((recording) => `${JSON.stringify(recording)}\n`).join('');
 }
 
-/** Reads a fixture; returns a sentence when it is invalid. */
-export function readFixture(path: string): readonly Recording[] | string {
+/** Reads a fixture. */
+export function readFixture(path: string): readonly Recording[] | CommandFault {
   try {
     const lines = readFileSync(path, 'utf8').split('\n');
     const recordings: Recording[] = [];
     for (const [at, line] of lines.entries()) {
       if (line === '') continue;
       const value: unknown = JSON.parse(line);
-      if (!isRecording(value)) return `${path}:${at + 1} is no recording.`;
+      if (!isRecording(value)) return { fault: `${path}:${at + 1} is no recording.`, isJunk: true };
       recordings.push(value);
     }
     return recordings;
   } catch (error) {
-    return `The fixture cannot be read: ${error instanceof Error ? error.message : String(error)}.`;
+    return unreadable(path, error);
   }
 }
 

@@ -1,64 +1,45 @@
 import { writeFileSync } from 'node:fs';
 import { stdout } from 'node:process';
-import type { Command } from 'commander';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { count, counted } from '../report/number-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
+import { type CommandFault, endWith, isFault } from './command-fault.ts';
+import { FAILURE } from './exit-codes.ts';
 import { readRecordedRequests, type RecordingSource } from './recorded-requests.ts';
 import { printFixture, readFixture, type Recording } from './replay-fixture.ts';
 import { differences, type Outcome, outcomeOf } from '../inspector/explained-outcome.ts';
 import { offlineExplainer } from './offline-explainer.ts';
 import type { NamedRequest } from './request-files.ts';
 
-interface RecordOptions extends RecordingSource {
+/** Options of `replay record`. */
+export interface RecordOptions extends RecordingSource {
   readonly out: string;
+  readonly format: 'text' | 'json';
   readonly rules: string;
 }
 
-interface CheckOptions {
+/** Options of `replay check`. */
+export interface CheckOptions {
   readonly rules: string;
   readonly update?: true;
+  readonly format: 'text' | 'json';
 }
 
-/** Adds the command `replay`: records requests in a fixture, and checks a changed rule book against it. */
-export function replay(program: Command): void {
-  const rules = process.env['GATEWAY_RULES'] ?? 'config/rules.yaml';
-  const command = program.command('replay').summary('compare a changed rule book with recorded requests');
-  command
-    .command('record')
-    .description('Records requests with their current outcome in a fixture, one JSON line each.')
-    .requiredOption('--out <file>', 'fixture to write')
-    .option('--har <file>', 'record the requests of a HAR file')
-    .option('--postman <file>', 'record the requests of a Postman collection')
-    .option('--log <file>', 'record requests reconstructed from a rewrite log, without values')
-    .option(
-      '--admin <url>',
-      'record the requests captured by a running gateway; its token is read from GATEWAY_ADMIN_TOKEN',
-    )
-    .option('--rules <file>', 'rule book', rules)
-    .action(async (options: RecordOptions) => fail(await record(options)));
-  command
-    .command('check')
-    .description(
-      'Lists the requests of a fixture whose outcome changes under the current rule book. Exit code 1 if there are any.',
-    )
-    .argument('<fixture>', 'fixture that `replay record` wrote')
-    .option('--rules <file>', 'rule book', rules)
-    .option('--update', 'write the current outcomes to the fixture')
-    .action(async (fixture: string, options: CheckOptions) => fail(await check(fixture, options)));
+/** Writes requests with their current outcome to a fixture, and sets the exit code. */
+export async function recordRequests(options: RecordOptions): Promise<void> {
+  endWith(await record(options));
 }
 
-function fail(fault: string | undefined): void {
-  if (fault === undefined) return;
-  process.stderr.write(`${fault}\n`);
-  process.exitCode = 2;
+/** Prints which requests of a fixture have another outcome now, and sets the exit code. */
+export async function checkFixture(fixture: string, options: CheckOptions): Promise<void> {
+  endWith(await check(fixture, options));
 }
 
-async function record(options: RecordOptions): Promise<string | undefined> {
+async function record(options: RecordOptions): Promise<CommandFault | undefined> {
   const book = await loadRuleBook(options.rules);
-  if ('faults' in book) return book.faults.join('\n');
+  if ('faults' in book) return { fault: book.faults.join('\n') };
   const requests = await readRecordedRequests(options);
-  if ('fault' in requests) return requests.fault;
+  if (isFault(requests)) return requests;
   const recordings = new Map<
     string,
     { name: string; count: number; request: NamedRequest['request']; outcome: Outcome }
@@ -76,16 +57,21 @@ async function record(options: RecordOptions): Promise<string | undefined> {
   }
   writeFileSync(options.out, printFixture([...recordings.values()]));
   stdout.write(
-    `Recorded ${counted(all, 'request')}, ${count(recordings.size)} different, in ${options.out}.\n`,
+    options.format === 'json'
+      ? `${JSON.stringify({ requests: all, different: recordings.size, out: options.out })}\n`
+      : `Recorded ${counted(all, 'request')}, ${count(recordings.size)} different, in ${options.out}.\n`,
   );
   return undefined;
 }
 
-async function check(fixture: string, { rules, update }: CheckOptions): Promise<string | undefined> {
+async function check(
+  fixture: string,
+  { rules, update, format }: CheckOptions,
+): Promise<CommandFault | undefined> {
   const book = await loadRuleBook(rules);
-  if ('faults' in book) return book.faults.join('\n');
+  if ('faults' in book) return { fault: book.faults.join('\n') };
   const recordings = readFixture(fixture);
-  if (typeof recordings === 'string') return recordings;
+  if (isFault(recordings)) return recordings;
   const explainRequest = offlineExplainer(book.rules);
   const places = new Map<string, { requests: number; readonly example: string }>();
   let [all, changed] = [0, 0];
@@ -103,10 +89,23 @@ async function check(fixture: string, { rules, update }: CheckOptions): Promise<
     const { name, count: times, request } = recording;
     updated.push({ name, count: times, request, outcome });
   }
-  stdout.write(`${summary(all, changed, places)}\n`);
+  stdout.write(`${format === 'json' ? summaryJson(all, changed, places) : summary(all, changed, places)}\n`);
   if (update === true) writeFileSync(fixture, printFixture(updated));
-  else if (changed > 0) process.exitCode = 1;
+  else if (changed > 0) process.exitCode = FAILURE;
   return undefined;
+}
+
+function summaryJson(
+  requests: number,
+  changed: number,
+  places: ReadonlyMap<string, { requests: number; readonly example: string }>,
+): string {
+  const list = [...places].map(([place, { requests: count, example }]) => ({
+    place,
+    requests: count,
+    example,
+  }));
+  return JSON.stringify({ requests, changed, places: list }, null, 2);
 }
 
 function summary(

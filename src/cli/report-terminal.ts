@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import type { ClientClass, ClientReport } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import { count, counted } from '../report/number-text.ts';
@@ -6,8 +5,8 @@ import { bodyCheckWords, mistakeWords, percentWords, responseWords } from '../re
 import { CLASS_WORDS } from '../report/report-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import { printColumns } from './columns.ts';
-
-type Style = Parameters<typeof styleText>[0];
+import { painter, type Style, type Terminal } from './terminal.ts';
+import { wrapLines } from './wrap-text.ts';
 
 const COLOURS: Readonly<Record<ClientClass, Style>> = {
   'field-work': 'yellow',
@@ -28,22 +27,35 @@ const MARKS = { met: '✓', 'not-met': '✗', unknown: '?' } as const;
 
 /** Maximum clients and days shown on a terminal; the other formats have all. */
 const MAX_ROWS = 40;
+/** Maximum logs, and gaps of logs, shown on a terminal. */
+const MAX_LOGS = 20;
 
-/** Formats a report for a terminal; `colour` enables colour codes. */
-export function reportTerminal(report: Report, colour: boolean): string {
-  const paint = (style: Style, text: string): string =>
-    colour ? styleText(style, text, { validateStream: false }) : text;
+/** Characters of the bar of the busiest day, and those of a line that the other columns take. */
+const BAR = { most: 30, least: 8, others: 48 } as const;
+
+/** Formats a report for a terminal. Times and days are those of UTC. */
+export function reportTerminal(report: Report, terminal: Terminal): string {
+  const paint = painter(terminal);
+  const { columns } = terminal;
   if (report.since === undefined) return `${report.switchOff.sentence} The log has no entries.\n`;
+  const bar = Math.max(BAR.least, Math.min(BAR.most, (columns ?? Infinity) - BAR.others));
+  const fitted = (text: string): string => wrapLines(text, columns);
   const busiest = Math.max(1, ...report.days.map((day) => day.v1));
   const sections = [
-    `${paint('bold', 'Who still needs V1')}  ${terminalText(report.since.slice(0, 10))} to ${terminalText((report.until ?? '').slice(0, 10))}, ${counted(report.v1, 'request')} through V1, ${count(report.v2)} through V2`,
-    [
-      paint(VERDICT_STYLES[report.switchOff.verdict], terminalText(report.switchOff.sentence)),
-      ...report.switchOff.conditions.map(({ state, text }) => `  ${MARKS[state]} ${terminalText(text)}`),
-    ].join('\n'),
+    fitted(
+      `${paint('bold', 'Who still needs V1')}  ${terminalText(report.since.slice(0, 10))} to ${terminalText((report.until ?? '').slice(0, 10))} UTC, ${counted(report.v1, 'request')} through V1, ${count(report.v2)} through V2`,
+    ),
+    fitted(
+      [
+        paint(VERDICT_STYLES[report.switchOff.verdict], terminalText(report.switchOff.sentence)),
+        ...report.switchOff.conditions.map(({ state, text }) => `  ${MARKS[state]} ${terminalText(text)}`),
+      ].join('\n'),
+    ),
     report.remaining.length === 0
       ? ''
-      : `Before V1 can be switched off:\n${report.remaining.map((sentence) => `  ${sentence}`).join('\n')}`,
+      : fitted(
+          `Before V1 can be switched off:\n${report.remaining.map((sentence) => `  ${sentence}`).join('\n')}`,
+        ),
     printColumns(
       ['client', 'class', 'V1', 'share', 'refused', 'last seen', 'changes'],
       report.clients
@@ -56,14 +68,14 @@ export function reportTerminal(report: Report, colour: boolean): string {
           count(client.v1),
           percentWords(client.share),
           count(client.refused),
-          terminalText(client.lastSeen.slice(0, 16).replace('T', ' ')),
+          terminalText(`${client.lastSeen.slice(0, 16).replace('T', ' ')}Z`),
           terminalText(workWords(client)),
         ]),
-      [2, 3, 4],
+      { right: [2, 3, 4], columns },
     ),
     more(report.clients.length, 'clients'),
     printColumns(
-      ['day', 'V1', 'V2', 'clients', ''],
+      ['day (UTC)', 'V1', 'V2', 'clients', ''],
       report.days
         .slice(-MAX_ROWS)
         .map((day) => [
@@ -71,22 +83,35 @@ export function reportTerminal(report: Report, colour: boolean): string {
           count(day.v1),
           count(day.v2),
           count(day.clients),
-          paint('cyan', '▇'.repeat(Math.round((day.v1 / busiest) * 30))),
+          paint('cyan', '▇'.repeat(Math.round((day.v1 / busiest) * bar))),
         ]),
-      [1, 2, 3],
+      { right: [1, 2, 3], columns },
     ),
-    (report.logs ?? [])
-      .map(
-        ({ file, since, until, entries }) =>
-          `${terminalText(file)}: ${since === undefined ? 'no entries' : `${count(entries)} entries from ${terminalText(since)} to ${terminalText(until ?? since)}`}`,
-      )
-      .join('\n'),
+    fitted(logLines(report.logs ?? [])),
+    fitted(gapLines(report.gaps ?? [])),
     report.unreadable === 0 ? '' : `${count(report.unreadable)} lines were not entries.`,
     report.omittedClients === 0
       ? ''
       : `${counted(report.omittedClients, 'request')} came from clients beyond the limit.`,
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+/** The logs that were read; of many, the number and the whole time. */
+function logLines(logs: NonNullable<Report['logs']>): string {
+  const lines = logs
+    .slice(0, MAX_LOGS)
+    .map(
+      ({ file, since, until, entries }) =>
+        `${terminalText(file)}: ${since === undefined ? 'no entries' : `${count(entries)} entries from ${terminalText(since)} to ${terminalText(until ?? since)}`}`,
+    );
+  return [...lines, ...(logs.length > MAX_LOGS ? [more(logs.length, 'logs', MAX_LOGS)] : [])].join('\n');
+}
+
+/** The times that the logs of replicas lack. */
+function gapLines(gaps: NonNullable<Report['gaps']>): string {
+  const lines = gaps.slice(0, MAX_LOGS).map(({ sentence }) => terminalText(sentence));
+  return [...lines, ...(gaps.length > MAX_LOGS ? [more(gaps.length, 'gaps', MAX_LOGS)] : [])].join('\n');
 }
 
 /** The work of a client in both directions, and its mistakes. */
@@ -105,6 +130,6 @@ function workWords(client: ClientReport): string {
   return parts.filter((part) => part !== '').join('; ');
 }
 
-function more(all: number, noun: string): string {
-  return all > MAX_ROWS ? `… and ${count(all - MAX_ROWS)} more ${noun}; --format json has all.` : '';
+function more(all: number, noun: string, shown = MAX_ROWS): string {
+  return all > shown ? `… and ${count(all - shown)} more ${noun}; --format json has all.` : '';
 }

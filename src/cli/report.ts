@@ -1,10 +1,11 @@
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { stdout } from 'node:process';
-import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readClientNames } from '../node/admin/client-names.ts';
 import { parse } from 'yaml';
-import { readLogFile, sizeOfFiles } from './log-files.ts';
+import { sizeOfFiles } from './log-files.ts';
+import { logSources } from './log-sources.ts';
+import { readMergedLogs } from './merged-logs.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { digestMarkdown, digests } from '../report/digest.ts';
@@ -22,10 +23,13 @@ import { Tally } from '../report/tally.ts';
 import { applyStrips } from './apply-strips.ts';
 import { censusTerminal } from './census-terminal.ts';
 import { entriesOfClient } from './client-entries.ts';
+import { type CommandFault, endWith, noRewriteLog, unreadable } from './command-fault.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { reportTerminal } from './report-terminal.ts';
+import { terminalOf } from './terminal.ts';
 
-interface ReportOptions {
+/** Options of `report`. */
+export interface ReportOptions {
   readonly format: 'text' | 'json' | 'csv' | 'md' | 'html';
   readonly goneAfter: number;
   readonly names?: string;
@@ -39,68 +43,29 @@ interface ReportOptions {
   readonly rules: string;
 }
 
-/**
- * Adds the command `report`: lists the clients that still need V1, from logs of any size. Exit code 1 when a file cannot be read or
- * has lines but no entry.
- */
-export function report(program: Command): void {
-  program
-    .command('report')
-    .summary('list the clients that still need V1, from the rewrite log')
-    .description(
-      'Reads the rewrite log, plain or gzipped, and lists the clients that still need V1, with their reasons. Without a file it reads stdin.',
-    )
-    .argument('[files...]', 'log files; - is stdin')
-    .addOption(
-      new Option('--format <format>', 'output format')
-        .choices(['text', 'json', 'csv', 'md', 'html'])
-        .default('text'),
-    )
-    .option(
-      '--gone-after <days>',
-      'days without a V1 request after which a client counts as gone',
-      wholeNumber,
-      14,
-    )
-    .option('--at <time>', 'time from which silence counts, such as 2026-11-22; now by default', pointInTime)
-    .option('--names <file>', 'YAML or JSON file of display names by client hash')
-    .option('--census', 'print the attribute census only, with strip rules to paste')
-    .option('--digest', 'print a digest for each client that still uses V1, to mail to its owner: md or json')
-    .option('--apply', 'with --census: write the proposed strip rules into the rule book')
-    .option('--openapi <file>', 'OpenAPI description of V2, for the census: JSON or YAML')
-    .option('--client <hash>', 'first digits of a client hash, for --guide')
-    .option('--guide', 'print the migration guide of one client: md, html or json')
-    .option(
-      '--rules <file>',
-      'rule book, for --guide, --apply and --openapi',
-      process.env['GATEWAY_RULES'] ?? 'config/rules.yaml',
-    )
-    .action(async (files: readonly string[], options: ReportOptions) => {
-      const fault = await print(files.length === 0 ? ['-'] : files, options);
-      if (fault === undefined) return;
-      process.stderr.write(`${fault}\n`);
-      process.exitCode = 1;
-    });
+/** Reads the logs, prints what the options ask for, and sets the exit code. */
+export async function runReport(given: readonly string[], options: ReportOptions): Promise<void> {
+  const sources = await logSources(given);
+  endWith('fault' in sources ? sources : await print(sources.files, options));
 }
 
-async function print(files: readonly string[], options: ReportOptions): Promise<string | undefined> {
+async function print(files: readonly string[], options: ReportOptions): Promise<CommandFault | undefined> {
   const names = options.names === undefined ? new Map<string, string>() : readClientNames(options.names);
-  if ('fault' in names) return names.fault;
-  if (options.format === 'html' && options.guide !== true) return '--format html requires --guide.';
+  if ('fault' in names) return names;
+  if (options.format === 'html' && options.guide !== true)
+    return { fault: '--format html requires --guide.' };
   if (options.guide === true) return printGuide(files, options, names);
-  if (options.client !== undefined) return '--client requires --guide.';
-  if (options.apply === true && options.census !== true) return '--apply requires --census.';
+  if (options.client !== undefined) return { fault: '--client requires --guide.' };
+  if (options.apply === true && options.census !== true) return { fault: '--apply requires --census.' };
   const schema = await schemaOf(options);
-  if (typeof schema === 'string') return schema;
+  if (schema !== undefined && 'fault' in schema) return schema;
   const tally = new Tally();
   const lines = new LineTally(tally);
+  for (const file of files) lines.begin(nameOf(file));
   try {
-    await readAll(files, (bytes, file) => {
-      if (lines.coverage.at(-1)?.file !== file) lines.begin(file);
-      lines.add(bytes);
-    });
+    await readAll(files, (bytes, file) => lines.add(bytes, nameOf(file)));
   } catch (error) {
-    return faultOf(error);
+    return unreadable('The log', error);
   }
   const made = makeReport(tally, {
     names,
@@ -108,18 +73,19 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
     goneAfterDays: options.goneAfter,
     unreadable: lines.unreadable,
     logs: lines.coverage,
+    gaps: lines.gaps,
     schema,
   });
   if (options.apply === true) return apply(made, options);
   await write(options.census === true ? printCensus(made, options) : printReport(made, options));
   const junk = lines.coverage.find(({ entries, unreadable }) => entries === 0 && unreadable > 0);
-  return junk && `${junk.file} is no rewrite log: none of its ${junk.unreadable} lines is an entry.`;
+  return junk && noRewriteLog(junk.file, junk.unreadable);
 }
 
 /** Writes the proposals of the census into the rule book. */
-async function apply({ census }: Report, { rules }: ReportOptions): Promise<string | undefined> {
+async function apply({ census }: Report, { rules }: ReportOptions): Promise<CommandFault | undefined> {
   const outcome = await applyStrips(rules, census.strips);
-  if ('faults' in outcome) return outcome.faults.join('\n');
+  if ('faults' in outcome) return { fault: outcome.faults.join('\n') };
   const { written } = outcome;
   await write(
     written.length === 0
@@ -129,11 +95,11 @@ async function apply({ census }: Report, { rules }: ReportOptions): Promise<stri
   return undefined;
 }
 
-/** The names in V2's OpenAPI description, if one is given; a sentence when it cannot be used. */
-async function schemaOf({ openapi, rules }: ReportOptions): Promise<OpenApiNames | string | undefined> {
+/** The names in V2's OpenAPI description, if one is given; a fault when it cannot be used. */
+async function schemaOf({ openapi, rules }: ReportOptions): Promise<OpenApiNames | CommandFault | undefined> {
   if (openapi === undefined) return undefined;
   const book = await loadRuleBook(rules);
-  if ('faults' in book) return book.faults.join('\n');
+  if ('faults' in book) return { fault: book.faults.join('\n') };
   try {
     const document: unknown = parse(await readFile(openapi, 'utf8'));
     const operations = book.rules.ruleBook.operations.map(({ id, method, template }) => ({
@@ -143,7 +109,7 @@ async function schemaOf({ openapi, rules }: ReportOptions): Promise<OpenApiNames
     }));
     return new OpenApiNames(document, operations);
   } catch (error) {
-    return `--openapi names a file that cannot be read: ${error instanceof Error ? error.message : String(error)}.`;
+    return unreadable('--openapi names a file that', error);
   }
 }
 
@@ -161,35 +127,36 @@ function printReport(made: Report, { format, digest }: ReportOptions): string {
       return reportMarkdown(made);
     case 'html':
     case 'text':
-      return reportTerminal(made, hasColour());
+      return reportTerminal(made, terminalOf(stdout));
   }
 }
 
 function printCensus({ census }: Report, { format }: ReportOptions): string {
   if (format === 'json') return `${JSON.stringify(census, null, 2)}\n`;
-  return format === 'text' ? censusTerminal(census, hasColour()) : censusMarkdown(census);
+  return format === 'text' ? censusTerminal(census, terminalOf(stdout)) : censusMarkdown(census);
 }
 
 async function printGuide(
   files: readonly string[],
   { client, rules, format }: ReportOptions,
   names: ReadonlyMap<string, string>,
-): Promise<string | undefined> {
+): Promise<CommandFault | undefined> {
   if (client === undefined || !/^[0-9a-f]{1,16}$/i.test(client))
-    return '--guide requires --client with the first hex digits of a client hash.';
+    return { fault: '--guide requires --client with the first hex digits of a client hash.' };
   const book = await loadRuleBook(rules);
-  if ('faults' in book) return book.faults.join('\n');
+  if ('faults' in book) return { fault: book.faults.join('\n') };
   const guide = new Guide(client.toLowerCase());
   try {
     await readAll(files, (bytes) => {
-      entriesOfClient(bytes, guide.client, (entry: Entry) => guide.add(entry));
+      const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      entriesOfClient(lines, guide.client, (entry: Entry) => guide.add(entry));
     });
   } catch (error) {
-    return faultOf(error);
+    return unreadable('The log', error);
   }
   const [only, second] = guide.clients;
   if (second !== undefined)
-    return `${client} is the beginning of ${guide.clients.join(' and ')}; give more digits.`;
+    return { fault: `${client} is the beginning of ${guide.clients.join(' and ')}; give more digits.` };
   const { changes, version } = book.rules.ruleBook;
   const document = guide.document(changes, version, only === undefined ? undefined : names.get(only));
   await write(printedGuide(document, format));
@@ -201,26 +168,24 @@ function printedGuide(document: GuideDocument, format: ReportOptions['format']):
   return format === 'html' ? guideHtml(document) : guideMarkdown(document);
 }
 
-async function readAll(files: readonly string[], take: (bytes: Buffer, file: string) => void): Promise<void> {
+async function readAll(
+  files: readonly string[],
+  take: (lines: Uint8Array, file: string) => void,
+): Promise<void> {
   const bar = new ProgressBar(process.stderr, await sizeOfFiles(files), () => performance.now());
-  let before = 0;
   try {
-    for (const file of files) {
-      let read = 0;
-      for await (const chunk of readLogFile(file)) {
-        take(chunk.bytes, file === '-' ? 'stdin' : file);
-        read = chunk.read;
-        bar.show(before + read);
-      }
-      before += read;
-    }
+    await readMergedLogs(files, (lines, file, read) => {
+      take(lines, file);
+      bar.show(read);
+    });
   } finally {
     bar.clear();
   }
 }
 
-function hasColour(): boolean {
-  return stdout.isTTY && stdout.hasColors();
+/** The name of a log in a report. */
+function nameOf(file: string): string {
+  return file === '-' ? 'stdin' : file;
 }
 
 /** Waits until the output is flushed: it can be large, and the process ends after it. */
@@ -228,22 +193,4 @@ function write(text: string): Promise<void> {
   return new Promise((resolve) => {
     stdout.write(text, () => resolve());
   });
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('It must be a number of days, such as 14.');
-  return Number(text);
-}
-
-/** Reads a day or a time in RFC 3339. */
-function pointInTime(text: string): string {
-  const time = /^\d{4}-\d{2}-\d{2}(?:T.+)?$/.test(text) ? new Date(text) : new Date(Number.NaN);
-  if (Number.isNaN(time.valueOf()))
-    throw new InvalidArgumentError('It must be a day or a time, such as 2026-11-22 or 2026-11-22T09:00:00Z.');
-  return time.toISOString();
-}
-
-function faultOf(error: unknown): string {
-  if (!(error instanceof Error)) throw error;
-  return `The log cannot be read: ${error.message}.`;
 }

@@ -1,5 +1,5 @@
 import type { ExplainRequest } from '../inspector/api.ts';
-import type { RequestFault } from './curl-request.ts';
+import type { CommandFault } from './command-fault.ts';
 import { requestTarget } from './request-target.ts';
 
 /** A request from a file, with a display name. */
@@ -13,10 +13,11 @@ export interface NamedRequest {
 type Json = Readonly<Record<string, unknown>>;
 
 /** Reads the requests of a HAR file (1.2), as browsers and proxies save it. */
-export function readHar(text: string): readonly NamedRequest[] | RequestFault {
+export function readHar(text: string): readonly NamedRequest[] | CommandFault {
   const log = child(parse(text), 'log');
   const entries = log?.['entries'];
-  if (!Array.isArray(entries)) return { fault: 'This is not a HAR file: it has no log.entries.' };
+  if (!Array.isArray(entries))
+    return { fault: 'This is not a HAR file: it has no log.entries.', isJunk: true };
   return entries.flatMap((entry: unknown) => {
     const request = child(entry, 'request');
     const [method, url] = [request?.['method'], request?.['url']];
@@ -34,10 +35,10 @@ export function readHar(text: string): readonly NamedRequest[] | RequestFault {
 }
 
 /** Reads the requests of a Postman collection (2.x), including those in folders, and fills in the collection's variables. */
-export function readPostman(text: string): readonly NamedRequest[] | RequestFault {
+export function readPostman(text: string): readonly NamedRequest[] | CommandFault {
   const collection = parse(text);
   if (!isJson(collection) || !Array.isArray(collection['item']))
-    return { fault: 'This is not a Postman collection: it has no item.' };
+    return { fault: 'This is not a Postman collection: it has no item.', isJunk: true };
   const variables = new Map(pairsOf(collection['variable'], 'key'));
   return collection['item'].flatMap((item: unknown) => postmanItem(item, '', variables));
 }

@@ -1,8 +1,13 @@
 import { terminalLines } from '../report/untrusted-text.ts';
+import type { Terminal } from './terminal.ts';
+import { wrapLines } from './wrap-text.ts';
 import type { CountView, ModeView, RolloutView } from '../rollout/rollout-view.ts';
 
+/** Characters of the labels before each line. */
+const LABEL = 12;
+
 /** Formats the state of a rollout for a terminal. */
-export function rolloutText(view: RolloutView): string {
+export function rolloutText(view: RolloutView, { columns }: Pick<Terminal, 'columns'>): string {
   const lines = [
     `V1 origin   ${view.v1Origin ?? 'none: V1 requests can only be migrated'}`,
     `default     ${modeText(view.default)}`,
@@ -34,7 +39,7 @@ export function rolloutText(view: RolloutView): string {
       ? []
       : ['careful     client hashes change at each start: set GATEWAY_CLIENT_SECRET to keep shares stable']),
   ];
-  return terminalLines(`${lines.join('\n')}\n`);
+  return `${lines.map((line) => wrapLines(terminalLines(line), columns, line.startsWith(' ') ? 2 : LABEL)).join('\n')}\n`;
 }
 
 /** Pairs of client and operation, and pointers of each, that are listed. */

@@ -1,22 +1,23 @@
 import type { LogSink } from '../node/log/log-sink.ts';
 import { parseEntry } from './client-entries.ts';
-import { ENTRY_HEAD, entryRow } from './entry-row.ts';
+import { entryHead, entryRow } from './entry-row.ts';
+import type { Terminal } from './terminal.ts';
 
 /** Formats the rewrite log as rows, as `tail` shows it, before a sink that is a terminal. */
-export function rowSink(terminal: LogSink, colour: boolean): LogSink {
+export function rowSink(sink: LogSink, look: () => Terminal): LogSink {
   let isBegun = false;
   return {
     get dropped() {
-      return terminal.dropped;
+      return sink.dropped;
     },
     write: (line) => {
       const entry = parseEntry(line);
       if (entry === undefined) return;
-      if (!isBegun) terminal.write(`${ENTRY_HEAD}\n`);
+      if (!isBegun) sink.write(`${entryHead(look())}\n`);
       isBegun = true;
-      terminal.write(`${entryRow(entry, colour)}\n`);
+      sink.write(`${entryRow(entry, look())}\n`);
     },
-    flush: (milliseconds) => terminal.flush(milliseconds),
-    reopen: () => terminal.reopen(),
+    flush: (milliseconds) => sink.flush(milliseconds),
+    reopen: () => sink.reopen(),
   };
 }

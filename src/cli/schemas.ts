@@ -2,7 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import * as z from 'zod';
 import { entrySchema } from '../rewrite-log/entry-schema.ts';
 import { ruleBookSource } from '../rules/rule-book-source.ts';
+import { exitCodesTable } from './exit-codes.ts';
 import { logFieldsTable } from './log-fields-text.ts';
+import { manualPage } from './manual-page.ts';
 import { settingsExample, settingsTable } from './settings-texts.ts';
 
 /** The generated JSON Schemas, by path below the project's root. */
@@ -20,12 +22,16 @@ export function printSchema(schema: z.ZodType): string {
 export const TABLES_PAGE = 'docs/operating.md';
 
 /** Returns every generated text by path; `page` is the current text of `TABLES_PAGE`. */
-export function generatedTexts(page: string): readonly (readonly [file: string, text: string])[] {
+export async function generatedTexts(
+  page: string,
+): Promise<readonly (readonly [file: string, text: string])[]> {
   const withSettings = replaceTable(page, 'settings', settingsTable());
+  const withExitCodes = replaceTable(withSettings, 'exit-codes', exitCodesTable());
   return [
     ...schemas.map(([file, schema]) => [file, printSchema(schema)] as const),
     ['config/gateway.env.example', settingsExample()],
-    [TABLES_PAGE, replaceTable(withSettings, 'log-fields', logFieldsTable())],
+    [TABLES_PAGE, replaceTable(withExitCodes, 'log-fields', logFieldsTable())],
+    ['docs/capture-gateway.1', await manualPage()],
   ];
 }
 
@@ -36,7 +42,7 @@ function replaceTable(page: string, name: string, table: string): string {
 
 if (import.meta.main) {
   const root = new URL('../../', import.meta.url);
-  for (const [file, text] of generatedTexts(readFileSync(new URL(TABLES_PAGE, root), 'utf8'))) {
+  for (const [file, text] of await generatedTexts(readFileSync(new URL(TABLES_PAGE, root), 'utf8'))) {
     writeFileSync(new URL(file, root), text);
   }
 }

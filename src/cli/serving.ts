@@ -24,6 +24,7 @@ import { packageVersion } from './package-version.ts';
 import { clientFiles, preflight } from './preflight.ts';
 import type { ProcessLog } from './process-log.ts';
 import { rowSink } from './row-sink.ts';
+import { terminalOf } from './terminal.ts';
 import { V2Description } from './v2-description.ts';
 import { workerFront } from './worker-front.ts';
 
@@ -53,7 +54,7 @@ export async function startServing(
   const checked = await preflight(flags, environment);
   if ('faults' in checked) return checked;
   const { settings, rulesPath: path, ruleBook: first } = checked;
-  const rollout = openRollout(settings, first.rules.ruleBook, log.write);
+  const rollout = await openRollout(settings, first.rules.ruleBook, log.write);
   if ('fault' in rollout) return { faults: [rollout.fault] };
   const sink = worker ?? openSink(settings, log.write);
   if ('fault' in sink) return { faults: [sink.fault] };
@@ -178,7 +179,9 @@ function openSink(settings: Settings, log: WriteProcessLine): LogSink | { readon
       limit: LOG_QUEUE_BYTES,
       onNotice: (trouble) => log({ level: 'warn', event: 'log-trouble', message: `log: ${trouble}.` }),
     });
-    return path === undefined && process.stdout.isTTY ? rowSink(sink, process.stdout.hasColors()) : sink;
+    return path === undefined && process.stdout.isTTY
+      ? rowSink(sink, () => terminalOf(process.stdout))
+      : sink;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return { fault: `--log-file cannot be opened for appending: ${path ?? 'stdout'} (${code}).` };

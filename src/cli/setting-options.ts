@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { SETTING_GROUPS, settingGroup } from './setting-groups.ts';
 import { allSettings, environmentName, type Setting } from '../settings/settings.ts';
 
 /** Settings that only the command `reference` has: the embedded service has no V1. */
@@ -12,9 +13,13 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
 /** The settings of a serving gateway: the command that runs it and the command that checks them share this list. */
 export const servedSettings = allSettings.filter(({ name }) => !ELSEWHERE.has(name));
 
-/** Adds a flag for each setting. Commander handles neither environment variables nor defaults: `readSettings` applies both. */
+/** Adds a flag for each setting, under the heading of its group. Commander handles neither environment variables nor defaults: `readSettings` applies both. */
 export function addSettings(command: Command, settings: readonly Setting<unknown>[]): Command {
-  for (const setting of settings) command.addOption(new Option(flagOf(setting), describe(setting)));
+  const inGroups = settings.map((setting) => ({ setting, group: settingGroup(setting.name) }));
+  for (const group of SETTING_GROUPS) {
+    for (const { setting } of inGroups.filter((one) => one.group === group))
+      command.addOption(new Option(flagOf(setting), describe(setting)).helpGroup(group));
+  }
   return command;
 }
 

@@ -1,73 +1,64 @@
 import { stdout } from 'node:process';
-import { type Command, Option } from 'commander';
 import { readLogFile } from './log-files.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../rewrite-log/filter.ts';
 import { AdminClient } from './admin-client.ts';
 import { streamEntries } from './admin-stream.ts';
 import { parseEntry } from './client-entries.ts';
-import { ENTRY_HEAD, entryRow } from './entry-row.ts';
+import { type CommandFault, endWith, noRewriteLog, unreadable } from './command-fault.ts';
+import { entryHead, entryRow } from './entry-row.ts';
 import { followFile } from './follow-file.ts';
+import { terminalOf } from './terminal.ts';
 
-interface TailOptions {
+/** Options of `tail`. */
+export interface TailOptions {
   readonly filter: string;
   readonly follow?: true;
   readonly admin?: string;
   readonly format: 'text' | 'json';
 }
 
-/** Adds the command `tail`: prints the rewrite log in a readable form. */
-export function tail(program: Command): void {
-  program
-    .command('tail')
-    .summary('print the rewrite log in a readable form')
-    .description(
-      'Prints entries of a log file, of stdin, or live from the admin listener of a running gateway. The token is read from GATEWAY_ADMIN_TOKEN.',
-    )
-    .argument('[file]', 'log file, plain or gzipped; - is stdin')
-    .option(
-      '--filter <filter>',
-      'filter as in the inspector: client:3fa9 op:create_client status:4xx -verdict:passed',
-      '',
-    )
-    .option('-f, --follow', 'follow the file as it grows')
-    .option('--admin <url>', 'follow a running gateway, such as http://127.0.0.1:8081')
-    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'))
-    .action(async (file: string | undefined, options: TailOptions) => {
-      const fault = await show(file, options);
-      if (fault === undefined) return;
-      process.stderr.write(`${fault}\n`);
-      process.exitCode = 2;
-    });
+/** Prints the entries of a log or of a running gateway, and sets the exit code. */
+export async function runTail(file: string | undefined, options: TailOptions): Promise<void> {
+  endWith(await show(file, options));
 }
 
-async function show(file: string | undefined, options: TailOptions): Promise<string | undefined> {
+async function show(file: string | undefined, options: TailOptions): Promise<CommandFault | undefined> {
   const filter = parseFilter(options.filter);
-  if (isFilterFault(filter)) return filter.message;
+  if (isFilterFault(filter)) return { fault: filter.message };
   if (file === undefined && options.admin === undefined && process.stdin.isTTY)
-    return 'Name a log file, or use --admin.';
+    return { fault: 'Name a log file, or use --admin.' };
   const aborter = new AbortController();
   // A pipe reader that stops early, such as head, is not a failure.
   stdout.on('error', () => aborter.abort());
-  const colour = stdout.isTTY && stdout.hasColors();
-  if (options.format === 'text') stdout.write(`${ENTRY_HEAD}\n`);
+  const terminal = terminalOf(stdout);
+  const lines = { entries: 0, others: 0 };
+  let isHeadDue = options.format === 'text';
+  const printHead = (): void => {
+    if (isHeadDue) stdout.write(`${entryHead(terminal)}\n`);
+    isHeadDue = false;
+  };
+  // Entries that are still to come may take a while.
+  if (options.admin !== undefined || options.follow === true) printHead();
   try {
-    for await (const entry of entriesOf(file, options, aborter.signal)) {
+    for await (const entry of entriesOf(file, options, aborter.signal, lines)) {
       if (aborter.signal.aborted) break;
       if (!filter.accepts(entry)) continue;
-      stdout.write(`${options.format === 'json' ? JSON.stringify(entry) : entryRow(entry, colour)}\n`);
+      printHead();
+      stdout.write(`${options.format === 'json' ? JSON.stringify(entry) : entryRow(entry, terminal)}\n`);
     }
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return `The log cannot be read: ${error.message}.`;
+    const fault = unreadable(options.admin ?? file ?? 'stdin', error);
+    return options.admin === undefined ? fault : { ...fault, isJunk: false };
   }
-  return undefined;
+  return lines.entries === 0 && lines.others > 0 ? noRewriteLog(file ?? '-', lines.others) : undefined;
 }
 
 async function* entriesOf(
   file: string | undefined,
   { admin, filter, follow }: TailOptions,
   signal: AbortSignal,
+  counts: { entries: number; others: number },
 ): AsyncGenerator<Entry> {
   if (admin !== undefined) {
     yield* streamEntries(
@@ -83,7 +74,10 @@ async function* entriesOf(
       : linesOf(file ?? '-');
   for await (const line of lines) {
     const entry = parseEntry(line);
-    if (entry !== undefined) yield entry;
+    if (entry !== undefined) {
+      counts.entries += 1;
+      yield entry;
+    } else if (line !== '') counts.others += 1;
   }
 }
 

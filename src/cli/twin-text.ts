@@ -5,20 +5,29 @@ import type { Difference } from '../twin/difference.ts';
 import type { PlayedExchange } from '../twin/play.ts';
 import type { TwinReport } from '../twin/tally.ts';
 import { printColumns } from './columns.ts';
+import type { Terminal } from './terminal.ts';
+import { wrapLines } from './wrap-text.ts';
 
 /** Prints a report for people: a line for each difference, then the counts, also of those by choice. Texts of the services are escaped. */
-export function twinText({ played, alike, different, chosen, skipped }: TwinReport): string {
+export function twinText(
+  { played, alike, different, chosen, skipped }: TwinReport,
+  { columns }: Pick<Terminal, 'columns'>,
+): string {
   const rows = different.flatMap((exchange) => rowsOf(exchange));
   const reasons = Object.entries(skipped).map(
     ([reason, times]) => `${count(times)} not played: ${terminalText(reason)}.\n`,
   );
   return [
-    rows.length === 0 ? '' : `${printColumns(['exchange', 'where', 'kind', 'V1', 'gateway'], rows)}\n\n`,
-    `${count(played)} exchanges played: ${count(alike)} alike, ${count(different.length)} different, ${count(chosen.length)} different by choice.\n`,
-    ...[...byChoice(chosen)].map(
-      ([choice, names]) => `${count(names.length)} ${choice}: ${CHOICES[choice]}.\n`,
-    ),
-    ...reasons,
+    rows.length === 0
+      ? ''
+      : `${printColumns(['exchange', 'where', 'kind', 'V1', 'gateway'], rows, { columns })}\n\n`,
+    ...[
+      `${count(played)} exchanges played: ${count(alike)} alike, ${count(different.length)} different, ${count(chosen.length)} different by choice.\n`,
+      ...[...byChoice(chosen)].map(
+        ([choice, names]) => `${count(names.length)} ${choice}: ${CHOICES[choice]}.\n`,
+      ),
+      ...reasons,
+    ].map((line) => wrapLines(line, columns)),
   ].join('');
 }
 
@@ -51,14 +60,15 @@ function rowsOf({ name, differences }: PlayedExchange): readonly (readonly strin
 
 function rowOf(name: string, { where, kind, v1, gateway }: Difference): readonly string[] {
   return [
-    cut(name, 64),
-    cut(where === '' ? '(the body)' : where, 48),
+    terminalText(name),
+    where === '' ? '(the body)' : terminalText(where),
     kind,
     cut(v1 ?? '–', 40),
     cut(gateway ?? '–', 40),
   ];
 }
 
+/** Values can be whole bodies; what is left out is marked. */
 function cut(text: string, length: number): string {
   const shown = terminalText(text);
   return shown.length <= length ? shown : `${shown.slice(0, length - 1)}…`;

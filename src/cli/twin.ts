@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { type Command, InvalidArgumentError, Option } from 'commander';
 import { startRuntimeGateway } from '../node/twin/runtime-gateway.ts';
 import { startTwinServices } from '../node/twin/twin-services.ts';
 import { isWrite, type Script } from '../twin/script.ts';
 import { TwinTally } from '../twin/tally.ts';
+import { FAILURE, NOT_STARTED, SUCCESS } from './exit-codes.ts';
+import { terminalOf } from './terminal.ts';
 import { loadScripts } from './twin-scripts.ts';
 import { realStage, referenceStage, type TwinStage } from './twin-stage.ts';
 import { twinJson, twinText } from './twin-text.ts';
 
-interface TwinOptions {
+/** Options of `twin`. */
+export interface TwinOptions {
   readonly script: readonly string[];
   readonly rules: string;
   readonly on: 'node' | 'node-server' | 'bun' | 'deno' | 'workerd';
@@ -24,48 +26,20 @@ interface TwinOptions {
   readonly json?: true;
 }
 
-/**
- * Adds the command `twin`: plays V1 requests to V1 and to the gateway before V2, and compares the responses. Exit codes: 0 all
- * alike, or different by a documented choice; 1 some different; 2 usage.
- */
-export function twin(program: Command): void {
-  program
-    .command('twin')
-    .summary('play V1 requests to V1 and to the gateway, and compare the responses')
-    .description(
-      'Plays scripts of V1 requests to V1 and to the gateway before V2, and lists every difference of the responses: status, header fields, body. Without --v1 and --v2 it starts the reference service in both versions and a gateway. Differences by a documented choice, such as the refusal of a member that occurs twice, are counted by its name. Exit code 0 if all others are alike, 1 if some are different, 2 for a usage error.',
-    )
-    .option('--script <files...>', 'scripts to play instead of those that come with the program', [])
-    .option('--rules <file>', 'rule book of the gateway', process.env['GATEWAY_RULES'] ?? 'config/rules.yaml')
-    .addOption(
-      new Option('--on <runtime>', 'runtime of the gateway; node-server leaves the fast path out')
-        .choices(['node', 'node-server', 'bun', 'deno', 'workerd'])
-        .default('node'),
-    )
-    .option('--sequences <n>', 'random sequences of requests to play after the scripts', wholeNumber, 0)
-    .option('--long', 'play 20,000 random sequences')
-    .option('--seed <n>', 'seed of the random sequences', wholeNumber)
-    .option('--v1 <url>', 'a V1 that runs; its requests are safe methods only, unless --writes is given')
-    .option('--v2 <url>', 'a gateway that runs, before the V2 of the same service')
-    .option('--key-file <file>', 'file with the API key for --v1 and --v2')
-    .option('--writes', 'also send requests that change data to --v1 and --v2')
-    .option('--rate <n>', 'maximum requests a minute to each of --v1 and --v2', wholeNumber, 60)
-    .option('--ignore <fields...>', 'response header fields not to compare', [])
-    .option('--json', 'print JSON')
-    .action(async (options: TwinOptions) => {
-      try {
-        process.exitCode = await run(options);
-      } catch (error) {
-        if (!(error instanceof Error)) throw error;
-        process.exitCode = fail([error.message]);
-      }
-    });
+/** Plays the scripts, prints the differences and sets the exit code. */
+export async function runTwin(options: TwinOptions): Promise<void> {
+  try {
+    process.exitCode = await run(options);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    process.exitCode = fail([error.message]);
+  }
 }
 
 async function run(options: TwinOptions): Promise<number> {
   const isReal = options.v1 !== undefined || options.v2 !== undefined;
   const loaded = loadScripts(options.script, isReal ? 'any' : 'reference');
-  if ('faults' in loaded) return fail(loaded.faults);
+  if ('faults' in loaded) return fail(loaded.faults, loaded.isMissing ? NOT_STARTED : FAILURE);
   return isReal ? playReal(options, loaded.scripts) : playReference(options, loaded.scripts);
 }
 
@@ -113,7 +87,7 @@ async function playReference(options: TwinOptions, scripts: readonly Script[]): 
         sequences === 0 ? undefined : await playSequences(stage, sequences, options.seed, tally);
       const code = report(tally, options);
       if (failing !== undefined) process.stdout.write(`\n${failing}`);
-      return failing === undefined ? code : 1;
+      return failing === undefined ? code : FAILURE;
     } finally {
       stage.close();
       await gateway.stop();
@@ -153,16 +127,13 @@ function hasDevelopmentPackages(): boolean {
 }
 
 function report(tally: TwinTally, { json }: TwinOptions): number {
-  process.stdout.write(json === true ? twinJson(tally.report) : twinText(tally.report));
-  return tally.report.different.length === 0 ? 0 : 1;
+  process.stdout.write(
+    json === true ? twinJson(tally.report) : twinText(tally.report, terminalOf(process.stdout)),
+  );
+  return tally.report.different.length === 0 ? SUCCESS : FAILURE;
 }
 
-function fail(faults: readonly string[]): number {
+function fail(faults: readonly string[], code: number = NOT_STARTED): number {
   process.stderr.write(faults.map((fault) => `twin: ${fault}\n`).join(''));
-  return 2;
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
+  return code;
 }

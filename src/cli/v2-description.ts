@@ -1,6 +1,7 @@
 import type { V2Schemas } from '../gateway/v1/body-checks.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { BodySchemas } from '../openapi/body-schemas.ts';
+import { isFault } from './command-fault.ts';
 import { readDescription } from './description-file.ts';
 
 /** Milliseconds after which an address that did not respond is tried again. */
@@ -55,7 +56,7 @@ export class V2Description {
 
   private async read(): Promise<string | undefined> {
     const description = await readDescription(this.source);
-    if ('fault' in description && typeof description.fault === 'string') return description.fault;
+    if (isFault(description)) return description.fault;
     const schemas = new BodySchemas(description);
     try {
       schemas.prepare();
@@ -67,6 +68,7 @@ export class V2Description {
   }
 }
 
-function isAddress(source: string): boolean {
+/** Tells whether a description is at an address, and not in a file. */
+export function isAddress(source: string): boolean {
   return /^https?:\/\//i.test(source);
 }

@@ -1,4 +1,5 @@
 import { rememberedHash } from '../rewrite-log/client-hash.ts';
+import { hexOf } from '../rules/digest.ts';
 
 /** Identifies clients as on Node: the first 16 hex digits of HMAC-SHA-256(key, secret). */
 export function createClientHash(secret: string): (authorization: string) => Promise<string> {
@@ -14,7 +15,7 @@ export function createClientHash(secret: string): (authorization: string) => Pro
       ['sign'],
     );
     const latin1 = Uint8Array.from(apiKey, (unit) => unit.charCodeAt(0));
-    const digest = new Uint8Array(await crypto.subtle.sign('HMAC', await imported, latin1));
-    return [...digest.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+    const digest = await crypto.subtle.sign('HMAC', await imported, latin1);
+    return hexOf(new Uint8Array(digest, 0, 8));
   });
 }

@@ -12,6 +12,7 @@ import type { Upstream } from '../gateway/upstream.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { logWriter } from '../rewrite-log/log-writer.ts';
+import { hexOf } from '../rules/digest.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { createClientHash } from './client-hash.ts';
 import { decodeBody } from './decode-body.ts';
@@ -142,9 +143,7 @@ function ship(entry: Entry, bindings: EdgeBindings, later: EdgeGatewayParts['lat
 }
 
 function randomHex(bytes: number): string {
-  return [...crypto.getRandomValues(new Uint8Array(bytes))]
-    .map((byte) => byte.toString(16).padStart(2, '0'))
-    .join('');
+  return hexOf(crypto.getRandomValues(new Uint8Array(bytes)));
 }
 
 function noFile(): string {

@@ -1,16 +1,6 @@
-import { hasByteOrderMark } from '../json/byte-order-mark.ts';
-import { Scanner } from '../json/scanner.ts';
-import { isDescription } from '../openapi/description.ts';
-import { deriveV1 } from '../openapi/derive-v1.ts';
-import { printJsonText, readJsonText } from '../openapi/json-text.ts';
-import type { RuleBook } from '../rules/rule-book.ts';
-
-/** V1's description as it is sent. */
-export interface DescriptionText {
-  readonly body: Uint8Array;
-  /** A strong entity tag (RFC 9110 §8.8.3). */
-  readonly etag: string;
-}
+import type { WorkMemory } from '../json/work-memory.ts';
+import { digestOf } from '../rules/digest.ts';
+import type { DescriptionJob, DescriptionText } from './describe-v1.ts';
 
 /** A description that clients without credentials may share. */
 interface SharedDescription {
@@ -22,57 +12,71 @@ interface SharedDescription {
 }
 
 interface Derivation {
-  readonly source: Uint8Array;
-  /** Undefined when the source is no description. */
-  readonly text: DescriptionText | undefined;
+  readonly text: Promise<DescriptionText | undefined>;
+  /** Size of the result; 0 while it is under way. */
+  bytes: number;
 }
 
-/** Maximum number of derived descriptions to keep: one for each dated release that clients ask for, before and after a reload. */
+/** Derives a description, at once or beside the event loop. */
+export type Describe = (job: DescriptionJob) => Promise<DescriptionText | undefined>;
+
+/** Maximum number of derived descriptions to keep: those of some dated releases, before and after a reload. */
 const MAX_ENTRIES = 4;
 
-/** Maximum bytes of V2's descriptions to keep; larger ones are derived each time. */
-const MAX_BYTES = 2 * 1024 * 1024;
+/** Maximum bytes of derived descriptions to keep, all together. */
+const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Nesting beyond which a text is not taken for a description. */
-const MAX_DEPTH = 200;
+/** Maximum bytes of a description that clients share. */
+const MAX_SHARED_BYTES = 2 * 1024 * 1024;
 
-const encoder = new TextEncoder();
+/** Bytes of memory that a derivation takes for each byte of the source: the text becomes objects, and is printed again. */
+export const DERIVATION_BYTES_PER_BYTE = 24;
 
-/** Derives V1's description from V2's, and keeps the latest results: the same text is derived once. */
+/** Derives V1's description from V2's, and keeps the latest results: the same text is derived once, however many clients ask for it. */
 export class DescriptionCache {
   private readonly now: () => number;
-  /** In the order of use, by rule book. */
+  private readonly describe: Describe;
+  /** By rule book and text, in the order of use; those under way among them. */
   private readonly derived = new Map<string, Derivation>();
   private readonly shared = new Map<string, SharedDescription>();
 
   /** `now` is a monotonic clock, in milliseconds. */
-  constructor(now: () => number) {
+  constructor(now: () => number, describe: Describe) {
     this.now = now;
+    this.describe = describe;
   }
 
   /**
-   * Returns V1's description for the text of V2's; undefined when it is not an OpenAPI description in JSON. `key` names the
-   * rule book and the release that the text belongs to.
+   * Returns V1's description for the text of V2's; undefined when it is not an OpenAPI description in JSON. The memory for a
+   * derivation is the first one's that asks.
    */
-  derive(
-    key: string,
-    source: Uint8Array,
-    rules: RuleBook,
-    serverOf: (url: string) => string,
-  ): DescriptionText | undefined {
+  async derive(
+    job: DescriptionJob,
+    memory: WorkMemory,
+  ): Promise<DescriptionText | 'buffer-full' | undefined> {
+    const key = `${job.rules.hash} ${await digestOf(job.source, 32)}`;
     const known = this.derived.get(key);
-    if (known !== undefined && isSame(known.source, source)) {
+    if (known !== undefined) {
       keep(this.derived, key, known);
       return known.text;
     }
-    const text = textOf(source, rules, serverOf);
-    if (source.length <= MAX_BYTES) keep(this.derived, key, { source: source.slice(), text });
-    return text;
+    if (!memory.take(job.source.length * DERIVATION_BYTES_PER_BYTE)) return 'buffer-full';
+    const derivation = { text: this.describe(job), bytes: 0 };
+    keep(this.derived, key, derivation);
+    try {
+      const text = await derivation.text;
+      derivation.bytes = text?.body.length ?? 0;
+      this.dropOldest();
+      return text;
+    } catch (error) {
+      this.derived.delete(key);
+      throw error;
+    }
   }
 
   /** Lets clients without credentials share a description for `milliseconds`. */
   share(key: string, text: DescriptionText, headers: readonly string[], milliseconds: number): void {
-    if (milliseconds <= 0 || text.body.length > MAX_BYTES) return;
+    if (milliseconds <= 0 || text.body.length > MAX_SHARED_BYTES) return;
     const since = this.now();
     keep(this.shared, key, { text, headers, since, until: since + milliseconds });
   }
@@ -90,6 +94,16 @@ export class DescriptionCache {
     this.shared.delete(key);
     return undefined;
   }
+
+  /** Drops the results that were not used for longest, beyond the limit of bytes. */
+  private dropOldest(): void {
+    let total = [...this.derived.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const [key, { bytes }] of this.derived) {
+      if (total <= MAX_BYTES) return;
+      total -= bytes;
+      this.derived.delete(key);
+    }
+  }
 }
 
 /** Puts an entry at the end of a map, and drops the oldest beyond the limit. */
@@ -100,34 +114,4 @@ function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
     if (map.size <= MAX_ENTRIES) return;
     map.delete(oldest);
   }
-}
-
-function textOf(
-  source: Uint8Array,
-  rules: RuleBook,
-  serverOf: (url: string) => string,
-): DescriptionText | undefined {
-  const scanner = new Scanner({ depth: MAX_DEPTH, record: 0 });
-  if (scanner.scan(source, hasByteOrderMark(source) ? 3 : 0) !== undefined) return undefined;
-  const v2 = readJsonText(new TextDecoder().decode(source));
-  if (!isDescription(v2)) return undefined;
-  const body = encoder.encode(printJsonText(deriveV1(v2, rules, serverOf).description));
-  return { body, etag: `"${rules.hash}-${fingerprint(body)}"` };
-}
-
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  if (one.length !== other.length) return false;
-  for (let at = 0; at < one.length; at += 1) if (one[at] !== other[at]) return false;
-  return true;
-}
-
-/** 64 bits of FNV-1a, twice with different offsets, in hex: to tell texts apart, not to withstand an attacker. */
-function fingerprint(bytes: Uint8Array): string {
-  let [one, other] = [0x811c9dc5, 0x01000193];
-  for (const byte of bytes) {
-    one = Math.imul(one ^ byte, 0x01000193);
-    other = Math.imul(other ^ byte, 0x85ebca6b);
-    other = (other << 13) | (other >>> 19);
-  }
-  return [one, other].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
 }

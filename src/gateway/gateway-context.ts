@@ -18,7 +18,8 @@ import { BufferBudget } from './buffer-budget.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { circuitNotice, type GatewayNotice } from './notice.ts';
 import { ResendBudget } from './resend-budget.ts';
-import { DescriptionCache } from './description-cache.ts';
+import { describeV1 } from './describe-v1.ts';
+import { type Describe, DescriptionCache } from './description-cache.ts';
 import { ExchangeWatchdog } from './exchange-watchdog.ts';
 import type { Origin } from './origin.ts';
 import type { Upstream } from './upstream.ts';
@@ -58,6 +59,8 @@ export interface GatewayParts {
   readonly decode: DecodeBody;
   /** Rewrites bodies; without it, each is rewritten at once. */
   readonly rewriter?: BodyRewriter | undefined;
+  /** Derives V1's description from V2's; without it, that is done at once. */
+  readonly describe?: Describe | undefined;
   /** Codings that `decode` supports, if not all that the contract names. */
   readonly codings?: readonly Coding[] | undefined;
   /** Runs a function after a delay. */
@@ -132,7 +135,7 @@ export class GatewayContext {
     };
     this.comparisons = new Comparisons(now);
     this.bodyChecks = new BodyChecks(now, parts.v2Schemas ?? (() => undefined));
-    this.descriptions = new DescriptionCache(now);
+    this.descriptions = new DescriptionCache(now, parts.describe ?? describeV1);
     this.attributeNames = new AttributeNames(now);
     this.rateLimitQueue = new RateLimitQueue(parts);
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });

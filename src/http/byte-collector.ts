@@ -19,14 +19,14 @@ export class ByteCollector {
 
   /**
    * Adds a chunk and returns the number of additional bytes of memory held. A first chunk that fills most of its own buffer is
-   * kept without a copy, so the collector must own it from then on.
+   * kept without a copy, so the collector must own it from then on, unless it is lent.
    */
-  add(part: Uint8Array): number {
+  add(part: Uint8Array, isLent = false): number {
     const { bytes, length } = this;
     const needed = length + part.length;
     this.length = needed;
-    if (length === 0 && part.length * 2 > part.buffer.byteLength) {
-      this.bytes = part;
+    if (length === 0 && (isLent || part.length * 2 > part.buffer.byteLength)) {
+      this.bytes = isLent ? new Uint8Array(part) : part;
       return part.length;
     }
     if (needed > bytes.length) {

@@ -2,14 +2,11 @@ import type { Hono } from 'hono';
 import { isFilterFault, parseFilter, printFilter } from '../rewrite-log/filter.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { EntriesPage, EntryDetail } from './api.ts';
-import { caseText } from './case-text.ts';
 import { entryHistogram } from './entry-histogram.ts';
 import { entryStream } from './entry-stream.ts';
 import { errorGroups } from './error-groups.ts';
 import { failureBody } from './failure-body.ts';
-import { harOf } from './har.ts';
 import { jsonResponse, pause } from './json-response.ts';
-import { rewriteAgain } from './replayable.ts';
 import { contentOf, searchEntries } from './search-entries.ts';
 import { stateOf } from './stat-routes.ts';
 import { workResponse } from './work-response.ts';
@@ -106,29 +103,31 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
 /** Adds `/entries/:seq/har` and `/entries/:seq/case`: an exchange as a file. */
 function exportRoutes(app: Hono, parts: InspectorParts): void {
   const { ring, capture } = parts.view;
-  app.get('/entries/:seq{[0-9]+}/:format{har|case}', (c) => {
+  app.get('/entries/:seq{[0-9]+}/:format{har|case}', async (c) => {
     const seq = Number(c.req.param('seq'));
     const [entry, kept] = [ring.at(seq), capture.of(seq)];
     if (entry === undefined || kept === undefined)
       return c.json(failureBody(404, 'no-content', 'The content of this exchange is not kept.'), 404);
-    const outcome = rewriteAgain(entry, kept, parts.rulesOf(entry.ruleBook));
-    if (c.req.param('format') === 'har') {
-      const { origin } = parts;
-      const { version } = parts.stats();
-      const har = harOf({ version, entry, kept, outcome, gatewayOrigin: parts.gatewayOrigin(), origin });
-      return c.body(JSON.stringify(har, undefined, 2), 200, {
-        'Content-Type': 'application/json',
-        'Content-Disposition': `attachment; filename="exchange-${seq}.har"`,
-      });
-    }
-    const text = caseText(entry, kept, outcome);
-    if (text === undefined) {
-      const detail =
-        'This exchange is no case: its body was not kept, it is V2 traffic, or a service or the client was missing.';
-      return c.json(failureBody(422, 'no-case', detail), 422);
-    }
-    return c.text(text);
+    const rules = parts.rulesOf(entry.ruleBook);
+    const { version } = parts.stats();
+    const gatewayOrigin = parts.gatewayOrigin();
+    const { origin } = parts;
+    const format = c.req.param('format') === 'har' ? 'har' : 'case';
+    const ruleBook = rules?.ruleBook;
+    return workResponse(
+      { kind: 'export', format, version, entry, kept, ruleBook, gatewayOrigin, origin },
+      rules,
+      parts,
+      format === 'har' ? harHeaders(seq) : { 'Content-Type': 'text/plain; charset=UTF-8' },
+    );
   });
+}
+
+function harHeaders(seq: number): Readonly<Record<string, string>> {
+  return {
+    'Content-Type': 'application/json',
+    'Content-Disposition': `attachment; filename="exchange-${seq}.har"`,
+  };
 }
 
 /** A reader of the previous run receives every entry of this one. */

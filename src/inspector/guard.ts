@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { failureBody, tooManyRequests } from './failure-body.ts';
 import type { RateLimit } from '../rollout/rate-limit.ts';
+import { hexOf } from '../rules/digest.ts';
 import { addressOf } from './remote-address.ts';
 
 /** Access control of the admin listener. */
@@ -111,8 +112,7 @@ async function isSame(given: string, expected: string): Promise<boolean> {
 }
 
 async function sessionOf(token: string): Promise<string> {
-  const bytes = await digest(`inspector session ${token}`);
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hexOf(await digest(`inspector session ${token}`));
 }
 
 async function digest(text: string): Promise<Uint8Array> {

@@ -4,12 +4,14 @@ import { parsedJson } from '../rewrite-log/parsed-json.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { type DetailParts, entryDetail } from './entry-detail.ts';
 import { explain, type ExplainParts } from './explain.ts';
+import { exportEntry, type ExportParts } from './export-entry.ts';
 import { isExplainRequest } from './explain-request.ts';
+import type { OperatorResult } from './operator-result.ts';
 import { failureBody } from './failure-body.ts';
 import { type DryRunParts, tryRules } from './try-rules.ts';
 
-/** Work for an operator that grows with the bytes of a client: an explanation, the detail of an entry, or a dry run. It holds only data. */
-export type OperatorWork = ExplainWork | DetailWork | TryWork;
+/** Work for an operator that grows with the bytes of a client: an explanation, an entry or its file, or a dry run. It holds only data. */
+export type OperatorWork = ExplainWork | DetailWork | ExportWork | TryWork;
 
 /** A request to explain, as the JSON text that the operator sent. */
 export interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin'> {
@@ -33,16 +35,17 @@ export interface TryWork extends Omit<DryRunParts, 'current' | 'decode' | 'now'>
   readonly ruleBook: RuleBook;
 }
 
-/** A response for an operator. */
-export interface OperatorResult {
-  readonly status: 200 | 400 | 422;
-  readonly value: object;
+/** An entry to export. */
+export interface ExportWork extends ExportParts {
+  readonly kind: 'export';
+  readonly ruleBook: RuleBook | undefined;
 }
 
-/** A response for an operator as JSON. */
+/** A response for an operator as bytes. */
 export interface OperatorText {
   readonly status: OperatorResult['status'];
-  readonly json: Uint8Array;
+  readonly isJson: boolean;
+  readonly bytes: Uint8Array;
 }
 
 /** Does work beside the event loop. */
@@ -82,6 +85,10 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
       value: await tryRules({ ...run, current: parts.compiled(ruleBook), decode, now }, parts.pause),
     };
   }
+  if (work.kind === 'export') {
+    const { ruleBook } = work;
+    return exportEntry(work, ruleBook && parts.compiled(ruleBook));
+  }
   const request = parsedJson(work.text);
   if (!isExplainRequest(request)) {
     const detail = 'Send {"operation" or "method" and "target", "headers": [[name, value]], "body": text}.';
@@ -95,7 +102,7 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
   return { status: 200, value: explanation };
 }
 
-function keptBytes({ kept }: DetailWork): number {
+function keptBytes({ kept }: DetailWork | ExportWork): number {
   if (kept === undefined) return 0;
   const bodies = [kept.v1Request.body, kept.v2Response?.body, kept.clientResponse?.body];
   return bodies.reduce((sum, body) => sum + (body?.bytes?.length ?? 0), 0);

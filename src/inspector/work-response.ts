@@ -8,24 +8,28 @@ const PART_BYTES = 256 * 1024;
 
 /**
  * Responds with the result of work: large work is done beside the event loop, where the runtime has threads. `rules` is the
- * compiled rule book of the work.
+ * compiled rule book of the work; `textHeaders` are the fields for a result that is a text.
  */
 export async function workResponse(
   work: OperatorWork,
   rules: CompiledRuleBook | undefined,
   { beside, decode, time }: Pick<InspectorParts, 'beside' | 'decode' | 'time'>,
+  textHeaders: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   if (beside !== undefined && isLargeWork(work)) {
-    const { status, json } = await beside(work);
-    return new Response(inParts(json), { status, headers: { 'Content-Type': 'application/json' } });
+    const { status, isJson, bytes } = await beside(work);
+    return new Response(inParts(bytes), { status, headers: isJson ? JSON_HEADERS : textHeaders });
   }
   const compiled = (): CompiledRuleBook => {
     if (rules === undefined) throw new Error('the work has no rule book');
     return rules;
   };
   const { status, value } = await doOperatorWork(work, { compiled, decode, now: time, pause });
+  if (typeof value === 'string') return new Response(value, { status, headers: textHeaders });
   return status === 200 ? jsonResponse(value) : Response.json(value, { status });
 }
+
+const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 function inParts(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let at = 0;

@@ -24,6 +24,7 @@ import { listen } from './listen.ts';
 import type { LogSink } from './log/log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
+import { DescriptionThread } from './threads/description-thread.ts';
 import { ThreadedRewriter } from './threads/threaded-rewriter.ts';
 import { createSocketUpstream } from './upstream/socket-upstream.ts';
 import type { NodeUpstream, UpstreamOptions } from './upstream/node-upstream.ts';
@@ -218,6 +219,7 @@ function gatewayOf(
       ownReport: parts.ownReport,
       decode: decodeBody,
       rewriter,
+      describe: new DescriptionThread().describe,
       after: (milliseconds, run) => {
         setTimeout(run, milliseconds);
       },

@@ -3,6 +3,10 @@ import { isObject, type JsonObject, objectIn } from './json-object.ts';
 
 const PREFIX = '#/components/schemas/';
 
+/** Maximum references that are edited within each other, and of all edits of places that are no component: each is made anew. */
+const MAX_DEPTH = 256;
+const MAX_INLINE = 10_000;
+
 /** A schema component after one or more edits. */
 interface Variant {
   /** The name of the component before all edits. */
@@ -22,6 +26,10 @@ export class Components {
   private readonly known = new Map<string, string>();
   /** References into other documents, which are not followed. */
   readonly foreign = new Set<string>();
+  /** References that were not edited, because too many others lead to them. */
+  readonly skipped = new Set<string>();
+  private depth = 0;
+  private inlined = 0;
 
   constructor(description: Description) {
     this.description = description;
@@ -56,9 +64,25 @@ export class Components {
    * `key` is equal for edits that do the same.
    */
   edited(reference: string, key: string, edit: (schema: unknown) => unknown): string | JsonObject {
-    const origin = this.origin(reference);
+    if (this.depth >= MAX_DEPTH || this.inlined >= MAX_INLINE) {
+      this.skipped.add(reference);
+      return reference;
+    }
+    this.depth += 1;
+    const outcome = this.editedAt(this.origin(reference), reference, key, edit);
+    this.depth -= 1;
+    return outcome;
+  }
+
+  private editedAt(
+    origin: string,
+    reference: string,
+    key: string,
+    edit: (schema: unknown) => unknown,
+  ): string | JsonObject {
     const base = this.variants.get(origin)?.base ?? componentName(origin);
     if (base === undefined) {
+      this.inlined += 1;
       const schema = this.schema(origin);
       const outcome = edit(schema);
       return isObject(outcome) && outcome !== schema ? outcome : reference;

@@ -11,6 +11,8 @@ import { nameComponents } from './name-components.ts';
 /** V1's description, as derived from V2's. */
 export interface DerivedDescription {
   readonly description: Description;
+  /** False when schemas refer to each other so deeply that some were not read; the notes name them. */
+  readonly isComplete: boolean;
   /** What the derivation could not express or did not find, one sentence each. */
   readonly notes: readonly string[];
 }
@@ -57,7 +59,8 @@ export function deriveV1(
   });
   const named = nameComponents(v2, { ...v2, paths }, components);
   const description = withHead(named, rules, serverOf);
-  return { description, notes: [...notes(v2, components), ...missing(found)] };
+  const isComplete = components.skipped.size === 0;
+  return { description, isComplete, notes: [...notes(v2, components), ...missing(found)] };
 }
 
 /** Finds the operation of the rule book for a path template of a description, whatever the names of its parameters. */
@@ -128,10 +131,14 @@ function notes(v2: Description, components: Components): readonly string[] {
   const foreign = [...components.foreign].map(
     (reference) => `${reference} is in another document and was not read`,
   );
+  const skipped = [...components.skipped].map(
+    (reference) => `too many references lead to ${reference}, which was not read there`,
+  );
   return isBelow || isServed
-    ? foreign
+    ? [...foreign, ...skipped]
     : [
         'neither a path nor a server of the description is below /api/v2; its paths are taken as relative to it',
         ...foreign,
+        ...skipped,
       ];
 }

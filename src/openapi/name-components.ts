@@ -20,10 +20,10 @@ export function nameComponents(v2: Description, derived: Description, components
     const name = names.get(components.origin(reference));
     return name === undefined ? v1Pointer(reference) : componentReference(name);
   };
-  const order = components.names;
-  const entries = [...names]
-    .toSorted(([one], [other]) => position(order, components, one) - position(order, components, other))
-    .map(([reference, name]) => [name, withReferences(components.schema(reference), rename)]);
+  const entries = [...names].map(([reference, name]) => [
+    name,
+    withReferences(components.schema(reference), rename),
+  ]);
   const { schemas: _all, ...others } = sections;
   const schemas = entries.length === 0 ? {} : { schemas: Object.fromEntries(entries) };
   const all = withReferences({ ...others }, rename);
@@ -33,17 +33,14 @@ export function nameComponents(v2: Description, derived: Description, components
   return { ...document, components: { ...all, ...schemas } };
 }
 
-function position(order: readonly string[], components: Components, reference: string): number {
-  return order.indexOf(components.baseOf(reference) ?? '');
-}
-
-/** The names of the needed components and variants, by reference. */
+/** The names of the needed components and variants, by reference, in the order of the components. */
 function chosenNames(needed: ReadonlySet<string>, components: Components): ReadonlyMap<string, string> {
   const taken = new Set(components.names);
   const names = new Map<string, string>();
   const forms = new Map<string, string>();
+  const byBase = Map.groupBy(needed, (reference) => components.baseOf(reference));
   for (const base of components.names) {
-    const references = [...needed].filter((reference) => components.baseOf(reference) === base);
+    const references = byBase.get(base) ?? [];
     const own = references.includes(componentReference(base)) ? componentReference(base) : references[0];
     for (const reference of [own, ...references]) {
       if (reference === undefined || names.has(reference)) continue;
@@ -69,15 +66,12 @@ function prunedSections(v2: Description, derived: Description, before: ReadonlyS
   const { components: _before, ...document } = derived;
   const after = new Set<string>();
   const sections = objectIn(v2, 'components');
-  const visit = (value: unknown): void => {
-    eachReference(value, (reference) => {
-      if (after.has(reference) || componentName(reference) !== undefined) return;
-      const [, , section = '', name = ''] = reference.split('/');
-      after.add(reference);
-      if (reference.startsWith('#/components/')) visit(objectIn(sections, section)[name]);
-    });
-  };
-  visit(document);
+  eachReferenceFrom([document], (reference, pending) => {
+    if (after.has(reference) || componentName(reference) !== undefined) return;
+    const [, , section = '', name = ''] = reference.split('/');
+    after.add(reference);
+    if (reference.startsWith('#/components/')) pending.push(objectIn(sections, section)[name]);
+  });
   return editMembers(sections, (section, entries) => {
     if (section === 'schemas' || !isObject(entries)) return [[section, entries]];
     const left = editMembers(entries, (name, entry) => {
@@ -95,20 +89,16 @@ function referencesFrom(
 ): { readonly others: ReadonlySet<string>; readonly schemas: ReadonlySet<string> } {
   const others = new Set<string>();
   const schemas = new Set<string>();
-  const visit = (value: unknown): void => {
-    eachReference(value, (reference) => {
-      const name = componentName(reference.split('/').slice(0, 4).join('/'));
-      if (name === undefined) others.add(reference);
-      else if (!schemas.has(name)) {
-        schemas.add(name);
-        visit(schemaNamed(name));
-      }
-    });
-  };
   const { components, ...document } = description;
   const { schemas: _all, ...sections } = isObject(components) ? components : {};
-  visit(document);
-  visit(sections);
+  eachReferenceFrom([document, sections], (reference, pending) => {
+    const name = componentName(reference.split('/').slice(0, 4).join('/'));
+    if (name === undefined) others.add(reference);
+    else if (!schemas.has(name)) {
+      schemas.add(name);
+      pending.push(schemaNamed(name));
+    }
+  });
   return { others, schemas };
 }
 
@@ -120,13 +110,23 @@ function schemasNeeded(root: JsonObject, components: Components): Set<string> {
 }
 
 function addNeeded(value: unknown, components: Components, needed: Set<string>): void {
-  eachReference(value, (reference) => {
+  eachReferenceFrom([value], (reference, pending) => {
     const origin = components.origin(reference);
     const whole = origin.split('/').slice(0, 4).join('/');
     if (components.baseOf(whole) === undefined || needed.has(whole)) return;
     needed.add(whole);
-    addNeeded(components.schema(whole), components, needed);
+    pending.push(components.schema(whole));
   });
+}
+
+/** Calls `visit` with every reference in the values, and in those that it adds: a chain of references may be long. */
+function eachReferenceFrom(
+  values: readonly unknown[],
+  visit: (reference: string, pending: unknown[]) => void,
+): void {
+  const pending = [...values];
+  for (let at = 0; at < pending.length; at += 1)
+    eachReference(pending[at], (reference) => visit(reference, pending));
 }
 
 /** Calls `visit` with every `$ref`, and with the schemas that a `mapping` of a discriminator names. */

@@ -156,6 +156,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
         count(unreadable),
       ]),
     ),
+    list((report.gaps ?? []).map(({ sentence }) => markdownText(sentence))),
     report.unreadable > 0 ? [`${count(report.unreadable)} lines are not entries and were skipped.`] : [],
   ];
 }

@@ -1,5 +1,6 @@
 import type { Census } from './census.ts';
 import { type ClientClass, type ClientReport, clientReport } from './client-report.ts';
+import type { LogGap } from './log-gaps.ts';
 import type { OpenApiNames } from './openapi-names.ts';
 import { type SwitchOff, switchOff } from './switch-off.ts';
 import type { Tally } from './tally.ts';
@@ -39,6 +40,8 @@ export interface Report {
   readonly switchOff: SwitchOff;
   /** The time that each log covers; absent when the gateway itself observed. */
   readonly logs?: readonly LogCoverage[];
+  /** The times that the log of one replica lacks while another has entries; absent when the gateway itself observed. */
+  readonly gaps?: readonly LogGap[];
   readonly census: Census;
   /** Lines that are not entries. */
   readonly unreadable: number;
@@ -64,6 +67,7 @@ export interface ReportOptions {
   /** Time that the gateway itself observed, RFC 3339; without it, only entries show that something was observed. */
   readonly observed?: { readonly since: string; readonly until: string } | undefined;
   readonly logs?: readonly LogCoverage[] | undefined;
+  readonly gaps?: readonly LogGap[] | undefined;
   /** Names in V2's OpenAPI description, for the census. */
   readonly schema?: OpenApiNames | undefined;
   /** Defaults to 14. */
@@ -130,6 +134,7 @@ function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined
     since: observed?.since ?? tally.sinceOrNone,
     until: observed?.until ?? tally.untilOrNone,
     days: observed === undefined ? tally.daysSeen : undefined,
+    gaps: options.gaps ?? [],
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
   });
@@ -156,6 +161,7 @@ function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined
     canSwitchOff: statement.verdict === 'yes',
     switchOff: statement,
     ...(options.logs === undefined ? {} : { logs: options.logs }),
+    ...(options.gaps === undefined ? {} : { gaps: options.gaps }),
     census,
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,

@@ -1,4 +1,5 @@
 import { type ClientReport, dayBefore } from './client-report.ts';
+import type { LogGap } from './log-gaps.ts';
 import { dayNumber } from './active-days.ts';
 
 /** One condition of switching V1 off, as it was at the time of the report. */
@@ -29,6 +30,8 @@ export interface SwitchOffFacts {
   readonly until?: string | undefined;
   /** Days since 1970 that have an entry; absent when the gateway itself observed all the time. */
   readonly days?: ReadonlySet<number> | undefined;
+  /** Times that the logs of replicas lack. */
+  readonly gaps: readonly LogGap[];
   readonly unreadable: number;
   readonly omittedClients: number;
 }
@@ -80,7 +83,7 @@ function pauses({ clients, goneAfterDays }: SwitchOffFacts): Condition {
   };
 }
 
-function coverage({ since, until, days, now, goneAfterDays }: SwitchOffFacts): Condition {
+function coverage({ since, until, days, gaps, now, goneAfterDays }: SwitchOffFacts): Condition {
   const from = dayBefore(now, goneAfterDays);
   if (since === undefined || until === undefined || since > from) {
     return {
@@ -95,6 +98,14 @@ function coverage({ since, until, days, now, goneAfterDays }: SwitchOffFacts): C
     return {
       state: 'unknown',
       text: `The log has no entry of ${counted(missing.length, 'day')} of the last ${goneAfterDays}, such as ${missing[0]}.`,
+    };
+  }
+  const [gap, ...more] = gaps.filter((one) => one.until > from);
+  if (gap !== undefined) {
+    const others = more.length === 0 ? '' : ` So it is with ${counted(more.length, 'more gap')} of replicas.`;
+    return {
+      state: 'unknown',
+      text: `${gap.sentence} Its traffic of that time, if any, is not known.${others}`,
     };
   }
   return { state: 'met', text: `The log covers the time from ${since} to ${until}.` };

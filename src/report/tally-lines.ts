@@ -1,14 +1,21 @@
 import { parsedJson } from '../rewrite-log/parsed-json.ts';
+import { type LogGap, logGaps } from './log-gaps.ts';
 import { LogLineReader } from './log-line.ts';
+import { ReplicaLog, replicaOfFile, replicaOfPrefix } from './replica-log.ts';
 import type { LogCoverage } from './report.ts';
 import type { Tally } from './tally.ts';
 
 const OPEN = 0x7b;
 const FEED = 0x0a;
 
+/** Maximum replicas that are told apart; entries of further ones are counted, but their gaps are not known. */
+const MAX_REPLICAS = 5000;
+/** Maximum length of what a collector writes before a line, in bytes. */
+const MAX_PREFIX_BYTES = 256;
+
 const decoder = new TextDecoder();
 
-/** Adds lines of the rewrite log to a tally, and notes the part of the time that each log covers. */
+/** Adds lines of rewrite logs to a tally, and notes the part of the time that each log and each replica covers. */
 export class LineTally {
   /** Lines that are neither entries nor lines of the process log. */
   unreadable = 0;
@@ -17,7 +24,8 @@ export class LineTally {
   lines = 0;
   private readonly tally: Tally;
   private readonly reader = new LogLineReader();
-  private readonly logs: MutableCoverage[] = [];
+  private readonly logs = new Map<string, MutableCoverage>();
+  private readonly replicas = new Map<string, ReplicaLog>();
 
   constructor(tally: Tally) {
     this.tally = tally;
@@ -25,27 +33,35 @@ export class LineTally {
 
   /** The time that each log covers, in the order in which they were begun. */
   get coverage(): readonly LogCoverage[] {
-    return this.logs;
+    return [...this.logs.values()];
   }
 
-  /** Begins a log; lines without one belong to none. */
+  /** The times that the logs of replicas lack. */
+  get gaps(): readonly LogGap[] {
+    return logGaps([...this.replicas.values()]);
+  }
+
+  /** Begins a log, so that it is listed even if it has no line. */
   begin(file: string): void {
-    this.logs.push({ file, entries: 0, unreadable: 0 });
+    this.logs.set(file, { file, entries: 0, unreadable: 0 });
   }
 
-  /** Adds every line of `bytes`. */
-  add(bytes: Uint8Array): void {
-    const log = this.logs.at(-1);
+  /** Adds every line of `bytes`, which a log has; without a file they belong to none. */
+  add(bytes: Uint8Array, file?: string): void {
+    const log = file === undefined ? undefined : this.logs.get(file);
+    const ofFile = file === undefined ? undefined : this.replica(replicaOfFile(file));
     let start = 0;
     while (start < bytes.length) {
       const feed = bytes.indexOf(FEED, start);
       const end = feed === -1 ? bytes.length : feed;
       if (end > start) {
         this.lines += 1;
+        const replica = bytes[start] === OPEN ? ofFile : (this.ofPrefix(bytes, start, end) ?? ofFile);
         const entry = this.reader.read(bytes, start, end);
-        if (entry === undefined) this.skip(bytes.subarray(start, end), log);
+        if (entry === undefined) this.skip(bytes.subarray(start, end), log, replica);
         else {
           this.tally.add(entry);
+          replica?.add(entry.time);
           if (log !== undefined) cover(log, entry.time);
         }
       }
@@ -53,9 +69,26 @@ export class LineTally {
     }
   }
 
-  private skip(line: Uint8Array, log: MutableCoverage | undefined): void {
-    if (isProcessLine(line)) {
+  private replica(name: string): ReplicaLog | undefined {
+    const known = this.replicas.get(name);
+    if (known !== undefined || this.replicas.size >= MAX_REPLICAS) return known;
+    const replica = new ReplicaLog(name);
+    this.replicas.set(name, replica);
+    return replica;
+  }
+
+  private ofPrefix(bytes: Uint8Array, start: number, end: number): ReplicaLog | undefined {
+    const brace = bytes.subarray(start, Math.min(end, start + MAX_PREFIX_BYTES)).indexOf(OPEN);
+    if (brace === -1) return undefined;
+    const name = replicaOfPrefix(decoder.decode(bytes.subarray(start, start + brace)));
+    return name === undefined ? undefined : this.replica(name);
+  }
+
+  private skip(line: Uint8Array, log: MutableCoverage | undefined, replica: ReplicaLog | undefined): void {
+    const event = processEvent(line);
+    if (event !== undefined) {
       this.others += 1;
+      replica?.addEvent(event.name, event.time);
       return;
     }
     this.unreadable += 1;
@@ -71,16 +104,13 @@ function cover(log: MutableCoverage, time: string): void {
   if (log.until === undefined || time > log.until) log.until = time;
 }
 
-/** Whether a line is one of the process log, also behind the time stamp of a container. */
-function isProcessLine(line: Uint8Array): boolean {
+/** The event of a line of the process log, also behind the time stamp of a container; undefined for another line. */
+function processEvent(line: Uint8Array): { readonly name: string; readonly time: string } | undefined {
   const brace = line.indexOf(OPEN);
-  if (brace === -1) return false;
+  if (brace === -1) return undefined;
   const value = parsedJson(decoder.decode(line.subarray(brace)));
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'event' in value &&
-    'level' in value &&
-    !('verdict' in value)
-  );
+  if (typeof value !== 'object' || value === null || !('event' in value) || !('level' in value))
+    return undefined;
+  if ('verdict' in value) return undefined;
+  return { name: String(value.event), time: 'time' in value ? String(value.time) : '' };
 }

@@ -1,14 +1,15 @@
 import type { RollbackRule } from '../rules/rollout.ts';
 import type { OriginCount } from './rollout-state.ts';
+import { WINDOW_PARTS, type WindowCounts, windowSums } from './store.ts';
 
-/** Number of parts of a window. */
-const WINDOW_PARTS = 12;
-
-interface Part {
-  /** Start, in multiples of the part length. */
-  at: number;
+interface Counters {
   readonly v1: { requests: number; failures: number };
   readonly v2: { requests: number; failures: number };
+}
+
+interface Part extends Counters {
+  /** Start, in multiples of the part length. */
+  readonly at: number;
 }
 
 /** Counts of a window: migrated requests, and those that V1 served. */
@@ -21,6 +22,8 @@ export interface WindowCount {
 export class CanaryWindow {
   private readonly rule: RollbackRule;
   private readonly parts: Part[] = [];
+  private unshared: Counters = counters();
+  private shared: WindowCount | undefined;
 
   constructor(rule: RollbackRule) {
     this.rule = rule;
@@ -31,16 +34,40 @@ export class CanaryWindow {
     const at = Math.floor((now / this.rule.window) * WINDOW_PARTS);
     let part = this.parts.at(-1);
     if (part === undefined || part.at !== at) {
-      part = { at, v1: { requests: 0, failures: 0 }, v2: { requests: 0, failures: 0 } };
+      part = { at, ...counters() };
       this.parts.push(part);
       while ((this.parts[0]?.at ?? at) <= at - WINDOW_PARTS) this.parts.shift();
     }
     part[origin].requests += 1;
     if (failed) part[origin].failures += 1;
-    return failed && origin === 'v2' && this.failsTooOften();
+    this.unshared[origin].requests += 1;
+    if (failed) this.unshared[origin].failures += 1;
+    return failed && origin === 'v2' && failsTooOften(this.count, this.rule);
   }
 
-  /** Counts of the window. */
+  /** Returns what was not yet added to the window of all replicas: requests and failures of V1, then of V2. */
+  takeUnshared(): readonly number[] {
+    const { v1, v2 } = this.unshared;
+    this.unshared = counters();
+    return [v1.requests, v1.failures, v2.requests, v2.failures];
+  }
+
+  /** Takes the counts of all replicas; returns true when their migrated requests fail too often. */
+  merge(counts: WindowCounts): boolean {
+    const [v1Requests = 0, v1Failures = 0, v2Requests = 0, v2Failures = 0] = windowSums(counts, 4);
+    this.shared = {
+      migrated: { requests: v2Requests, failures: v2Failures },
+      v1: { requests: v1Requests, failures: v1Failures },
+    };
+    return v2Failures > 0 && failsTooOften(this.shared, this.rule);
+  }
+
+  /** Counts of all replicas when they were last known, or else of this one. */
+  get sharedCount(): WindowCount {
+    return this.shared ?? this.count;
+  }
+
+  /** Counts of the window in this replica. */
   get count(): WindowCount {
     const sum = (origin: 'v1' | 'v2'): OriginCount => ({
       requests: this.parts.reduce((total, part) => total + part[origin].requests, 0),
@@ -48,12 +75,14 @@ export class CanaryWindow {
     });
     return { migrated: sum('v2'), v1: sum('v1') };
   }
+}
 
-  private failsTooOften(): boolean {
-    const { migrated, v1 } = this.count;
-    if (migrated.requests < this.rule.requests) return false;
-    return percent(migrated) > percent(v1) + this.rule.margin;
-  }
+function counters(): Counters {
+  return { v1: { requests: 0, failures: 0 }, v2: { requests: 0, failures: 0 } };
+}
+
+function failsTooOften({ migrated, v1 }: WindowCount, { requests, margin }: RollbackRule): boolean {
+  return migrated.requests >= requests && percent(migrated) > percent(v1) + margin;
 }
 
 function percent({ requests, failures }: OriginCount): number {

@@ -2,23 +2,27 @@ import type { Modes } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { CanaryWindow, type WindowCount } from './canary-window.ts';
 import { type RoutedMode, modesInForce } from './modes.ts';
-import {
-  commanded,
-  initialRollout,
-  type Rollback,
-  type RolloutCommand,
-  rolledBack,
-  type RolloutState,
-} from './rollout-state.ts';
+import { rollbackSentence } from './rollback-sentence.ts';
+import { applyChange, type RolloutChange } from './rollout-change.ts';
+import { initialRollout, type RolloutCommand, type RolloutState } from './rollout-state.ts';
+import type { WindowAddition, WindowCounts } from './store.ts';
 
-/** Storage and notifications of a rollout. */
+/** Clock and notifications of a rollout. */
 export interface RolloutControlParts {
   /** Milliseconds since 1970. */
   readonly time: () => number;
-  /** Applies a change to the stored state; absent without storage. */
-  readonly save?: ((change: (state: RolloutState) => RolloutState) => void) | undefined;
-  /** Called with a sentence on each rollback. */
+  /** Called with a sentence on each rollback that is not shared. */
   readonly onNotice: (sentence: string) => void;
+}
+
+/** The other replicas, as one replica sees them. */
+export interface RolloutSharing {
+  /** Name of this replica. */
+  readonly name: string;
+  /** True while canaries are judged on the sums of all replicas; otherwise each replica judges its own requests. */
+  readonly isTogether: boolean;
+  /** Takes a change that is in force here, and makes it hold everywhere. */
+  keep(change: RolloutChange): void;
 }
 
 /** The modes in force while the gateway runs: the rule book's, those that operators set, and rollbacks. */
@@ -28,17 +32,25 @@ export class RolloutControl {
   readonly requests = { v1: 0, v2: 0 };
   private readonly parts: RolloutControlParts;
   private readonly windows = new Map<string | undefined, CanaryWindow>();
+  private sharing: RolloutSharing | undefined;
   private book: Modes | undefined;
+  private bookHash = '';
   private compiledModes: Modes | undefined;
 
   constructor(parts: RolloutControlParts) {
     this.parts = parts;
   }
 
+  /** Makes this replica one of several. */
+  shareWith(sharing: RolloutSharing): void {
+    this.sharing = sharing;
+  }
+
   /** The modes in force with this rule book. */
-  modes({ rollout }: RuleBook): Modes {
+  modes({ rollout, hash }: RuleBook): Modes {
     if (this.compiledModes === undefined || this.book !== rollout?.modes) {
       this.book = rollout?.modes;
+      this.bookHash = hash;
       this.compiledModes = modesInForce(this.book, this.state);
       this.windows.clear();
     }
@@ -58,45 +70,90 @@ export class RolloutControl {
 
   /** Applies a command, here at once. */
   command(command: RolloutCommand): void {
-    const now = new Date(this.parts.time()).toISOString();
-    this.change((state) => commanded(state, command, now));
+    const at = new Date(this.parts.time()).toISOString();
+    this.change({ command: { ...command, by: this.sharing?.name }, at, base: this.state });
   }
 
   /** Counts a request of a canary by the mode that was chosen for it. Rolls back when migrated requests fail too often. */
   count({ canary, origin, modes }: RoutedMode, failed: boolean): void {
     // A request that began under other modes says nothing about the current stage.
     if (canary === undefined || modes !== this.compiledModes) return;
-    const window = this.windows.get(canary.operation) ?? new CanaryWindow(modes.rollback);
-    this.windows.set(canary.operation, window);
-    if (window.add(origin, failed, this.parts.time())) this.rollBack(canary, window.count);
+    const window = this.windowOf(canary.operation, modes);
+    const failsTooOften = window.add(origin, failed, this.parts.time());
+    if (failsTooOften && !this.isTogether) this.rollBack(canary.operation, canary.share, window.count);
   }
 
   /** Counts of the active canaries, by operation; `undefined` is the default's. */
   get counts(): ReadonlyMap<string | undefined, WindowCount> {
-    return new Map([...this.windows].map(([operation, window]) => [operation, window.count]));
+    const { isTogether } = this;
+    return new Map(
+      [...this.windows].map(([operation, window]) => [
+        operation,
+        isTogether ? window.sharedCount : window.count,
+      ]),
+    );
   }
 
-  private rollBack({ operation, share }: NonNullable<RoutedMode['canary']>, count: WindowCount): void {
-    const rollback: Rollback = {
+  /**
+   * Returns what the canaries counted since the last call, for the windows of all replicas; with `all`, also the canaries that
+   * counted nothing, so that a replica without requests knows the sums, too.
+   */
+  additions(all: boolean): readonly WindowAddition[] {
+    const modes = this.compiledModes;
+    if (modes === undefined) return [];
+    if (all) for (const operation of canariesOf(modes)) this.windowOf(operation, modes);
+    return [...this.windows].flatMap(([operation, window]) => {
+      const add = window.takeUnshared();
+      if (!all && add.every((number) => number === 0)) return [];
+      return [{ key: this.keyOf(operation), windowMs: modes.rollback.window, add }];
+    });
+  }
+
+  /** Takes the counts of all replicas for a window of `additions`. Rolls back when migrated requests fail too often. */
+  merge(key: string, counts: WindowCounts): void {
+    const modes = this.compiledModes;
+    const found = [...this.windows].find(([operation]) => this.keyOf(operation) === key);
+    // Modes may have changed while the counts were on their way.
+    if (modes === undefined || found === undefined) return;
+    const [operation, window] = found;
+    const { share } = operation === undefined ? modes.default : (modes.operations[operation] ?? {});
+    if (window.merge(counts) && share !== undefined) this.rollBack(operation, share, window.sharedCount);
+  }
+
+  private get isTogether(): boolean {
+    return this.sharing?.isTogether === true;
+  }
+
+  private windowOf(operation: string | undefined, modes: Modes): CanaryWindow {
+    const window = this.windows.get(operation) ?? new CanaryWindow(modes.rollback);
+    this.windows.set(operation, window);
+    return window;
+  }
+
+  /** A stage ends with each change of modes or rules, and counts anew. */
+  private keyOf(operation: string | undefined): string {
+    return `canary/${this.bookHash}/${this.state.revision}/${operation ?? ''}`;
+  }
+
+  private rollBack(operation: string | undefined, share: number, count: WindowCount): void {
+    const rollback = {
       at: new Date(this.parts.time()).toISOString(),
+      ...(this.sharing === undefined ? {} : { by: this.sharing.name }),
       ...(operation === undefined ? {} : { operation }),
       share,
       ...count,
     };
-    this.change((state) => (isRolledBack(state, rollback) ? state : rolledBack(state, rollback)));
-    const { migrated, v1 } = count;
-    this.parts.onNotice(
-      `canary of ${share} % ${operation === undefined ? '' : `of ${operation} `}rolled back to observe: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1. It stays in observe until an operator sets a mode.`,
-    );
+    this.change({ rollback, base: this.state });
+    if (this.sharing === undefined) this.parts.onNotice(rollbackSentence(rollback));
   }
 
-  private change(change: (state: RolloutState) => RolloutState): void {
-    this.adopt(change(this.state));
-    this.parts.save?.(change);
+  private change(change: RolloutChange): void {
+    this.adopt(applyChange(this.state, change, false));
+    this.sharing?.keep(change);
   }
 }
 
-/** True when another replica has already rolled back. */
-function isRolledBack({ rollbacks }: RolloutState, { operation }: Rollback): boolean {
-  return rollbacks.some((other) => other.operation === operation && other.resolved === undefined);
+function canariesOf(modes: Modes): readonly (string | undefined)[] {
+  const operations = Object.entries(modes.operations).filter(([, { mode }]) => mode === 'canary');
+  return [...(modes.default.mode === 'canary' ? [undefined] : []), ...operations.map(([id]) => id)];
 }

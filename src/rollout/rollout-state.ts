@@ -10,6 +10,8 @@ export interface OriginCount {
 export interface Rollback {
   /** RFC 3339. */
   readonly at: string;
+  /** Name of the replica that decided it; absent without replicas. */
+  readonly by?: string;
   /** Operation of the canary; absent for the default's. */
   readonly operation?: string;
   /** Percent of the clients that were migrated. */
@@ -26,6 +28,8 @@ export interface RolloutState {
   readonly revision: number;
   /** RFC 3339: of the last change. */
   readonly changed: string;
+  /** Name of the replica that made the last change; absent without replicas. */
+  readonly by?: string;
   readonly default?: Mode;
   /** By operation id. */
   readonly operations: Readonly<Record<string, Mode>>;
@@ -44,6 +48,8 @@ export interface RolloutAim {
 /** Sets a mode; without one, the rule book's applies again. */
 export interface RolloutCommand extends RolloutAim {
   readonly mode?: Mode | undefined;
+  /** Name of the replica that took the command. */
+  readonly by?: string | undefined;
 }
 
 /** Maximum number of rollbacks in the history. */
@@ -61,10 +67,10 @@ export const initialRollout: RolloutState = {
 /** Returns the state after a command at `now` (RFC 3339), which resolves the rollbacks of its target. */
 export function commanded(
   state: RolloutState,
-  { mode, operation, client }: RolloutCommand,
+  { mode, operation, client, by }: RolloutCommand,
   now: string,
 ): RolloutState {
-  const next = { ...state, revision: state.revision + 1, changed: now };
+  const next = { ...changedBy(state, by), revision: state.revision + 1, changed: now };
   if (client !== undefined) return { ...next, clients: withMode(state.clients, client, mode) };
   const rollbacks = state.rollbacks.map((rollback) =>
     rollback.operation === operation && rollback.resolved === undefined
@@ -80,10 +86,10 @@ export function commanded(
 
 /** Returns the state after a rollback: a canary becomes `observe` until an operator acts. */
 export function rolledBack(state: RolloutState, rollback: Rollback): RolloutState {
-  const { operation, at } = rollback;
+  const { operation, at, by } = rollback;
   const mode: Mode = { mode: 'observe' };
   return {
-    ...state,
+    ...changedBy(state, by),
     revision: state.revision + 1,
     changed: at,
     rollbacks: [rollback, ...state.rollbacks].slice(0, MAX_ROLLBACKS),
@@ -91,6 +97,11 @@ export function rolledBack(state: RolloutState, rollback: Rollback): RolloutStat
       ? { default: mode }
       : { operations: withMode(state.operations, operation, mode) }),
   };
+}
+
+function changedBy(state: RolloutState, by: string | undefined): RolloutState {
+  const { by: _, ...others } = state;
+  return by === undefined ? others : { ...others, by };
 }
 
 function withMode(

@@ -1,4 +1,5 @@
 import { printScalar } from '../json/json-scalar.ts';
+import { digestOf } from './digest.ts';
 import type { Change, Policies, RuleBook } from './rule-book.ts';
 import type { MappedValue, QueryRule, RequestRule, ResponseRule } from './rule.ts';
 import { templateShape } from './template.ts';
@@ -23,8 +24,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     [book.limits.depth, book.limits.body, book.limits.response],
     ...(book.rollout === undefined ? [] : [book.rollout]),
   ]);
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(meaning));
-  return [...new Uint8Array(digest, 0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return digestOf(new TextEncoder().encode(meaning), 8);
 }
 
 function byFirst(

@@ -25,6 +25,7 @@ export function settingConflicts(
     ...loops(settings),
     ...sharedFiles(settings),
     ...unusedTls(settings),
+    ...store(settings),
     ...unusedProxyProtocol(settings),
     ...unusedLink(settings),
   ];
@@ -138,6 +139,23 @@ function unusedTls(settings: Settings): readonly string[] {
       (setting) =>
         `${environmentName(setting)} is for TLS, and no upstream is an https address; set an https address, or leave it out.`,
     );
+}
+
+function store(settings: Settings): readonly string[] {
+  const address = settings.get(table.store);
+  const isTls = address.kind === 'redis' && address.url.startsWith('rediss:');
+  const faults: string[] = [];
+  if (address.kind === 'file' && settings.get(table.rolloutFile) !== undefined)
+    faults.push(
+      `${environmentName(table.store)} and ${environmentName(table.rolloutFile)} both name a file for modes; leave the second out.`,
+    );
+  if (address.kind !== 'redis' && settings.get(table.storePassword) !== undefined)
+    faults.push(`${environmentName(table.storePassword)} is for a Redis store; set one, or leave it out.`);
+  if (!isTls && settings.get(table.storeCa) !== undefined)
+    faults.push(
+      `${environmentName(table.storeCa)} is for TLS, and the store is no rediss address; leave it out.`,
+    );
+  return faults;
 }
 
 /** The PROXY header is only read from trusted proxies. */

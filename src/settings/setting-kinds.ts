@@ -28,6 +28,13 @@ export interface OriginSetting {
   readonly socketPath?: string | undefined;
 }
 
+/** The place that replicas share. */
+export type StoreAddress =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'file'; readonly path: string }
+  /** `redis:` or `rediss:` (TLS) with host, port and number of the database. */
+  | { readonly kind: 'redis'; readonly url: string };
+
 /** Text, such as a path or a name. */
 export const text: SettingKind<string> = {
   placeholder: '<text>',
@@ -210,6 +217,37 @@ export const addressRanges: SettingKind<readonly AddressRange[]> = {
     }
     return { value: ranges };
   },
+};
+
+/** `memory`, `file:` and a path, or the address of a Redis or Valkey server, without a password. */
+export const store: SettingKind<StoreAddress> = {
+  placeholder: '<memory|file:path|redis://host>',
+  unit: '',
+  read: (input) => {
+    if (input === 'memory') return { value: { kind: 'memory' } };
+    const path = /^file:(?:\/\/(?=\/))?(.+)$/s.exec(input)?.[1];
+    if (path !== undefined) return { value: { kind: 'file', path } };
+    const url = URL.parse(input);
+    if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '')
+      return { fault: 'must be memory, file: and a path, or an address such as redis://redis.internal:6379' };
+    if (url.password !== '')
+      return { fault: 'must not hold the password; put it into GATEWAY_STORE_PASSWORD_FILE' };
+    if (!/^(?:\/\d{0,3})?$/.test(url.pathname) || url.search !== '' || url.hash !== '')
+      return {
+        fault: 'must end with the number of a database at most, such as redis://redis.internal:6379/0',
+      };
+    return { value: { kind: 'redis', url: input } };
+  },
+};
+
+/** A name of letters, digits, dots, dashes and underscores. */
+export const plainName: SettingKind<string> = {
+  placeholder: '<name>',
+  unit: '',
+  read: (input) =>
+    /^[\w.-]{1,100}$/.test(input)
+      ? { value: input }
+      : { fault: 'must be a name of letters, digits, dots and dashes, such as capture-gateway' },
 };
 
 /** Words separated by commas. */

@@ -12,10 +12,12 @@ import {
   names,
   onOff,
   origin,
+  plainName,
   positive,
   processes,
   releases,
   type SettingKind,
+  store,
   text,
   v1Path,
 } from './setting-kinds.ts';
@@ -64,7 +66,25 @@ export const settings = {
   rolloutFile: optional(
     'rollout-file',
     file,
-    'File that keeps modes chosen at run time; replicas can share it. Unset: kept in memory.',
+    'File that keeps modes chosen at run time; replicas on one machine can share it. With a Redis store it is a copy, for a start without the store. Unset: kept in memory.',
+  ),
+  store: withDefault(
+    'store',
+    store,
+    'memory',
+    'Where replicas share modes, canary windows and rate limits: memory (one gateway), file: and a path (one machine), or a Redis or Valkey server, as redis://host:6379/0 or rediss://host:6379/0 (TLS).',
+  ),
+  storeName: withDefault(
+    'store-name',
+    plainName,
+    'capture-gateway',
+    'Prefix of the keys in a Redis store: gateways with the same name are replicas of each other.',
+  ),
+  storePassword: secret('store-password', 'Password of the Redis store. Unset: none.'),
+  storeCa: optional(
+    'store-ca',
+    file,
+    "PEM file of the authorities for the certificate of a rediss store. Unset: the system's.",
   ),
   rules: withDefault('rules', file, 'config/rules.yaml', 'Path of the rule book.'),
   logLevel: withDefault(

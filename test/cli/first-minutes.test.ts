@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { entrySchema } from '../../src/rewrite-log/entry-schema.ts';
+import { commandRuns } from '../support/command-runs.ts';
 import { command } from '../support/command.ts';
 
 const run = promisify(execFile);
@@ -165,7 +166,37 @@ describe('check', () => {
       return help.stdout().match(/^ +--[\w-]+/gm);
     });
     const [ofCheck, ofServe] = await Promise.all(options);
-    expect(ofCheck).toEqual(ofServe);
+    // What a report prints is a choice of `check` alone.
+    expect(ofCheck?.filter((flag) => flag.trim() !== '--json')).toEqual(ofServe);
+  });
+
+  test.each([
+    ['--v1-upstream http://127.0.0.1:9 --v2-openapi no/such/file', /GATEWAY_V2_OPENAPI: .*no such file/],
+    [
+      '--v1-upstream http://127.0.0.1:9 --v2-openapi README.md',
+      /GATEWAY_V2_OPENAPI: README\.md is not an OpenAPI/,
+    ],
+    ['--reference-db README.md', /README\.md: .*not a database/],
+    ['--reference-db no/such/folder/db', /no\/such\/folder/],
+    ['--rollout-file README.md', /--rollout-file/],
+  ])('refuses what serve refuses while it starts: %s', async (flags, fault) => {
+    for (const name of ['check', 'serve']) {
+      const started = command([name, ...ANY_PORT, ...flags.split(' ')]);
+      expect(await started.exit).toBe(2);
+      expect(started.stderr()).toMatch(fault);
+    }
+  });
+
+  test('prints JSON for programs, sound or not', async () => {
+    const [sound, faulty] = await commandRuns([
+      ['check', '--json'],
+      ['check', '--json', '--rules', 'test/cli/faulty-rules.yaml'],
+    ]);
+    expect(JSON.parse(sound?.out ?? '')).toMatchObject({ faults: [], version: '2025-01-01' });
+    expect(JSON.parse(faulty?.out ?? '')).toMatchObject({
+      faults: expect.arrayContaining([expect.stringContaining('faulty-rules.yaml')]) as string[],
+    });
+    expect(faulty?.code).toBe(2);
   });
 
   test('names file, line and column of each fault', async () => {

@@ -4,6 +4,6 @@ import { generatedTexts, TABLES_PAGE } from '../../src/cli/schemas.ts';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
-test.each(generatedTexts(read(TABLES_PAGE)))('%s is current (npm run generate)', (file, text) => {
+test.each(await generatedTexts(read(TABLES_PAGE)))('%s is current (npm run generate)', (file, text) => {
   expect(read(file)).toBe(text);
 });

@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 
 const run = promisify(execFile);
-const launcher = fileURLToPath(new URL('../../src/cli/capture-gateway.js', import.meta.url));
+const root = new URL('../../', import.meta.url);
+const launcher = fileURLToPath(new URL('src/cli/capture-gateway.js', root));
 const ONE_SENTENCE = /^capture-gateway needs Node 24 or later, and this is Node [\d.]+\. [^\n]+\n$/;
 
 /** Claims to be another version before the launcher runs, for machines on which every Node is recent. */
@@ -68,6 +69,39 @@ describe('a Node that is too old', () => {
       : await refused(process.execPath, ['--import', pretend('20.0.0'), launcher, 'serve']);
     expect(code).toBe(2);
     expect(stderr).toMatch(ONE_SENTENCE);
+  });
+});
+
+/** What starts a program of the project: every npm script that runs Node, the container, and the package's executable. */
+const { scripts, bin } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly bin: Readonly<Record<string, string>>;
+};
+const starts = Object.entries(scripts).filter(([, line]) => line.startsWith('node '));
+
+describe('each way of starting, on a Node that is too old', () => {
+  test('there are scripts that run Node', () => {
+    expect(starts.length).toBeGreaterThan(12);
+    expect(Object.values(bin)).toEqual(['./dist/cli/capture-gateway.js']);
+  });
+
+  test.each(starts)('npm run %s says one sentence', async (_, line) => {
+    const args = line.split(' ').slice(1);
+    const own = await systemNode();
+    const [node, before] =
+      own !== undefined && own.major < 24
+        ? [own.path, []]
+        : [process.execPath, ['--import', pretend('20.0.0')]];
+    const { code, stderr } = await refused(node, [...before, ...args.filter((arg) => arg !== '--watch')]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(ONE_SENTENCE);
+  });
+
+  test('the container checks it before anything else', () => {
+    expect(readFileSync(new URL('Dockerfile', root), 'utf8')).toContain('"dist/cli/main.js"');
+    expect(readFileSync(new URL('src/cli/main.ts', root), 'utf8')).toMatch(
+      /^import '\.\/node-version\.js';\n/,
+    );
   });
 });
 

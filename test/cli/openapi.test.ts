@@ -58,7 +58,7 @@ test('says what it cannot read', async () => {
     err: expect.stringContaining('cannot be read'),
   });
   expect(await run('package.json')).toMatchObject({
-    code: 2,
+    code: 1,
     err: expect.stringContaining('not an OpenAPI description'),
   });
   expect(await run('--rules', 'nothing.yaml')).toMatchObject({ code: 2 });

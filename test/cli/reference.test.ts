@@ -14,12 +14,7 @@ interface Running {
 
 /** The real command in a process of its own. */
 function command(args: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
-  const script = `import { Command } from 'commander';
-    import { reference } from './src/cli/reference.ts';
-    const program = new Command();
-    reference(program);
-    await program.parseAsync(['reference', ...process.argv.slice(1)], { from: 'user' });`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', ...args], {
+  const child = spawn(process.execPath, ['src/cli/main.ts', 'reference', ...args], {
     cwd: new URL('../..', import.meta.url),
     env: { ...process.env, ...env },
   });

@@ -125,7 +125,6 @@ const USAGE_ERRORS: readonly (readonly [args: readonly string[], said: string])[
     'ftp://a is no http or https address',
   ],
   [['--v1', 'http://a', '--v2', 'http://b', '--key-file', 'package.json', '--long'], 'Random sequences'],
-  [['--script', 'package.json'], 'package.json:1: A line starts with'],
   [['--rules', 'nowhere.yaml'], 'nowhere.yaml'],
 ];
 
@@ -134,6 +133,11 @@ test('a usage error ends with exit code 2', async () => {
   for (const [at, [args, said]] of USAGE_ERRORS.entries()) {
     expect([args, ran[at]?.code, ran[at]?.err]).toEqual([args, 2, expect.stringContaining(said)]);
   }
+});
+
+test('a script with faults ends with exit code 1, and names the lines', async () => {
+  const { code, err } = await twin('--script', 'package.json');
+  expect([code, err]).toEqual([1, expect.stringContaining('package.json:1: A line starts with')]);
 });
 
 test('a script of one’s own is played to the reference services', async () => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { entryRow } from '../../src/cli/entry-row.ts';
+import { PLAIN } from '../../src/cli/terminal.ts';
 import { accountOf, bodyCaptions, editsTitle, sentToWords } from '../../src/inspector/entry-words.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { editCount, isNotable, modeOf, outcomeOf } from '../../src/rewrite-log/entry-outcome.ts';
@@ -223,7 +224,7 @@ describe('a failure', () => {
     expect([sentToWords(entry), bodyCaptions(entry).after]).toEqual(['–', 'made, but not sent']);
     const filter = parseFilter('cause:econnrefused origin:none');
     expect('accepts' in filter && filter.accepts(entry)).toBe(true);
-    expect(entryRow(entry, false)).toContain('upstream-unreachable (ECONNREFUSED)');
+    expect(entryRow(entry, PLAIN)).toContain('upstream-unreachable (ECONNREFUSED)');
   });
 
   test('of V2 before its response says that the request may have been carried out', async () => {
@@ -296,7 +297,7 @@ test('V2 traffic passes unread', async () => {
 test('the rows of tail have the same words', async () => {
   const run = await twoServices(observe, { v1: (socket) => socket.write(CREATED) });
   const { entry } = await play(run, post(ORDER));
-  expect(entryRow(entry, false)).toMatch(
+  expect(entryRow(entry, PLAIN)).toMatch(
     / observe {2}V1 {7}would: rewritten +201 +[\d.]+ {2}order_floor_plan {2}POST \/api\/v1\/orders\/floor_plans {2}body-wrapper, property-address, V1 [\d.]+ ms$/,
   );
 });
@@ -325,7 +326,7 @@ test.each<[Entry['would'], string, string]>([
 ])('%j is told as the verdict of a schema, and not of V2', (would, sentence, words) => {
   const entry: Entry = { ...sampleEntry(1, 0), origin: 'v1', verdict: 'passed', would };
   expect(accountOf(entry)).toContain(sentence);
-  expect(entryRow(entry, false)).toContain(words);
+  expect(entryRow(entry, PLAIN)).toContain(words);
 });
 
 test('without a check nothing is said of V2', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { censusTerminal } from '../../src/cli/census-terminal.ts';
 import { reportTerminal } from '../../src/cli/report-terminal.ts';
+import { PLAIN } from '../../src/cli/terminal.ts';
 import { Guide } from '../../src/report/guide.ts';
 import { guideHtml } from '../../src/report/guide-html.ts';
 import { guideMarkdown } from '../../src/report/guide-markdown.ts';
@@ -95,7 +96,7 @@ test('reports, censuses and guides print none of it raw', () => {
   const document = guide.document([{ id: EVIL, summary: 'A change.' }], '2025-01-01', EVIL);
   const html = guideHtml(document);
   expect(html).not.toMatch(/<(?:script|img|a|svg|iframe)\b/i);
-  const plain = [reportTerminal(report, false), censusTerminal(report.census, false)];
+  const plain = [reportTerminal(report, PLAIN), censusTerminal(report.census, PLAIN)];
   const markdown = [reportMarkdown(report), censusMarkdown(report.census), guideMarkdown(document)];
   for (const text of [...plain, ...markdown, html, reportCsv(report).replaceAll('\r\n', '\n')]) {
     expect(text.length).toBeGreaterThan(20);

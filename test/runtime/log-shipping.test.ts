@@ -92,6 +92,17 @@ test('the changes are those that the gateway counts', async () => {
   expect(found.map((row) => row.slice(0, 2)).toSorted(byFirst)).toEqual(expected.toSorted(byFirst));
 });
 
+test('every column is a member of an entry', async () => {
+  const { properties } = JSON.parse(
+    readFileSync(new URL('../../config/entry.schema.json', import.meta.url), 'utf8'),
+  ) as { readonly properties: object };
+  const columns = await rows(
+    "SELECT column_name FROM information_schema.columns WHERE table_name = 'entries'",
+  );
+  expect(columns.length).toBeGreaterThan(25);
+  expect(columns.flat().filter((name) => !(String(name) in properties))).toEqual([]);
+});
+
 test('the shipper names the table and the options that ClickHouse needs to read a line', () => {
   expect(parse(read('vector.yaml'))).toMatchObject({
     sinks: { clickhouse: { table: 'entries', skip_unknown_fields: true, date_time_best_effort: true } },

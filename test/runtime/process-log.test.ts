@@ -130,7 +130,9 @@ test('on a terminal people read sentences, and the rewrite log as tail shows it'
   const [pid = 0] = await childrenOf(child.pid ?? 0);
   process.kill(pid, 'SIGTERM');
   await once(child, 'close');
-  expect(stripVTControlCharacters(text)).toMatch(/\d\d:\d\d:\d\d\.\d{3} info stopping: .*\r\n/);
+  expect(stripVTControlCharacters(text)).toMatch(
+    /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z info stopping: .*\r\n/,
+  );
 });
 
 async function childrenOf(parent: number): Promise<readonly number[]> {

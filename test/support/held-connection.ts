@@ -1,8 +1,13 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
+import { BufferBudget } from '../../src/gateway/buffer-budget.ts';
 import type { Exchange, ExchangeOwner } from '../../src/gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from '../../src/node/clients/client-connection.ts';
+import { StreamedBodies } from '../../src/node/clients/streamed-bodies.ts';
+import { PieceTurns } from '../../src/node/piece-turns.ts';
+
+const NO_LIMITS = { bodyTimeout: 0, minDataRate: 0, minDataRateGrace: 0 };
 
 /** A connection whose exchanges the test holds. */
 export async function heldConnection(): Promise<{
@@ -15,7 +20,15 @@ export async function heldConnection(): Promise<{
   let isClosed = false;
   const owner: ClientConnectionOwner = {
     headerBytes: 16_384,
-    readerLimits: { bodyTimeout: 0, minDataRate: 0, minDataRateGrace: 0 },
+    readerLimits: NO_LIMITS,
+    bodyOptions: {
+      ...NO_LIMITS,
+      bodies: {
+        readAhead: new BufferBudget(1024 * 1024),
+        turns: new PieceTurns(),
+        streams: new StreamedBodies(1),
+      },
+    },
     keepAliveLines: '',
     draining: false,
     take: (exchange) => void taken.push(exchange),

@@ -7,12 +7,10 @@ import {
 } from '../../http/header-list.ts';
 import { setField } from '../../http/set-field.ts';
 import type { MigrateDecision } from '../../migrate/decision.ts';
-import { v1Url } from '../../openapi/derive-v1.ts';
-import type { DescriptionText } from '../description-cache.ts';
+import type { DescriptionText } from '../describe-v1.ts';
 import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
 import { MigrateExchange } from './migrate-exchange.ts';
 import { ResponseCollector } from './response-collector.ts';
-import { rewrittenLink } from './rewrite-links.ts';
 
 /** Maximum time that clients without credentials share a description without asking V2, in milliseconds. */
 const SHARED_MS = 60_000;
@@ -81,12 +79,26 @@ export class DescriptionExchange extends MigrateExchange {
   }
 
   override rewriteResponse(...[status, body, done]: Parameters<MigrateExchange['rewriteResponse']>): void {
-    const { ruleBook } = this.rules;
-    const serverOf = (url: string): string => this.serverForClients(url);
-    this.derived =
-      status === 200 ? this.gateway.descriptions.derive(this.key, body, ruleBook, serverOf) : undefined;
-    if (this.derived === undefined) super.rewriteResponse(status, body, done);
-    else done({ verdict: 'rewritten', body: this.derived.body, records: [], omitted: 0, patch: [] }, body);
+    if (status !== 200) {
+      super.rewriteResponse(status, body, done);
+      return;
+    }
+    const { descriptions, v2 } = this.gateway;
+    this.work((memory, finish) => {
+      descriptions.derive({ source: body, rules: this.rules.ruleBook, v2 }, memory).then(
+        (derived) =>
+          finish(() => {
+            if (derived === undefined) super.rewriteResponse(status, body, done);
+            else if (derived === 'buffer-full')
+              done({ verdict: 'unchanged', body, note: 'response-buffer-full' }, body);
+            else {
+              this.derived = derived;
+              done({ verdict: 'rewritten', body: derived.body, records: [], omitted: 0, patch: [] }, body);
+            }
+          }),
+        (error: unknown) => finish(() => this.failInternally(error)),
+      );
+    }, 1);
   }
 
   override head(status: number, reason: string, headers: HeaderList): void {
@@ -136,16 +148,6 @@ export class DescriptionExchange extends MigrateExchange {
   private isKnownToClient({ etag }: DescriptionText): boolean {
     const tags = headerValues(this.received.exchange.headers, 'if-none-match').join(',').split(',');
     return tags.some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*');
-  }
-
-  /** V2's address is not for V1 clients: a server there is named relative to the gateway. */
-  private serverForClients(url: string): string {
-    const { host, path } = this.gateway.v2;
-    const places = { upstreamHost: host, upstreamPath: path, prefix: '/api/v2', gateway: undefined } as const;
-    const linked = rewrittenLink(url, places);
-    if (linked !== url) return linked;
-    const named = URL.parse(url);
-    return named !== null && named.host === host ? '/' : v1Url(url);
   }
 }
 

@@ -1,5 +1,10 @@
+// Longer than other files: one state machine: requests, bodies and the end of a connection change the same few fields.
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
+import type { IncomingBodyOptions } from './incoming-body.ts';
+import { LongBodyExchange } from './long-body-exchange.ts';
+import { copyOf, SharedReads } from './shared-reads.ts';
+import { SocketBody } from './socket-body.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { readFastPathRequest, type FastPathRequest } from './fast-path-request.ts';
@@ -10,6 +15,7 @@ export interface ClientConnectionOwner {
   /** Maximum size of a request head in bytes. */
   readonly headerBytes: number;
   readonly readerLimits: ReaderLimits;
+  readonly bodyOptions: IncomingBodyOptions;
   readonly keepAliveLines: string;
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
@@ -28,6 +34,8 @@ export interface ClientConnectionOwner {
   closed(connection: ClientConnection): void;
 }
 
+/** Largest body in bytes that is read whole before its exchange begins. */
+const WHOLE_BODY_BYTES = 64 * 1024;
 /** Bytes of further requests that are read while one is in flight. */
 const READ_AHEAD_BYTES = 16 * 1024;
 /** Requests that are served directly before other connections have their turn. */
@@ -46,6 +54,7 @@ export class ClientConnection implements ExchangeConnection {
   /** True once a request has arrived on it. */
   isUsed = false;
   private readonly owner: ClientConnectionOwner;
+  private readonly sharedReads: SharedReads | undefined;
   private exchange: SocketExchange | undefined = undefined;
   /** Bytes received and not yet parsed: the beginning of a request, or further ones. */
   private unparsed: Buffer | undefined = undefined;
@@ -53,6 +62,8 @@ export class ClientConnection implements ExchangeConnection {
   private partialRequest: FastPathRequest | undefined = undefined;
   /** The beginning of a request with an incomplete head. */
   private partialHead: PartialHead | undefined = undefined;
+  /** The body on its way, of an exchange that has begun. */
+  private body: SocketBody | undefined = undefined;
   private isReading = false;
   /** True while further requests wait for others to have their turn of the event loop. */
   private isYielding = false;
@@ -62,6 +73,8 @@ export class ClientConnection implements ExchangeConnection {
     this.socket = socket;
     this.owner = owner;
     this.remote = owner.addressOf(socket);
+    this.sharedReads = SharedReads.begin(socket, this.readLent);
+    // Without shared reads all bytes; with them, those that others had read and put back.
     socket.on('data', this.read);
     socket.on('end', this.ended);
     socket.on('close', this.closed);
@@ -82,7 +95,7 @@ export class ClientConnection implements ExchangeConnection {
 
   /** True while no request is in flight, or has begun to arrive. */
   get isIdle(): boolean {
-    return this.exchange === undefined && !this.hasBegun && !this.isClosing;
+    return this.exchange === undefined && this.body === undefined && !this.hasBegun && !this.isClosing;
   }
 
   /** When the incomplete head of a request began, by the clock of `performance`; undefined without one. */
@@ -99,14 +112,17 @@ export class ClientConnection implements ExchangeConnection {
     return this.partialRequest !== undefined && !this.socket.destroyed;
   }
 
-  /** Hands the connection over to Node's server. */
-  handOver(): void {
-    this.release(this.unparsed ?? nothing);
+  /** Begins the exchange whose body is still on its way. */
+  beginPartial(): void {
+    const { partialRequest, unparsed } = this;
+    if (partialRequest !== undefined && unparsed !== undefined) this.beginLong(partialRequest, unparsed);
   }
 
   /** The connection closes: further bytes are no longer read as requests. */
   stopReading(): void {
     this.isClosing = true;
+    this.sharedReads?.end();
+    this.body = undefined;
     this.unparsed = undefined;
     this.partialHead = undefined;
   }
@@ -134,8 +150,20 @@ export class ClientConnection implements ExchangeConnection {
     if (!this.isReading) this.parseNext();
   };
 
+  /** Reads bytes that are valid until it returns: a body is collected from them, anything else from a copy. */
+  private readonly readLent = (bytes: Buffer): void => {
+    if (this.isClosing) return;
+    const rest = this.body === undefined ? bytes : this.readBody(this.body, bytes);
+    if (rest !== undefined) this.readHeads(copyOf(rest));
+  };
+
   private readonly read = (chunk: Buffer): void => {
     if (this.isClosing) return;
+    const rest = this.body === undefined ? chunk : this.readBody(this.body, chunk);
+    if (rest !== undefined) this.readHeads(rest);
+  };
+
+  private readHeads(chunk: Buffer): void {
     const { partialHead, unparsed } = this;
     if (partialHead?.add(chunk) === false) return;
     const before = partialHead?.received() ?? unparsed;
@@ -146,7 +174,15 @@ export class ClientConnection implements ExchangeConnection {
     this.unparsed = bytes;
     if (this.exchange === undefined && !this.isYielding) this.parseNext();
     else if (bytes.length > READ_AHEAD_BYTES) this.socket.pause();
-  };
+  }
+
+  /** Returns the bytes behind the body; undefined when there are none, and nothing to begin. */
+  private readBody(body: SocketBody, bytes: Buffer): Buffer | undefined {
+    const rest = body.take(bytes);
+    if (!body.isComplete) return undefined;
+    if (this.body === body) this.body = undefined;
+    return rest.length === 0 ? undefined : rest;
+  }
 
   /** Its turn of the event loop has come again. */
   continueParsing(): void {
@@ -163,6 +199,10 @@ export class ClientConnection implements ExchangeConnection {
       const request = this.partialRequest ?? readFastPathRequest(unparsed, owner.headerBytes);
       if (request === undefined) {
         this.handleUnusual(unparsed);
+        break;
+      }
+      if (request.end - request.bodyAt > WHOLE_BODY_BYTES && request.end > unparsed.length) {
+        this.beginLong(request, unparsed);
         break;
       }
       if (request.end > unparsed.length) {
@@ -209,6 +249,18 @@ export class ClientConnection implements ExchangeConnection {
     this.owner.take(exchange);
   }
 
+  private beginLong(request: FastPathRequest, bytes: Buffer): void {
+    this.isUsed = true;
+    this.partialRequest = undefined;
+    this.unparsed = undefined;
+    const body = new SocketBody(this.socket, request.end - request.bodyAt);
+    const exchange = new LongBodyExchange(this, request, body, this.owner.bodyOptions);
+    this.exchange = exchange;
+    this.body = body;
+    this.owner.take(exchange);
+    if (this.body === body) this.readBody(body, bytes.subarray(request.bodyAt));
+  }
+
   /** The client disconnected in the middle of a body: its request is logged, as one without a client. */
   private abandonBody(): void {
     const { partialRequest, unparsed } = this;
@@ -222,6 +274,7 @@ export class ClientConnection implements ExchangeConnection {
     const { socket } = this;
     this.unparsed = undefined;
     this.partialRequest = undefined;
+    this.sharedReads?.end();
     socket.off('data', this.read);
     socket.off('end', this.ended);
     socket.off('close', this.closed);
@@ -243,6 +296,7 @@ export class ClientConnection implements ExchangeConnection {
 
   private readonly closed = (): void => {
     this.abandonBody();
+    this.body = undefined;
     this.unparsed = undefined;
     this.partialHead = undefined;
     this.exchange?.disconnected();

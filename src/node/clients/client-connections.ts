@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
+import type { IncomingBodyOptions } from './incoming-body.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 
 /** Limits on the time that clients take, in milliseconds, and on the bytes that they send; a time of 0 is no limit. */
@@ -12,7 +13,7 @@ export interface ClientLimits extends ReaderLimits {
 }
 
 /** The server that owns the connections. */
-export interface ClientConnectionsOwner {
+export interface ClientConnectionsOwner extends IncomingBodyOptions {
   readonly draining: boolean;
   take(exchange: Exchange): void;
   addressOf(socket: Socket): string;
@@ -26,7 +27,7 @@ export interface ClientConnectionsOwner {
 
 /** Milliseconds between two checks for connections that have been idle too long. */
 const IDLE_CHECK_MS = 250;
-/** Minimum milliseconds to wait for the rest of a body, before Node's server takes over the request. */
+/** Minimum milliseconds to wait for the rest of a small body, before its exchange begins without it. */
 const PARTIAL_BODY_WAIT_MS = 25;
 /** Milliseconds by which a kept-alive connection outlives the timeout sent to its client: a request may be on its way by then. */
 const KEEP_ALIVE_GRACE_MS = 1000;
@@ -40,6 +41,7 @@ export class ClientConnections implements ClientConnectionOwner {
   readonly headerBytes: number;
   readonly readerLimits: ReaderLimits;
   readonly keepAliveLines: string;
+  readonly bodyOptions: IncomingBodyOptions;
   private readonly limits: ClientLimits;
   private readonly owner: ClientConnectionsOwner;
   private readonly all = new Map<Socket, ClientConnection>();
@@ -52,6 +54,7 @@ export class ClientConnections implements ClientConnectionOwner {
   constructor(limits: ClientLimits, owner: ClientConnectionsOwner) {
     this.limits = limits;
     this.owner = owner;
+    this.bodyOptions = owner;
     this.headerBytes = limits.headerBytes;
     this.readerLimits = limits;
     const seconds = Math.floor(limits.idleTimeout / 1000);
@@ -112,23 +115,23 @@ export class ClientConnections implements ClientConnectionOwner {
 
   awaitBody(connection: ClientConnection): void {
     this.awaiting.set(connection, this.round);
-    this.partialBodyTimer ??= setTimeout(handOverStalled, PARTIAL_BODY_WAIT_MS, this);
+    this.partialBodyTimer ??= setTimeout(beginStalled, PARTIAL_BODY_WAIT_MS, this);
   }
 
   closed(connection: ClientConnection): void {
     this.all.delete(connection.socket);
   }
 
-  /** Hands requests over to Node's server that were incomplete at the last check, and still are. */
-  handOverStalled(): void {
+  /** Begins the exchanges of requests that were incomplete at the last check, and still are. */
+  beginStalled(): void {
     for (const [connection, round] of this.awaiting) {
       if (connection.isBodyPartial && round === this.round) continue;
       this.awaiting.delete(connection);
-      if (connection.isBodyPartial) connection.handOver();
+      if (connection.isBodyPartial) connection.beginPartial();
     }
     this.round += 1;
     this.partialBodyTimer =
-      this.awaiting.size === 0 ? undefined : setTimeout(handOverStalled, PARTIAL_BODY_WAIT_MS, this);
+      this.awaiting.size === 0 ? undefined : setTimeout(beginStalled, PARTIAL_BODY_WAIT_MS, this);
   }
 
   /** Closes connections that have been idle too long. */
@@ -156,6 +159,6 @@ function closeExpired(connections: ClientConnections): void {
   connections.closeExpired();
 }
 
-function handOverStalled(connections: ClientConnections): void {
-  connections.handOverStalled();
+function beginStalled(connections: ClientConnections): void {
+  connections.beginStalled();
 }

@@ -2,7 +2,7 @@ import { readFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { API_METHODS } from '../../http/methods.ts';
 
-/** A request of the most common kind: no body, or a small body with a length. */
+/** A request of the most common kind: no body, or one with a length. */
 export interface FastPathRequest {
   readonly method: string;
   readonly target: string;
@@ -15,17 +15,13 @@ export interface FastPathRequest {
   readonly isLast: boolean;
 }
 
-/** Largest body in bytes that is read whole before the request is processed. */
-const BODY_LIMIT_BYTES = 64 * 1024;
-
 const HEAD_END = Buffer.from('\r\n\r\n');
 const REQUEST_LINE = new RegExp(String.raw`^(${API_METHODS.join('|')}) (/[\x21-\x7e]*) HTTP/1\.1$`);
 const CLOSE_OPTION = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 
 /**
  * Reads the request at the beginning of `bytes`; undefined when anything about it is unusual: a head that is incomplete or larger
- * than `headerBytes`, another version or method, a target in another form, chunked coding, an expectation, a large body, or any
- * error (RFC 9112). Unusual requests are left to Node's own server.
+ * than `headerBytes`, another version or method, a target in another form, chunked coding, an expectation, or any error (RFC 9112). Unusual requests are left to Node's own server.
  */
 export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPathRequest | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
@@ -50,9 +46,8 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
         break;
       case 14:
         if (name.toLowerCase() !== 'content-length') break;
-        if (length !== undefined || !/^\d{1,5}$/.test(value)) return undefined;
+        if (length !== undefined || !/^\d{1,15}$/.test(value)) return undefined;
         length = Number(value);
-        if (length > BODY_LIMIT_BYTES) return undefined;
         break;
       case 16:
         // Node treats it as Connection, which RFC 9112 (appendix C.2.2) does not.

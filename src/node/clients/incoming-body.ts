@@ -1,5 +1,4 @@
 // Longer than other files: it is one state machine: each way in which a body arrives ends in the same few states.
-import type { Readable } from 'node:stream';
 import type { BufferBudget } from '../../gateway/buffer-budget.ts';
 import type { Body } from '../../gateway/exchange.ts';
 import { ByteCollector } from '../../http/byte-collector.ts';
@@ -7,8 +6,16 @@ import type { HeaderList } from '../../http/header-list.ts';
 import { requestTrailersOf } from '../../http/hop-by-hop.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
 import { PacedFlow } from './paced-flow.ts';
-import type { PieceTurns } from '../piece-turns.ts';
+import type { Flow, PieceTurns } from '../piece-turns.ts';
 import type { StreamedBodies, StreamedBody } from './streamed-bodies.ts';
+
+/** Where a body arrives: a stream of Node, or a socket that the gateway reads itself. */
+export interface BodySource extends Flow {
+  /** True when a part is valid only until its listener returns. */
+  readonly lendsParts?: boolean;
+  on(event: 'data', listener: (part: Uint8Array) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
+}
 
 /** Receives the events of a request body. */
 export interface IncomingBodyOwner {
@@ -61,7 +68,7 @@ export class IncomingBody
   complete = false;
   /** Its trailers that may be forwarded, once it is complete. */
   trailers: HeaderList = [];
-  private readonly source: Readable;
+  private readonly source: BodySource;
   private readonly flow: PacedFlow;
   private readonly owner: IncomingBodyOwner;
   private readonly options: IncomingBodyOptions;
@@ -75,13 +82,16 @@ export class IncomingBody
   private isOver = false;
   private timer: NodeJS.Timeout | undefined = undefined;
   private broken: Error | undefined = undefined;
+  /** Called when more than `discardLimit` bytes arrive of a body that is dropped. */
+  private overrun: (() => void) | undefined = undefined;
+  private discardLimit = 0;
   private want:
     | { resolve(result: IteratorResult<Uint8Array>): void; reject(error: Error): void }
     | undefined = undefined;
 
   /** `length` is the body's length according to the request. */
   constructor(
-    source: Readable,
+    source: BodySource,
     length: number | undefined,
     options: IncomingBodyOptions,
     owner: IncomingBodyOwner,
@@ -120,12 +130,10 @@ export class IncomingBody
     this.takeParts();
     this.stop(new Error('early response'));
     this.stopTimers();
-    const limit = this.bytes + DISCARDED_BYTES;
+    this.discardLimit = this.bytes + DISCARDED_BYTES;
+    this.overrun = overrun;
     this.timer = setTimeout(overrun, DISCARD_MS);
     this.timer.unref();
-    this.source.on('data', () => {
-      if (this.bytes > limit) overrun();
-    });
     this.listen();
     this.flow.readMore();
     this.source.resume();
@@ -187,9 +195,12 @@ export class IncomingBody
     this.bytes += chunk.length;
     this.flow.count(chunk.length);
     this.scheduleTurnEnd();
-    if (this.mode === 'discard') return;
+    if (this.mode === 'discard') {
+      if (this.bytes > this.discardLimit) this.overrun?.();
+      return;
+    }
     this.timer?.refresh();
-    const held = this.parts.add(chunk);
+    const held = this.parts.add(chunk, this.source.lendsParts);
     if (this.mode === 'collect') {
       if (!this.owner.acceptChunk(held)) this.parts.take();
     } else if (this.mode === 'open') {

@@ -1,12 +1,16 @@
-import type { Readable } from 'node:stream';
 import type { Flow, PieceTurns } from '../piece-turns.ts';
+
+/** A source of a body; `_read` is that of a stream of Node. */
+interface PacedSource extends Flow {
+  _read?(size: number): void;
+}
 
 /**
  * Reads one body, and pauses while its consumer wants no more, and while bodies in tiny pieces take turns. It pauses the
  * connection: a paused stream would still buffer, one by one, the parts that a read brings.
  */
 export class PacedFlow {
-  private readonly source: Readable;
+  private readonly source: PacedSource;
   private readonly flow: Flow;
   private readonly turns: PieceTurns;
   /** Parts and bytes of this turn of the event loop. */
@@ -16,7 +20,7 @@ export class PacedFlow {
   /** True while it waits for its turn among bodies that are cut into tiny pieces. */
   private isHeld = false;
 
-  constructor(source: Readable, turns: PieceTurns) {
+  constructor(source: PacedSource, turns: PieceTurns) {
     this.source = source;
     this.flow = flowOf(source);
     this.turns = turns;
@@ -76,7 +80,7 @@ export class PacedFlow {
 /**
  * Node's request is paused at its connection; an HTTP/2 stream has a window of its own, and other runtimes have their own bodies.
  */
-function flowOf(source: Readable): Flow {
+function flowOf(source: Flow): Flow {
   if ('bun' in process.versions || 'deno' in process.versions) return source;
   return 'socket' in source && isFlow(source.socket) ? source.socket : source;
 }

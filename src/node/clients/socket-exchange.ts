@@ -40,13 +40,13 @@ export class SocketExchange implements Exchange, SlowReader {
   readonly secure = false;
   readonly hasBody: boolean;
   readonly handled = ALREADY_SENT;
-  readonly bytesIn: number;
   private readonly connection: ExchangeConnection;
   private readonly body: Buffer;
   /** False when the client disconnected in the middle of the body. */
   private readonly isWhole: boolean;
-  private owner: ExchangeOwner | undefined = undefined;
-  private isLast: boolean;
+  protected owner: ExchangeOwner | undefined = undefined;
+  /** True when the connection closes after the response. */
+  protected isLast: boolean;
   /** Text that goes out with the next part of the response, or at the end of the turn. */
   private held = '';
   private heldPart: Uint8Array | undefined = undefined;
@@ -67,8 +67,11 @@ export class SocketExchange implements Exchange, SlowReader {
     this.remote = connection.remote;
     this.hasBody = request.end > request.bodyAt;
     this.body = body;
-    this.bytesIn = body.length;
     this.isWhole = body.length === request.end - request.bodyAt;
+  }
+
+  get bytesIn(): number {
+    return this.body.length;
   }
 
   /** Bytes of the connection that the system has taken; only one response is written on it at a time. */

@@ -17,7 +17,7 @@ export function processLineText(json: string, colour: boolean): string {
   const label = colour ? styleText(STYLES[level], level, { validateStream: false }) : level;
   const times = repeated === undefined ? '' : ` (${repeated} more like it)`;
   const below = stack === undefined ? '' : `${stack.split('\n').map(safe).join('\n')}\n`;
-  return `${time.slice(11, 23)} ${label} ${safe(msg)}${times}\n${below}`;
+  return `${time.replace('T', ' ')} ${label} ${safe(msg)}${times}\n${below}`;
 }
 
 /** Text from the system or a client could control a terminal, or forge a line. */

@@ -15,7 +15,10 @@ import { processLineText } from './process-line-text.ts';
  * | `v2-openapi-unread` | warn | V2's OpenAPI description cannot be read; the one before stays in force | |
  * | `rollout-changed` | info | another replica chose a mode | |
  * | `rollout-rolled-back` | error | a canary was rolled back | |
- * | `rollout-file` | error | the rollout file is damaged or cannot be written | |
+ * | `rollout-overtaken` | warn | a mode that was set here without the store is dropped | |
+ * | `rollout-damaged` | error | nobody can read the stored rollout; the last known one stays | |
+ * | `rollout-file` | error | the copy of the rollout cannot be written | |
+ * | `store-lost`, `store-found` | warn, info | the store is out of reach, or in reach again | |
  * | `client-secret-random` | warn | names of clients do not outlive the process though the rollout needs it | |
  * | `circuit-opened`, `circuit-closed` | error, info | the circuit of an origin | `origin` |
  * | `upstream-fault` | warn | no response of an origin, or no whole one; repetitions are counted | `origin`, `kind`, `cause`, `sent`, `repeated` |
@@ -38,7 +41,11 @@ export type ProcessEvent =
   | 'v2-openapi-unread'
   | 'rollout-changed'
   | 'rollout-rolled-back'
+  | 'rollout-overtaken'
+  | 'rollout-damaged'
   | 'rollout-file'
+  | 'store-lost'
+  | 'store-found'
   | 'client-secret-random'
   | 'circuit-opened'
   | 'circuit-closed'

@@ -1,16 +1,25 @@
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { parsedJson } from '../../rewrite-log/parsed-json.ts';
 import { modesInForce, needsV1 } from '../../rollout/modes.ts';
-import type { Settings } from '../../settings/read-settings.ts';
+import { Replica, type ReplicaNotice } from '../../rollout/replica.ts';
 import { RolloutControl } from '../../rollout/rollout-control.ts';
-import type { OriginSetting } from '../../settings/setting-kinds.ts';
-import { settings as table } from '../../settings/settings.ts';
+import { initialRollout, type RolloutState } from '../../rollout/rollout-state.ts';
+import type { ReplicaClock } from '../../rollout/store-contact.ts';
 import type { Rollout, Scope } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
-import type { WriteProcessLine } from '../log/process-log.ts';
-import { RolloutFile } from './rollout-file.ts';
+import type { Settings } from '../../settings/read-settings.ts';
+import type { OriginSetting } from '../../settings/setting-kinds.ts';
+import { settings as table } from '../../settings/settings.ts';
+import type { ProcessLine, WriteProcessLine } from '../log/process-log.ts';
+import { copyOf, type OpenStore, openStore } from './open-store.ts';
+import { RolloutCopy } from './rollout-copy.ts';
 
 /** Routes V1 traffic while the gateway runs. */
 export interface OpenRollout {
   readonly control: RolloutControl;
+  /** This gateway among those that share its store; undefined without a store. */
+  readonly replica: Replica | undefined;
   readonly v1Origin: OriginSetting | undefined;
   /** Returns why a rule book cannot be in force here, as a sentence. */
   readonly faultOf: (book: RuleBook) => string | undefined;
@@ -18,30 +27,28 @@ export interface OpenRollout {
   readonly close: () => Promise<void>;
 }
 
-/** Reads the saved rollout, and checks that it can continue with these settings. */
-export function openRollout(
+/** Reads the stored rollout, and checks that it can continue with these settings. */
+export async function openRollout(
   settings: Settings,
   book: RuleBook,
   log: WriteProcessLine,
-): OpenRollout | { readonly fault: string } {
+): Promise<OpenRollout | { readonly fault: string }> {
   const v1Origin = settings.get(table.v1Upstream);
-  const path = settings.get(table.rolloutFile);
-  const file = path === undefined ? undefined : new RolloutFile(path, log);
   const control = new RolloutControl({
     time: Date.now,
-    save: file === undefined ? undefined : (change) => file.keep(change),
     onNotice: (sentence) =>
       log({ level: 'error', event: 'rollout-rolled-back', message: `rollout: ${sentence}` }),
   });
-  const damaged = file?.open(control);
-  if (damaged !== undefined) return { fault: `--rollout-file ${damaged.fault}` };
-  const faultOf = (next: RuleBook): string | undefined => {
-    if (v1Origin !== undefined || !needsV1(modesInForce(next.rollout?.modes, control.state)))
-      return undefined;
-    return 'There are modes that send requests to V1; set GATEWAY_V1_UPSTREAM, or take them out.';
-  };
+  const opened = await openStore(settings);
+  const shared = opened && (await share(control, opened, log));
+  if (shared !== undefined && 'fault' in shared) return shared;
+  const close = shared?.close ?? (() => Promise.resolve());
+  const faultOf = (next: RuleBook): string | undefined => v1Fault(settings, next, control.state);
   const fault = faultOf(book);
-  if (fault !== undefined) return { fault };
+  if (fault !== undefined) {
+    await close();
+    return { fault };
+  }
   if (
     settings.get(table.clientSecret) === undefined &&
     (v1Origin !== undefined || namesClients(book.rollout))
@@ -53,7 +60,95 @@ export function openRollout(
         'rollout: client hashes are new at each start, so that shares, pins and names do not hold; set GATEWAY_CLIENT_SECRET, the same for every replica.',
     });
   }
-  return { control, v1Origin, faultOf, close: () => file?.close() ?? Promise.resolve() };
+  return { control, replica: shared?.replica, v1Origin, faultOf, close };
+}
+
+/** Returns why the gateway would not start with the rollout in its file, as a sentence; starts nothing, and asks no server. */
+export function storedRolloutFault(settings: Settings, book: RuleBook): string | undefined {
+  const address = settings.get(table.store);
+  const path = address.kind === 'file' ? address.path : settings.get(table.rolloutFile);
+  if (path === undefined || !existsSync(path)) return v1Fault(settings, book, initialRollout);
+  const noFault = (): void => {};
+  const state = new RolloutCopy(path, noFault).read() ?? new RolloutCopy(copyOf(path), noFault).read();
+  return state === undefined ? damageOf(path) : v1Fault(settings, book, state);
+}
+
+function v1Fault(settings: Settings, { rollout }: RuleBook, state: RolloutState): string | undefined {
+  if (settings.get(table.v1Upstream) !== undefined || !needsV1(modesInForce(rollout?.modes, state)))
+    return undefined;
+  return 'There are modes that send requests to V1; set GATEWAY_V1_UPSTREAM, or take them out.';
+}
+
+function damageOf(place: string): string {
+  return `${place} is damaged; remove it to begin anew.`;
+}
+
+const CLOCK: ReplicaClock = {
+  time: Date.now,
+  after: (milliseconds, run) => {
+    const timer = setTimeout(run, milliseconds);
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+};
+
+/** Makes this gateway one of those that share the store. */
+async function share(
+  control: RolloutControl,
+  { store, place, copy: copyPath, isLocal }: OpenStore,
+  log: WriteProcessLine,
+): Promise<{ readonly replica: Replica; readonly close: () => Promise<void> } | { readonly fault: string }> {
+  const copy =
+    copyPath === undefined
+      ? undefined
+      : new RolloutCopy(copyPath, (sentence) =>
+          log({ level: 'error', event: 'rollout-file', message: `rollout: ${sentence}` }),
+        );
+  const replica = new Replica({
+    control,
+    store,
+    name: `${hostname()}/${process.pid}`,
+    clock: CLOCK,
+    parse: parsedJson,
+    onNotice: (notice) => log(noticeLine(notice)),
+    onKnown: (state) => copy?.write(state),
+  });
+  const close = async (): Promise<void> => {
+    await replica.close();
+    await store.close();
+    await copy?.close();
+  };
+  const last = copy?.read();
+  // A file that was removed begins anew; a store that was emptied does not.
+  if (!isLocal && last !== undefined) replica.begin(last);
+  await replica.start();
+  const { aloneSince, aloneReason } = replica.status;
+  if (isLocal && aloneSince !== undefined) {
+    await close();
+    return { fault: `${place} cannot be read (${aloneReason}).` };
+  }
+  if (replica.isDamaged && control.isInitial) {
+    if (last === undefined) {
+      await close();
+      return { fault: damageOf(place) };
+    }
+    replica.begin(last);
+  }
+  return { replica, close };
+}
+
+const LEVELS = {
+  alone: ['warn', 'store-lost'],
+  together: ['info', 'store-found'],
+  changed: ['info', 'rollout-changed'],
+  'rolled-back': ['error', 'rollout-rolled-back'],
+  overtaken: ['warn', 'rollout-overtaken'],
+  damaged: ['error', 'rollout-damaged'],
+} as const;
+
+function noticeLine({ kind, sentence }: ReplicaNotice): ProcessLine {
+  const [level, event] = LEVELS[kind];
+  return { level, event, message: `rollout: ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}` };
 }
 
 function namesClients(rollout: Rollout | undefined): boolean {

@@ -18,9 +18,10 @@ parentPort?.on('message', (work: OperatorWork) => void respond(work));
 
 async function respond(work: OperatorWork): Promise<void> {
   const { status, value } = await doOperatorWork(work, { compiled, decode: decodeBody, now, pause });
-  const json = new Uint8Array(new TextEncoder().encode(JSON.stringify(value)));
-  const text: OperatorText = { status, json };
-  parentPort?.postMessage(text, [json.buffer]);
+  const isJson = typeof value !== 'string';
+  const bytes = new Uint8Array(new TextEncoder().encode(isJson ? JSON.stringify(value) : value));
+  const text: OperatorText = { status, isJson, bytes };
+  parentPort?.postMessage(text, [bytes.buffer]);
 }
 
 function now(): number {

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { describeV1 } from '../../../src/gateway/describe-v1.ts';
 import { DescriptionCache } from '../../../src/gateway/description-cache.ts';
 import { deriveV1 } from '../../../src/openapi/derive-v1.ts';
 import { startReference } from '../../../src/node/reference/reference-server.ts';
@@ -185,21 +186,125 @@ test('in front of the reference, it is what the derivation makes of V2’s', asy
   expect(JSON.stringify(v1)).toContain('"x-change":["body-wrapper"]');
 });
 
-test('the cache is bounded, forgets what is too old, and derives the same text once', () => {
-  let now = 0;
-  const cache = new DescriptionCache(() => now);
-  const rules = testRuleBook();
-  const source = new TextEncoder().encode(text);
-  const derive = (key: string): object | undefined => cache.derive(key, source, rules, (url) => url);
-  const first = derive('a');
-  expect(derive('a')).toBe(first);
-  for (const key of ['b', 'c', 'd', 'e']) derive(key);
-  expect(derive('a')).not.toBe(first);
-  expect(derive('a')).toEqual(first);
-  const other = new TextEncoder().encode(text.replace('V2', 'V3'));
-  expect(cache.derive('a', other, rules, (url) => url)?.etag).not.toBe((first as { etag: string }).etag);
+/** A description of about this many bytes, with another title for each number. */
+function largeDescription(bytes: number, number = 1): string {
+  const schemas: Record<string, object> = {};
+  const properties = { name: { type: 'string', description: 'x'.repeat(80) }, size: { type: 'integer' } };
+  for (let k = 0; k * 170 < bytes; k += 1) schemas[`Thing${k}`] = { type: 'object', properties };
+  return JSON.stringify({
+    ...description,
+    info: { title: `V2 ${number}`, version: '1' },
+    components: { schemas },
+  });
+}
 
-  const shared = { body: source, etag: '"x"' };
+// Attack: a client asks for the description of a large service, which takes seconds to derive, and everybody else waits.
+test('a large description is derived while others are served', async () => {
+  const large = largeDescription(2_000_000);
+  const v2 = await rawServer(
+    (socket, head) => void socket.write(head.includes('openapi') ? ok(large) : ok('{}')),
+  );
+  const gateway = await gatewayFor(v2.origin);
+  const order: string[] = [];
+  const read = async (path: string): Promise<string> => {
+    const body = await (await fetch(`${gateway.origin}/api/v1/${path}`)).text();
+    order.push(path);
+    return body;
+  };
+  const derived = read('openapi.json');
+  // Whoever comes when V2's text is there waits for its derivation, if that blocks.
+  while (gateway.gateway.budget.held === 0) await new Promise(setImmediate);
+  for (let k = 0; k < 10; k += 1) await read('clients');
+  expect(JSON.parse(await derived)).toMatchObject({ paths: { '/api/v1/clients': {} } });
+  expect(order.at(-1)).toBe('openapi.json');
+  expect(gateway.surprises).toEqual([]);
+});
+
+test('a description that takes more memory to derive than there is passes unchanged, and the log says so', async () => {
+  const large = largeDescription(200_000);
+  const v2 = await rawServer((socket) => void socket.write(ok(large)));
+  const gateway = await gatewayFor(v2.origin, { flags: { 'buffer-bytes': '2MiB' } });
+  expect(await (await fetch(`${gateway.origin}/api/v1/openapi.json`)).text()).toBe(large);
+  expect((await gateway.entry()).responseNote).toBe('response-buffer-full');
+  await expect.poll(() => gateway.gateway.budget.held).toBe(0);
+});
+
+// Attack: schemas that refer to each other in a chain or a circle exhaust the stack, or double with each level.
+test.each([
+  ['a chain', (next: string) => ({ allOf: [{ $ref: next }] }), 5000],
+  ['a circle', () => ({ allOf: [{ $ref: '#/components/schemas/S0/allOf/0' }] }), 1],
+  [
+    'doubling',
+    (next: string) => {
+      const allOf = [{ $ref: `${next}/x` }, { $ref: `${next}/x` }];
+      return { allOf, x: { allOf } };
+    },
+    40,
+  ],
+])('%s of schemas that is too long to follow passes unchanged', async (_name, schemaOf, count) => {
+  const schemas = Object.fromEntries(
+    Array.from({ length: count }, (_, k) => [`S${k}`, schemaOf(`#/components/schemas/S${k + 1}`)]),
+  );
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/S0' } } };
+  const paths = { '/api/v2/orders/floor_plans': { post: { requestBody: { content }, responses: {} } } };
+  const entangled = JSON.stringify({ ...description, paths, components: { schemas } });
+  const { get, gateway } = await play(ok(entangled));
+  expect((await get()).body).toBe(entangled);
+  expect(gateway.surprises).toEqual([]);
+});
+
+test('the same text is derived once, whatever release it was asked for, and however many ask at once', async () => {
+  let count = 0;
+  const cache = new DescriptionCache(
+    () => 0,
+    async (job) => {
+      count += 1;
+      await new Promise(setImmediate);
+      return describeV1(job);
+    },
+  );
+  const rules = testRuleBook();
+  const derive = (title: string, take = true): ReturnType<DescriptionCache['derive']> => {
+    const source = new TextEncoder().encode(text.replace('V2', title));
+    return cache.derive({ source, rules, v2: { host: undefined, path: '' } }, { take: () => take });
+  };
+  const [first, second] = await Promise.all([derive('a'), derive('a')]);
+  expect(second).toBe(first);
+  expect(await derive('a', false)).toBe(first);
+  expect(await derive('b', false)).toBe('buffer-full');
+  expect(count).toBe(1);
+  for (const title of ['b', 'c', 'd', 'e']) expect(await derive(title)).not.toEqual(first);
+  expect(count).toBe(5);
+  expect(await derive('a')).toEqual(first);
+  expect(count).toBe(6);
+});
+
+test('derived descriptions are kept up to a number of bytes', async () => {
+  const size = 9 * 1024 * 1024;
+  let count = 0;
+  const cache = new DescriptionCache(
+    () => 0,
+    async () => {
+      count += 1;
+      return { body: new Uint8Array(size), etag: '' };
+    },
+  );
+  const derive = (title: string): ReturnType<DescriptionCache['derive']> => {
+    const job = {
+      source: new TextEncoder().encode(title),
+      rules: testRuleBook(),
+      v2: { host: undefined, path: '' },
+    };
+    return cache.derive(job, { take: () => true });
+  };
+  for (const title of ['a', 'a', 'b', 'b', 'a']) await derive(title);
+  expect(count).toBe(3);
+});
+
+test('a description that is shared is forgotten in time', () => {
+  let now = 0;
+  const cache = new DescriptionCache(() => now, describeV1);
+  const shared = { body: new Uint8Array(3), etag: '"x"' };
   cache.share('a', shared, [], 1000);
   now = 999;
   expect(cache.fresh('a')).toEqual({ text: shared, headers: [], age: 999 });

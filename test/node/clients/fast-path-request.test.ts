@@ -85,7 +85,7 @@ describe("requests that are left to Node's server", () => {
     [`${HEAD}Proxy-Connection: close\r\n\r\n`, 'a field that Node reads as Connection'],
     [`${HEAD}Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello`, 'a length twice'],
     [`${HEAD}Content-Length: 5\r\ncontent-length: 6\r\n\r\nhello!`, 'two lengths'],
-    ...['', '+5', '-5', '0x5', '5,5', '5, 5', '5 5', '5.0', '5e1', '\u0665', '65537', '000005', '5;'].map(
+    ...['', '+5', '-5', '0x5', '5,5', '5, 5', '5 5', '5.0', '5e1', '\u0665', '1000000000000000', '5;'].map(
       (length) => [`${HEAD}Content-Length: ${length}\r\n\r\nhello`, `a length of ${length}`] as const,
     ),
   ];
@@ -93,9 +93,9 @@ describe("requests that are left to Node's server", () => {
     expect(read(text)).toBeUndefined();
   });
 
-  test('a body larger than 64 KiB, however much of it is there', () => {
-    expect(read(`${HEAD}Content-Length: 65536\r\n\r\n`)?.end).toBeGreaterThan(65_536);
-    expect(read(`${HEAD}Content-Length: 65537\r\n\r\n${'x'.repeat(65_537)}`)).toBeUndefined();
+  test('but not a long body, whether it is there or not', () => {
+    expect(read(`${HEAD}Content-Length: 999999999999999\r\n\r\n`)?.end).toBeGreaterThan(999_999_999_999_999);
+    expect(read(`${HEAD}Content-Length: 65537\r\n\r\n${'x'.repeat(65_537)}`)?.end).toBeGreaterThan(65_537);
   });
 
   test('a head larger than the limit, without its empty line', () => {

@@ -57,8 +57,10 @@ test('text is a line with time, level and sentence, and the stack of an error be
     fields: { stack: 'Error: no\n    at x', repeated: 3 },
   });
   write({ level: 'info', event: 'started', message: 'It serves.', text: 'banner\n  of two lines' });
-  expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} warn upstream: V2 failed\.\n$/);
-  expect(lines[1]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} error bug: no \(3 more like it\)\nError: no\n {4}at x\n$/);
+  expect(lines[0]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z warn upstream: V2 failed\.\n$/);
+  expect(lines[1]).toMatch(
+    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z error bug: no \(3 more like it\)\nError: no\n {4}at x\n$/,
+  );
   expect(lines[2]).toBe('banner\n  of two lines\n');
 });
 

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { exportEntry } from '../../../src/inspector/export-entry.ts';
 import { doOperatorWork, type OperatorWork } from '../../../src/inspector/operator-work.ts';
 import { decodeBody } from '../../../src/node/decode-body.ts';
 import { OperatorThread } from '../../../src/node/threads/operator-thread.ts';
+import type { Entry } from '../../../src/rewrite-log/entry.ts';
+import type { KeptExchange } from '../../../src/rewrite-log/kept-exchange.ts';
 import { inspected } from '../../support/inspected.ts';
 import { compiledTestRuleBook } from '../../support/rule-book.ts';
 
@@ -18,7 +21,7 @@ function explainWork(body: string): OperatorWork {
   return { kind: 'explain', text, ruleBook, limits, gatewayOrigin: 'http://g', origin: 'http://v2' };
 }
 
-const textOf = (json: Uint8Array): string => new TextDecoder().decode(json);
+const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 describe('work in the thread', () => {
   test.each([
@@ -37,10 +40,10 @@ describe('work in the thread', () => {
     const counting = setInterval(() => {
       turns += 1;
     }, 0);
-    const { status, json } = await new OperatorThread().do(work);
+    const { status, bytes } = await new OperatorThread().do(work);
     clearInterval(counting);
     expect(status).toBe(expected.status);
-    expect(textOf(json)).toBe(JSON.stringify(expected.value));
+    expect(textOf(bytes)).toBe(JSON.stringify(expected.value));
     expect(turns).toBeGreaterThan(1);
   });
 
@@ -81,4 +84,42 @@ test('a large entry and a large explanation come from the thread, small ones at 
     expect(response.headers.get('content-type')).toBe('application/json');
     expect(await response.json()).toMatchObject({ v1Request: { body: { bytes: body.length } } });
   }
+});
+
+test.each(['har', 'case'] as const)('a %s file comes from the thread as it does at once', async (format) => {
+  const gateway = await inspected({ capture: 'bodies' });
+  await gateway.post('/clients', WIDE);
+  await gateway.entry(1);
+  const read = gateway.readJson<{ readonly entries: readonly Entry[] }>('/entries?limit=1');
+  const [entry] = (await read).entries;
+  const response = await fetch(`${gateway.adminOrigin}/entries/1/${format}`);
+  const text = await response.text();
+  if (entry === undefined) throw new Error('there is no entry');
+  const kept: KeptExchange = {
+    v1Request: {
+      method: 'POST',
+      target: '/api/v1/clients',
+      headers: [],
+      body: { state: 'values', bytes: new TextEncoder().encode(WIDE) },
+    },
+  };
+  const parts = {
+    format,
+    version: '1',
+    entry,
+    kept,
+    ruleBook,
+    gatewayOrigin: 'http://g',
+    origin: 'http://v2',
+  };
+  const work: OperatorWork = { kind: 'export', ...parts };
+  const { status, isJson, bytes } = await new OperatorThread().do(work);
+  const expected = exportEntry(parts, rules);
+  expect(status).toBe(expected.status);
+  expect(isJson).toBe(typeof expected.value !== 'string');
+  expect(isJson ? JSON.parse(textOf(bytes)) : textOf(bytes)).toEqual(expected.value);
+  expect(text).toContain('a11999');
+  expect(response.headers.get('content-disposition')).toBe(
+    format === 'har' ? 'attachment; filename="exchange-1.har"' : null,
+  );
 });

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -12,15 +13,15 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
-import { RolloutFile } from '../../../src/node/rollout/rollout-file.ts';
+import type { ProcessLine } from '../../../src/node/log/process-log.ts';
+import { type OpenRollout, openRollout } from '../../../src/node/rollout/open-rollout.ts';
+import { readSettings, type Settings } from '../../../src/settings/read-settings.ts';
+import { testRuleBook } from '../../support/rule-book.ts';
+import { RedisServer } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
 
-interface Replica {
-  readonly control: RolloutControl;
-  readonly file: RolloutFile;
-  readonly notices: string[];
-  readonly fault: string | undefined;
+interface Opened extends OpenRollout {
+  readonly lines: readonly ProcessLine[];
 }
 
 function folder(): string {
@@ -29,55 +30,74 @@ function folder(): string {
   return made;
 }
 
-function replica(path: string): Replica {
-  const notices: string[] = [];
-  const file = new RolloutFile(path, ({ message }) => void notices.push(message));
-  const control = new RolloutControl({
-    time: Date.now,
-    onNotice: () => {},
-    save: (change) => file.keep(change),
-  });
-  const fault = file.open(control)?.fault;
-  onTestFinished(() => file.close());
-  return { control, file, notices, fault };
+function settingsOf(flags: Readonly<Record<string, string>>): Settings {
+  const read = readSettings({ flags, environment: {}, readFile: () => '' });
+  if ('faults' in read) throw new Error(read.faults.join('\n'));
+  return read.settings;
+}
+
+const V1 = { 'v1-upstream': 'http://127.0.0.1:9', 'client-secret': 'a secret of sixteen' };
+
+/** Opens the rollout of one more replica. */
+async function open(flags: Readonly<Record<string, string>>): Promise<Opened | { readonly fault: string }> {
+  const lines: ProcessLine[] = [];
+  const opened = await openRollout(settingsOf({ ...V1, ...flags }), testRuleBook(), (line) =>
+    lines.push(line),
+  );
+  if ('fault' in opened) return opened;
+  onTestFinished(() => opened.close());
+  return { ...opened, lines };
+}
+
+async function replica(flags: Readonly<Record<string, string>>): Promise<Opened> {
+  const opened = await open(flags);
+  if ('fault' in opened) throw new Error(opened.fault);
+  return opened;
+}
+
+function namesIn(made: string): readonly string[] {
+  return readdirSync(made)
+    .filter((name) => !name.includes('.counts.'))
+    .toSorted();
 }
 
 test('a chosen mode survives a restart', async () => {
   const path = join(folder(), 'rollout.json');
-  const first = replica(path);
+  const first = await replica({ 'rollout-file': path });
   expect(existsSync(path)).toBe(false);
   first.control.command({ mode: { mode: 'canary', share: 12.5 } });
   first.control.command({ mode: { mode: 'observe' }, operation: 'create_client' });
   first.control.command({ mode: { mode: 'migrate' }, client: '0123456789abcdef' });
-  await first.file.close();
-  const second = replica(path);
+  await first.close();
+  const second = await replica({ store: `file:${path}` });
   expect(second.control.state).toEqual(first.control.state);
   expect(second.control.state).toMatchObject({ revision: 3, default: { mode: 'canary', share: 12.5 } });
 });
 
 test('replicas that share the file follow each other, and lose none of their changes', async () => {
   const path = join(folder(), 'rollout.json');
-  const replicas = [replica(path), replica(path), replica(path)];
+  const replicas = [
+    await replica({ 'rollout-file': path }),
+    await replica({ 'rollout-file': path }),
+    await replica({ 'rollout-file': path }),
+  ];
   for (const [number, { control }] of replicas.entries()) {
     for (let n = 0; n < 5; n += 1)
       control.command({ mode: { mode: 'observe' }, operation: `r${number}_${n}` });
   }
   await until(() => replicas.every(({ control }) => Object.keys(control.state.operations).length === 15));
-  expect(new Set(replicas.map(({ control }) => control.state.revision))).toEqual(new Set([15]));
-  expect(readdirSync(join(path, '..')).toSorted()).toEqual([
-    'rollout.json',
-    'rollout.json.last-good',
-    'rollout.json.lock',
-  ]);
+  await until(() => new Set(replicas.map(({ control }) => control.state.revision)).size === 1);
+  await Promise.all(replicas.map(({ close }) => close()));
+  expect(namesIn(join(path, '..'))).toEqual(['rollout.json', 'rollout.json.last-good', 'rollout.json.lock']);
 });
 
 test('a file that is damaged while the gateway runs is refused, and the state stays', async () => {
   const path = join(folder(), 'rollout.json');
-  const { control, notices } = replica(path);
+  const { control, lines } = await replica({ 'rollout-file': path });
   control.command({ mode: { mode: 'observe' } });
   await until(() => existsSync(`${path}.last-good`));
   writeFileSync(path, '{"format":1,"revision":');
-  await until(() => notices.some((line) => line.includes('damaged')));
+  await until(() => lines.some(({ event }) => event === 'rollout-damaged'));
   expect(control.state.default).toEqual({ mode: 'observe' });
   control.command({ mode: { mode: 'migrate' } });
   await until(() => readFileSync(path, 'utf8').includes('"migrate"'));
@@ -98,40 +118,70 @@ test.each([
   ['another layout', '{"format":2}'],
 ])('a file that holds %s at the start: the last good state is used', async (_, text) => {
   const path = join(folder(), 'rollout.json');
-  const first = replica(path);
+  const first = await replica({ 'rollout-file': path });
   first.control.command({ mode: { mode: 'observe' } });
-  await first.file.close();
+  await first.close();
   writeFileSync(path, text);
-  const second = replica(path);
-  expect(second.fault).toBeUndefined();
-  expect(second.notices).toEqual([
-    expect.stringMatching(/rollout\.json is damaged.*The last good state is used/),
-  ]);
+  const second = await replica({ 'rollout-file': path });
+  expect(second.lines.map(({ event }) => event)).toEqual(['rollout-damaged']);
   expect(second.control.state).toEqual(first.control.state);
 });
 
-test('a damaged file without a good copy stops the start', () => {
-  const path = join(folder(), 'rollout.json');
+test('a damaged file without a good copy stops the start, and so does one that cannot be read', async () => {
+  const made = folder();
+  const path = join(made, 'rollout.json');
   writeFileSync(path, 'x');
-  expect(replica(path).fault).toBe(`${path} is damaged; remove it to begin anew.`);
+  expect(await open({ 'rollout-file': path })).toEqual({
+    fault: `${path} is damaged; remove it to begin anew.`,
+  });
+  mkdirSync(join(made, 'directory'));
+  expect(await open({ 'rollout-file': join(made, 'directory') })).toEqual({
+    fault: expect.stringMatching(/directory cannot be read \(EISDIR: .+\)\.$/),
+  });
 });
 
 test('a folder that cannot be written is reported, and the change holds in memory', async () => {
-  const { control, notices } = replica(join(folder(), 'nowhere', 'rollout.json'));
+  const {
+    control,
+    lines,
+    replica: own,
+  } = await replica({ 'rollout-file': join(folder(), 'nowhere', 'rollout.json') });
   control.command({ mode: { mode: 'observe' } });
-  await until(() => notices.length > 0);
-  expect(notices[0]).toMatch(/cannot be kept .*ENOENT/);
+  await until(() => lines.length > 0);
+  expect(lines[0]).toMatchObject({ event: 'store-lost', message: expect.stringMatching(/ENOENT/) });
   expect(control.state.default).toEqual({ mode: 'observe' });
+  expect(own?.status).toMatchObject({ waiting: 1, aloneReason: expect.stringMatching(/ENOENT/) });
 });
 
-/** Runs a script in a process of its own, with `RolloutFile`, `RolloutControl` and `lockFile` at hand; resolves to the exit code. */
-function elsewhere(script: string): { readonly child: ChildProcess; readonly exit: Promise<number | null> } {
-  const from = (file: string): string =>
-    JSON.stringify(new URL(`../../../src/${file}`, import.meta.url).href);
-  const whole = `import { RolloutFile } from ${from('node/rollout/rollout-file.ts')};
+test('replicas on a Redis server follow each other; one that starts without it has its copy', async () => {
+  const server = await RedisServer.start();
+  const copy = join(folder(), 'copy.json');
+  const one = await replica({ store: server.url });
+  const other = await replica({ store: server.url, 'rollout-file': copy });
+  one.control.command({ mode: { mode: 'canary', share: 10 } });
+  await until(() => other.control.state.revision === 1);
+  await until(() => existsSync(copy));
+  await other.close();
+  await server.kill();
+  const alone = await replica({ store: server.url, 'rollout-file': copy });
+  expect(alone.control.state).toEqual(one.control.state);
+  expect(alone.lines).toMatchObject([
+    { event: 'store-lost', level: 'warn', message: expect.stringMatching(/ECONNREFUSED.+ revision 1 /) },
+  ]);
+  // A server without its data gets the choice again, from whoever knows it.
+  await server.restart();
+  const late = await replica({ store: server.url });
+  await until(() => late.control.state.revision === 1);
+  await until(() => alone.lines.some(({ event }) => event === 'store-found'));
+});
 
-    import { lockFile } from ${from('node/rollout/file-lock.ts')};
-    import { RolloutControl } from ${from('rollout/rollout-control.ts')};
+/** Runs a script in a process of its own, with `openRollout` and `lockFile` at hand; resolves to the exit code. */
+function elsewhere(script: string): { readonly child: ChildProcess; readonly exit: Promise<number | null> } {
+  const from = (file: string): string => JSON.stringify(new URL(`../../../${file}`, import.meta.url).href);
+  const whole = `import { openRollout } from ${from('src/node/rollout/open-rollout.ts')};
+    import { lockFile } from ${from('src/node/rollout/file-lock.ts')};
+    import { readSettings } from ${from('src/settings/read-settings.ts')};
+    import { testRuleBook } from ${from('test/support/rule-book.ts')};
     ${script}`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', whole], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -142,14 +192,15 @@ function elsewhere(script: string): { readonly child: ChildProcess; readonly exi
 
 /** Commands of a replica in a process of its own: each on an operation of its own. */
 const commandsOf = (path: string, name: string, count: number): string => `
-  const file = new RolloutFile(${JSON.stringify(path)}, ({ message }) => console.error(message));
-  const control = new RolloutControl({ time: Date.now, onNotice() {}, save: (change) => file.keep(change) });
-  file.open(control);
+  const flags = ${JSON.stringify({ ...V1, store: `file:${path}` })};
+  const { settings } = readSettings({ flags, environment: {}, readFile: () => '' });
+  const { control, close } = await openRollout(settings, testRuleBook(), () => {});
   for (let n = 0; n < ${count}; n += 1) {
     control.command({ mode: { mode: 'observe' }, operation: '${name}_' + n });
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  await file.close();`;
+  await close();
+  process.exit(0);`;
 
 test('processes that race for the file, beside the locks of dead ones, lose no change', async () => {
   const path = join(folder(), 'rollout.json');
@@ -178,7 +229,7 @@ test('a process that is stopped keeps the lock, however long; one that is killed
   holder.child.kill('SIGSTOP');
   // As old as a lock can be.
   utimesSync(`${path}.lock`, new Date(0), new Date(0));
-  const { control } = replica(path);
+  const { control } = await replica({ 'rollout-file': path });
   control.command({ mode: { mode: 'observe' } });
   await new Promise((resolve) => {
     setTimeout(resolve, 500);

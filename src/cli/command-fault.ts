@@ -1,0 +1,36 @@
+import { FAILURE, NOT_STARTED } from './exit-codes.ts';
+
+/** The reason for which a command failed, as a sentence. */
+export interface CommandFault {
+  readonly fault: string;
+  /** True when the input could be read and holds something else than it should: the exit code is then 1 instead of 2. */
+  readonly isJunk?: boolean;
+}
+
+/** Tells whether an outcome is a fault. */
+export function isFault(outcome: object): outcome is CommandFault {
+  return 'fault' in outcome && typeof outcome.fault === 'string';
+}
+
+/** Prints a fault on stderr and sets the exit code; does nothing without one. */
+export function endWith(fault: CommandFault | undefined): void {
+  if (fault === undefined) return;
+  process.stderr.write(`${fault.fault}\n`);
+  process.exitCode = fault.isJunk === true ? FAILURE : NOT_STARTED;
+}
+
+/**
+ * The fault of an input that could not be read: not started when the system refuses to open it, junk when its content is at fault,
+ * such as a truncated gzip file. Rethrows what is no error.
+ */
+export function unreadable(name: string, error: unknown): CommandFault {
+  if (!(error instanceof Error)) throw error;
+  return { fault: `${name} cannot be read: ${error.message}.`, isJunk: !('syscall' in error) };
+}
+
+/** The fault of a file of which no line is an entry of the rewrite log; `file` is `-` for stdin. */
+export function noRewriteLog(file: string, lines: number): CommandFault {
+  const name = file === '-' ? 'stdin' : file;
+  const which = lines === 1 ? 'its only line is not' : `none of its ${lines} lines is`;
+  return { fault: `${name} is no rewrite log: ${which} an entry.`, isJunk: true };
+}

@@ -1,0 +1,9 @@
+// Plain JavaScript without imports, and without anything that an old Node cannot parse: it is loaded first, and reports a Node that
+// is too old in one sentence. Scripts of the project load it with `node --import`.
+const [major = 0] = process.versions.node.split('.').map(Number);
+if (major < 24) {
+  process.stderr.write(
+    `capture-gateway needs Node 24 or later, and this is Node ${process.versions.node}. In a checkout, "npm run -s gateway -- <command>" uses the Node that npm ci installed.\n`,
+  );
+  process.exit(2);
+}

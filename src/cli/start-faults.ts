@@ -1,0 +1,40 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { openReferenceStore } from '../node/reference/reference-store.ts';
+import { storedRolloutFault } from '../node/rollout/open-rollout.ts';
+import type { Settings } from '../settings/read-settings.ts';
+import { settings as table } from '../settings/settings.ts';
+import type { Preflight } from './preflight.ts';
+import { isAddress, V2Description } from './v2-description.ts';
+
+/** Returns the faults that `serve` finds only while it starts its parts: rollout file, V2's description, reference database. */
+export async function startFaults({ settings, ruleBook }: Preflight): Promise<readonly string[]> {
+  const faults = [
+    storedRolloutFault(settings, ruleBook.rules.ruleBook),
+    await descriptionFault(settings),
+    storeFault(settings),
+  ];
+  return faults.filter((fault) => fault !== undefined);
+}
+
+/** An address may be down, which does not stop a start. */
+async function descriptionFault(settings: Settings): Promise<string | undefined> {
+  const source = settings.get(table.v2Openapi);
+  if (source === undefined || settings.get(table.v1Upstream) === undefined || isAddress(source))
+    return undefined;
+  const opened = await V2Description.open(source, () => {});
+  return 'fault' in opened ? opened.fault : undefined;
+}
+
+/** Opens the database only if there is one: a check makes no file. */
+function storeFault(settings: Settings): string | undefined {
+  const path = settings.get(table.referenceDb);
+  if (path === undefined || settings.get(table.upstream) !== undefined) return undefined;
+  try {
+    if (existsSync(path)) openReferenceStore(path).close();
+    else accessSync(dirname(path), constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return `--reference-db (GATEWAY_REFERENCE_DB) ${path}: ${error instanceof Error ? error.message : String(error)}. Choose a new file, or one that a reference service made.`;
+  }
+}

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { open, readFile, rename, stat, unlink } from 'node:fs/promises';
+import type { Store, WindowAddition, WindowCounts } from '../../rollout/store.ts';
+import { FileWindows } from './file-windows.ts';
+import { lockFile } from './file-lock.ts';
+import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
+
+/** Milliseconds between two checks for changes by another replica. */
+const POLL_MS = 250;
+
+/**
+ * A store in files, for replicas on one machine. A text is replaced whole, under a lock; the counts of each replica are in a file
+ * of its own, beside it.
+ */
+export class FileStore implements Store {
+  private readonly path: string;
+  private readonly windows: FileWindows;
+  private readonly polls = new Set<NodeJS.Timeout>();
+
+  /** `path` is the file of the rollout; `time` is milliseconds since 1970. */
+  constructor(path: string, time: () => number) {
+    this.path = path;
+    this.windows = new FileWindows(`${path}.counts`, time);
+  }
+
+  async read(key: string): Promise<string | undefined> {
+    try {
+      return await readFile(this.pathOf(key), 'utf8');
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  async compareAndSet(key: string, before: string | undefined, after: string): Promise<boolean> {
+    const path = this.pathOf(key);
+    const release = await lockFile(`${path}.lock`);
+    try {
+      if ((await this.read(key)) !== before) return false;
+      await replaceFile(path, after);
+      return true;
+    } finally {
+      release();
+    }
+  }
+
+  count(additions: readonly WindowAddition[]): Promise<readonly WindowCounts[]> {
+    return this.windows.count(additions);
+  }
+
+  subscribe(key: string, changed: () => void): () => void {
+    const path = this.pathOf(key);
+    let before: string | undefined;
+    const check = async (): Promise<void> => {
+      const sign = await signOf(path);
+      if (before !== undefined && sign !== before) changed();
+      before = sign;
+    };
+    void check();
+    const poll = setInterval(() => void check(), POLL_MS);
+    poll.unref();
+    this.polls.add(poll);
+    return () => {
+      clearInterval(poll);
+      this.polls.delete(poll);
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const poll of this.polls) clearInterval(poll);
+    await this.windows.close();
+  }
+
+  private pathOf(key: string): string {
+    return key === ROLLOUT_KEY ? this.path : `${this.path}.${key}`;
+  }
+}
+
+/** Replaces a file: a reader sees the old one or the new one, and after a crash one of them exists. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const made = `${path}.${randomUUID()}.tmp`;
+  const file = await open(made, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(made, path).catch(async (error: unknown) => {
+    await unlink(made);
+    throw error;
+  });
+}
+
+/** Attributes that change when the file is replaced. */
+async function signOf(path: string): Promise<string> {
+  try {
+    const { ino, mtimeMs, size } = await stat(path);
+    return `${ino} ${mtimeMs} ${size}`;
+  } catch {
+    return '';
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+}

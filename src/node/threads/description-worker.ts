@@ -1,0 +1,8 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { type DescriptionJob, describeV1 } from '../../gateway/describe-v1.ts';
+
+// The thread of one derivation: V2's description may be as large as any response, and its schemas become a tree of objects.
+
+const job: DescriptionJob = workerData;
+const text = await describeV1(job);
+parentPort?.postMessage(text, text?.body.buffer instanceof ArrayBuffer ? [text.body.buffer] : []);

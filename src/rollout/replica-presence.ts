@@ -1,0 +1,43 @@
+import { WINDOW_PARTS, type WindowAddition, type WindowCounts } from './store.ts';
+import type { WindowSource } from './window-exchange.ts';
+
+const WINDOW_MS = 60_000;
+/** Milliseconds between two signs of life. */
+const SIGN_MS = WINDOW_MS / WINDOW_PARTS;
+const KEY = 'replicas';
+/** Complete parts whose mean is the number of replicas: a sign may fall into the part beside its own. */
+const MEAN_PARTS = 3;
+
+/** Counts the replicas: each adds one to a shared window at intervals of one part. */
+export class ReplicaPresence implements WindowSource {
+  private readonly time: () => number;
+  private nextAt = 0;
+  private known: number | undefined;
+
+  /** `time` is a clock in milliseconds. */
+  constructor(time: () => number) {
+    this.time = time;
+  }
+
+  /** Number of replicas when it was last known; undefined before. */
+  get count(): number | undefined {
+    return this.known;
+  }
+
+  additions(all: boolean): readonly WindowAddition[] {
+    const now = this.time();
+    const isDue = now >= this.nextAt || this.nextAt - now > SIGN_MS;
+    if (isDue) this.nextAt = now + SIGN_MS;
+    return isDue || all ? [{ key: KEY, windowMs: WINDOW_MS, add: [isDue ? 1 : 0] }] : [];
+  }
+
+  /** The current part is not complete: it only counts where it is larger than the mean. */
+  merge(_key: string, { part, parts }: WindowCounts): void {
+    const countOf = (wanted: number): number =>
+      parts.find((candidate) => candidate.part === wanted)?.counts[0] ?? 0;
+    const complete = Array.from({ length: MEAN_PARTS }, (_, index) => countOf(part - 1 - index));
+    const begun = complete.filter((count) => count > 0);
+    const mean = begun.length === 0 ? 0 : begun.reduce((sum, count) => sum + count, 0) / begun.length;
+    this.known = Math.max(1, Math.round(mean), countOf(part));
+  }
+}

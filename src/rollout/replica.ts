@@ -1,0 +1,182 @@
+import { ReplicaPresence } from './replica-presence.ts';
+import type { RolloutControl } from './rollout-control.ts';
+import type { RolloutState } from './rollout-state.ts';
+import { SharedRollout, type SharedRolloutNotice } from './shared-rollout.ts';
+import type { Store } from './store.ts';
+import { type ReplicaClock, StoreContact } from './store-contact.ts';
+import { ROLLOUT_KEY } from './stored-rollout.ts';
+import { WindowExchange, type WindowSource } from './window-exchange.ts';
+
+/** What a replica has to tell: a sentence for its log. */
+export interface ReplicaNotice {
+  readonly kind: SharedRolloutNotice['kind'] | 'alone' | 'together';
+  readonly sentence: string;
+}
+
+/** State of a replica among the others. */
+export interface ReplicaStatus {
+  readonly name: string;
+  /** Milliseconds since 1970: time since which the store is out of reach; absent while it is in reach. */
+  readonly aloneSince?: number;
+  /** Why the store is out of reach. */
+  readonly aloneReason?: string;
+  /** Replicas when they were last counted; absent before. */
+  readonly replicas?: number;
+  /** Number of changes that hold here only, and wait for the store. */
+  readonly waiting: number;
+}
+
+/** Intervals in milliseconds. */
+export interface ReplicaIntervals {
+  /** Between two reads of the rollout, in case that a call of a subscription was lost. */
+  readonly follow: number;
+  /** Between two exchanges of counts. */
+  readonly exchange: number;
+  /** Between two exchanges in which also windows without new counts are read. */
+  readonly survey: number;
+  /** Time that one call of the store may take. */
+  readonly timeout: number;
+}
+
+/** Parts of a replica. */
+export interface ReplicaParts {
+  readonly control: RolloutControl;
+  readonly store: Store;
+  /** Name of this replica, for people. */
+  readonly name: string;
+  readonly clock: ReplicaClock;
+  /** Parses JSON; undefined when it is none. */
+  readonly parse: (text: string) => unknown;
+  readonly onNotice: (notice: ReplicaNotice) => void;
+  /** Called with each state that is known to be stored. */
+  readonly onKnown?: ((state: RolloutState) => void) | undefined;
+  readonly intervals?: ReplicaIntervals | undefined;
+}
+
+/** Intervals that keep a choice, and a rollback, within a second. */
+export const REPLICA_INTERVALS: ReplicaIntervals = {
+  follow: 500,
+  exchange: 200,
+  survey: 1000,
+  timeout: 1000,
+};
+
+/** One of several gateways that share a store: it follows the rollout, and exchanges counts, beside the requests. */
+export class Replica {
+  private readonly parts: ReplicaParts;
+  private readonly intervals: ReplicaIntervals;
+  private readonly contact: StoreContact;
+  private readonly rollout: SharedRollout;
+  private readonly windows: WindowExchange;
+  private readonly presence: ReplicaPresence;
+  private readonly ends: (() => void)[] = [];
+  private surveyAt = 0;
+
+  constructor(parts: ReplicaParts) {
+    const { control, store, clock, onNotice, intervals = REPLICA_INTERVALS } = parts;
+    this.parts = parts;
+    this.intervals = intervals;
+    this.contact = new StoreContact({
+      clock,
+      timeoutMs: intervals.timeout,
+      onLost: (reason) => onNotice({ kind: 'alone', sentence: aloneSentence(control.state, reason) }),
+      onFound: (aloneMs) =>
+        onNotice({
+          kind: 'together',
+          sentence: `The store is in reach again after ${(aloneMs / 1000).toFixed(1)} s; windows and choices are shared.`,
+        }),
+    });
+    this.rollout = new SharedRollout({ ...parts, contact: this.contact });
+    this.windows = new WindowExchange(store, this.contact);
+    this.presence = new ReplicaPresence(clock.time);
+    this.share(this.presence);
+    this.share(control);
+  }
+
+  get name(): string {
+    return this.parts.name;
+  }
+
+  /** True while the store is in reach. */
+  get isTogether(): boolean {
+    return this.contact.isTogether;
+  }
+
+  /** True while nobody can read what is stored. */
+  get isDamaged(): boolean {
+    return this.rollout.isDamaged;
+  }
+
+  get status(): ReplicaStatus {
+    const { lost } = this.contact;
+    const { count } = this.presence;
+    return {
+      name: this.name,
+      ...(lost === undefined ? {} : { aloneSince: lost.at, aloneReason: lost.reason }),
+      ...(count === undefined ? {} : { replicas: count }),
+      waiting: this.rollout.waiting,
+    };
+  }
+
+  /** Shares the windows of a source, from the next exchange on. */
+  share(source: WindowSource): void {
+    this.windows.add(source);
+  }
+
+  /** Begins with a state that was known before a restart; before `start`. */
+  begin(state: RolloutState): void {
+    this.rollout.begin(state);
+  }
+
+  /** Reads the store, then follows it by timers; resolves after the first read, or when the store did not respond in time. */
+  async start(): Promise<void> {
+    const { clock, store } = this.parts;
+    await this.follow();
+    const { follow, exchange } = this.intervals;
+    this.ends.push(
+      store.subscribe(ROLLOUT_KEY, () => void this.follow()),
+      repeat(clock, follow, () => this.follow()),
+      repeat(clock, exchange, () => this.exchange()),
+    );
+    void this.exchange();
+  }
+
+  /** Reads the store, and writes choices that wait here; resolves when that is done or the store is out of reach. */
+  follow(): Promise<void> {
+    return this.rollout.follow();
+  }
+
+  /** Exchanges the counts since the last exchange. */
+  exchange(): Promise<void> {
+    const now = this.parts.clock.time();
+    // A clock may be set back.
+    const isSurvey = now >= this.surveyAt || this.surveyAt - now > this.intervals.survey || !this.isTogether;
+    if (isSurvey) this.surveyAt = now + this.intervals.survey;
+    return this.windows.exchange(isSurvey);
+  }
+
+  /** Ends the timers, after a last attempt to store what waits here. The store stays open. */
+  async close(): Promise<void> {
+    for (const end of this.ends.splice(0)) end();
+    if (this.rollout.waiting > 0) await this.follow();
+  }
+}
+
+/** Runs something again and again: each time some milliseconds after the last one ended, a little more or less. */
+function repeat(clock: ReplicaClock, milliseconds: number, run: () => Promise<void>): () => void {
+  let cancel = (): void => {};
+  let hasEnded = false;
+  const schedule = (): void => {
+    if (hasEnded) return;
+    cancel = clock.after(milliseconds * (0.9 + clock.random() * 0.2), () => void run().then(schedule));
+  };
+  schedule();
+  return () => {
+    hasEnded = true;
+    cancel();
+  };
+}
+
+function aloneSentence({ revision }: RolloutState, reason: string): string {
+  return `The store is out of reach (${reason}); revision ${revision} of the rollout stays in force, and this replica counts alone.`;
+}

@@ -1,0 +1,218 @@
+import { rollbackSentence } from './rollback-sentence.ts';
+import { applyChange, isOvertaken, type RolloutChange } from './rollout-change.ts';
+import type { RolloutControl, RolloutSharing } from './rollout-control.ts';
+import { initialRollout, type Rollback, type RolloutState } from './rollout-state.ts';
+import type { Store } from './store.ts';
+import type { ReplicaClock, StoreContact } from './store-contact.ts';
+import { ROLLOUT_KEY, readRollout, rolloutText } from './stored-rollout.ts';
+
+/** What a replica has to tell about the rollout that it shares. */
+export interface SharedRolloutNotice {
+  readonly kind: 'changed' | 'rolled-back' | 'overtaken' | 'damaged';
+  readonly sentence: string;
+}
+
+/** Parts of a shared rollout. */
+export interface SharedRolloutParts {
+  readonly control: RolloutControl;
+  readonly store: Store;
+  readonly contact: StoreContact;
+  /** Name of this replica, for people. */
+  readonly name: string;
+  readonly clock: ReplicaClock;
+  /** Parses JSON; undefined when it is none. */
+  readonly parse: (text: string) => unknown;
+  readonly onNotice: (notice: SharedRolloutNotice) => void;
+  /** Called with each state that is known to be stored. */
+  readonly onKnown?: ((state: RolloutState) => void) | undefined;
+}
+
+interface Pending {
+  readonly change: RolloutChange;
+  /** True once the store could not be reached with it. */
+  isLate: boolean;
+}
+
+/** Attempts of a compare-and-set that other replicas come before, and milliseconds between two. */
+const MAX_ATTEMPTS = 50;
+const RETRY_MS = 20;
+
+/**
+ * Makes a choice of one replica hold on all. A change is in force here at once, and is written to the store by compare-and-set;
+ * every replica follows the store. While the store is out of reach, what was last known holds, and changes wait: a late change
+ * gives way to a choice that was made elsewhere in the meantime. A store that has lost the state gets the last known one again.
+ */
+export class SharedRollout implements RolloutSharing {
+  readonly name: string;
+  private readonly parts: SharedRolloutParts;
+  /** Last state that was in the store. */
+  private known: RolloutState = initialRollout;
+  private pending: Pending[] = [];
+  private following: Promise<void> | undefined;
+  private isAskedAgain = false;
+  private hasBegun = false;
+  private damagedText: string | undefined;
+  private readonly announced = new Set<string>();
+
+  constructor(parts: SharedRolloutParts) {
+    this.parts = parts;
+    this.name = parts.name;
+    parts.control.shareWith(this);
+  }
+
+  get isTogether(): boolean {
+    return this.parts.contact.isTogether;
+  }
+
+  /** True while nobody can read what is stored. */
+  get isDamaged(): boolean {
+    return this.damagedText !== undefined;
+  }
+
+  /** Number of changes that are in force here only. */
+  get waiting(): number {
+    return this.pending.length;
+  }
+
+  /** Begins with a state that was known before a restart, and is not news. */
+  begin(state: RolloutState): void {
+    this.hasBegun = true;
+    this.known = state;
+    for (const rollback of state.rollbacks) this.announced.add(nameOf(rollback));
+    this.parts.control.adopt(state);
+  }
+
+  keep(change: RolloutChange): void {
+    this.pending.push({ change, isLate: !this.isTogether });
+    void this.follow();
+  }
+
+  /** Reads the store, and writes what waits here; resolves when that is done or the store is out of reach. Never rejects. */
+  follow(): Promise<void> {
+    this.isAskedAgain = true;
+    this.following ??= this.run().finally(() => {
+      this.following = undefined;
+    });
+    return this.following;
+  }
+
+  private async run(): Promise<void> {
+    while (this.isAskedAgain) {
+      this.isAskedAgain = false;
+      const isReached = await this.parts.contact.attempt('rollout', () => this.synchronize());
+      if (!isReached) this.stayAlone();
+    }
+  }
+
+  private async synchronize(): Promise<void> {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      if (await this.tryOnce()) return;
+      await this.pause();
+    }
+    throw new Error('other replicas change the rollout all the time');
+  }
+
+  private pause(): Promise<void> {
+    const { after, random } = this.parts.clock;
+    return new Promise((resolve) => {
+      after(RETRY_MS * (1 + random()), resolve);
+    });
+  }
+
+  /** Returns false when another replica changed the store in between. */
+  private async tryOnce(): Promise<boolean> {
+    const { contact, store } = this.parts;
+    const text = await contact.limited(store.read(ROLLOUT_KEY));
+    const stored = this.read(text);
+    // An emptied or restored store is behind what the replicas know.
+    const base = stored.revision >= this.known.revision ? stored : this.known;
+    const taken = [...this.pending];
+    const next = taken.reduce((state, { change, isLate }) => applyChange(state, change, isLate), base);
+    const isDamaged = text !== undefined && text === this.damagedText;
+    if (next !== stored && !(isDamaged && next === this.known)) {
+      const isSet = await contact.limited(store.compareAndSet(ROLLOUT_KEY, text, rolloutText(next)));
+      if (!isSet) return false;
+    }
+    this.pending = this.pending.slice(taken.length);
+    this.tellOvertaken(base, taken);
+    // What was stored before this replica began is no news.
+    if (!this.hasBegun) for (const rollback of stored.rollbacks) this.announced.add(nameOf(rollback));
+    this.adopt(next);
+    this.hasBegun = true;
+    return true;
+  }
+
+  private read(text: string | undefined): RolloutState {
+    if (text === undefined) {
+      this.damagedText = undefined;
+      return initialRollout;
+    }
+    const state = readRollout(this.parts.parse(text));
+    if (state !== undefined) {
+      this.damagedText = undefined;
+      return state;
+    }
+    if (this.damagedText !== text) {
+      this.damagedText = text;
+      this.tell('damaged', `The stored rollout is damaged; revision ${this.known.revision} stays in force.`);
+    }
+    return initialRollout;
+  }
+
+  /** Changes made since are applied to the new state, too, so that no change is ever undone for a moment. */
+  private adopt(state: RolloutState): void {
+    const { control, onKnown } = this.parts;
+    const before = control.state;
+    if (state !== this.known && !isSame(state, this.known)) {
+      this.known = state;
+      onKnown?.(state);
+    }
+    const now = this.pending.reduce((so, { change, isLate }) => applyChange(so, change, isLate), this.known);
+    if (isSame(now, before)) {
+      this.announceRollbacks();
+      return;
+    }
+    control.adopt(now);
+    this.announceRollbacks();
+    if (!this.hasBegun) return;
+    const who = now.by === undefined ? '' : `, set by ${now.by}`;
+    this.tell('changed', `Revision ${now.revision} is in force${who}.`);
+  }
+
+  private stayAlone(): void {
+    for (const pending of this.pending) pending.isLate = true;
+    this.announceRollbacks();
+  }
+
+  private announceRollbacks(): void {
+    for (const rollback of this.parts.control.state.rollbacks) {
+      if (this.announced.has(nameOf(rollback))) continue;
+      this.announced.add(nameOf(rollback));
+      this.tell('rolled-back', rollbackSentence(rollback));
+    }
+  }
+
+  private tellOvertaken(base: RolloutState, taken: readonly Pending[]): void {
+    for (const { change, isLate } of taken) {
+      if (!isLate || !isOvertaken(base, change) || !('command' in change)) continue;
+      const { operation, client, mode } = change.command;
+      const target = operation ?? client ?? 'everything';
+      this.tell(
+        'overtaken',
+        `The mode ${mode?.mode ?? 'of the rule book'} for ${target}, set here at ${change.at} without the store, is dropped: another was set elsewhere in the meantime.`,
+      );
+    }
+  }
+
+  private tell(kind: SharedRolloutNotice['kind'], sentence: string): void {
+    this.parts.onNotice({ kind, sentence });
+  }
+}
+
+function nameOf({ at, by, operation }: Rollback): string {
+  return `${at} ${by ?? ''} ${operation ?? ''}`;
+}
+
+function isSame(one: RolloutState, other: RolloutState): boolean {
+  return one === other || rolloutText(one) === rolloutText(other);
+}

@@ -1,0 +1,81 @@
+/** Clock, timers and chance of a replica. */
+export interface ReplicaClock {
+  /** Milliseconds since 1970. */
+  readonly time: () => number;
+  /** Runs something after some milliseconds; the function that it returns cancels this. */
+  readonly after: (milliseconds: number, run: () => void) => () => void;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+}
+
+/** Parts of a contact. */
+export interface StoreContactParts {
+  readonly clock: ReplicaClock;
+  /** Milliseconds that one call of the store may take. */
+  readonly timeoutMs: number;
+  /** Called when the store is out of reach, with the reason. */
+  readonly onLost: (reason: string) => void;
+  /** Called when the store is in reach again, with the milliseconds that it was not. */
+  readonly onFound: (aloneMs: number) => void;
+}
+
+/** Uses of a store: one may fail while the other works, as on a full disk. */
+type StoreUse = 'rollout' | 'windows';
+
+/** Whether a replica reaches the store, and since when it does not. */
+export class StoreContact {
+  private readonly parts: StoreContactParts;
+  private readonly failing = new Set<StoreUse>();
+  private lostSince: { readonly at: number; readonly reason: string } | undefined;
+  private wasReached = false;
+
+  constructor(parts: StoreContactParts) {
+    this.parts = parts;
+  }
+
+  /** Time since which the store is out of reach, in milliseconds since 1970, and why; undefined while it is in reach. */
+  get lost(): { readonly at: number; readonly reason: string } | undefined {
+    return this.lostSince;
+  }
+
+  /** True once the store was reached, and while it is in reach. */
+  get isTogether(): boolean {
+    return this.wasReached && this.lostSince === undefined;
+  }
+
+  /** Runs something that calls the store; resolves to false when the store is out of reach. Never rejects. */
+  async attempt(use: StoreUse, run: () => Promise<void>): Promise<boolean> {
+    try {
+      await run();
+    } catch (error) {
+      this.failing.add(use);
+      this.lose(error instanceof Error ? error.message : String(error));
+      return false;
+    }
+    this.failing.delete(use);
+    if (this.failing.size === 0) this.find();
+    return true;
+  }
+
+  /** Rejects when the store does not respond in time; its late response is dropped. */
+  limited<Value>(response: Promise<Value>): Promise<Value> {
+    const { clock, timeoutMs } = this.parts;
+    return new Promise((resolve, reject) => {
+      const cancel = clock.after(timeoutMs, () => reject(new Error(`no response within ${timeoutMs} ms`)));
+      response.then(resolve, reject).finally(cancel);
+    });
+  }
+
+  private lose(reason: string): void {
+    if (this.lostSince !== undefined) return;
+    this.lostSince = { at: this.parts.clock.time(), reason };
+    this.parts.onLost(reason);
+  }
+
+  private find(): void {
+    const since = this.lostSince?.at;
+    this.wasReached = true;
+    this.lostSince = undefined;
+    if (since !== undefined) this.parts.onFound(Math.max(0, this.parts.clock.time() - since));
+  }
+}

@@ -1,0 +1,136 @@
+import type { Mode } from '../rules/rollout.ts';
+import type { OriginCount, Rollback, RolloutState } from './rollout-state.ts';
+
+/** Key of the rollout in a store. */
+export const ROLLOUT_KEY = 'rollout';
+
+/** Version of the layout of the text. */
+const FORMAT = 1;
+const MAX_ROLLBACKS = 100;
+const MODES = ['migrate', 'observe', 'shadow'] as const;
+
+/** Returns the text of a state, for a store: JSON that people can read. */
+export function rolloutText(state: RolloutState): string {
+  const { revision, changed, by, default: standard, operations, clients, rollbacks } = state;
+  // Always in this order, so that texts of the same state are the same.
+  const ordered = {
+    format: FORMAT,
+    revision,
+    changed,
+    by,
+    default: standard,
+    operations,
+    clients,
+    rollbacks,
+  };
+  return `${JSON.stringify(ordered, undefined, 2)}\n`;
+}
+
+/** Returns the state in parsed JSON; undefined when it is damaged, or when a newer version wrote it. */
+export function readRollout(value: unknown): RolloutState | undefined {
+  const read = object(value, [
+    'format',
+    'revision',
+    'changed',
+    'by',
+    'default',
+    'operations',
+    'clients',
+    'rollbacks',
+  ]);
+  if (read?.['format'] !== FORMAT) return undefined;
+  const { revision, changed, by } = read;
+  const standard = read['default'] === undefined ? undefined : readMode(read['default']);
+  const operations = readModes(read['operations'], () => true);
+  const clients = readModes(read['clients'], (name) => /^[0-9a-f]{16}$/.test(name));
+  const rollbacks = readRollbacks(read['rollbacks']);
+  if (!isWhole(revision) || revision === 0 || !isInstant(changed) || !isText(by)) return undefined;
+  if (standard === undefined && read['default'] !== undefined) return undefined;
+  if (operations === undefined || clients === undefined || rollbacks === undefined) return undefined;
+  return {
+    revision,
+    changed,
+    ...(by === undefined ? {} : { by }),
+    ...(standard === undefined ? {} : { default: standard }),
+    operations,
+    clients,
+    rollbacks,
+  };
+}
+
+function readMode(value: unknown): Mode | undefined {
+  const { mode, share } = object(value, ['mode', 'share']) ?? {};
+  if (mode === 'canary')
+    return typeof share === 'number' && share > 0 && share <= 100 ? { mode, share } : undefined;
+  const plain = MODES.find((candidate) => candidate === mode);
+  return plain === undefined || share !== undefined ? undefined : { mode: plain };
+}
+
+function readModes(value: unknown, isName: (name: string) => boolean): Record<string, Mode> | undefined {
+  const read = object(value);
+  if (read === undefined) return undefined;
+  const modes: [string, Mode][] = [];
+  for (const [name, entry] of Object.entries(read)) {
+    const mode = readMode(entry);
+    if (mode === undefined || !isName(name)) return undefined;
+    modes.push([name, mode]);
+  }
+  return Object.fromEntries(modes);
+}
+
+function readRollbacks(value: unknown): readonly Rollback[] | undefined {
+  if (!Array.isArray(value) || value.length > MAX_ROLLBACKS) return undefined;
+  const rollbacks = value.map(readRollback);
+  const whole = rollbacks.filter((rollback) => rollback !== undefined);
+  return whole.length === rollbacks.length ? whole : undefined;
+}
+
+function readRollback(value: unknown): Rollback | undefined {
+  const read = object(value, ['at', 'by', 'operation', 'share', 'migrated', 'v1', 'resolved']);
+  if (read === undefined) return undefined;
+  const { at, by, operation, share, resolved } = read;
+  const migrated = readCount(read['migrated']);
+  const v1 = readCount(read['v1']);
+  if (!isInstant(at) || typeof share !== 'number' || migrated === undefined || v1 === undefined)
+    return undefined;
+  if (!isText(by) || !isText(operation)) return undefined;
+  if (resolved !== undefined && !isInstant(resolved)) return undefined;
+  return {
+    at,
+    ...(by === undefined ? {} : { by }),
+    ...(operation === undefined ? {} : { operation }),
+    share,
+    migrated,
+    v1,
+    ...(resolved === undefined ? {} : { resolved }),
+  };
+}
+
+function readCount(value: unknown): OriginCount | undefined {
+  const { requests, failures } = object(value, ['requests', 'failures']) ?? {};
+  return isWhole(requests) && isWhole(failures) ? { requests, failures } : undefined;
+}
+
+/** Returns an object whose members are all among `names`. */
+function object(value: unknown, names?: readonly string[]): { readonly [name: string]: unknown } | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (names !== undefined && Object.keys(value).some((name) => !names.includes(name))) return undefined;
+  return { ...value };
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function isText(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
+}
+
+/** RFC 3339, in UTC. */
+function isInstant(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value) &&
+    !Number.isNaN(Date.parse(value))
+  );
+}

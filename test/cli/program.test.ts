@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands/command-table.ts';
+import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { settingGroup, SETTING_GROUPS } from '../../src/cli/setting-groups.ts';
+import { allSettings } from '../../src/settings/settings.ts';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
+
+const root = new URL('../../', import.meta.url);
+const program = describeCommand(await createProgram(() => true));
+
+/** Prints the address of every module that is loaded, one a line on stderr. */
+const LISTING = `data:text/javascript,${encodeURIComponent(`
+import { registerHooks } from 'node:module';
+import { writeSync } from 'node:fs';
+registerHooks({ load(url, context, next) { if (!url.startsWith('node:')) writeSync(2, url + '\\n'); return next(url, context); } });
+`)}`;
+
+/** The modules that a command loads: paths of the project, and the names of packages. */
+async function modulesOf(...args: string[]): Promise<readonly string[]> {
+  const { stderr } = await promisify(execFile)(
+    process.execPath,
+    ['--import', LISTING, 'src/cli/capture-gateway.js', ...args],
+    { cwd: fileURLToPath(root), env: { PATH: process.env['PATH'] ?? '', ...COMPILE_CACHE } },
+  );
+  const paths = stderr
+    .split('\n')
+    .filter((line) => line.startsWith(root.href))
+    .map((line) => line.slice(root.href.length));
+  return [...new Set(paths.map((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path))];
+}
+
+const ALWAYS = [
+  'src/cli/capture-gateway.js',
+  'src/cli/node-version.js',
+  'src/cli/main.ts',
+  'src/cli/program.ts',
+  'commander',
+  'src/cli/commands/command-table.ts',
+  'src/cli/exit-codes.ts',
+  'src/cli/package-version.ts',
+  'src/cli/terminal.ts',
+  'src/cli/wrap-text.ts',
+];
+
+describe('a command loads only the modules that it needs', () => {
+  test.each(['--version', '--help'])('%s: the program and the names of its commands', async (flag) => {
+    expect((await modulesOf(flag)).toSorted()).toEqual(ALWAYS.toSorted());
+  });
+
+  test.each(COMMANDS.map(({ name }) => name))(
+    '%s --help: its options, and nothing that runs it',
+    async (name) => {
+      const modules = await modulesOf(name, '--help');
+      expect(modules).toContain(`src/cli/commands/${name}.ts`);
+      const foreign = modules.filter(
+        (path) =>
+          !path.startsWith('src/cli/') &&
+          !/^src\/(?:settings|http|rules)\//.test(path) &&
+          path !== 'commander',
+      );
+      expect(foreign).toEqual([]);
+      expect(modules).not.toContain(`src/cli/${name}.ts`);
+    },
+  );
+});
+
+describe('--help', () => {
+  test('has a heading for every command', () => {
+    expect(COMMANDS.filter(({ group }) => !/^[A-Z].*:$/.test(group))).toEqual([]);
+    expect(new Set(COMMANDS.map(({ group }) => group)).size).toBeGreaterThan(3);
+  });
+
+  test('lists every setting under a heading that says what it concerns', () => {
+    const other = SETTING_GROUPS.at(-1);
+    expect(allSettings.filter(({ name }) => settingGroup(name) === other)).toEqual([]);
+  });
+
+  test('has headings for the options of a command with more than five', () => {
+    const plain = everyCommand(program).filter(
+      ({ options }) => options.length > 6 && new Set(options.map(({ group }) => group)).size < 3,
+    );
+    expect(plain.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('says something about every command, argument and option', () => {
+    const silent = everyCommand(program).flatMap(({ path, description, arguments: operands, options }) => [
+      ...(description === '' ? [path] : []),
+      ...[
+        ...operands.map(({ name, description: words }) => [name, words]),
+        ...options.map(({ flags, description: words }) => [flags, words]),
+      ]
+        .filter(([, words]) => words === '')
+        .map(([name]) => `${path} ${name ?? ''}`),
+    ]);
+    expect(silent).toEqual([]);
+  });
+});
+
+test('every command that reports has --json', () => {
+  const without = everyCommand(program)
+    .filter(
+      ({ commands, options }) =>
+        commands.length === 0 && !options.some(({ names }) => names.includes('--json')),
+    )
+    .map(({ path }) => path);
+  // These run something, change one name, or print a document of their own form.
+  expect(without).toEqual(['serve', 'demo', 'reference', 'openapi', 'clients name', 'completion']);
+});

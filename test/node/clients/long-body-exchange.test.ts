@@ -1,0 +1,96 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { gatewayFor } from '../../support/gateway.ts';
+import { rawClient, statusOf } from '../../support/raw-client.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+
+const GET = 'GET /api/v2/next HTTP/1.1\r\nHost: g\r\n\r\n';
+
+/** A request with a body of `length` bytes, each as its place tells. */
+function upload(length: number, path = '/api/v2/x', fields = ''): Buffer {
+  const head = `POST ${path} HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n${fields}Content-Length: ${length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), bodyOf(length)]);
+}
+
+function bodyOf(length: number): Buffer {
+  return Buffer.from(Uint8Array.from({ length }, (_, at) => 33 + ((at * 7 + (at >> 8)) % 90)));
+}
+
+describe('a body that is on its way when its exchange begins', () => {
+  test('reaches V2 byte for byte however it is cut, and the connection serves the next request', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 65_537, max: 400_000 }),
+        fc.array(fc.integer({ min: 1, max: 200_000 }), { maxLength: 5 }),
+        async (length, cuts) => {
+          const from = v2.received.map((text) => text.length);
+          const client = rawClient(gateway.port);
+          const bytes = Buffer.concat([upload(length), Buffer.from(GET)]);
+          let at = 0;
+          for (const cut of cuts) {
+            client.write(bytes.subarray(at, at + cut));
+            at += cut;
+            await new Promise((resolve) => void setTimeout(resolve, 1));
+          }
+          client.write(bytes.subarray(at));
+          await client.until(/(?:200 OK[^]*){2}\}$/);
+          client.socket.destroy();
+          const got = v2.received.map((text, index) => text.slice(from[index] ?? 0)).join('');
+          expect(got).toContain(bodyOf(length).toString('latin1'));
+          expect(got).toContain('GET /api/v2/next');
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  test('refused with little of it to come, keeps its connection', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': '100000' } });
+    const client = rawClient(gateway.port);
+    const bytes = upload(200_000, '/api/v1/orders/floor_plans');
+    client.write(bytes.subarray(0, 70_000));
+    expect(statusOf(await client.until(/body-too-large[^]*\}$/))).toBe(413);
+    client.write(bytes.subarray(70_000));
+    client.write(GET);
+    expect((await client.until(/200 OK[^]*\}$/)).text).toMatch(/200 OK/);
+    expect(v2.received.join('')).not.toContain('floor_plans');
+  });
+
+  test('refused with much of it to come, closes its connection, and the client reads why', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': '100000' } });
+    const client = rawClient(gateway.port);
+    client.write(upload(3_000_000, '/api/v1/orders/floor_plans'));
+    const { text, closed, reset } = await client.end();
+    expect(text).toMatch(/^HTTP\/1\.1 413 [^]*connection: close\r\n/i);
+    expect({ closed, reset }).toEqual({ closed: true, reset: false });
+  });
+
+  test('whose client leaves is logged as such, and V2 never sees it whole', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const client = rawClient(gateway.port);
+    client.write(upload(900_000).subarray(0, 400_000));
+    await until(() => v2.received.join('').length > 0);
+    client.socket.destroy();
+    expect(await gateway.entry()).toMatchObject({ status: 0, bytesIn: expect.any(Number) });
+    await until(() => v2.sockets.every((socket) => socket.destroyed));
+    expect(gateway.gateway.inFlight).toBe(0);
+  });
+
+  test('that stops midway gets 408, with a length that a small body has too', async () => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin, { flags: { 'client-body-timeout': '200' } });
+    for (const length of [100, 100_000]) {
+      const client = rawClient(gateway.port);
+      client.write(upload(length).subarray(0, -1));
+      const { text, closed } = await client.end();
+      expect(text).toMatch(/^HTTP\/1\.1 408 [^]*connection: close\r\n/i);
+      expect(closed).toBe(true);
+    }
+  });
+});
