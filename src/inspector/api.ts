@@ -398,4 +398,8 @@ export interface Resent {
 export interface PageFile {
   readonly mediaType: string;
   readonly body: string | Uint8Array<ArrayBuffer>;
+  /** The body compressed by `gzip`. */
+  readonly gzip?: Uint8Array<ArrayBuffer>;
+  /** True when its name changes with its content, so that it can be cached for good. */
+  readonly isHashed?: boolean;
 }
