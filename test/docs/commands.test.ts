@@ -22,6 +22,7 @@ const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^node bench\//, 'takes minutes'],
   [/^npm run (?:soak|bulk|attack)$/, 'takes minutes'],
   [/^npm run edge$/, 'needs workerd for minutes; test/runtime/edge.test.ts runs the worker'],
+  [/^npm run release /, 'needs a git repository; test/release/release.test.ts prepares a release in a copy'],
   [/^npm pack$/, 'test/runtime/library.test.ts packs and installs the package'],
   [/^npx vitest /, 'is this test runner'],
   [/^docker /, 'needs a container engine and a registry; test/runtime/container.test.ts checks the image'],
