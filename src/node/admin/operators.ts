@@ -22,7 +22,7 @@ import type { LogSink } from '../log/log-sink.ts';
 import { resendThrough } from './resend.ts';
 import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './process-stats.ts';
-import { createRolloutAdmin } from '../../inspector/rollout-admin.ts';
+import { createRolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
 import { memoryLimit } from '../memory-limit.ts';
 import type { RuleBooks } from '../rule-books.ts';
 
@@ -42,6 +42,8 @@ export interface OperatorParts {
   readonly replica?: Replica | undefined;
   /** Merges the stats of other processes with those of this one. */
   readonly merge?: ((own: GatewayStats) => GatewayStats) | undefined;
+  /** Merges the counts of the rollout of other processes with those of this one. */
+  readonly mergeRollout?: ((own: RolloutCounts) => RolloutCounts) | undefined;
   /** Receives each entry, such as an exporter of traces. */
   readonly also?: ((entry: Entry) => void) | undefined;
   /** See `Observer.isSampled`. */
@@ -146,11 +148,7 @@ export function createOperators(parts: OperatorParts): Operators {
       page: parts.page,
       rollout: createRolloutAdmin({
         control: gateway.rollout,
-        counts: {
-          requests: gateway.rollout.requests,
-          comparisons: gateway.comparisons,
-          bodyChecks: gateway.bodyChecks,
-        },
+        counts: parts.mergeRollout?.(rolloutCounts(gateway)) ?? rolloutCounts(gateway),
         replica: parts.replica,
         names,
         ruleBook: () => ruleBooks.current.ruleBook,
@@ -160,6 +158,10 @@ export function createOperators(parts: OperatorParts): Operators {
     });
   const own = new OwnReports({ view, startedAt, time: Date.now, rules: () => ruleBooks });
   return { view, observer, admin, ownReport: (client, type) => own.of(client, type) };
+}
+
+function rolloutCounts({ rollout, comparisons, bodyChecks }: Gateway): RolloutCounts {
+  return { requests: rollout.requests, comparisons, bodyChecks };
 }
 
 /** Remembers the rule books that were recently in force. */

@@ -1,6 +1,7 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import type { CapturedExchange, Observer, CaptureLevel } from '../../rewrite-log/observer.ts';
+import type { Store } from '../../rollout/store.ts';
 import type { LogSink } from '../log/log-sink.ts';
 import type { FromWorker, ObservedExchange } from './worker-messages.ts';
 
@@ -15,6 +16,8 @@ export interface WorkerLinkParts {
   readonly isSampled?: Observer['isSampled'];
   /** Asks the first process for the report of a client. */
   readonly ownReport: (client: string, type: OwnReportType) => Promise<OwnReportOutcome>;
+  /** The store of the first process. */
+  readonly store: Store;
 }
 
 /** Milliseconds over which lines and exchanges are gathered. */
@@ -30,6 +33,7 @@ export class WorkerLink implements LogSink, Observer {
   readonly bodyLimit: number;
   readonly isSampled: Observer['isSampled'];
   readonly ownReport: WorkerLinkParts['ownReport'];
+  readonly store: Store;
   private readonly parts: WorkerLinkParts;
   private lines: string[] = [];
   private seen: ObservedExchange[] = [];
@@ -44,6 +48,7 @@ export class WorkerLink implements LogSink, Observer {
     this.bodyLimit = parts.bodyLimit;
     this.isSampled = parts.isSampled;
     this.ownReport = parts.ownReport;
+    this.store = parts.store;
   }
 
   write(line: string): void {

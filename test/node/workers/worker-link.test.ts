@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { MemoryStore } from '../../../src/rollout/memory-store.ts';
 import { WorkerLink } from '../../../src/node/workers/worker-link.ts';
 
 /** A link whose messages are only with the first process when `take` is called. */
@@ -13,6 +14,7 @@ function slowLink() {
     wanted: () => 'nothing',
     bodyLimit: 0,
     ownReport: () => Promise.resolve({ kind: 'busy' }),
+    store: new MemoryStore(Date.now),
   });
   const take = (): void => {
     for (const done of waiting.splice(0)) done();
