@@ -55,20 +55,14 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   process.on('uncaughtException', life.onUnexpectedError);
   const processStats = watchProcess();
   const report = (done?: () => void): void => {
-    const { inFlight, budget, v2, rollout, comparisons, bodyChecks, parts } = running.gateway;
-    const ruleBook = parts.rules().ruleBook.hash;
+    const { inFlight, budget, v2, rollout, comparisons } = running.gateway;
     const stats = {
       inFlight,
       bufferedBytes: budget.held,
       breaker: v2.breaker.state,
       process: processStats(),
       dropped: link.dropped,
-      rollout: {
-        requests: rollout.requests,
-        shadows: comparisons.list,
-        ruleBook,
-        bodyChecks: bodyChecks.tally.list(ruleBook),
-      },
+      rollout: { requests: rollout.requests, shadows: comparisons.list },
     };
     send({ kind: 'stats', stats }, done);
   };

@@ -96,8 +96,10 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
     onNotice: (sentence) => print(edgeProcessLine('error', 'rollout-rolled-back', `rollout: ${sentence}`)),
   });
   const replica = replicaOf(parts, control);
+  const gateway = gatewayOf(parts, settings, origin, control);
+  replica?.shareRateLimits(gateway.rateLimitQueue);
   return {
-    gateway: gatewayOf(parts, settings, origin, control),
+    gateway,
     bodyTimeout: settings.get(table.clientBodyTimeout),
     replica,
     admin: replica && adminOf(parts, settings, control, replica),

@@ -1,6 +1,7 @@
 import { parsedJson } from '../rewrite-log/parsed-json.ts';
 import { Replica, type ReplicaNotice, type ReplicaStatus, REPLICA_INTERVALS } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
+import type { RateLimitQueue } from '../rollout/rate-limit-queue.ts';
 import { ROLLOUT_KEY, readRollout } from '../rollout/stored-rollout.ts';
 import type { CopyNamespace, RolloutNamespace } from './edge-bindings.ts';
 import { EdgeStore } from './edge-store.ts';
@@ -37,11 +38,12 @@ const OBJECT = 'rollout';
 
 /**
  * Drives the replica of an isolate by its requests, for an isolate has no time of its own: each request that finds the last
- * exchange too old begins another, and each that ends sees to it that its counts are shared. No request waits for them.
+ * exchange too old begins another, and sees to it that its counts are shared. No request waits for them.
  */
 export class EdgeReplica {
   private readonly parts: EdgeReplicaParts;
   private replica: Replica;
+  private queue: RateLimitQueue | undefined;
   private working: Promise<void> | undefined;
   private startedAt = 0;
   private endedAt = 0;
@@ -50,6 +52,12 @@ export class EdgeReplica {
   constructor(parts: EdgeReplicaParts) {
     this.parts = parts;
     this.replica = this.newReplica();
+  }
+
+  /** Makes the limit of a client one of all isolates together. */
+  shareRateLimits(queue: RateLimitQueue): void {
+    this.queue = queue;
+    this.replica.shareRateLimits(queue);
   }
 
   get status(): ReplicaStatus {
@@ -68,12 +76,20 @@ export class EdgeReplica {
     return silentMs < ASLEEP_MS ? undefined : this.wake(work);
   }
 
-  /** Called when a V1 exchange is over: its counts are shared soon, also when no other request follows. */
-  end(): void {
+  /**
+   * Shares what is counted until a V1 exchange is over, for it may be held, and once more soon after that, for no other may
+   * follow.
+   */
+  async accompany(finished: Promise<void>): Promise<void> {
+    const isOver = finished.then(() => true);
+    while (!(await Promise.race([isOver, sleep(SYNC_MS).then(() => false)]))) {
+      if (Date.now() - this.startedAt >= SYNC_MS) void this.sync();
+    }
     const now = Date.now();
     if (this.dueAt > now) return;
     this.dueAt = Math.max(now + 1, this.startedAt + SYNC_MS);
-    this.parts.later(sleep(this.dueAt - now).then(() => this.sync()));
+    await sleep(this.dueAt - now);
+    await this.sync();
   }
 
   /** Exchanges everything with the object now. Never rejects. */
@@ -121,6 +137,7 @@ export class EdgeReplica {
       intervals: { ...REPLICA_INTERVALS, timeout: CALL_MS },
     });
     if (!control.isInitial) replica.begin(control.state);
+    if (this.queue !== undefined) replica.shareRateLimits(this.queue);
     return replica;
   }
 

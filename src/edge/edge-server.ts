@@ -26,7 +26,7 @@ export class EdgeServer {
     const received = gateway.receive(exchange);
     const isShared = replica !== undefined && received.decision.route === 'migrate';
     // A client that disconnects ends the worker, and the entry would be lost, unless some work is still pending.
-    parts.later(isShared ? exchange.finished.then(() => replica.end()) : exchange.finished);
+    parts.later(isShared ? replica.accompany(exchange.finished) : exchange.finished);
     if (isShared) await replica.begin();
     try {
       await app.fetch(request, { received });

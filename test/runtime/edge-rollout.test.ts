@@ -24,7 +24,8 @@ beforeAll(async () => {
   const rules = join(temporaryFolder('shared'), 'rules.yaml');
   const shipped = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
   const modes = 'modes: { default: observe, rollback: { window: 1m, margin: 5, requests: 10 } }';
-  writeFileSync(rules, `${shipped}${modes}\n`);
+  const shield = 'shield: { requests: 60, per: 4s, wait: 6s, queue: 20 }';
+  writeFileSync(rules, `${shipped}${modes}\n${shield}\n`);
   file = await bundleWorkerWith(rules);
 }, 60_000);
 
@@ -162,9 +163,9 @@ test('under load: a canary whose V2 breaks is rolled back once, by the sums of a
   const took = Date.now() - since;
   fleet.v2Fails.now = false;
   // An order may still be on its way to V2.
-  await until(() => fleet.v1.size > 60);
+  await thirtyMore(fleet.v1);
   const atRollback = fleet.v2.size;
-  await until(() => fleet.v1.size > 90);
+  await thirtyMore(fleet.v1);
   loading.isOver = true;
   await Promise.all(loads);
   console.log(`rolled back in all isolates ${took} ms after V2 broke`);
@@ -196,6 +197,8 @@ test.each(['down', 'hung'] as const)(
     await fleet.setObject(state);
     for (let number = 0; number < 20; number += 1) expect(await fleet.order(number % 2, client)).toBe('v2');
     await until(async () => {
+      // Slower than the limit of a client.
+      await pass(150);
       expect(await fleet.order(0, client)).toBe('v2');
       return fleet.lines.some((line) => line.includes('"event":"store-lost"'));
     });
@@ -203,6 +206,8 @@ test.each(['down', 'hung'] as const)(
     expect(await fleet.order(0, client)).toBe('v2');
     await fleet.setObject('up');
     await until(async () => {
+      // Slower than the limit of a client.
+      await pass(150);
       expect(await fleet.order(0, client)).toBe('v2');
       return fleet.lines.some((line) => line.includes('"event":"store-found"'));
     });
@@ -220,3 +225,29 @@ test('an isolate that starts while the object hangs takes the copy in KV; withou
     expect(await fleet.order(1, pick(outside, 0))).toBe('v1');
   }
 });
+
+test('the limit of a client is one of all isolates together', async () => {
+  const fleet = await run({ isolates: 2 });
+  const client = pick(outside, 1);
+  expect(await fleet.steer(0, { mode: 'migrate', client: clientOf(client) })).toMatchObject({ revision: 1 });
+  await until(async () => (await fleet.order(1, client)) === 'v2');
+  await Promise.all(Array.from({ length: 58 }, () => fleet.order(0, client)));
+  // Two exchanges of counts.
+  await pass(1200);
+  const own = fleet.lines.length;
+  const orders = await Promise.all(Array.from({ length: 4 }, () => fleet.order(1, client)));
+  expect(orders).toEqual(['v2', 'v2', 'v2', 'v2']);
+  // This isolate alone has sent too few to hold any of them.
+  await until(() => fleet.lines.slice(own).some((line) => /"heldMs":\d/.test(line)));
+});
+
+function pass(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+}
+
+function thirtyMore(orders: ReadonlySet<string>): Promise<void> {
+  const before = orders.size;
+  return until(() => orders.size >= before + 30);
+}

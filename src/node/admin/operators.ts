@@ -18,7 +18,7 @@ import { OperatorView } from '../../inspector/operator-view.ts';
 import { watchClientNames } from './client-names.ts';
 import { findLoggedEntry } from '../log/find-logged-entry.ts';
 import { nameClient } from './name-client.ts';
-import type { LogSink } from '../log/log-sink.ts';
+import type { LogQueue } from '../log/log-sink.ts';
 import { resendThrough } from './resend.ts';
 import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './process-stats.ts';
@@ -30,7 +30,7 @@ import type { RuleBooks } from '../rule-books.ts';
 export interface OperatorParts {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
-  readonly sink: LogSink;
+  readonly sink: Pick<LogQueue, 'dropped'>;
   /** Scheme, host and port of V2. */
   readonly origin: string;
   readonly gatewayOrigin: () => string;
@@ -118,6 +118,11 @@ export function createOperators(parts: OperatorParts): Operators {
     },
     process: processFigures(),
   });
+  const countsOf = ({ rollout, comparisons, bodyChecks }: Gateway): RolloutCounts => ({
+    requests: rollout.requests,
+    comparisons,
+    bodyChecks: { isOn: bodyChecks.isOn, tally: view.bodyChecks },
+  });
   const admin = (gateway: Gateway): Hono =>
     createInspector({
       view,
@@ -148,7 +153,7 @@ export function createOperators(parts: OperatorParts): Operators {
       page: parts.page,
       rollout: createRolloutAdmin({
         control: gateway.rollout,
-        counts: parts.mergeRollout?.(rolloutCounts(gateway)) ?? rolloutCounts(gateway),
+        counts: parts.mergeRollout?.(countsOf(gateway)) ?? countsOf(gateway),
         replica: parts.replica,
         names,
         ruleBook: () => ruleBooks.current.ruleBook,
@@ -158,10 +163,6 @@ export function createOperators(parts: OperatorParts): Operators {
     });
   const own = new OwnReports({ view, startedAt, time: Date.now, rules: () => ruleBooks });
   return { view, observer, admin, ownReport: (client, type) => own.of(client, type) };
-}
-
-function rolloutCounts({ rollout, comparisons, bodyChecks }: Gateway): RolloutCounts {
-  return { requests: rollout.requests, comparisons, bodyChecks };
 }
 
 /** Remembers the rule books that were recently in force. */

@@ -1,14 +1,10 @@
 import type { RolloutCounts } from '../../inspector/rollout-admin.ts';
-import type { BodyCheckCount } from '../../rollout/body-check-tally.ts';
 import type { RolloutView } from '../../rollout/rollout-view.ts';
 
 /** What one worker counted of the rollout since its start. */
 export interface WorkerRollout {
   readonly requests: { readonly v1: number; readonly v2: number };
   readonly shadows: RolloutView['shadows'];
-  readonly ruleBook: string;
-  /** Checks of bodies under that rule book. */
-  readonly bodyChecks: readonly BodyCheckCount[];
 }
 
 /** Merges what the processes of one gateway counted; `workers` are read anew each time. */
@@ -26,18 +22,8 @@ export function mergedRollout(own: RolloutCounts, workers: () => readonly Worker
         return mergedShadows([own.comparisons.list, ...workers().map(({ shadows }) => shadows)].flat());
       },
     },
-    bodyChecks: {
-      get isOn() {
-        return own.bodyChecks.isOn;
-      },
-      tally: {
-        list: (ruleBook) => {
-          const under = workers().filter((worker) => worker.ruleBook === ruleBook);
-          const all = [own.bodyChecks.tally.list(ruleBook), ...under.map(({ bodyChecks }) => bodyChecks)];
-          return mergedChecks(all.flat());
-        },
-      },
-    },
+    // The first process counts these from the entries of all.
+    bodyChecks: own.bodyChecks,
   };
 }
 
@@ -54,24 +40,6 @@ function mergedShadows(all: RolloutView['shadows']): RolloutView['shadows'] {
       ).map((same) => ({ ...same[0], count: sum(same.map(({ count }) => count)) })),
     ),
   }));
-}
-
-function mergedChecks(all: readonly BodyCheckCount[]): readonly BodyCheckCount[] {
-  return groups(all, ({ client, operation }) => `${client ?? ''} ${operation ?? ''}`)
-    .map((group) => ({
-      ...group[0],
-      valid: sum(group.map(({ valid }) => valid)),
-      invalid: sum(group.map(({ invalid }) => invalid)),
-      refusedByBoth: sum(group.map(({ refusedByBoth }) => refusedByBoth)),
-      unknown: sum(group.map(({ unknown }) => unknown)),
-      pointers: mostFrequent(
-        groups(
-          group.flatMap(({ pointers }) => pointers),
-          ({ at }) => at,
-        ).map((same) => ({ ...same[0], count: sum(same.map(({ count }) => count)) })),
-      ),
-    }))
-    .sort((one, other) => other.invalid - one.invalid);
 }
 
 /** Groups of items with the same key, in the order of their first items. */
