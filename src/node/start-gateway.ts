@@ -13,7 +13,6 @@ import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { connectionDrainTime } from '../settings/drain-times.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
-import { logWriter } from '../rewrite-log/log-writer.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import type { ClientListener } from './clients/client-listener.ts';
@@ -22,7 +21,6 @@ import { decodeBody } from './decode-body.ts';
 import { GatewayServer } from './clients/gateway-server.ts';
 import { memoryLimit } from './memory-limit.ts';
 import { listen } from './listen.ts';
-import type { LogSink } from './log/log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
 import { DescriptionThread } from './threads/description-thread.ts';
@@ -45,7 +43,8 @@ export interface NodeGatewayParts {
   /** V2's request schemas, where a description of V2 is configured. */
   readonly v2Schemas?: (() => V2Schemas) | undefined;
   readonly clientSecret: string;
-  readonly sink: LogSink;
+  /** See `GatewayParts.record`. */
+  readonly record: GatewayParts['record'];
   /** PEM texts for TLS to V2. */
   readonly upstreamTls: TlsTexts | undefined;
   /** PEM texts for TLS with clients; reading them again returns renewed ones. */
@@ -204,7 +203,7 @@ function gatewayOf(
   v1: { readonly origin: OriginSetting; readonly upstream: NodeUpstream } | undefined,
   rewriter: BodyRewriter,
 ): Gateway {
-  const { settings, ruleBooks, sink } = parts;
+  const { settings, ruleBooks } = parts;
   return new Gateway(
     {
       rules: () => ruleBooks.current,
@@ -214,7 +213,7 @@ function gatewayOf(
       v1: v1 && { upstream: v1.upstream, path: v1.origin.path, host: new URL(v1.origin.origin).host },
       rollout: parts.rollout,
       v2Schemas: parts.v2Schemas,
-      record: logWriter(settings.get(table.rewriteLogLevel), (line) => sink.write(line)),
+      record: parts.record,
       observer: parts.observer,
       now: () => performance.now(),
       time: () => Date.now(),

@@ -18,7 +18,7 @@ import { OperatorView } from '../../inspector/operator-view.ts';
 import { watchClientNames } from './client-names.ts';
 import { findLoggedEntry } from '../log/find-logged-entry.ts';
 import { nameClient } from './name-client.ts';
-import type { LogSink } from '../log/log-sink.ts';
+import type { LogQueue } from '../log/log-sink.ts';
 import { resendThrough } from './resend.ts';
 import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './process-stats.ts';
@@ -30,7 +30,7 @@ import type { RuleBooks } from '../rule-books.ts';
 export interface OperatorParts {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
-  readonly sink: LogSink;
+  readonly sink: Pick<LogQueue, 'dropped'>;
   /** Scheme, host and port of V2. */
   readonly origin: string;
   readonly gatewayOrigin: () => string;
@@ -149,7 +149,7 @@ export function createOperators(parts: OperatorParts): Operators {
         counts: {
           requests: gateway.rollout.requests,
           comparisons: gateway.comparisons,
-          bodyChecks: gateway.bodyChecks,
+          bodyChecks: { isOn: gateway.bodyChecks.isOn, tally: view.bodyChecks },
         },
         replica: parts.replica,
         names,
