@@ -59,8 +59,8 @@ interface Client {
 /** Maximum number of clients in memory; idle ones are evicted first. */
 const MAX_CLIENTS = 10_000;
 
-/** Milliseconds until a request looks again whether its claim was granted. */
-const LOOK_MS = 50;
+/** Milliseconds until a request looks again whether its claim was granted: claims are exchanged no more often. */
+const LOOK_MS = 200;
 
 /** Upper limit for the wait that the service requests: ten minutes. */
 const MAX_BLOCK_MS = 600_000;
