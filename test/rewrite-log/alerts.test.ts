@@ -187,6 +187,12 @@ const PLAYS: readonly (readonly [alert: string, time: string, firing: Series, si
     { [`gateway_rollbacks_standing{${A}}`]: '0x50' },
   ],
   [
+    'GatewayAlone',
+    '10m',
+    { [`gateway_store_reachable{${A}}`]: '1x4 0x50', [`gateway_store_reachable{${POD}}`]: '1x54' },
+    { [`gateway_store_reachable{${A}}`]: '1x20 0x8 1x30', [`gateway_build_info{${POD}}`]: '1x54' },
+  ],
+  [
     'GatewayFilesNearLimit',
     '10m',
     {

@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { statFamilies } from '../../src/rewrite-log/stat-families.ts';
 import { exchangeFamilies } from '../../src/rewrite-log/metric-families.ts';
 import { rolloutFamilies } from '../../src/rewrite-log/rollout-families.ts';
+import { replicaFamilies } from '../../src/rewrite-log/replica-families.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
 import { grafanaFaults, type GrafanaDashboard } from '../support/grafana.ts';
 import type { RolloutView } from '../../src/rollout/rollout-view.ts';
@@ -49,10 +50,12 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
       loopDelaySeconds: 0,
     },
   };
+  const replica = { name: 'a', replicas: 3, aloneSince: '2026-11-22T08:00:00Z', waiting: 0 };
   const families = [
     ...exchangeFamilies(metrics, () => '/x'),
     ...statFamilies(figures, { bytes: 0 }),
     ...rolloutFamilies(ROLLOUT),
+    ...replicaFamilies(replica),
   ];
   return new Map(
     families.flatMap(({ name, samples }) =>

@@ -45,7 +45,7 @@ const REQUESTS_PER_TURN = 16;
 const nothing = Buffer.alloc(0);
 
 /**
- * One plain connection with a client, read by the gateway itself as long as its requests suit the fast path. They run one after
+ * One connection with a client, plain or over TLS, read by the gateway itself as long as its requests suit the fast path. They run one after
  * the other, since the second may build on the effect of the first (RFC 9112 §9.3.2).
  */
 export class ClientConnection implements ExchangeConnection {
