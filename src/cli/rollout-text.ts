@@ -78,15 +78,25 @@ function bodyCheckLines({ bodyChecks, clients, v1Origin, requests }: RolloutView
   if (counts.length === 0) return ["V2's schema no body was checked yet under this rule book"];
   const rest = omitted + Math.max(0, counts.length - MAX_PAIRS);
   return [
-    ...counts.slice(0, MAX_PAIRS).flatMap(({ operation, client, pointers, ...count }) => {
-      const name = client === undefined ? '(no key)' : (clients[client]?.name ?? client);
-      return [
-        `V2's schema ${name} ${operation ?? '(other)'}: ${count.invalid} refused that V1 accepted, ${count.valid} accepted, ${count.refusedByBoth} refused by both, ${count.unknown} unknown`,
-        ...pointers
-          .slice(0, MAX_POINTERS)
-          .map(({ at, count: times }) => `              ${at || 'the body'}: ${times} times`),
-      ];
-    }),
+    ...counts
+      .slice(0, MAX_PAIRS)
+      .flatMap(({ operation, client, pointers, refused, bodies, refusals, ...count }) => {
+        const name = client === undefined ? '(no key)' : (clients[client]?.name ?? client);
+        return [
+          ...(refused === 0
+            ? []
+            : [
+                `the gateway ${name} ${operation ?? '(other)'}: ${refused} of ${bodies} refused that V1 accepted`,
+                ...refusals
+                  .slice(0, MAX_POINTERS)
+                  .map(({ reason, count: times }) => `              ${reason}: ${times} times`),
+              ]),
+          `V2's schema ${name} ${operation ?? '(other)'}: ${count.invalid} refused that V1 accepted, ${count.valid} accepted, ${count.refusedByBoth} refused by both, ${count.unknown} unknown`,
+          ...pointers
+            .slice(0, MAX_POINTERS)
+            .map(({ at, count: times }) => `              ${at || 'the body'}: ${times} times`),
+        ];
+      }),
     ...(rest === 0 ? [] : [`              and ${rest} more`]),
   ];
 }

@@ -49,7 +49,7 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   };
 }
 
-/** Why V2's schema speaks against migrating more requests; undefined when it does not, or when no body was checked. */
+/** Why V2's schema, or the gateway itself, speaks against migrating more requests; undefined when neither does. */
 function gateFault(
   parts: RolloutAdminParts,
   { mode, operation, client }: RolloutCommand,
@@ -71,8 +71,10 @@ const MAX_COUNTS = 50;
 
 function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'> {
   const { bodyChecks } = parts.counts ?? {};
-  if (bodyChecks?.isOn !== true) return {};
+  if (bodyChecks === undefined) return {};
   const counts = bodyChecks.tally.list(parts.ruleBook().hash);
+  const isRefused = counts.some(({ refused }) => refused > 0);
+  if (!bodyChecks.isOn && !isRefused) return {};
   const fault = gateFault(parts, { mode: { mode: 'migrate' } });
   return {
     bodyChecks: {

@@ -76,7 +76,10 @@ export interface RolloutView {
   /** Newest first. */
   readonly rollbacks: readonly RollbackView[];
   readonly shadows: readonly ShadowView[];
-  /** Checks of bodies against V2's description under the rule book in force; absent when none is configured. */
+  /**
+   * Migrations that were only worked out, under the rule book in force; absent when no description of V2 is configured and the
+   * gateway itself would refuse none.
+   */
   readonly bodyChecks?: {
     /** Pairs of client and operation, those with the most faults first. */
     readonly counts: readonly BodyCheckCount[];

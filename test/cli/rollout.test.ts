@@ -201,7 +201,7 @@ test('commands need JSON from the same site, and the token where there is one', 
   expect(await sendRequest(gateway)).toContain('"v1"');
 });
 
-test('a canary waits for bodies that the schema of V2 accepts, unless it is forced', async () => {
+test('a canary waits for bodies that V2’s schema accepts, unless it is forced', async () => {
   const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
   const gateway = await spawnGateway({ 'v1-upstream': v1.origin, ...SECRET });
   await rollout(gateway, 'observe');
@@ -225,6 +225,9 @@ test('a canary waits for bodies that the schema of V2 accepts, unless it is forc
   expect(out).toContain('default     observe');
   expect(out).toMatch(/V2's schema [0-9a-f]{16} create_client: \d+ refused that V1 accepted, 0 accepted/);
   expect(out).toMatch(/ {14}\/colour: \d+ times/);
+  expect(await metric(gateway, 'gateway_worked_out_migrations_total')).toMatch(
+    /\{operation="create_client",verdict="rewritten",v2="invalid"\} [1-9]/,
+  );
   const forced = await rollout(gateway, 'canary', '10%', '--force');
   expect(forced).toMatchObject({ code: 0, err: '' });
   expect(forced.out).toContain('default     canary 10 % of the clients');

@@ -79,7 +79,11 @@ describe('docs/operating.md', () => {
       const rows = rowsOf('Troubleshooting');
       expect(rows.length).toBeGreaterThan(20);
       const without = rows.filter(([, , , cell]) => cell === '–').map(([symptom]) => symptom);
-      expect(without).toEqual(['the inspector asks for a token', 'the inspector shows no values']);
+      expect(without).toEqual([
+        'an HTTP/2 connection ends with `ENHANCE_YOUR_CALM`',
+        'the inspector asks for a token',
+        'the inspector shows no values',
+      ]);
       for (const [symptom = '', , , cell = ''] of rows.filter((row) => row[3] !== '–')) {
         const [first = ''] = named(cell);
         expect([symptom, named(cell).filter((title) => !titles.has(title))]).toEqual([symptom, []]);

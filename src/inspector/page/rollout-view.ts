@@ -238,9 +238,11 @@ function shadowsCard({ shadows }: Rollout): VNode | false {
 /** Pointers listed for one client and operation. */
 const MAX_POINTERS = 5;
 
+const COUNTERS = ['invalid', 'refusedByBoth', 'valid', 'unknown', 'refused'] as const;
+
 function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | false {
   if (v1Origin === undefined) return false;
-  const title = 'Bodies for V2, checked against its schema and not sent';
+  const title = 'Bodies for V2, worked out, checked against its schema, and not sent';
   if (bodyChecks === undefined)
     return card(title, undefined, el('p', null, 'None: GATEWAY_V2_OPENAPI is not set.'));
   const { counts, omitted } = bodyChecks;
@@ -257,22 +259,27 @@ function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | fal
         'Refused by both',
         'Accepted',
         'Not known',
+        'Refused by the gateway, V1 accepted',
         'First fault',
       ],
-      ['Refused, V1 accepted', 'Refused by both', 'Accepted', 'Not known'],
-      counts.map(({ client, operation = '(other)', invalid, refusedByBoth, valid, unknown, pointers }) =>
+      [
+        'Refused, V1 accepted',
+        'Refused by both',
+        'Accepted',
+        'Not known',
+        'Refused by the gateway, V1 accepted',
+      ],
+      counts.map(({ client, operation = '(other)', pointers, refusals, ...numbers }) =>
         el(
           'tr',
           { key: `${client ?? ''} ${operation}` },
           el('th', { scope: 'row' }, client === undefined ? '(no key)' : (clients[client]?.name ?? client)),
           el('td', null, operation),
-          [invalid, refusedByBoth, valid, unknown].map((number, at) =>
-            el('td', { class: 'number', key: at }, count(number)),
-          ),
+          COUNTERS.map((name) => el('td', { class: 'number', key: name }, count(numbers[name]))),
           el(
             'td',
             null,
-            pointers
+            [...pointers, ...refusals.map(({ reason, count: times }) => ({ at: reason, count: times }))]
               .slice(0, MAX_POINTERS)
               .map(({ at, count: times }) =>
                 el(

@@ -149,7 +149,7 @@ export function createOperators(parts: OperatorParts): Operators {
         counts: {
           requests: gateway.rollout.requests,
           comparisons: gateway.comparisons,
-          bodyChecks: gateway.bodyChecks,
+          bodyChecks: { isOn: gateway.bodyChecks.isOn, tally: view.bodyChecks },
         },
         replica: parts.replica,
         names,

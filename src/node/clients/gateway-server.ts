@@ -29,6 +29,7 @@ import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
 import { RequestLines } from './request-lines.ts';
 import { LingeringConnections } from './lingering-connections.ts';
+import { H2Floods } from './h2-floods.ts';
 import { H2Streams } from './h2-streams.ts';
 import { H2Turns } from './h2-turns.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
@@ -89,6 +90,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   readonly bodies: BodyResources;
   readonly h2Turns = new H2Turns();
   readonly h2Streams = new H2Streams();
+  readonly h2Floods = new H2Floods();
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | Http2SecureServer;
@@ -243,7 +245,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on(
       'stream',
       (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-        if (stream.session !== undefined) this.busy.begin(stream.session.socket, stream);
+        this.beginStream(stream, raw);
         this.take(new H2Exchange(stream, headers, raw, this));
       },
     );
@@ -259,9 +261,11 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('clientError', (error: Error, socket: Duplex) => this.onParserError(error, socket));
     server.on('session', (session) => {
       this.sessions.add(session);
+      this.h2Floods.begin(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
       const closed = (): void => {
         this.sessions.delete(session);
+        this.h2Floods.end(session);
         this.h2Streams.closed(session);
       };
       session.on('close', closed);
@@ -269,6 +273,14 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       session.on('error', ignore);
     });
     return server;
+  }
+
+  private beginStream(stream: ServerHttp2Stream, raw: readonly string[]): void {
+    const { session } = stream;
+    if (session === undefined) return;
+    this.busy.begin(session.socket, stream);
+    const bytes = raw.reduce((sum, text) => sum + text.length, 0);
+    this.h2Floods.count(session, bytes);
   }
 
   private timeLimits() {
