@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   cpSync,
   linkSync,
@@ -65,13 +66,17 @@ function carryOut(
 
 function copy(step: string, folder: string, stages: ReadonlyMap<string, string>, project: string): void {
   const from = /--from=(\S+)/.exec(step)?.[1];
-  const words = step.split(/\s+/).slice(from === undefined ? 1 : 2);
+  const owner = /--chown=(\d+):(\d+)/.exec(step)?.slice(1).map(Number);
+  const words = step.split(/\s+/).filter((word) => word !== 'COPY' && !word.startsWith('--'));
   const target = words.pop() ?? '';
   for (const word of words) {
     const source = from === undefined ? join(project, word) : join(stages.get(from) ?? '', word);
     const into = target.endsWith('/') ? join(target, word.split('/').at(-1) ?? '') : target;
-    mkdirSync(dirname(join(folder, 'app', into)), { recursive: true });
-    cpSync(source, join(folder, 'app', into), { recursive: true });
+    const path = join(folder, into.startsWith('/') ? '' : 'app', into);
+    mkdirSync(dirname(path), { recursive: true });
+    cpSync(source, path, { recursive: true });
+    // Only root may give a file away.
+    if (owner !== undefined && process.getuid?.() === 0) chownSync(path, owner[0] ?? 0, owner[1] ?? 0);
   }
 }
 
