@@ -8,6 +8,7 @@ import type { DryRun, DryRunDifference, Explanation } from './api.ts';
 import { entryName } from './entry-words.ts';
 import { bodyDifferences, differences, outcomeOf } from './explained-outcome.ts';
 import { explain, type ExplainParts } from './explain.ts';
+import { layOutJson, SHOWN_LIMITS } from './json-layout.ts';
 import { bodyText } from './replayable.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
@@ -165,6 +166,7 @@ function operationOf(
   return operations.find((operation) => operation.id === id);
 }
 
-function shortened(text: string): string {
+function shortened(body: string): string {
+  const text = layOutJson(encoder.encode(body), SHOWN_LIMITS)?.text ?? body;
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;
 }

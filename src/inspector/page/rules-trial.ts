@@ -187,13 +187,13 @@ function differenceItem(difference: DryRunDifference, go: Go): VNode {
       el(
         'div',
         null,
-        el('h5', null, 'V2 body now'),
+        el('h5', null, 'V2 body by the rule book in force'),
         el('pre', { class: 'file', tabIndex: 0 }, visibleText(before || 'none')),
       ),
       el(
         'div',
         null,
-        el('h5', null, 'V2 body then'),
+        el('h5', null, 'V2 body by this one'),
         el('pre', { class: 'file', tabIndex: 0 }, visibleText(now || 'none')),
       ),
     ),
