@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundlePrograms } from './bundle.ts';
 import { pageFiles } from '../src/inspector/page-files.ts';
 
 // `npm run build`: modules without types into dist/, with declarations, and the sources that the inspector page is made of.
@@ -40,3 +41,4 @@ for (const name of readdirSync(from('dist'), { recursive: true, encoding: 'utf8'
   const text = readFileSync(from(`dist/${name}`), 'utf8');
   writeFileSync(from(`dist/${name}`), text.replaceAll(/((?:from|import\() *'\.[^']+)\.ts'/g, "$1.js'"));
 }
+await bundlePrograms(from('dist'));
