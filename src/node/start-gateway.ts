@@ -8,6 +8,7 @@ import type { GatewayNotice } from '../gateway/notice.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
 import type { Settings } from '../settings/read-settings.ts';
+import type { Replica } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { connectionDrainTime } from '../settings/drain-times.ts';
 import { settings as table } from '../settings/settings.ts';
@@ -37,6 +38,8 @@ export interface NodeGatewayParts {
   readonly v1Origin?: OriginSetting | undefined;
   /** Routes V1 traffic; without it, the modes of the rule book do. */
   readonly rollout?: RolloutControl | undefined;
+  /** This gateway among those that share a store. */
+  readonly replica?: Replica | undefined;
   /** V2's request schemas, where a description of V2 is configured. */
   readonly v2Schemas?: (() => V2Schemas) | undefined;
   readonly clientSecret: string;
@@ -85,11 +88,13 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   };
   const rewriter = new ThreadedRewriter();
   const gateway = gatewayOf(parts, upstream, v1, rewriter);
+  parts.replica?.shareRateLimits(gateway.rateLimitQueue);
   let listening = false;
   let watchdog: NodeJS.Timeout | undefined;
   const server = parts.front ?? serverOf(parts, gateway);
   const admin = createAdminServer({
     ready: () => listening && !server.draining,
+    aloneSince: () => parts.replica?.status.aloneSince,
     mounted: parts.admin?.(gateway),
   });
   const adminOrigin = parts.isWorker ? '' : await listen(admin, settings.get(table.adminListen), 'http');

@@ -30,7 +30,10 @@ const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
     /^(?:kubectl|helm) /,
     'needs a cluster; test/runtime/deploy.test.ts validates the manifests and the chart',
   ],
-  [/^npx wrangler /, 'needs a Cloudflare account'],
+  [
+    /^npx wrangler /,
+    'needs a Cloudflare account; test/runtime/edge-deploy.test.ts rehearses the first deploy',
+  ],
   [
     /^(?:clickhouse-client|capture-gateway serve \| vector) /,
     'needs ClickHouse; test/runtime/log-shipping.test.ts runs the queries',

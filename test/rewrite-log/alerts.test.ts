@@ -105,3 +105,12 @@ test('GatewayEventLoopLate fires for stalls that go on, not for one', () => {
   expect(fires(alert, 3, { [name]: '0.01 0.01 0.4x5' })).toBe(true);
   expect(fires(alert, 3, { [name]: '0.01 0.01 0.4 0.01 0.01' })).toBe(false);
 });
+
+test('GatewayAlone fires while a replica does not reach its store, and is silent without one', () => {
+  const name = 'gateway_store_reachable{instance="a"}';
+  expect(
+    fires('GatewayAlone', 3, { [name]: '1 0 0x5', 'gateway_store_reachable{instance="b"}': '1x5' }),
+  ).toBe(true);
+  expect(fires('GatewayAlone', 3, { [name]: '1x5' })).toBe(false);
+  expect(fires('GatewayAlone', 3, { 'gateway_in_flight{instance="a"}': '1x5' })).toBe(false);
+});

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { statFamilies } from '../../src/rewrite-log/stat-families.ts';
 import { exchangeFamilies } from '../../src/rewrite-log/metric-families.ts';
+import { replicaFamilies } from '../../src/rewrite-log/replica-families.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
@@ -30,7 +31,12 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
       loopDelaySeconds: 0,
     },
   };
-  const families = [...exchangeFamilies(metrics, () => '/x'), ...statFamilies(figures, { bytes: 0 })];
+  const replica = { name: 'a', replicas: 3, aloneSince: '2026-11-22T08:00:00Z', waiting: 0 };
+  const families = [
+    ...exchangeFamilies(metrics, () => '/x'),
+    ...statFamilies(figures, { bytes: 0 }),
+    ...replicaFamilies(replica),
+  ];
   return new Map(
     families.flatMap(({ name, samples }) =>
       samples.map(({ suffix, labels }) => [

@@ -15,7 +15,7 @@ import { isWrapped } from '../../rewrite/deprecated-attributes.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import { ResponseCollector, type ResponseNote, type ResponseCollectorOwner } from './response-collector.ts';
 import { chooseApiVersion } from '../../migrate/api-version.ts';
-import type { WithoutEdits } from '../body-rewriter.ts';
+import { rewriteSmall, type WithoutEdits } from '../body-rewriter.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
@@ -31,9 +31,6 @@ import { ResponseSample } from './response-sample.ts';
 import { addFindings } from './sample-findings.ts';
 import { isFailed, type V1Routing } from './v1-routing.ts';
 import { RateLimitReset } from '../../rollout/rate-limit-reset.ts';
-
-/** Size in bytes of bodies that are rewritten at once: their records take too little memory to count. */
-const SMALL_BYTES = 16 * 1024;
 
 /** A V1 exchange: its response is one that a V1 client can read. */
 export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwner, QueuedRequest {
@@ -242,8 +239,9 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   ): void {
     const { rules } = this;
     const { operation } = this.decision;
-    if (body.length <= SMALL_BYTES) {
-      done(rules.requestPlan(operation).rewrite(body), body);
+    const small = rewriteSmall(rules, operation, body);
+    if (small !== undefined) {
+      done(small, body);
       return;
     }
     this.work((memory, finish) => {
