@@ -5,8 +5,11 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundlePrograms } from './bundle.ts';
 import { pageFiles } from '../src/inspector/page-files.ts';
+import { readRuleBook } from '../src/rules/read-rule-book.ts';
+import { BUNDLES, makeBundle } from './bundle-sizes.ts';
 
-// `npm run build`: modules without types into dist/, with declarations, and the sources that the inspector page is made of.
+// `npm run build`: modules without types into dist/, with declarations, the sources that the inspector page is made of, and the
+// rule book that ships as a module; prints the sizes of bundles.
 const from = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
 mkdirSync(from('dist'), { recursive: true });
@@ -42,3 +45,22 @@ for (const name of readdirSync(from('dist'), { recursive: true, encoding: 'utf8'
   writeFileSync(from(`dist/${name}`), text.replaceAll(/((?:from|import\() *'\.[^']+)\.ts'/g, "$1.js'"));
 }
 await bundlePrograms(from('dist'));
+
+const reading = await readRuleBook(readFileSync(from('config/rules.yaml'), 'utf8'), 'config/rules.yaml');
+if (!reading.ok)
+  throw new Error(reading.faults.map(({ line, message }) => `line ${line}: ${message}`).join('\n'));
+const { ruleBook } = reading;
+writeFileSync(
+  from('dist/library/shipped-rule-book.js'),
+  `/** The rule book that ships, checked and without YAML. */\nexport const ruleBook = ${JSON.stringify(ruleBook, undefined, 1)};\n`,
+);
+writeFileSync(
+  from('dist/library/shipped-rule-book.d.ts'),
+  `import type { RuleBook } from '../rules/rule-book.js';\n/** The rule book that ships, checked and without YAML. */\nexport declare const ruleBook: RuleBook;\n`,
+);
+console.log('bundles, minified and gzipped:');
+for (const bundle of BUNDLES) {
+  const { gzipped, minified } = await makeBundle(bundle, ruleBook);
+  const size = (gzipped / 1000).toFixed(1).padStart(6);
+  console.log(`${size} kB  ${bundle.name} (${(minified / 1000).toFixed(1)} kB minified)`);
+}

@@ -21,6 +21,8 @@ export async function bundlePrograms(dist: string): Promise<void> {
     target: 'node24',
     legalComments: 'none',
     logLevel: 'warning',
+    // The package says that its modules have no side effects, for whoever imports them; the check of Node's version has one.
+    ignoreAnnotations: true,
     // Loaded by few commands and settings, and not before they are used.
     external: ['undici/*', '@redis/client', 'fast-check'],
     // Dependencies in CommonJS call it.
