@@ -2,6 +2,7 @@ import type { Attack } from './attack.ts';
 import { faultAttacks } from './fault-attacks.ts';
 import { fuzzAttacks } from './fuzz-attacks.ts';
 import { http2FieldAttacks } from './http2-field-attacks.ts';
+import { http2FloodAttacks } from './http2-flood-attacks.ts';
 import { http2StreamAttacks } from './http2-stream-attacks.ts';
 import { inspectorAttacks } from './inspector-attacks.ts';
 import { keptAttacks } from './kept-attacks.ts';
@@ -21,6 +22,7 @@ export const attacks: readonly Attack[] = [
   ...responseAttacks,
   ...http2FieldAttacks,
   ...http2StreamAttacks,
+  ...http2FloodAttacks,
   ...fuzzAttacks,
   ...inspectorAttacks,
   ...loginAttacks,

@@ -5,8 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 export const FRAME = {
   data: 0,
   headers: 1,
+  priority: 2,
   reset: 3,
   settings: 4,
+  ping: 6,
   goaway: 7,
   window: 8,
   continuation: 9,
@@ -93,6 +95,21 @@ export class H2Attacker {
     }
   }
 
+  /** Waits until more can be written, the connection is closed, or `end` is aborted. */
+  async writable(end: AbortSignal): Promise<void> {
+    const { socket } = this;
+    await new Promise<void>((resolve) => {
+      const over = (): void => {
+        socket.off('drain', over).off('close', over);
+        end.removeEventListener('abort', over);
+        resolve();
+      };
+      socket.on('drain', over).on('close', over);
+      end.addEventListener('abort', over);
+      if (end.aborted || socket.destroyed) over();
+    });
+  }
+
   private read(chunk: Buffer): void {
     this.rest = Buffer.concat([this.rest, chunk]);
     while (this.rest.length >= 9) {
@@ -119,7 +136,7 @@ export function requestFields(method: string, path: string): Fields {
 }
 
 /** The bytes of a frame. */
-function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
+export function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head[3] = type;

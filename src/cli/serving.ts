@@ -1,11 +1,13 @@
 // Longer than other files: the order in which everything starts and stops is one story.
 import { randomBytes } from 'node:crypto';
+import type { Entry } from '../rewrite-log/entry.ts';
+import { logWriter } from '../rewrite-log/log-writer.ts';
 import type { Settings } from '../settings/read-settings.ts';
 import { type OriginSetting, originText } from '../settings/setting-kinds.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { LifeCycle } from './life-cycle.ts';
 import { loadInspectorPage } from './inspector-assets.ts';
-import { type LogSink, openLogSink } from '../node/log/log-sink.ts';
+import { type LogQueue, openLogSink } from '../node/log/log-sink.ts';
 import { type OpenRollout, openRollout } from '../node/rollout/open-rollout.ts';
 import { mergedStats } from '../node/workers/merged-stats.ts';
 import { openTraces, type Traces } from '../node/log/open-traces.ts';
@@ -56,8 +58,8 @@ export async function startServing(
   const { settings, rulesPath: path, ruleBook: first } = checked;
   const rollout = await openRollout(settings, first.rules.ruleBook, log.write);
   if ('fault' in rollout) return { faults: [rollout.fault] };
-  const sink = worker ?? openSink(settings, log.write);
-  if ('fault' in sink) return { faults: [sink.fault] };
+  const rewriteLog = worker ?? openRewriteLog(settings, log.write);
+  if ('fault' in rewriteLog) return { faults: [rewriteLog.fault] };
   const ruleBooks = new RuleBooks(
     first,
     async () => {
@@ -86,9 +88,10 @@ export async function startServing(
     const operators = createOperators({
       settings,
       ruleBooks,
-      sink,
+      sink: rewriteLog,
       origin: origin.origin,
       v1Origin: rollout.v1Origin?.origin,
+      replica: rollout.replica,
       gatewayOrigin: () => running.origin,
       version: packageVersion(),
       page: once(loadInspectorPage),
@@ -103,7 +106,7 @@ export async function startServing(
             flags,
             upstream: originText(origin),
             clientSecret,
-            sink,
+            record: (entry) => rewriteLog.record(entry),
             observer: operators.observer,
             ownReport: operators.ownReport,
             log: log.write,
@@ -115,9 +118,10 @@ export async function startServing(
       origin,
       v1Origin: rollout.v1Origin,
       rollout: rollout.control,
+      replica: rollout.replica,
       v2Schemas: description && (() => description.schemas),
       clientSecret,
-      sink,
+      record: (entry) => rewriteLog.record(entry),
       upstreamTls: checked.upstreamTls,
       clientTls: checked.clientTls,
       observer: worker ?? operators.observer,
@@ -137,7 +141,7 @@ export async function startServing(
       running,
       settings,
       ruleBooks,
-      sink,
+      rewriteLog,
       log,
       onUnexpectedError,
       embedded,
@@ -172,16 +176,28 @@ function reloadTls(running: RunningGateway, settings: Settings, log: WriteProces
   else if (outcome.tls !== undefined) running.server.renew(outcome.tls);
 }
 
-function openSink(settings: Settings, log: WriteProcessLine): LogSink | { readonly fault: string } {
+/** Where entries are logged: in this process, or by way of the first one. */
+interface RewriteLog extends LogQueue {
+  record(entry: Entry): void;
+}
+
+function openRewriteLog(settings: Settings, log: WriteProcessLine): RewriteLog | { readonly fault: string } {
   const path = settings.get(table.logFile);
   try {
     const sink = openLogSink(path ?? 1, {
       limit: LOG_QUEUE_BYTES,
       onNotice: (trouble) => log({ level: 'warn', event: 'log-trouble', message: `log: ${trouble}.` }),
     });
-    return path === undefined && process.stdout.isTTY
-      ? rowSink(sink, () => terminalOf(process.stdout))
-      : sink;
+    const lines =
+      path === undefined && process.stdout.isTTY ? rowSink(sink, () => terminalOf(process.stdout)) : sink;
+    return {
+      record: logWriter(settings.get(table.rewriteLogLevel), (line) => lines.write(line)),
+      get dropped() {
+        return sink.dropped;
+      },
+      flush: (milliseconds) => sink.flush(milliseconds),
+      reopen: () => sink.reopen(),
+    };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return { fault: `--log-file cannot be opened for appending: ${path ?? 'stdout'} (${code}).` };
@@ -189,9 +205,9 @@ function openSink(settings: Settings, log: WriteProcessLine): LogSink | { readon
 }
 
 /** Reopens the log file, because it may have been renamed. */
-function reopenLog(sink: LogSink, log: WriteProcessLine): void {
+function reopenLog(rewriteLog: RewriteLog, log: WriteProcessLine): void {
   try {
-    if (sink.reopen())
+    if (rewriteLog.reopen())
       log({ level: 'info', event: 'log-reopened', message: 'log: the log file is opened anew.' });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
@@ -251,7 +267,7 @@ interface Parts {
   readonly running: RunningGateway;
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
-  readonly sink: LogSink;
+  readonly rewriteLog: RewriteLog;
   readonly log: ProcessLog;
   readonly onUnexpectedError: (error: unknown) => void;
   readonly embedded: RunningReference | undefined;
@@ -269,7 +285,7 @@ function lifeOf({
   running,
   settings,
   ruleBooks,
-  sink,
+  rewriteLog,
   log,
   onUnexpectedError,
   embedded,
@@ -285,7 +301,7 @@ function lifeOf({
     onUnexpectedError,
     reload: async (why) => {
       // First, because the log rotator may be about to compress the old file.
-      if (why === 'SIGHUP') reopenLog(sink, log.write);
+      if (why === 'SIGHUP') reopenLog(rewriteLog, log.write);
       const { changed, faults } = await ruleBooks.reload();
       const { hash } = ruleBooks.current.ruleBook;
       const logReload = (level: ProcessLevel, event: ProcessEvent, message: string): void =>
@@ -311,14 +327,14 @@ function lifeOf({
       await embedded?.close();
     },
     flush: async () => {
-      const dropped = sink.dropped + (front?.dropped ?? 0);
+      const dropped = rewriteLog.dropped + (front?.dropped ?? 0);
       if (dropped > 0) {
         const message = `log: ${dropped} lines were lost.`;
         log.write({ level: 'warn', event: 'log-trouble', message, fields: { dropped } });
       }
       log.write({ level: 'info', event: 'stopped', message: 'stopped.' });
       await Promise.all([
-        sink.flush(FLUSH_TIMEOUT_MS),
+        rewriteLog.flush(FLUSH_TIMEOUT_MS),
         log.flush(FLUSH_TIMEOUT_MS),
         traces?.close(FLUSH_TIMEOUT_MS),
       ]);

@@ -6,7 +6,6 @@ import { memoryShares } from '../settings/memory-shares.ts';
 import { workerDrainTime } from '../settings/drain-times.ts';
 import { settings as table } from '../settings/settings.ts';
 import { memoryLimit } from '../node/memory-limit.ts';
-import type { LogSink } from '../node/log/log-sink.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { WorkerPool, type WorkerPoolParts } from '../node/workers/worker-pool.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
@@ -19,7 +18,8 @@ export interface WorkerFrontParts {
   /** Scheme, host, port and path of V2. */
   readonly upstream: string;
   readonly clientSecret: string;
-  readonly sink: LogSink;
+  /** See `WorkerPoolParts`. */
+  readonly record: WorkerPoolParts['record'];
   readonly observer: Observer;
   /** See `WorkerPoolParts`. */
   readonly ownReport: WorkerPoolParts['ownReport'];
@@ -40,7 +40,7 @@ export function workersFault(settings: Settings): string | undefined {
 
 /** Creates the worker processes that clients connect to; undefined where one process is enough. */
 export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
-  const { settings, flags, sink, observer, log } = parts;
+  const { settings, flags, record, observer, log } = parts;
   const count = workersOf(settings);
   if (count === 1) return undefined;
   const given = Object.fromEntries(
@@ -64,8 +64,8 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
       'structure-rate': String(Math.ceil(settings.get(table.structureRate) / count)),
       'capture-body-limit': String(settings.get(table.captureBodyLimit)),
     },
-    write: (line) => sink.write(line),
-    observe: ({ entry, captured }) => observer.observe(entry, captured),
+    record,
+    observe: (entry, captured) => observer.observe(entry, captured),
     ownReport: parts.ownReport,
     log,
   });

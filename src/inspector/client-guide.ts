@@ -2,7 +2,7 @@ import { Guide } from '../report/guide.ts';
 import type { Ring } from '../rewrite-log/ring.ts';
 
 /** Entries processed without a pause. */
-const ENTRIES_PER_STEP = 250;
+const ENTRIES_PER_STEP = 100;
 
 /**
  * Collects the guide of the client whose hash is or begins with `client`, from the entries still in the ring; awaits `pause`

@@ -6,6 +6,7 @@ import { History } from '../rewrite-log/history.ts';
 import { Metrics } from '../rewrite-log/metrics.ts';
 import type { CapturedExchange, Observer, CaptureLevel } from '../rewrite-log/observer.ts';
 import { Ring } from '../rewrite-log/ring.ts';
+import { BodyCheckTally } from '../rollout/body-check-tally.ts';
 import { Tally } from '../report/tally.ts';
 
 /** Maximum clients that a running gateway counts separately; `report` counts more, from the log. */
@@ -31,6 +32,8 @@ export class OperatorView implements Observer {
   readonly history = new History();
   readonly metrics = new Metrics();
   readonly tally = new Tally(MAX_CLIENTS);
+  /** Migrations that were only worked out since the start, under the rule book in force. */
+  readonly bodyChecks = new BodyCheckTally();
   readonly capture: Capture;
   readonly traces = new ClientTraces();
   readonly bodyLimit: number;
@@ -52,6 +55,7 @@ export class OperatorView implements Observer {
     this.metrics.add(entry);
     this.history.add(entry, this.options.time());
     this.tally.add(entry);
+    this.bodyChecks.add(entry);
     if (material !== undefined) {
       if (entry.client !== undefined) this.traces.add(entry.client, material.v1Request, material.remote);
       this.capture.keep(seq, material, entry.edits, isNotable(entry));

@@ -4,7 +4,7 @@ import type { Metrics, Series } from './metrics.ts';
 
 /** Returns the metric families of the counted exchanges. `templateOf` gives the path of an operation, such as `/clients`. */
 export function exchangeFamilies(
-  { series, edits, rewriting, v1Requests, lastV1Seconds }: Metrics,
+  { series, edits, rewriting, workedOut, v1Requests, lastV1Seconds }: Metrics,
   templateOf: (operation: string) => string | undefined,
 ): MetricFamily[] {
   const sent = series.filter((one) => one.upstreamSeen);
@@ -31,6 +31,19 @@ export function exchangeFamilies(
       'counter',
       'Error responses of the gateway itself, by code.',
       failures(series),
+    ),
+    family(
+      'gateway_worked_out_migrations_total',
+      'counter',
+      "Migrations of requests that went to V1, only worked out: by the gateway's verdict and that of V2's schema.",
+      [...workedOut.values()].map(({ operation, verdict, v2, value }) => ({
+        labels: [
+          ['operation', operation],
+          ['verdict', verdict],
+          ['v2', v2],
+        ],
+        value,
+      })),
     ),
     family(
       'http_server_request_duration_seconds',

@@ -1,6 +1,6 @@
 import { methodLabel } from '../http/methods.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
-import type { Entry, Route, Verdict } from './entry.ts';
+import type { Entry, Route, Verdict, Would } from './entry.ts';
 import { MetricHistogram, REQUEST_BUCKETS, REWRITE_BUCKETS } from './metric-histogram.ts';
 
 /** A counter that is looked up once for many entries. */
@@ -22,6 +22,13 @@ export interface Series {
   upstreamSeen: boolean;
 }
 
+/** Migrations with the same operation and verdicts; `v2` is empty for a body that was not to be checked. */
+export interface WorkedOutCount extends Cell {
+  readonly operation: string;
+  readonly verdict: Would['verdict'];
+  readonly v2: NonNullable<Would['v2']> | '';
+}
+
 /** Maximum number of series; further combinations are counted as one, so that no client can create labels without limit. */
 const MAX_SERIES = 500;
 
@@ -34,6 +41,8 @@ export class Metrics {
   /** Finished requests of V1 clients, and seconds since 1970 when the last one began; 0 before the first. */
   v1Requests = 0;
   lastV1Seconds = 0;
+  /** Migrations that were only worked out, by operation, verdict of the gateway and verdict of V2's schema. */
+  readonly workedOut = new Map<string, WorkedOutCount>();
   private readonly seriesByKey = new Map<string, Map<number, Series[]>>();
   private readonly editCells = new Map<string, Cell & { readonly edit: EditRecord }>();
   private readonly cellsOfEdits = new WeakMap<readonly EditRecord[], readonly Cell[]>();
@@ -47,6 +56,7 @@ export class Metrics {
       this.v1Requests += 1;
       this.lastV1Seconds = Math.max(this.lastV1Seconds, Date.parse(entry.time) / 1000);
     }
+    if (entry.would !== undefined) this.countWorkedOut(entry.operation ?? '', entry.would);
     if (entry.upstreamMs !== undefined) {
       series.upstream.add(entry.upstreamMs / 1000);
       series.upstreamSeen = true;
@@ -63,6 +73,13 @@ export class Metrics {
   /** Number of edits by change and rule, and by the reason in `note`. */
   get edits(): readonly { readonly edit: EditRecord; readonly value: number }[] {
     return [...this.editCells.values()];
+  }
+
+  private countWorkedOut(operation: string, { verdict, v2 }: Would): void {
+    const key = `${operation} ${verdict} ${v2 ?? ''}`;
+    const known = this.workedOut.get(key);
+    if (known === undefined) this.workedOut.set(key, { operation, verdict, v2: v2 ?? '', value: 1 });
+    else known.value += 1;
   }
 
   private seriesOf(entry: Entry): Series {

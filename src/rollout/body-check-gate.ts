@@ -7,8 +7,8 @@ const MAX_NAMED = 5;
 const MAX_POINTERS = 3;
 
 /**
- * Returns a sentence when V2's schema refuses more of the checked bodies that a command would send to V2 than the roll-back rule
- * allows: V1 accepted them. Undefined when it does not, or when no body was checked.
+ * Returns a sentence when V2's schema, or the gateway itself, refuses more of the bodies that a command would migrate than the
+ * roll-back rule allows: V1 accepted them. Undefined when neither does.
  */
 export function bodyCheckFault(
   counts: readonly BodyCheckCount[],
@@ -17,14 +17,37 @@ export function bodyCheckFault(
   nameOf: (client: string) => string | undefined,
 ): string | undefined {
   const concerned = counts.filter((count) => isConcerned(count, aim, modes));
+  const { margin } = modes.rollback;
+  const tooMany = `and V1 accepted those: more than the ${margin} % that a roll-back allows.`;
   const invalid = sum(concerned, 'invalid');
   const checked = invalid + sum(concerned, 'valid') + sum(concerned, 'refusedByBoth');
-  const { margin } = modes.rollback;
-  if (invalid === 0 || (invalid / checked) * 100 <= margin) return undefined;
-  const refused = concerned.filter((count) => count.invalid > 0);
-  const named = refused.slice(0, MAX_NAMED).map((count) => pairWords(count, nameOf));
-  const more = refused.length > MAX_NAMED ? `; and ${refused.length - MAX_NAMED} more` : '';
-  return `V2's schema refuses ${invalid} of ${checked} checked bodies that a migration would send, and V1 accepted those: more than the ${margin} % that a roll-back allows. ${named.join('; ')}${more}. Change the rules or the clients, or insist with --force.`;
+  const faults: string[] = [];
+  if (invalid > 0 && (invalid / checked) * 100 > margin) {
+    const named = namedPairs(concerned, 'invalid', (count) => pairWords(count, nameOf));
+    faults.push(
+      `V2's schema refuses ${invalid} of ${checked} checked bodies that a migration would send, ${tooMany} ${named}.`,
+    );
+  }
+  const refused = sum(concerned, 'refused');
+  const bodies = sum(concerned, 'bodies');
+  if (refused > 0 && (refused / bodies) * 100 > margin) {
+    const named = namedPairs(concerned, 'refused', (count) => refusalWords(count, nameOf));
+    faults.push(`The gateway would refuse ${refused} of ${bodies} bodies, ${tooMany} ${named}.`);
+  }
+  if (faults.length === 0) return undefined;
+  return `${faults.join(' ')} Change the rules or the clients, or insist with --force.`;
+}
+
+function namedPairs(
+  counts: readonly BodyCheckCount[],
+  counter: 'invalid' | 'refused',
+  words: (count: BodyCheckCount) => string,
+): string {
+  const pairs = counts
+    .filter((count) => count[counter] > 0)
+    .toSorted((one, other) => other[counter] - one[counter]);
+  const more = pairs.length > MAX_NAMED ? `; and ${pairs.length - MAX_NAMED} more` : '';
+  return pairs.slice(0, MAX_NAMED).map(words).join('; ') + more;
 }
 
 /** A command for everything leaves operations and clients with modes of their own as they are. */
@@ -39,18 +62,33 @@ function isConcerned(
   return operation === undefined || !Object.hasOwn(operations, operation);
 }
 
-function pairWords(
-  { client, operation, invalid, pointers }: BodyCheckCount,
+function pairWords(count: BodyCheckCount, nameOf: (client: string) => string | undefined): string {
+  const { invalid, pointers } = count;
+  const places = pointers
+    .slice(0, MAX_POINTERS)
+    .map(({ at, count: times }) => `${at === '' ? 'the body itself' : at} ${times}×`);
+  const more = pointers.length > MAX_POINTERS ? ', …' : '';
+  return `${pairName(count, nameOf)}: ${invalid}, at ${places.join(', ')}${more}`;
+}
+
+function refusalWords(count: BodyCheckCount, nameOf: (client: string) => string | undefined): string {
+  const { refused, refusals } = count;
+  const reasons = refusals.slice(0, MAX_POINTERS).map(({ reason, count: times }) => `${reason} ${times}×`);
+  const more = refusals.length > MAX_POINTERS ? ', …' : '';
+  return `${pairName(count, nameOf)}: ${refused}, ${reasons.join(', ')}${more}`;
+}
+
+function pairName(
+  { client, operation }: BodyCheckCount,
   nameOf: (client: string) => string | undefined,
 ): string {
   const name = client === undefined ? 'requests without a known key' : (nameOf(client) ?? client);
-  const places = pointers
-    .slice(0, MAX_POINTERS)
-    .map(({ at, count }) => `${at === '' ? 'the body itself' : at} ${count}×`);
-  const more = pointers.length > MAX_POINTERS ? ', …' : '';
-  return `Client ${name}, ${operation ?? 'other operations'}: ${invalid}, at ${places.join(', ')}${more}`;
+  return `Client ${name}, ${operation ?? 'other operations'}`;
 }
 
-function sum(counts: readonly BodyCheckCount[], name: 'valid' | 'invalid' | 'refusedByBoth'): number {
+function sum(
+  counts: readonly BodyCheckCount[],
+  name: 'valid' | 'invalid' | 'refusedByBoth' | 'refused' | 'bodies',
+): number {
   return counts.reduce((total, count) => total + count[name], 0);
 }

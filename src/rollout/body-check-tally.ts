@@ -1,7 +1,25 @@
 import type { BodyCheck } from './body-check.ts';
 import type { Sender } from './scope.ts';
 
-/** Checks of the bodies that one client sent to one operation. */
+/** A finished exchange, as far as its migration was only worked out. */
+export interface WorkedOut {
+  readonly ruleBook: string;
+  readonly client?: string | undefined;
+  readonly operation?: string | undefined;
+  /** The status that the client received. */
+  readonly status: number;
+  readonly bytesIn: number;
+  readonly would?: (Partial<BodyCheck> & WouldRefuse) | undefined;
+}
+
+/** The gateway's own verdict on a migration; `failure` and `pointer` say why it would refuse the request. */
+interface WouldRefuse {
+  readonly verdict: 'rewritten' | 'unchanged' | 'refused';
+  readonly failure?: string;
+  readonly pointer?: string;
+}
+
+/** Migrations that were only worked out, of the bodies that one client sent to one operation. */
 export interface BodyCheckCount {
   /** Absent for requests that the rule book does not name. */
   readonly operation?: string;
@@ -14,34 +32,54 @@ export interface BodyCheckCount {
   readonly refusedByBoth: number;
   /** Bodies that were not checked. */
   readonly unknown: number;
+  /** All bodies, those without a check among them. */
+  readonly bodies: number;
+  /** Requests that the gateway itself would refuse, and V1 accepted. */
+  readonly refused: number;
   /** Places of the first fault of bodies that V1 accepted, most frequent first. */
   readonly pointers: readonly { readonly at: string; readonly count: number }[];
+  /** Codes of the gateway's refusals, with their places, most frequent first. */
+  readonly refusals: readonly { readonly reason: string; readonly count: number }[];
 }
 
 /** Maximum number of pairs of client and operation, and of pointers of one pair. */
 const MAX_PAIRS = 1000;
 const MAX_POINTERS = 20;
 
-type Count = { -readonly [Name in 'valid' | 'invalid' | 'refusedByBoth' | 'unknown']: number } & {
+type Counter = 'valid' | 'invalid' | 'refusedByBoth' | 'unknown' | 'bodies' | 'refused';
+
+type Count = { -readonly [Name in Counter]: number } & {
   readonly sender: Partial<Sender>;
   readonly pointers: Map<string, number>;
+  readonly refusals: Map<string, number>;
 };
 
-/** Totals the checks of bodies under the rule book in force: another one makes other bodies, so it starts anew. */
+/** Totals what migrations of bodies would have come to, under the rule book in force: another one makes other bodies, so it starts anew. */
 export class BodyCheckTally {
   private readonly counts = new Map<string, Count>();
   private ruleBook = '';
 
-  /** Adds a check. `status` is V1's; one that says nothing about the body (0, 5xx) leaves the check out. */
-  add(ruleBook: string, sender: Sender, status: number, check: BodyCheck): void {
+  /** Adds an exchange. A status of V1 that says nothing about the body (0, 5xx) leaves it out. */
+  add({ ruleBook, client, operation, status, bytesIn, would }: WorkedOut): void {
+    if (would === undefined || (bytesIn === 0 && would.verdict !== 'refused')) return;
     if (ruleBook !== this.ruleBook) {
       this.counts.clear();
       this.ruleBook = ruleBook;
     }
     if (status === 0 || status >= 500) return;
-    const count = this.countOf(sender);
-    if (check.v2 !== 'invalid') {
-      count[check.v2] += 1;
+    const count = this.countOf({ client, operation });
+    count.bodies += 1;
+    if (would.verdict === 'refused') {
+      if (status >= 400) return;
+      count.refused += 1;
+      const { failure = 'refused', pointer } = would;
+      increment(count.refusals, pointer === undefined ? failure : `${failure} at ${pointer}`);
+      return;
+    }
+    const { v2, at = '' } = would;
+    if (v2 === undefined) return;
+    if (v2 !== 'invalid') {
+      count[v2] += 1;
       return;
     }
     if (status >= 400) {
@@ -49,24 +87,21 @@ export class BodyCheckTally {
       return;
     }
     count.invalid += 1;
-    const { at = '' } = check;
-    const { pointers } = count;
-    if (pointers.has(at) || pointers.size < MAX_POINTERS) pointers.set(at, (pointers.get(at) ?? 0) + 1);
+    increment(count.pointers, at);
   }
 
   /** Counts under the rule book with this hash, those with the most faults first. */
   list(ruleBook: string): readonly BodyCheckCount[] {
     if (ruleBook !== this.ruleBook) return [];
     return [...this.counts.values()]
-      .map(({ sender: { operation, client }, pointers, ...count }) => ({
+      .map(({ sender: { operation, client }, pointers, refusals, ...count }) => ({
         ...(operation === undefined ? {} : { operation }),
         ...(client === undefined ? {} : { client }),
         ...count,
-        pointers: [...pointers]
-          .map(([at, times]) => ({ at, count: times }))
-          .sort((one, other) => other.count - one.count),
+        pointers: byCount(pointers).map(([at, times]) => ({ at, count: times })),
+        refusals: byCount(refusals).map(([reason, times]) => ({ reason, count: times })),
       }))
-      .sort((one, other) => other.invalid - one.invalid);
+      .sort((one, other) => other.invalid + other.refused - one.invalid - one.refused);
   }
 
   private countOf({ operation, client }: Sender): Count {
@@ -81,9 +116,21 @@ export class BodyCheckTally {
       invalid: 0,
       refusedByBoth: 0,
       unknown: 0,
+      bodies: 0,
+      refused: 0,
       pointers: new Map<string, number>(),
+      refusals: new Map<string, number>(),
     };
     this.counts.set(key, count);
     return count;
   }
+}
+
+/** Counts a place, up to a number of different ones: clients choose them. */
+function increment(places: Map<string, number>, place: string): void {
+  if (places.has(place) || places.size < MAX_POINTERS) places.set(place, (places.get(place) ?? 0) + 1);
+}
+
+function byCount(places: ReadonlyMap<string, number>): (readonly [place: string, count: number])[] {
+  return [...places].sort(([, one], [, other]) => other - one);
 }

@@ -164,7 +164,7 @@ describe('the report', () => {
       return Promise.resolve();
     });
     expect(made).toEqual(makeReport(tally, options));
-    expect(pauses).toBe(5);
+    expect(pauses).toBe(38);
     expect([...reportMarkdownParts(made)].every((line) => line.length < 1000)).toBe(true);
     expect(reportMarkdown(made).split('\n')).toContain('## Clients');
   });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { statFamilies } from '../../src/rewrite-log/stat-families.ts';
 import { exchangeFamilies } from '../../src/rewrite-log/metric-families.ts';
 import { printMetrics } from '../../src/rewrite-log/metric-text.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
@@ -86,6 +87,18 @@ describe('metrics', () => {
     metrics.add({ ...sampleEntry(1, 0), route: 'migrate', time: '2026-01-01T00:00:00.000Z' });
     expect(printed(metrics)).toContain('\ngateway_v1_requests_total 2\n');
     expect(printed(metrics)).toContain('\ngateway_v1_last_request_timestamp_seconds 1767225601.5\n');
+  });
+
+  test('count the migrations that were only worked out, by both verdicts', () => {
+    const metrics = new Metrics();
+    const observed = (would: Entry['would']): void =>
+      metrics.add({ ...sampleEntry(1, 0), operation: 'create_client', would });
+    observed({ verdict: 'rewritten', v2: 'invalid', at: '/x' });
+    observed({ verdict: 'rewritten', v2: 'invalid', at: '/y' });
+    observed({ verdict: 'refused', failure: 'duplicate-member' });
+    const name = '\ngateway_worked_out_migrations_total{operation="create_client",';
+    expect(printed(metrics)).toContain(`${name}verdict="rewritten",v2="invalid"} 2\n`);
+    expect(printed(metrics)).toContain(`${name}verdict="refused",v2=""} 1\n`);
   });
 
   test('have no series twice', () => {

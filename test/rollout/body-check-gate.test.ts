@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { bodyCheckFault } from '../../src/rollout/body-check-gate.ts';
-import { BodyCheckTally } from '../../src/rollout/body-check-tally.ts';
+import { BodyCheckTally, type WorkedOut } from '../../src/rollout/body-check-tally.ts';
 import type { BodyCheck } from '../../src/rollout/body-check.ts';
 import type { RolloutAim } from '../../src/rollout/rollout-state.ts';
 import type { Modes } from '../../src/rules/rollout.ts';
@@ -12,10 +12,21 @@ const invalid = (at: string): BodyCheck => ({ v2: 'invalid', at });
 /** Adds `times` checks of one client and operation; `status` is V1's. */
 type Add = readonly [client: string, operation: string, times: number, check: BodyCheck, status?: number];
 
+function workedOut(
+  ruleBook: string,
+  client: string,
+  operation: string,
+  status: number,
+  would: NonNullable<WorkedOut['would']>,
+): WorkedOut {
+  return { ruleBook, client, operation, status, bytesIn: 2, would };
+}
+
 function tallyOf(adds: readonly Add[], ruleBook = 'now'): BodyCheckTally {
   const tally = new BodyCheckTally();
   for (const [client, operation, times, check, status = 201] of adds) {
-    for (let time = 0; time < times; time += 1) tally.add(ruleBook, { client, operation }, status, check);
+    for (let time = 0; time < times; time += 1)
+      tally.add(workedOut(ruleBook, client, operation, status, { verdict: 'rewritten', ...check }));
   }
   return tally;
 }
@@ -99,7 +110,7 @@ test('it concerns only the requests that the command would send to V2', () => {
 test('a new rule book starts anew: it makes other bodies', () => {
   const tally = tallyOf([[ACME, 'a', 3, invalid('/x')]], 'old');
   expect(tally.list('new')).toEqual([]);
-  tally.add('new', { client: ACME, operation: 'a' }, 201, VALID);
+  tally.add(workedOut('new', ACME, 'a', 201, { verdict: 'rewritten', ...VALID }));
   expect(tally.list('new')).toMatchObject([{ valid: 1, invalid: 0, pointers: [] }]);
 });
 
@@ -107,11 +118,55 @@ test('a new rule book starts anew: it makes other bodies', () => {
 test('invented keys and names take no more memory than the limits', () => {
   const tally = new BodyCheckTally();
   for (let at = 0; at < 3000; at += 1) {
-    tally.add('now', { client: `key ${at}`, operation: 'a' }, 201, invalid('/x'));
-    tally.add('now', { client: ACME, operation: 'a' }, 201, invalid(`/name ${at}`));
+    tally.add(workedOut('now', `key ${at}`, 'a', 201, { verdict: 'rewritten', ...invalid('/x') }));
+    tally.add(workedOut('now', ACME, 'a', 201, { verdict: 'rewritten', ...invalid(`/name ${at}`) }));
   }
   const all = tally.list('now');
   expect(all.length).toBeLessThanOrEqual(1001);
   expect(all.reduce((sum, { invalid: count }) => sum + count, 0)).toBe(6000);
   expect(all.find(({ client }) => client === ACME)?.pointers).toHaveLength(20);
+});
+
+describe('refusals of the gateway itself', () => {
+  const refused = { verdict: 'refused', failure: 'duplicate-member', pointer: '/data/a' } as const;
+  const sound = { verdict: 'rewritten' } as const;
+  const all: Modes = {
+    default: { mode: 'observe' },
+    operations: {},
+    clients: {},
+    rollback: { window: 60_000, margin: 5, requests: 20 },
+  };
+  const faultAfter = (
+    adds: readonly (readonly [times: number, status: number, would: typeof refused | typeof sound])[],
+  ): string | undefined => {
+    const tally = new BodyCheckTally();
+    for (const [times, status, would] of adds)
+      for (let time = 0; time < times; time += 1) tally.add(workedOut('now', ACME, 'a', status, would));
+    return bodyCheckFault(tally.list('now'), {}, all, () => undefined);
+  };
+
+  test('of what V1 accepted count against a canary, with or without V2’s description', () => {
+    expect(
+      faultAfter([
+        [8, 201, sound],
+        [2, 201, refused],
+      ]),
+    ).toBe(
+      'The gateway would refuse 2 of 10 bodies, and V1 accepted those: more than the 5 % that a roll-back allows. Client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×. Change the rules or the clients, or insist with --force.',
+    );
+  });
+
+  test.each<[string, Parameters<typeof faultAfter>[0]]>([
+    ['V1 refused them as well', [[5, 400, refused]]],
+    ['V1 failed', [[5, 502, refused]]],
+    [
+      'they are as many as a roll-back allows',
+      [
+        [19, 201, sound],
+        [1, 201, refused],
+      ],
+    ],
+  ])('do not where %s', (_name, adds) => {
+    expect(faultAfter(adds)).toBeUndefined();
+  });
 });

@@ -152,13 +152,13 @@ function imageEnvironment(): Readonly<Record<string, string>> {
 
 function copy(line: string, folder: string, stages: ReadonlyMap<string, string>): void {
   const from = /--from=(\S+)/.exec(line)?.[1];
-  const words = line.split(/\s+/).slice(from === undefined ? 1 : 2);
+  const words = line.split(/\s+/).filter((word) => word !== 'COPY' && !word.startsWith('--'));
   const target = words.pop() ?? '';
   for (const word of words) {
     const source = from === undefined ? join(root, word) : join(stages.get(from) ?? '', word);
     const into = join(
       folder,
-      'app',
+      target.startsWith('/') ? '' : 'app',
       target.endsWith('/') ? join(target, word.split('/').at(-1) ?? '') : target,
     );
     mkdirSync(dirname(into), { recursive: true });

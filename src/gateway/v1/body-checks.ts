@@ -1,7 +1,6 @@
 import type { BodySchemas } from '../../openapi/body-schemas.ts';
 import { ObservationBudget } from '../../rewrite-log/observation-budget.ts';
 import type { BodyCheck } from '../../rollout/body-check.ts';
-import { BodyCheckTally } from '../../rollout/body-check-tally.ts';
 
 /**
  * Maximum bytes of a body to check: a schema can ask for work that grows with the square of them (`uniqueItems`), so this bounds
@@ -17,8 +16,6 @@ export type V2Schemas = BodySchemas | 'unread' | undefined;
 
 /** Checks bodies that were not sent to V2 against V2's description, as many as the observation budget allows, failures first. */
 export class BodyChecks {
-  /** Totals since the start, under the rule book in force. */
-  readonly tally = new BodyCheckTally();
   private readonly budget: ObservationBudget;
   private readonly schemas: () => V2Schemas;
 

@@ -69,10 +69,7 @@ export class ObserveExchange extends V1Exchange {
     if (checkable === undefined || facts.would === undefined) return;
     const { bodyChecks } = this.gateway;
     const check = bodyChecks.check(facts.method, decision.target.rest, checkable, hasFailed(facts));
-    if (check === undefined) return;
-    facts.would = { ...facts.would, ...check };
-    const sender = { client: this.routing?.sender.client, operation: decision.operation?.id };
-    bodyChecks.tally.add(facts.ruleBook, sender, status, check);
+    if (check !== undefined) facts.would = { ...facts.would, ...check };
   }
 
   protected override receiver(): UpstreamReceiver {

@@ -10,7 +10,7 @@ import type {
 import { useAsked } from './admin-client.ts';
 import { card } from './card.ts';
 import { el, part } from './element.ts';
-import { ago, count, counted } from './format.ts';
+import { ago, clockTime, count, counted } from './format.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
 import { RolloutForm } from './rollout-form.ts';
@@ -55,6 +55,7 @@ function banner(rollout: Rollout): VNode {
   const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
   const sentences = [
     ...standing.map(rollbackSentence),
+    ...aloneSentences(rollout),
     ...(rollout.bodyChecks?.fault === undefined ? [] : [rollout.bodyChecks.fault]),
     ...(rollout.isSticky
       ? []
@@ -63,11 +64,15 @@ function banner(rollout: Rollout): VNode {
       ? ['No V1 service is configured, so V1 requests can only be migrated.']
       : []),
   ];
+  const isWarning =
+    standing.length > 0 ||
+    rollout.bodyChecks?.fault !== undefined ||
+    rollout.replica?.aloneSince !== undefined;
   return el(
     'section',
     {
-      class: standing.length > 0 || rollout.bodyChecks?.fault !== undefined ? 'response no' : 'response yes',
-      role: standing.length > 0 || rollout.bodyChecks?.fault !== undefined ? 'alert' : undefined,
+      class: isWarning ? 'response no' : 'response yes',
+      role: isWarning ? 'alert' : undefined,
     },
     el('h3', null, standing.length > 0 ? 'Rolled back' : modeText(rollout.default)),
     el(
@@ -78,13 +83,25 @@ function banner(rollout: Rollout): VNode {
   );
 }
 
-function rollbackSentence({ operation, share, migrated, v1, at }: RollbackView): string {
+/** What an operator must know of a replica without its store. */
+function aloneSentences({ replica, revision }: Rollout): readonly string[] {
+  if (replica?.aloneSince === undefined) return [];
+  const { name, aloneSince, aloneReason = '', waiting } = replica;
+  return [
+    `Alone since ${clockTime(aloneSince)}: ${name} does not reach the store (${aloneReason}). Revision ${revision} holds, and the counts are of this replica.`,
+    ...(waiting === 0
+      ? []
+      : [`${counted(waiting, 'choice')} made here ${waiting === 1 ? 'waits' : 'wait'} for the store.`]),
+  ];
+}
+
+function rollbackSentence({ operation, share, migrated, v1, at, by }: RollbackView): string {
   const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
-  return `${stage} of ${share} % went back to observe ${ago(at)}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1. It stays until you choose a mode, here or with the command rollout.`;
+  return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1. It stays until you choose a mode, here or with the command rollout.`;
 }
 
 function modesCard(rollout: Rollout, go: Go): VNode {
-  const { requests } = rollout;
+  const { requests = { v1: 0, v2: 0 } } = rollout;
   return card(
     'Modes',
     `since the start ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1`,
@@ -221,9 +238,11 @@ function shadowsCard({ shadows }: Rollout): VNode | false {
 /** Pointers listed for one client and operation. */
 const MAX_POINTERS = 5;
 
+const COUNTERS = ['invalid', 'refusedByBoth', 'valid', 'unknown', 'refused'] as const;
+
 function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | false {
   if (v1Origin === undefined) return false;
-  const title = 'Bodies for V2, checked against its schema and not sent';
+  const title = 'Bodies for V2, worked out, checked against its schema, and not sent';
   if (bodyChecks === undefined)
     return card(title, undefined, el('p', null, 'None: GATEWAY_V2_OPENAPI is not set.'));
   const { counts, omitted } = bodyChecks;
@@ -240,22 +259,27 @@ function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | fal
         'Refused by both',
         'Accepted',
         'Not known',
+        'Refused by the gateway, V1 accepted',
         'First fault',
       ],
-      ['Refused, V1 accepted', 'Refused by both', 'Accepted', 'Not known'],
-      counts.map(({ client, operation = '(other)', invalid, refusedByBoth, valid, unknown, pointers }) =>
+      [
+        'Refused, V1 accepted',
+        'Refused by both',
+        'Accepted',
+        'Not known',
+        'Refused by the gateway, V1 accepted',
+      ],
+      counts.map(({ client, operation = '(other)', pointers, refusals, ...numbers }) =>
         el(
           'tr',
           { key: `${client ?? ''} ${operation}` },
           el('th', { scope: 'row' }, client === undefined ? '(no key)' : (clients[client]?.name ?? client)),
           el('td', null, operation),
-          [invalid, refusedByBoth, valid, unknown].map((number, at) =>
-            el('td', { class: 'number', key: at }, count(number)),
-          ),
+          COUNTERS.map((name) => el('td', { class: 'number', key: name }, count(numbers[name]))),
           el(
             'td',
             null,
-            pointers
+            [...pointers, ...refusals.map(({ reason, count: times }) => ({ at: reason, count: times }))]
               .slice(0, MAX_POINTERS)
               .map(({ at, count: times }) =>
                 el(

@@ -12,6 +12,7 @@ import { ALREADY_SENT } from './already-sent.ts';
 import { BodyExchange, type BodyExchangeOptions } from './body-exchange.ts';
 import { isWellFormed, requestFields, responseFields, valuesByName } from './h2-fields.ts';
 import { H2ResponseWriter, type H2WriterOwner } from './h2-response-writer.ts';
+import type { H2Floods } from './h2-floods.ts';
 import type { H2Streams, StreamOfSession } from './h2-streams.ts';
 import type { H2Turns } from './h2-turns.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
@@ -26,6 +27,7 @@ const RESET_GRACE_MS = 1000;
 export interface H2ExchangeOptions extends BodyExchangeOptions {
   readonly h2Turns: H2Turns;
   readonly h2Streams: H2Streams;
+  readonly h2Floods: H2Floods;
 }
 
 /** Node adds a Date unless `sendDate` is off; its types lack the option. */
@@ -50,6 +52,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
   private readonly writer: H2ResponseWriter;
   private readonly turns: H2Turns;
   private readonly streams: H2Streams;
+  private readonly floods: H2Floods;
   private readonly session: Http2Session | undefined;
   private framing: ResponseFraming | undefined = undefined;
   private responseTrailers: HeaderList = [];
@@ -67,6 +70,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     this.writer = new H2ResponseWriter(stream, options, this);
     this.turns = options.h2Turns;
     this.streams = options.h2Streams;
+    this.floods = options.h2Floods;
     this.session = stream.session;
     this.method = headers[':method'] ?? '';
     this.target = headers[':path'] ?? '';
@@ -188,7 +192,10 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     const { session } = this;
     if (session === undefined || !this.hasBody) return;
     const turn = this.turns.of(session);
-    this.stream.on('data', (chunk: Uint8Array) => turn.count(chunk.length));
+    this.stream.on('data', (chunk: Uint8Array) => {
+      turn.count(chunk.length);
+      this.floods.count(session, chunk.length);
+    });
   }
 
   /** False once the client has reset the stream, or its connection is closed: Node throws on every call from then on. */

@@ -1,8 +1,8 @@
-import type { Entry } from '../../rewrite-log/entry.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import type { ProcessLine } from '../log/process-log.ts';
 import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
 import type { CapturedExchange } from '../../rewrite-log/observer.ts';
+import type { EntryBatch } from './entry-batch.ts';
 
 /** Messages of the first process to a worker. */
 export type ToWorker =
@@ -15,10 +15,12 @@ export type ToWorker =
   /** The report that a worker asked for. */
   | { readonly kind: 'own-report'; readonly id: number; readonly outcome: OwnReportOutcome };
 
-/** An exchange of a worker. */
-export interface ObservedExchange {
-  readonly entry: Entry;
-  readonly captured: CapturedExchange | undefined;
+/** Exchanges of a worker, gathered over some milliseconds: the first process logs and observes them. */
+export interface WorkerReport extends EntryBatch {
+  /** Content of sampled exchanges, by the index of their entries. */
+  readonly captured: ReadonlyMap<number, CapturedExchange>;
+  /** Indexes of entries that are only logged. */
+  readonly unobserved: readonly number[];
 }
 
 /** State of a worker. */
@@ -36,8 +38,7 @@ export type FromWorker =
   | { readonly kind: 'listening'; readonly origin: string }
   /** It cannot start, and exits. */
   | { readonly kind: 'faults'; readonly faults: readonly string[] }
-  /** Lines of the log, and exchanges for subscribed observers, gathered over some milliseconds. */
-  | { readonly kind: 'seen'; readonly lines: readonly string[]; readonly seen: readonly ObservedExchange[] }
+  | ({ readonly kind: 'seen' } & WorkerReport)
   /** A line of the process log. */
   | { readonly kind: 'process-line'; readonly line: ProcessLine }
   | { readonly kind: 'stats'; readonly stats: WorkerStats }

@@ -1,14 +1,17 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { Observer } from '../../rewrite-log/observer.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import type { ClientListener } from '../clients/client-listener.ts';
+import { EntryReader } from './entry-batch.ts';
 import {
   type FromWorker,
   isFromWorker,
-  type ObservedExchange,
   type ToWorker,
+  type WorkerReport,
   type WorkerStats,
 } from './worker-messages.ts';
 
@@ -19,9 +22,9 @@ export interface WorkerPoolParts {
   readonly fork: () => ChildProcess;
   /** Settings for every worker, as flags. */
   readonly flags: Readonly<Record<string, string>>;
-  /** Takes a line of the log, with its line feed. */
-  readonly write: (line: string) => void;
-  readonly observe: (seen: ObservedExchange) => void;
+  /** Logs an entry. */
+  readonly record: (entry: Entry) => void;
+  readonly observe: Observer['observe'];
   /** The report of the client with a hash, which a worker asks for. */
   readonly ownReport: (client: string, type: OwnReportType) => Promise<OwnReportOutcome>;
   readonly log: WriteProcessLine;
@@ -43,6 +46,7 @@ interface Worker {
   readonly number: number;
   readonly child: ChildProcess;
   readonly since: number;
+  readonly reader: EntryReader;
   up: boolean;
   stats: WorkerStats | undefined;
 }
@@ -114,7 +118,14 @@ export class WorkerPool implements ClientListener {
 
   private start(number: number): Promise<string> {
     const child = this.parts.fork();
-    const worker: Worker = { number, child, since: Date.now(), up: false, stats: undefined };
+    const worker: Worker = {
+      number,
+      child,
+      since: Date.now(),
+      reader: new EntryReader(),
+      up: false,
+      stats: undefined,
+    };
     this.workers.set(number, worker);
     const { host, port } = this.address;
     const listen = `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -145,8 +156,7 @@ export class WorkerPool implements ClientListener {
         failed(new WorkerFault(message.faults.join('\n')));
         return;
       case 'seen':
-        for (const line of message.lines) this.parts.write(line);
-        for (const seen of message.seen) this.parts.observe(seen);
+        this.take(worker.reader.read(message), message);
         return;
       case 'process-line':
         this.parts.log({
@@ -161,6 +171,14 @@ export class WorkerPool implements ClientListener {
       case 'own-report':
         void this.report(worker, message);
         return;
+    }
+  }
+
+  private take(entries: readonly Entry[], { captured, unobserved }: WorkerReport): void {
+    const isOnlyLogged = new Set(unobserved);
+    for (const [index, entry] of entries.entries()) {
+      this.parts.record(entry);
+      if (!isOnlyLogged.has(index)) this.parts.observe(entry, captured.get(index));
     }
   }
 

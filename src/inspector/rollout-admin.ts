@@ -1,15 +1,28 @@
-import type { Gateway } from '../../gateway/gateway.ts';
-import { bodyCheckFault } from '../../rollout/body-check-gate.ts';
-import type { RolloutState } from '../../rollout/rollout-state.ts';
-import type { RolloutAdmin } from '../../inspector/rollout-routes.ts';
-import type { ModeView, RolloutRequest, RolloutView } from '../../rollout/rollout-view.ts';
-import { didYouMean } from '../../rules/did-you-mean.ts';
-import type { Mode } from '../../rules/rollout.ts';
-import type { RuleBook } from '../../rules/rule-book.ts';
+import { bodyCheckFault } from '../rollout/body-check-gate.ts';
+import type { BodyCheckTally } from '../rollout/body-check-tally.ts';
+import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
+import type { RolloutControl } from '../rollout/rollout-control.ts';
+import type { RolloutCommand, RolloutState } from '../rollout/rollout-state.ts';
+import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
+import { didYouMean } from '../rules/did-you-mean.ts';
+import type { Mode } from '../rules/rollout.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
+import type { RolloutAdmin } from './rollout-routes.ts';
+
+/** What a process counted of its own requests. */
+export interface RolloutCounts {
+  readonly requests: NonNullable<RolloutView['requests']>;
+  readonly comparisons: { readonly list: RolloutView['shadows'] };
+  readonly bodyChecks: { readonly isOn: boolean; readonly tally: BodyCheckTally };
+}
 
 /** Parts of the rollout routes. */
 export interface RolloutAdminParts {
-  readonly gateway: Gateway;
+  readonly control: RolloutControl;
+  /** Absent where nobody counts for all who serve, as at the edge: then only the log knows. */
+  readonly counts?: RolloutCounts | undefined;
+  /** This gateway among others; absent without a store. */
+  readonly replica?: Pick<Replica, 'status' | 'isTogether' | 'follow'> | undefined;
   readonly ruleBook: () => RuleBook;
   /** Origin of V1; undefined when there is none. */
   readonly v1Origin: string | undefined;
@@ -23,27 +36,32 @@ export interface RolloutAdminParts {
 export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   return {
     view: () => viewOf(parts),
-    command: (request) => {
+    command: async (request) => {
       const command = commandOf(parts, request);
       if ('fault' in command) return command;
       const fault = request.force === true ? undefined : gateFault(parts, command);
       if (fault !== undefined) return { fault };
-      parts.gateway.rollout.command(command);
+      parts.control.command(command);
+      // Another operator may have chosen at the same time: the response says what holds.
+      if (parts.replica?.isTogether === true) await parts.replica.follow();
       return undefined;
     },
   };
 }
 
-/** Why V2's schema speaks against migrating more requests; undefined when it does not, or when no body was checked. */
-function gateFault(parts: RolloutAdminParts, { mode, operation, client }: Command): string | undefined {
-  if (mode?.mode !== 'canary' && mode?.mode !== 'migrate') return undefined;
-  const { bodyChecks, rollout } = parts.gateway;
+/** Why V2's schema, or the gateway itself, speaks against migrating more requests; undefined when neither does. */
+function gateFault(
+  parts: RolloutAdminParts,
+  { mode, operation, client }: RolloutCommand,
+): string | undefined {
+  const { control, counts } = parts;
+  if (counts === undefined || (mode?.mode !== 'canary' && mode?.mode !== 'migrate')) return undefined;
   const book = parts.ruleBook();
   const names = namesOf(parts);
   return bodyCheckFault(
-    bodyChecks.tally.list(book.hash),
+    counts.bodyChecks.tally.list(book.hash),
     { operation, client },
-    rollout.modes(book),
+    control.modes(book),
     (hash) => names.get(hash),
   );
 }
@@ -52,9 +70,11 @@ function gateFault(parts: RolloutAdminParts, { mode, operation, client }: Comman
 const MAX_COUNTS = 50;
 
 function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'> {
-  const { bodyChecks } = parts.gateway;
-  if (!bodyChecks.isOn) return {};
+  const { bodyChecks } = parts.counts ?? {};
+  if (bodyChecks === undefined) return {};
   const counts = bodyChecks.tally.list(parts.ruleBook().hash);
+  const isRefused = counts.some(({ refused }) => refused > 0);
+  if (!bodyChecks.isOn && !isRefused) return {};
   const fault = gateFault(parts, { mode: { mode: 'migrate' } });
   return {
     bodyChecks: {
@@ -65,9 +85,10 @@ function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'>
   };
 }
 
-type Command = Parameters<Gateway['rollout']['command']>[0];
-
-function commandOf(parts: RolloutAdminParts, request: RolloutRequest): Command | { readonly fault: string } {
+function commandOf(
+  parts: RolloutAdminParts,
+  request: RolloutRequest,
+): RolloutCommand | { readonly fault: string } {
   const { mode, share, operation, client } = request;
   if (operation !== undefined && client !== undefined)
     return { fault: 'Name an operation or a client, not both.' };
@@ -105,15 +126,15 @@ function namesOf({ ruleBook, names }: RolloutAdminParts): ReadonlyMap<string, st
 }
 
 function viewOf(parts: RolloutAdminParts): RolloutView {
-  const { gateway, v1Origin, isSticky } = parts;
+  const { control, counts, v1Origin, isSticky } = parts;
   const book = parts.ruleBook();
-  const { rollout, comparisons } = gateway;
-  const { state } = rollout;
-  const modes = rollout.modes(book);
+  const { state } = control;
+  const modes = control.modes(book);
   const names = namesOf(parts);
   const ofBook = book.rollout?.modes;
   return {
     ...(v1Origin === undefined ? {} : { v1Origin }),
+    ...(parts.replica === undefined ? {} : { replica: replicaView(parts.replica.status) }),
     revision: state.revision,
     ...(state.revision === 0 ? {} : { changed: state.changed }),
     isSticky,
@@ -135,15 +156,22 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
       }),
     ),
     rollback: modes.rollback,
-    canaries: [...rollout.counts].map(([operation, count]) => ({
+    canaries: [...control.counts].map(([operation, count]) => ({
       ...(operation === undefined ? {} : { operation }),
       ...count,
     })),
     rollbacks: state.rollbacks,
-    shadows: comparisons.list,
+    shadows: counts?.comparisons.list ?? [],
     ...bodyChecksOf(parts),
-    requests: rollout.requests,
+    ...(counts === undefined ? {} : { requests: counts.requests }),
     ...endOfV1(book),
+  };
+}
+
+function replicaView({ aloneSince, ...status }: ReplicaStatus): ReplicaView {
+  return {
+    ...status,
+    ...(aloneSince === undefined ? {} : { aloneSince: new Date(aloneSince).toISOString() }),
   };
 }
 
