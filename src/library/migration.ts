@@ -27,8 +27,8 @@ export function createMigration(ruleBook: RuleBook, options: MigrationOptions = 
 }
 
 /**
- * Migrates V1 requests to V2, and V2's responses back, by the decision and the plans of the gateway. It keeps no state of requests,
- * and does not apply modes, canaries or the sunset of the rule book's `rollout`: every V1 request is migrated.
+ * Migrates V1 requests to V2, and V2's responses back, by the decision and the plans of the gateway. It keeps no state of requests.
+ * Every V1 request is migrated: modes, pinned versions, brownouts and the sunset of the rule book are not applied.
  */
 export class Migration {
   readonly ruleBook: RuleBook;

@@ -147,6 +147,7 @@ const STRICT = [
 const TRIAL = `
 import { createMigration } from 'capture-gateway';
 import { ruleBook } from 'capture-gateway/rule-book';
+import service from './fetch.ts';
 import app from './hono.ts';
 
 export async function trial(): Promise<string> {
@@ -155,10 +156,11 @@ export async function trial(): Promise<string> {
   if (request.verdict !== 'rewritten' || request.body === null) return request.verdict;
   const body = '{"data":{"name":"A"}}';
   const response = await app.request('/api/v1/clients', { method: 'POST', headers, body });
-  return [request.target, new TextDecoder().decode(request.body), response.status, await response.text()].join(' ');
+  const fetched = await service.fetch(new Request('http://a/api/v1/clients', { method: 'POST', headers, body }));
+  return [request.target, new TextDecoder().decode(request.body), response.status, await response.text(), await fetched.text()].join(' ');
 }
 `;
-const TRIED = '/api/v2/clients {"n":1.0} 201 {"data":{"name":"A"}}';
+const TRIED = '/api/v2/clients {"n":1.0} 201 {"data":{"name":"A"}} {"data":{"name":"A"}}';
 
 describe('the examples of docs/library.md in a clean folder', () => {
   beforeAll(() => {

@@ -1,0 +1,148 @@
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import {
+  createMigration,
+  type HeadersLike,
+  type MigratedRequest,
+  type Migration,
+  readRuleBook,
+} from '../../src/library/capture-gateway.ts';
+import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
+
+async function shipped(): Promise<Migration> {
+  return createMigration((await compiledShippedRuleBook()).ruleBook);
+}
+
+const TYPE = { 'content-type': 'application/json' };
+const text = (body: Uint8Array | null): string => new TextDecoder().decode(body ?? new Uint8Array());
+
+/** Migrates an order; fails if it is refused. */
+function order(migration: Migration, headers: HeadersLike = TYPE): MigratedRequest {
+  const body = '{"data":{"transition_type":"x"}}';
+  const outcome = migration.request('POST', '/api/v1/orders/post_productions', headers, body);
+  if (outcome.verdict === 'refused' || outcome.verdict === 'passed') throw new Error(outcome.verdict);
+  return outcome;
+}
+
+test.each<[string, HeadersLike]>([
+  ['Headers', new Headers({ ...TYPE, 'x-one': '1' })],
+  ['a Map', new Map(Object.entries({ ...TYPE, 'x-one': '1' }))],
+  ['pairs', Object.entries({ ...TYPE, 'x-one': '1' })],
+  ['a flat list', ['content-type', 'application/json', 'x-one', '1']],
+  ['an object', { ...TYPE, 'x-one': ['1'], 'x-none': undefined }],
+])('header fields may be %s', async (_form, headers) => {
+  const { headers: sent, body } = order(await shipped(), headers);
+  expect(sent).toEqual([
+    ['content-type', 'application/json'],
+    ['x-one', '1'],
+    ['x-api-version', '2025-01-01'],
+  ]);
+  expect(text(body)).toBe('{"highlight_type":"x"}');
+});
+
+test('an edit says what was changed, and a patch has no values', async () => {
+  const outcome = order(await shipped());
+  if (outcome.verdict !== 'rewritten') throw new Error(outcome.verdict);
+  expect(outcome.operation).toBe('order_post_production');
+  expect(outcome.edits.map(({ change, rule, path }) => `${change} ${rule} ${path}`)).toEqual([
+    'body-wrapper unwrap ',
+    'highlight-type rename /highlight_type',
+  ]);
+  expect(outcome.patch).toEqual([
+    { op: 'move', from: '/data', path: '' },
+    { op: 'move', from: '/transition_type', path: '/highlight_type' },
+  ]);
+});
+
+test('a rule book that is written as JSON and read again does the same', async () => {
+  const { ruleBook } = await compiledShippedRuleBook();
+  const again = createMigration(JSON.parse(JSON.stringify(ruleBook)));
+  expect(order(again)).toEqual(order(createMigration(ruleBook)));
+});
+
+test('a response needs of its request only what JSON can carry, so that another process may rewrite it', async () => {
+  const migration = await shipped();
+  const { method, target, host, edits } = order(migration, { ...TYPE, host: 'api.example' });
+  const request = JSON.parse(JSON.stringify({ method, target, host, edits }));
+  const fields = { ...TYPE, location: 'https://api.example/api/v2/orders/1', etag: '"1"' };
+  const response = migration.response(request, 201, fields, '{"data":{"highlight_type":"x"}}');
+  expect(response.verdict).toBe('rewritten');
+  expect(text(response.body)).toBe('{"data":{"transition_type":"x"}}');
+  expect(new Map(response.headers)).toEqual(
+    new Map([
+      ['content-type', 'application/json'],
+      ['location', 'https://api.example/api/v1/orders/1'],
+      ['etag', 'W/"1"'],
+      ['Content-Length', '32'],
+    ]),
+  );
+});
+
+test('a link to another host stays', async () => {
+  const migration = await shipped();
+  const request = order(migration, { ...TYPE, host: 'api.example' });
+  const location = 'https://other.example/api/v2/orders/1';
+  expect(migration.response(request, 201, { location }).headers).toEqual([['location', location]]);
+});
+
+test('a coded request is a 415 that names no coding, and a coded response stays as it is', async () => {
+  const migration = await shipped();
+  const coded = { ...TYPE, 'content-encoding': 'gzip' };
+  const outcome = migration.request('POST', '/api/v1/clients', coded, gzipSync('{"data":{}}'));
+  if (outcome.verdict !== 'refused') throw new Error(outcome.verdict);
+  expect([outcome.status, outcome.code]).toEqual([415, 'unsupported-coding']);
+  expect(outcome.headers).toContainEqual(['Accept-Encoding', 'identity']);
+  const body = new Uint8Array(gzipSync('{"data":{"highlight_type":"x"}}'));
+  const response = migration.response(order(migration), 200, coded, body);
+  expect(response).toMatchObject({ verdict: 'unchanged', note: 'response-undecodable' });
+  expect(response.body).toEqual(body);
+  expect(response.headers).toContainEqual(['content-encoding', 'gzip']);
+});
+
+test('bodies beyond the limits: a request is a 413, a response stays as it is', async () => {
+  const { ruleBook } = await compiledShippedRuleBook();
+  const book = { ...ruleBook, limits: { ...ruleBook.limits, response: 10 } };
+  const migration = createMigration(book, { bodyLimit: 20 });
+  const outcome = migration.request('POST', '/api/v1/clients', TYPE, `{"data":{"name":"${'x'.repeat(20)}"}}`);
+  expect(outcome).toMatchObject({ verdict: 'refused', status: 413, code: 'body-too-large' });
+  const request = migration.request('GET', '/api/v1/orders/post_productions/1', {});
+  if (request.verdict !== 'unchanged') throw new Error(request.verdict);
+  const response = migration.response(request, 200, TYPE, '{"data":{"highlight_type":"x"}}');
+  expect(response).toMatchObject({ verdict: 'unchanged', note: 'response-too-large' });
+});
+
+test('requests under /api/v2 pass, and others are refused as the gateway refuses them', async () => {
+  const migration = await shipped();
+  expect(migration.request('POST', '/api/v2/clients', TYPE, '{}')).toEqual({ verdict: 'passed' });
+  expect(migration.request('GET', '/other', {})).toMatchObject({ verdict: 'refused', code: 'not-found' });
+  expect(migration.request('GET', '/api/v1/../v2/x', {})).toMatchObject({ code: 'bad-target', status: 400 });
+  const smuggled = { 'content-length': '3', 'transfer-encoding': 'chunked' };
+  expect(migration.request('POST', '/api/v1/x', smuggled, 'abc')).toMatchObject({ code: 'bad-request' });
+});
+
+test('the dates of V1’s end are in responses and refusals', async () => {
+  const reading = await readRuleBook(`
+version: 2025-01-01
+operations: { create_client: POST /clients }
+changes: [{ id: body-wrapper, summary: No wrapper., on: every, request: [{ unwrap: data }] }]
+deprecation: 2026-01-01
+sunset: 2027-01-01
+`);
+  if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join());
+  const migration = createMigration(reading.ruleBook);
+  const request = migration.request('POST', '/api/v1/clients', TYPE, '{"data":{}}');
+  if (request.verdict !== 'rewritten') throw new Error(request.verdict);
+  const names = ({ headers }: { readonly headers: readonly (readonly string[])[] }): readonly unknown[] =>
+    headers.map(([name]) => name).filter((name) => name === 'Deprecation' || name === 'Sunset');
+  expect(names(migration.response(request, 201, TYPE, '{"data":{}}'))).toEqual(['Deprecation', 'Sunset']);
+  const refused = migration.request('POST', '/api/v1/clients', TYPE, '{');
+  if (refused.verdict !== 'refused') throw new Error(refused.verdict);
+  expect(names(refused)).toEqual(['Deprecation', 'Sunset']);
+});
+
+test('a rule book with faults has all of them', async () => {
+  const reading = await readRuleBook('version: today\noperations: 7\n', 'mine.yaml');
+  expect(reading.ok).toBe(false);
+  expect(!reading.ok && reading.faults.length).toBeGreaterThan(1);
+  expect(!reading.ok && reading.faults[0]).toMatchObject({ file: 'mine.yaml', line: 1 });
+});
