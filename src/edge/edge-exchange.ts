@@ -1,7 +1,7 @@
 import type { ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { EdgeResponse } from './edge-response.ts';
-import { requestHeaders } from './header-values.ts';
+import { requestHeaders } from '../http/web-headers.ts';
 import { PartBody } from './part-body.ts';
 
 /** Options shared by every exchange of a worker. */

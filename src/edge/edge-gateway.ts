@@ -17,8 +17,8 @@ import { logWriter } from '../rewrite-log/log-writer.ts';
 import { hexOf } from '../rules/digest.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { createClientHash } from './client-hash.ts';
-import { decodeBody } from './decode-body.ts';
 import { createEdgeAdmin } from './edge-admin.ts';
+import { decodeWebBody } from '../migrate/decode-web-body.ts';
 import { dataPoint, type EdgeBindings, environmentOf } from './edge-bindings.ts';
 import { edgeProcessLine } from './edge-process-line.ts';
 import { EdgeReplica } from './edge-replica.ts';
@@ -204,7 +204,7 @@ function gatewayOf(
         later(name);
         return name;
       },
-      decode: decodeBody,
+      decode: decodeWebBody,
       // No Brotli: the `DecompressionStream` of Workers does not support it.
       codings: ['gzip', 'deflate'],
       after: (milliseconds, run) => {

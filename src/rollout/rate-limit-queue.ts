@@ -59,8 +59,8 @@ interface Client {
 /** Maximum number of clients in memory; idle ones are evicted first. */
 const MAX_CLIENTS = 10_000;
 
-/** Milliseconds until a request looks again whether its claim was granted. */
-const LOOK_MS = 50;
+/** Milliseconds until a request looks again whether its claim was granted: claims are exchanged no more often. */
+const LOOK_MS = 200;
 
 /** Clients below their limits whose windows one survey reads. */
 const SURVEYED_CLIENTS = 400;

@@ -14,6 +14,9 @@ import { type KubernetesObject, kubernetesFaults, readObjects } from '../support
 
 const deploy = new URL('../../deploy/', import.meta.url);
 const chart = new URL('helm/capture-gateway/', deploy);
+const { version } = JSON.parse(readFileSync(new URL('../package.json', deploy), 'utf8')) as {
+  version: string;
+};
 const SECRET = { secret: { name: 'gateway' } };
 
 interface Container {
@@ -52,7 +55,7 @@ describe('kustomize', () => {
       'Service',
       'ServiceAccount',
     ]);
-    expect(podOf(objects).containers[0]?.image).toBe('capture-gateway:0.1.0');
+    expect(podOf(objects).containers[0]?.image).toBe(`capture-gateway:${version}`);
   });
 
   test('the component puts a native sidecar beside the integration', async () => {

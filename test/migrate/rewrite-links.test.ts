@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rewriteLinks, rewrittenLink, type LinkRewriting } from '../../../src/gateway/v1/rewrite-links.ts';
+import { rewriteLinks, rewrittenLink, type LinkRewriting } from '../../src/migrate/rewrite-links.ts';
 
 const PLACES: LinkRewriting = {
   upstreamHost: 'captur3d.io',

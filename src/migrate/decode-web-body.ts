@@ -1,10 +1,10 @@
 import { concatBytes } from '../http/byte-collector.ts';
 import { type Coding, isZlib } from '../http/content-coding.ts';
 import type { WorkMemory } from '../json/work-memory.ts';
-import type { DecodedBody } from '../migrate/decoded-body.ts';
+import type { DecodedBody } from './decoded-body.ts';
 
 /** Decodes a body, up to `limit` bytes; decoding stops as soon as the output exceeds it (a decompression bomb), or the memory there is. */
-export function decodeBody(
+export function decodeWebBody(
   coding: Coding,
   body: Uint8Array,
   limit: number,

@@ -1,5 +1,5 @@
-import { type HeaderList, isNamed } from '../../http/header-list.ts';
-import { mapLinkTargets } from '../../http/link-targets.ts';
+import { type HeaderList, isNamed } from '../http/header-list.ts';
+import { mapLinkTargets } from '../http/link-targets.ts';
 
 /** The addresses of V2 and of the gateway. */
 export interface LinkRewriting {
@@ -9,7 +9,10 @@ export interface LinkRewriting {
   readonly upstreamPath: string;
   /** Prefix of the origin's API. */
   readonly prefix: '/api/v1' | '/api/v2';
-  /** The gateway as the client addressed it, such as `https://gateway.example`; undefined for a client that sent no `Host`. */
+  /**
+   * The gateway as the client addressed it, such as `https://gateway.example`; undefined for a client that sent no `Host`;
+   * `same-origin` if V2 is addressed alike.
+   */
   readonly gateway: string | undefined;
   /**
    * Turns the query of a link back to V1, with its question mark; `path` is the path below the prefix, undefined for a link that
@@ -54,9 +57,12 @@ export function rewrittenLink(uri: string, places: LinkRewriting): string {
   const rewritten = rewrittenPath(path, places);
   if (rewritten === undefined) return uri;
   if (places.gateway === undefined) return rewritten;
+  if (places.gateway === SAME_ORIGIN) return uri.slice(0, uri.length - path.length) + rewritten;
   // `//host/path` has no scheme, and the rewritten address has none either.
   return (scheme === undefined ? places.gateway.replace(/^https?:/, '') : places.gateway) + rewritten;
 }
+
+const SAME_ORIGIN = 'same-origin';
 
 function rewrittenPath(target: string, places: LinkRewriting): string | undefined {
   const prefix = places.upstreamPath + places.prefix;

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../http/header-list.ts';
+import type { HeaderList } from './header-list.ts';
 
 /**
  * The header section of a `Request` as a raw list. The platform lower-cases names, sorts them and joins lines of one name; fields
