@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- footprint`: from the start of the process to the first served request, resident memory idle and with
- * 1,000 connections, and the installed and bundled sizes.
+ * `npm run bench -- footprint`: from the start of the process to the first served request, resident memory idle, with
+ * 1,000 connections that have sent nothing, and once each has sent a request, and the installed and bundled sizes.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -39,14 +39,14 @@ export async function benchFootprint(): Promise<void> {
   const upstream = `http://127.0.0.1:${portOf(v2.address())}`;
   console.log(`cold start to the first response, resident memory (medians of ${ROUNDS})\n`);
   console.log(
-    `${'runtime'.padEnd(18)}${'start'.padStart(10)}${'idle'.padStart(12)}${'1,000 conn.'.padStart(14)}`,
+    `${'runtime'.padEnd(18)}${'start'.padStart(10)}${'idle'.padStart(12)}${'1,000 conn.'.padStart(14)}${'each served'.padStart(14)}`,
   );
   for (const [name, command, given] of starts) {
     const found: Measured[] = [];
     for (let round = 0; round < ROUNDS; round += 1) found.push(await measure(command, given, upstream));
     const of = (pick: (one: Measured) => number): number => median(found.map((one) => pick(one)));
     console.log(
-      `${name.padEnd(18)}${`${of(({ start }) => start).toFixed(0)} ms`.padStart(10)}${`${of(({ idle }) => idle).toFixed(0)} MiB`.padStart(12)}${`${of(({ loaded }) => loaded).toFixed(0)} MiB`.padStart(14)}`,
+      `${name.padEnd(18)}${`${of(({ start }) => start).toFixed(0)} ms`.padStart(10)}${`${of(({ idle }) => idle).toFixed(0)} MiB`.padStart(12)}${`${of(({ silent }) => silent).toFixed(0)} MiB`.padStart(14)}${`${of(({ loaded }) => loaded).toFixed(0)} MiB`.padStart(14)}`,
     );
   }
   v2.close();
@@ -57,8 +57,9 @@ export async function benchFootprint(): Promise<void> {
 interface Measured {
   /** Milliseconds from the start of the process to the first response of V2 through it. */
   readonly start: number;
-  /** MiB of memory after it, and with the connections open. */
+  /** MiB of memory after it, with the connections open, and once a request was served on each: code is compiled by then. */
   readonly idle: number;
+  readonly silent: number;
   readonly loaded: number;
 }
 
@@ -75,9 +76,13 @@ async function measure(command: string, given: readonly string[], upstream: stri
     sockets.push(await firstResponse(port));
     const start = performance.now() - began;
     const idle = resident(child.pid);
-    while (sockets.length < CONNECTIONS)
-      sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => servedConnection(port)))));
-    return { start, idle, loaded: resident(child.pid) };
+    while (sockets.length <= CONNECTIONS)
+      sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => connection(port)))));
+    // Its response says that the connections before it are accepted.
+    sockets.push(await servedConnection(port));
+    const silent = resident(child.pid);
+    for (const socket of sockets) await served(socket);
+    return { start, idle, silent, loaded: resident(child.pid) };
   } finally {
     for (const socket of sockets) socket.destroy();
     child.kill('SIGKILL');
@@ -98,12 +103,24 @@ async function firstResponse(port: number): Promise<Socket> {
 }
 
 /** A connection on which one V1 order was served, and that stays open. */
-function servedConnection(port: number): Promise<Socket> {
+async function servedConnection(port: number): Promise<Socket> {
+  const socket = await connection(port);
+  await served(socket);
+  return socket;
+}
+
+async function connection(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Has one V1 order served. */
+function served(socket: Socket): Promise<void> {
   const body = '{"data":{"name":"Acme"}}';
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
     socket.once('error', reject);
-    socket.once('data', () => resolve(socket));
+    socket.once('data', () => resolve());
     socket.write(
       `POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { bundlePage } from '../src/cli/bundle-page.ts';
 import { readRuleBook } from '../src/rules/read-rule-book.ts';
+import { bundlePrograms } from './bundle.ts';
 import { BUNDLES, makeBundle } from './bundle-sizes.ts';
 
 // `npm run build`: modules without types into dist/, with declarations, the bundle of the inspector page, and the rule book that
@@ -36,6 +37,7 @@ for (const name of readdirSync(from('dist'), { recursive: true, encoding: 'utf8'
   const text = readFileSync(from(`dist/${name}`), 'utf8');
   writeFileSync(from(`dist/${name}`), text.replaceAll(/((?:from|import\() *'\.[^']+)\.ts'/g, "$1.js'"));
 }
+await bundlePrograms(from('dist'));
 
 const reading = await readRuleBook(readFileSync(from('config/rules.yaml'), 'utf8'), 'config/rules.yaml');
 if (!reading.ok)

@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { formatMessage } from 'publint/utils';
 import { publint } from 'publint';
@@ -221,5 +223,26 @@ describe('the command from the same package', () => {
     expect((await run('npx', ['--no-install', 'capture-gateway', '--version'], folder)).stdout.trim()).toBe(
       version,
     );
+  });
+
+  test('starts from a bundle, which a hundred modules and more would delay', async () => {
+    const counter = `import { registerHooks } from 'node:module';
+      let files = 0;
+      registerHooks({ load: (url, context, next) => (url.startsWith('file:') && (files += 1), next(url, context)) });
+      process.on('exit', () => console.log('files ' + files));`;
+    const main = join(folder, 'node_modules/capture-gateway/dist/cli/main.js');
+    const given = ['serve', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
+    const gateway = spawn(
+      tool('node/bin/node'),
+      ['--import', `data:text/javascript,${encodeURIComponent(counter)}`, main, ...given],
+      { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    gateway.stderr.on('data', (chunk: Buffer) => {
+      if (chunk.includes('"started"')) gateway.kill('SIGTERM');
+    });
+    const output = await text(gateway.stdout);
+    const files = Number(/^files (\d+)$/m.exec(output)?.[1]);
+    expect(files).toBeGreaterThan(2);
+    expect(files).toBeLessThan(100);
   });
 });

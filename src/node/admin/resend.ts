@@ -1,4 +1,3 @@
-import { Agent, request } from 'undici/index.js';
 import type { RequestToResend } from '../../inspector/inspector-parts.ts';
 
 /** Milliseconds for each step of a request. */
@@ -9,6 +8,8 @@ export async function resendThrough(
   origin: string,
   { method, target, headers, body }: RequestToResend,
 ): Promise<number | undefined> {
+  // A big library for a rare button: the start does not wait for it.
+  const { Agent, request } = await import('undici/index.js');
   const agent = new Agent({
     connect: { timeout: STEP_TIMEOUT_MS },
     headersTimeout: STEP_TIMEOUT_MS,
