@@ -6,10 +6,12 @@ import { playReplicas } from './replicas/play-replicas.ts';
  * Plays three gateways on a real Redis server under load: canary, fault, roll-back, `kill -9` of the server and of a gateway, and
  * a server that is stopped for ten seconds. Exit code 1 when a request failed, or an order was lost or placed twice.
  */
-const { values } = parseArgs({ options: { hang: { type: 'string', default: '10000' } } });
+const { values } = parseArgs({
+  options: { hang: { type: 'string', default: '10000' }, clients: { type: 'string', default: '24' } },
+});
 const server = await RedisServer.start();
 try {
-  const play = await playReplicas(server, Number(values.hang));
+  const play = await playReplicas(server, { hangMs: Number(values.hang), clients: Number(values.clients) });
   const { failedWithoutStore, failedBesideKilled, lost, twice, rollbacks, afterRollback } = play;
   process.stdout.write(
     [

@@ -41,7 +41,10 @@ export interface ReplicasPlay {
  * Plays three gateways on one store under load: a canary, a fault of V2, the loss of the store, a store that hangs for `hangMs`,
  * and the loss of a replica.
  */
-export async function playReplicas(store: PlayedStore, hangMs: number): Promise<ReplicasPlay> {
+export async function playReplicas(
+  store: PlayedStore,
+  { hangMs, clients }: { readonly hangMs: number; readonly clients: number },
+): Promise<ReplicasPlay> {
   const [v1, v2] = [new CountingService(), new CountingService()];
   const flags = {
     upstream: await v2.listen(),
@@ -60,7 +63,7 @@ export async function playReplicas(store: PlayedStore, hangMs: number): Promise<
     await until(async () => (await modesOf(replicas)).every((mode) => mode === 'observe'));
     const orders = new OrderLoad(
       replicas.map(({ url }) => url),
-      24,
+      clients,
     );
     loads.push(orders);
     await pause(300);

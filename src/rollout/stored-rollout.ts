@@ -11,7 +11,8 @@ const MODES = ['migrate', 'observe', 'shadow'] as const;
 
 /** Returns the text of a state, for a store: JSON that people can read. */
 export function rolloutText(state: RolloutState): string {
-  const { revision, changed, by, default: standard, operations, clients, rollbacks } = state;
+  const { revision, changed, by, default: standard, operations, clients } = state;
+  const rollbacks = state.rollbacks.map(orderedRollback);
   // Always in this order, so that texts of the same state are the same.
   const ordered = {
     format: FORMAT,
@@ -24,6 +25,10 @@ export function rolloutText(state: RolloutState): string {
     rollbacks,
   };
   return `${JSON.stringify(ordered, undefined, 2)}\n`;
+}
+
+function orderedRollback({ at, by, operation, share, migrated, v1, resolved }: Rollback): object {
+  return { at, by, operation, share, migrated, v1, resolved };
 }
 
 /** Returns the state in parsed JSON; undefined when it is damaged, or when a newer version wrote it. */

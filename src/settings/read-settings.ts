@@ -33,7 +33,7 @@ export function readSettings(
     if (found.text === undefined) continue;
     const outcome = setting.kind.read(found.text);
     if ('fault' in outcome)
-      faults.push(`${found.from} ${outcome.fault}${setting.secret ? '' : `, not "${found.text}"`}.`);
+      faults.push(`${found.from} ${outcome.fault}${setting.secret ? '' : `, not "${shown(found.text)}"`}.`);
   }
   faults.push(...unknownNames(sources.environment));
   if (faults.length > 0) return { faults };
@@ -42,6 +42,11 @@ export function readSettings(
   function isInitial(setting: Setting<unknown>): boolean {
     return texts.get(setting.name) === setting.initial;
   }
+}
+
+/** A value without the user and password of an address. */
+function shown(text: string): string {
+  return text.replace(/(:\/\/)[^/]*@/, '$1…@');
 }
 
 /** Reads one setting before the others are validated; an invalid one counts as its default. */

@@ -4,7 +4,7 @@ import { playedRedis } from '../support/played-redis.ts';
 
 // With a store that hangs for ten seconds it is `npm run replicas`.
 test('three gateways on a real Redis server: one roll-back everywhere, and no request fails by the store', async () => {
-  const play = await playReplicas(await playedRedis(), 2000);
+  const play = await playReplicas(await playedRedis(), { hangMs: 2000, clients: 12 });
   expect(play.rollbacks).toHaveLength(1);
   const [rollback] = play.rollbacks;
   // Each log says who decided, and why; one replica decided for all.
@@ -29,4 +29,4 @@ test('three gateways on a real Redis server: one roll-back everywhere, and no re
   console.log(
     `choice everywhere after ${play.choiceMs} ms, roll-back after ${play.rollbackMs.join(', ')} ms`,
   );
-}, 60_000);
+}, 120_000);

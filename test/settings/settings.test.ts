@@ -49,8 +49,39 @@ test('every fault is found at once, and names setting, value and way out', () =>
     '--listen must be a host and a port, such as 127.0.0.1:8080 or [::1]:8080, not "nowhere".',
     'GATEWAY_MAX_INFLIGHT is not a setting; did you mean "GATEWAY_MAX_IN_FLIGHT"?',
     'GATEWAY_TRUSTED_PROXIES must be addresses or CIDR blocks, such as 10.0.0.0/8,::1, not "10.0.0.0/99".',
-    expect.stringMatching(/^GATEWAY_UPSTREAM must not hold a user or a password/),
+    'GATEWAY_UPSTREAM must not hold a user or a password, not "https://…@h".',
   ]);
+});
+
+test.each([
+  ['memory', { kind: 'memory' }],
+  ['file:/var/lib/rollout.json', { kind: 'file', path: '/var/lib/rollout.json' }],
+  ['file:///var/lib/rollout.json', { kind: 'file', path: '/var/lib/rollout.json' }],
+  ['redis://r:6379/0', { kind: 'redis', url: 'redis://r:6379/0' }],
+  ['rediss://user@r', { kind: 'redis', url: 'rediss://user@r' }],
+])('the store %s', (text, value) => {
+  expect(sound({ flags: { store: text } }).get(table.store)).toEqual(value);
+});
+
+test.each([
+  [
+    'redis',
+    'must be memory, file: and a path, or an address such as redis://redis.internal:6379, not "redis"',
+  ],
+  [
+    'redis://',
+    'must be memory, file: and a path, or an address such as redis://redis.internal:6379, not "redis://"',
+  ],
+  [
+    'redis://:hunter2@r',
+    'must not hold the password; put it into GATEWAY_STORE_PASSWORD_FILE, not "redis://…@r"',
+  ],
+  [
+    'redis://r/name',
+    'must end with the number of a database at most, such as redis://redis.internal:6379/0, not "redis://r/name"',
+  ],
+])('the store %s is refused, and no password is shown', (text, sentence) => {
+  expect(read({ flags: { store: text } })).toEqual({ faults: [`--store ${sentence}.`] });
 });
 
 test('variables that Kubernetes sets for a Service called gateway are no fault', () => {
@@ -167,6 +198,9 @@ describe('settings that cannot hold together are faults like all others', () => 
       /V1_UPSTREAM is .*where the gateway itself/,
     ],
     [{ 'log-file': 'a', 'rollout-file': 'a' }, /LOG_FILE and GATEWAY_ROLLOUT_FILE are both a/],
+    [{ store: 'file:a', 'rollout-file': 'a' }, /STORE and GATEWAY_ROLLOUT_FILE both name a file/],
+    [{ 'store-password': 'x' }, /STORE_PASSWORD is for a Redis store/],
+    [{ store: 'redis://r', 'store-ca': 'ca.pem' }, /STORE_CA is for TLS, and the store is no rediss/],
     [{ 'log-file': 'config/rules.yaml' }, /LOG_FILE and GATEWAY_RULES are both/],
     [{ 'self-service-link': 'on' }, /SELF_SERVICE_LINK is on, and GATEWAY_SELF_SERVICE is off/],
     [{ 'proxy-protocol': 'on' }, /PROXY_PROTOCOL is on, and GATEWAY_TRUSTED_PROXIES names no proxy/],
@@ -190,6 +224,8 @@ describe('settings that cannot hold together are faults like all others', () => 
     { 'client-secret': SECRET, 'admin-token': SECRET },
     { listen: '127.0.0.1:0', 'admin-listen': '127.0.0.1:0' },
     { upstream: 'https://v2:8080', 'upstream-ca': 'ca.pem' },
+    { store: 'rediss://user@r:6380/1', 'store-ca': 'ca.pem', 'store-password': 'x', 'rollout-file': 'a' },
+    { store: 'file:a' },
     { listen: '10.0.0.1:8080', upstream: 'http://127.0.0.1:8080' },
   ])('%j is sound', (flags) => {
     expect(settingConflicts(sound({ flags }))).toEqual([]);

@@ -1,6 +1,11 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { RedisStore } from '../../../src/node/rollout/redis-store.ts';
+import { certificate } from '../../support/certificates.ts';
+import { freePort } from '../../support/free-port.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { playedRedis } from '../../support/played-redis.ts';
 import { storeContract } from '../../rollout/store-contract.ts';
 import { until } from '../../support/until.ts';
@@ -78,4 +83,27 @@ test('after a restart of the server, calls of subscriptions come again', async (
     return calls > 0;
   });
   expect(calls).toBeGreaterThan(0);
+});
+
+test('over TLS the certificate is checked against the authority that is named', async () => {
+  const folder = temporaryFolder('redis-tls');
+  const authority = certificate({ name: 'Test CA' });
+  const { cert, key } = certificate({ name: 'redis', hosts: ['127.0.0.1'], issuer: authority });
+  const [certFile, keyFile, caFile] = [
+    join(folder, 'cert.pem'),
+    join(folder, 'key.pem'),
+    join(folder, 'ca.pem'),
+  ];
+  writeFileSync(certFile, cert);
+  writeFileSync(keyFile, key);
+  writeFileSync(caFile, authority.cert);
+  const port = await freePort();
+  const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-ca-cert-file', caFile];
+  await playedRedis(['--tls-port', String(port), ...files, '--tls-auth-clients', 'no']);
+  const url = `rediss://127.0.0.1:${port}`;
+  const sound = await open(url, { ca: authority.cert });
+  expect(await sound.compareAndSet('rollout', undefined, 'a')).toBe(true);
+  expect(await sound.read('rollout')).toBe('a');
+  const stranger = await open(url, { ca: certificate({ name: 'Another CA' }).cert });
+  await expect(stranger.read('rollout')).rejects.toThrow(/certificate|signature/);
 });
