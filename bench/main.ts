@@ -13,7 +13,7 @@ import { benchGrowthGateway } from './growth-gateway.ts';
 import { benchGuard } from './guard/guard.ts';
 import { benchLong } from './long/bench-long.ts';
 import { benchProxies } from './proxies.ts';
-import { benchReplicas } from './replicas/bench-replicas.ts';
+import { benchReplicas } from './virtual-replicas/bench-replicas.ts';
 import { benchScale } from './scale.ts';
 import { benchStart } from './start-time.ts';
 

@@ -7,7 +7,7 @@ export interface SourceMessages {
   readonly responses: readonly string[];
 }
 
-/** Reads the messages in the tests below a folder: llhttp's Markdown, gunicorn's `.http` files, and literals in C, Python, Ruby and Rust. */
+/** Reads the messages in the tests below a folder: llhttp's Markdown, gunicorn's `.http` files, and literals in C, Go, Python, Ruby and Rust. */
 export function readMessages(folder: string): SourceMessages {
   const texts = new Set<string>();
   for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
@@ -29,6 +29,7 @@ const READERS: Readonly<Record<string, (source: string) => readonly string[]>> =
   '.md': (source) => [...source.matchAll(/```http\n([^]*?)```/g)].map(([, block = '']) => llhttpBlock(block)),
   '.http': (source) => [escaped(source.replaceAll('\n', ''))],
   '.c': literals,
+  '.go': goLiterals,
   '.py': literals,
   '.rb': literals,
   '.rs': literals,
@@ -54,6 +55,25 @@ function literals(source: string): readonly string[] {
     end = match.index + match[0].length;
   }
   return texts.filter((text) => text.length > 3 && text.length < 100_000);
+}
+
+/** Go's literals: a raw one, in backquotes, has no escapes, and a plus sign joins those that follow each other. */
+function goLiterals(source: string): readonly string[] {
+  const literal = /"((?:[^"\\\n]|\\.)*)"|`([^`]*)`|'(?:[^'\\\n]|\\.)+'/g;
+  const texts: string[] = [];
+  let end = -1;
+  for (const match of source.matchAll(literal)) {
+    const [whole, interpreted, raw] = match;
+    const text = interpreted === undefined ? (raw ?? '') : escaped(interpreted);
+    const isNext = end >= 0 && /^\s*\+\s*$/.test(source.slice(end, match.index));
+    const last = isNext ? texts.pop() : undefined;
+    texts.push((last ?? '') + text);
+    end = match.index + whole.length;
+  }
+  // Most of the rest are formats of Go's `printf`.
+  return texts.filter(
+    (text) => /HTTP\/\d/.test(text) && !/%[+#]?[dqsvx]/.test(text) && text.length < 100_000,
+  );
 }
 
 function escaped(text: string): string {

@@ -1,15 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
-import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundlePrograms } from './bundle.ts';
-import { pageFiles } from '../src/inspector/page-files.ts';
+import { gzipSync } from 'node:zlib';
+import { bundlePage } from '../src/cli/bundle-page.ts';
 import { readRuleBook } from '../src/rules/read-rule-book.ts';
 import { BUNDLES, makeBundle } from './bundle-sizes.ts';
 
-// `npm run build`: modules without types into dist/, with declarations, the sources that the inspector page is made of, and the
-// rule book that ships as a module; prints the sizes of bundles.
+// `npm run build`: modules without types into dist/, with declarations, the bundle of the inspector page, and the rule book that
+// ships as a module; prints the sizes of bundles.
 const from = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
 mkdirSync(from('dist'), { recursive: true });
@@ -26,18 +25,12 @@ execFileSync(
 // Plain JavaScript, which the compiler leaves out.
 for (const name of ['capture-gateway.js', 'node-version.js'])
   copyFileSync(from(`src/cli/${name}`), from(`dist/cli/${name}`));
-pageFiles({
-  read: (path) => {
-    const source = readFileSync(from(`src/${path}`), 'utf8');
-    const target = from(`dist/page/${path}`);
-    mkdirSync(dirname(target), { recursive: true });
-    // Without types already: Bun, for one, could not take them off when the page is opened.
-    writeFileSync(target, path.endsWith('.ts') ? stripTypeScriptTypes(source) : source);
-    return source;
-  },
-  stripTypes: (source) => stripTypeScriptTypes(source),
-  readLibrary: () => '',
-});
+mkdirSync(from('dist/page'));
+for (const [name, body] of bundlePage()) {
+  writeFileSync(from(`dist/page/${name}`), body);
+  const compressed = gzipSync(body, { level: 9 }).length;
+  process.stdout.write(`dist/page/${name} ${body.length} bytes, ${compressed} compressed\n`);
+}
 for (const name of readdirSync(from('dist'), { recursive: true, encoding: 'utf8' })) {
   if (!name.endsWith('.d.ts')) continue;
   // The compiler leaves these as they are, and not every tool takes .ts for .d.ts.

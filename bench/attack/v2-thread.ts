@@ -68,9 +68,20 @@ function letGo(outgoing: ServerResponse): void {
 async function writeAll(outgoing: ServerResponse, mebibytes: number): Promise<void> {
   outgoing.writeHead(200, { 'content-length': mebibytes * MEBIBYTE.length });
   for (let k = 0; k < mebibytes && !outgoing.destroyed; k += 1) {
-    if (!outgoing.write(MEBIBYTE)) await Promise.race([once(outgoing, 'drain'), once(outgoing, 'close')]);
+    if (!outgoing.write(MEBIBYTE)) await drainedOrClosed(outgoing);
   }
   outgoing.end();
+}
+
+/** Leaves no listener behind, and no promise that an error of the gateway's connection would reject. */
+function drainedOrClosed(sink: Socket | ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const over = (): void => {
+      sink.off('drain', over).off('close', over);
+      resolve();
+    };
+    sink.on('drain', over).on('close', over);
+  });
 }
 
 /** In pieces that were made before: what V2 takes long for, others would seem to wait for in the gateway. */
@@ -79,7 +90,7 @@ async function writeTiny(socket: Socket, bytes: number): Promise<void> {
   socket.write(inChunks('{"data":{"highlight_type":"'));
   for (let left = bytes - 32; left > 0 && !socket.destroyed; left -= TINY_COUNT) {
     if (!socket.write(TINY.subarray(0, Math.min(left, TINY_COUNT) * TINY_BYTES)))
-      await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
+      await drainedOrClosed(socket);
   }
   socket.write(`${inChunks('"}}')}0\r\n\r\n`);
 }

@@ -9,6 +9,7 @@ import type { LifeCycle } from './life-cycle.ts';
 import { loadInspectorPage } from './inspector-assets.ts';
 import { type LogQueue, openLogSink } from '../node/log/log-sink.ts';
 import { type OpenRollout, openRollout } from '../node/rollout/open-rollout.ts';
+import { mergedRollout } from '../node/workers/merged-rollout.ts';
 import { mergedStats } from '../node/workers/merged-stats.ts';
 import { openTraces, type Traces } from '../node/log/open-traces.ts';
 import { createOperators } from '../node/admin/operators.ts';
@@ -28,7 +29,7 @@ import type { ProcessLog } from './process-log.ts';
 import { rowSink } from './row-sink.ts';
 import { terminalOf } from './terminal.ts';
 import { V2Description } from './v2-description.ts';
-import { workerFront } from './worker-front.ts';
+import { workerFront, workersOf } from './worker-front.ts';
 
 /** A serving gateway, with the embedded V2 when no other is configured. */
 export interface Serving {
@@ -56,10 +57,16 @@ export async function startServing(
   const checked = await preflight(flags, environment);
   if ('faults' in checked) return checked;
   const { settings, rulesPath: path, ruleBook: first } = checked;
-  const rollout = await openRollout(settings, first.rules.ruleBook, log.write);
+  const rollout = await openRollout(settings, first.rules.ruleBook, log.write, {
+    processes: workersOf(settings),
+    store: worker?.store,
+  });
   if ('fault' in rollout) return { faults: [rollout.fault] };
   const rewriteLog = worker ?? openRewriteLog(settings, log.write);
-  if ('fault' in rewriteLog) return { faults: [rewriteLog.fault] };
+  if ('fault' in rewriteLog) {
+    await rollout.close();
+    return { faults: [rewriteLog.fault] };
+  }
   const ruleBooks = new RuleBooks(
     first,
     async () => {
@@ -76,7 +83,7 @@ export async function startServing(
     const origin = originOf(settings, embedded);
     const description = await openDescription(settings, embedded, log.write);
     if (description !== undefined && 'fault' in description) {
-      await embedded?.close();
+      await Promise.all([rollout.close(), embedded?.close()]);
       return { faults: [description.fault] };
     }
     const traces =
@@ -98,6 +105,7 @@ export async function startServing(
       also: traces === undefined ? undefined : (entry) => traces.observe(entry),
       isSampled: traces?.isSampled,
       merge: (own) => mergedStats(own, front?.stats ?? [], front?.dropped ?? 0),
+      mergeRollout: (own) => mergedRollout(own, () => (front?.stats ?? []).map(({ rollout }) => rollout)),
     });
     const front =
       worker === undefined
@@ -105,10 +113,12 @@ export async function startServing(
             settings,
             flags,
             upstream: originText(origin),
+            v2Openapi: descriptionSource(settings, embedded),
             clientSecret,
             record: (entry) => rewriteLog.record(entry),
             observer: operators.observer,
             ownReport: operators.ownReport,
+            store: rollout.store,
             log: log.write,
           })
         : undefined;
@@ -153,7 +163,7 @@ export async function startServing(
     });
     return { running, settings, ruleBooks, life };
   } catch (error) {
-    await embedded?.close();
+    await Promise.all([rollout.close(), embedded?.close()]);
     return { faults: [startFault(error)] };
   }
 }
@@ -258,9 +268,12 @@ function openDescription(
   log: WriteProcessLine,
 ): ReturnType<typeof V2Description.open> | undefined {
   if (settings.get(table.v1Upstream) === undefined) return undefined;
-  const own = embedded && `${embedded.origin}/api/v2/openapi.json`;
-  const source = settings.get(table.v2Openapi) ?? own;
+  const source = descriptionSource(settings, embedded);
   return source === undefined ? undefined : V2Description.open(source, log);
+}
+
+function descriptionSource(settings: Settings, embedded: RunningReference | undefined): string | undefined {
+  return settings.get(table.v2Openapi) ?? (embedded && `${embedded.origin}/api/v2/openapi.json`);
 }
 
 interface Parts {

@@ -17,12 +17,16 @@ export interface WorkerFrontParts {
   readonly flags: Readonly<Record<string, string | undefined>>;
   /** Scheme, host, port and path of V2. */
   readonly upstream: string;
+  /** File or address of V2's description; undefined when there is none. */
+  readonly v2Openapi: string | undefined;
   readonly clientSecret: string;
   /** See `WorkerPoolParts`. */
   readonly record: WorkerPoolParts['record'];
   readonly observer: Observer;
   /** See `WorkerPoolParts`. */
   readonly ownReport: WorkerPoolParts['ownReport'];
+  /** See `WorkerPoolParts`. */
+  readonly store: WorkerPoolParts['store'];
   readonly log: WriteProcessLine;
 }
 
@@ -30,12 +34,6 @@ export interface WorkerFrontParts {
 export function workersOf(settings: Settings): number {
   const workers = settings.get(table.workers);
   return workers === 'auto' ? availableParallelism() : workers;
-}
-
-/** Returns a sentence when the settings of workers conflict with others. */
-export function workersFault(settings: Settings): string | undefined {
-  if (workersOf(settings) === 1 || settings.get(table.v1Upstream) === undefined) return undefined;
-  return 'GATEWAY_WORKERS above 1 cannot be combined with GATEWAY_V1_UPSTREAM: rollout state belongs to a single process. Run replicas, or unset one of them.';
 }
 
 /** Creates the worker processes that clients connect to; undefined where one process is enough. */
@@ -53,6 +51,7 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
     flags: {
       ...given,
       upstream: parts.upstream,
+      ...(parts.v2Openapi === undefined ? {} : { 'v2-openapi': parts.v2Openapi }),
       'client-secret': parts.clientSecret,
       // A container's limit applies to all processes together.
       'buffer-bytes': String(
@@ -67,6 +66,7 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
     record,
     observe: (entry, captured) => observer.observe(entry, captured),
     ownReport: parts.ownReport,
+    store: parts.store,
     log,
   });
 }

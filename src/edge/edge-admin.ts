@@ -47,6 +47,7 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
     app,
     createRolloutAdmin({
       control,
+      replica,
       ruleBook: () => ruleBook,
       v1Origin,
       isSticky,

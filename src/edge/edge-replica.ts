@@ -21,6 +21,9 @@ export interface EdgeReplicaParts {
 /** Milliseconds between two exchanges with the object, while there are requests. */
 const SYNC_MS = 500;
 
+/** Milliseconds by which this grows with each isolate: so many make 250 exchanges, of two calls, a second. */
+const SYNC_MS_EACH = 4;
+
 /** Milliseconds that one call of the object may take: it may be on another continent. */
 const CALL_MS = 2000;
 
@@ -68,10 +71,15 @@ export class EdgeReplica {
     return this.replica.isTogether;
   }
 
+  /** Reads the object, and writes choices that wait here. Never rejects. */
+  follow(): Promise<void> {
+    return this.replica.follow();
+  }
+
   /** Called when a V1 request begins; it waits for the result, for a moment, in an isolate that starts or wakes. */
   begin(): Promise<void> | undefined {
     const silentMs = Date.now() - this.endedAt;
-    if (silentMs < SYNC_MS) return undefined;
+    if (silentMs < this.syncMs) return undefined;
     const work = this.sync();
     return silentMs < ASLEEP_MS ? undefined : this.wake(work);
   }
@@ -83,11 +91,11 @@ export class EdgeReplica {
   async accompany(finished: Promise<void>): Promise<void> {
     const isOver = finished.then(() => true);
     while (!(await Promise.race([isOver, sleep(SYNC_MS).then(() => false)]))) {
-      if (Date.now() - this.startedAt >= SYNC_MS) void this.sync();
+      if (Date.now() - this.startedAt >= this.syncMs) void this.sync();
     }
     const now = Date.now();
     if (this.dueAt > now) return;
-    this.dueAt = Math.max(now + 1, this.startedAt + SYNC_MS);
+    this.dueAt = Math.max(now + 1, this.startedAt + this.syncMs);
     await sleep(this.dueAt - now);
     await this.sync();
   }
@@ -108,6 +116,10 @@ export class EdgeReplica {
     this.working = work;
     this.parts.later(work);
     return work;
+  }
+
+  private get syncMs(): number {
+    return Math.max(SYNC_MS, (this.status.replicas ?? 1) * SYNC_MS_EACH);
   }
 
   /** The object knows what holds; while it does not respond, its copy does. */

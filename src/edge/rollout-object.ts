@@ -6,6 +6,15 @@ import type { EdgeBindings, RemoteStore } from './edge-bindings.ts';
 /** Windows that outlive the object in memory: few, and a rollback depends on them. Those of the rate shield begin anew. */
 const KEPT_WINDOWS = 'canary/';
 
+/** Windows of the rate shield are as many as clients. */
+const SHIELD_WINDOWS = 'shield/';
+
+/** Maximum number of windows: an object has 128 MB. Clients beyond it are counted by each isolate alone. */
+const MAX_WINDOWS = 50_000;
+
+/** Milliseconds between two looks for windows that are over, once there are so many. */
+const SWEEP_MS = 1000;
+
 /** Milliseconds from a count until it is kept; the platform evicts an object that has been idle for ten seconds or longer. */
 const KEEP_AFTER_MS = 1000;
 
@@ -16,6 +25,7 @@ const KEEP_AFTER_MS = 1000;
 export class RolloutObject extends DurableObject<EdgeBindings> implements RemoteStore {
   private readonly windows = new WindowTable();
   private isKeeping = false;
+  private sweptAt = 0;
 
   constructor(...[ctx, env]: ConstructorParameters<typeof DurableObject<EdgeBindings>>) {
     super(ctx, env);
@@ -48,7 +58,21 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
       this.isKeeping = true;
       setTimeout(() => this.keepWindows(), KEEP_AFTER_MS);
     }
-    return additions.map((addition) => this.windows.add(addition, Date.now()));
+    const now = Date.now();
+    return additions.map((addition) =>
+      addition.key.startsWith(SHIELD_WINDOWS) && this.isFull(now)
+        ? countAlone(addition, now)
+        : this.windows.add(addition, now),
+    );
+  }
+
+  private isFull(now: number): boolean {
+    if (this.windows.size < MAX_WINDOWS) return false;
+    if (now - this.sweptAt >= SWEEP_MS) {
+      this.sweptAt = now;
+      this.windows.list(now);
+    }
+    return this.windows.size >= MAX_WINDOWS;
   }
 
   private keepWindows(): void {
@@ -64,4 +88,10 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
         this.windows.add({ key, windowMs, add: counts }, ((part + 0.5) * windowMs) / WINDOW_PARTS);
     }
   }
+}
+
+/** The window of an isolate that nobody else adds to. */
+function countAlone({ windowMs, add }: WindowAddition, now: number): WindowCounts {
+  const part = Math.floor((now / windowMs) * WINDOW_PARTS);
+  return { part, parts: [{ part, counts: add }] };
 }

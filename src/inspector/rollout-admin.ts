@@ -13,7 +13,7 @@ import type { RolloutAdmin } from './rollout-routes.ts';
 export interface RolloutCounts {
   readonly requests: NonNullable<RolloutView['requests']>;
   readonly comparisons: { readonly list: RolloutView['shadows'] };
-  readonly bodyChecks: { readonly isOn: boolean; readonly tally: BodyCheckTally };
+  readonly bodyChecks: { readonly isOn: boolean; readonly tally: Pick<BodyCheckTally, 'list'> };
 }
 
 /** Parts of the rollout routes. */

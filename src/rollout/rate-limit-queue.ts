@@ -59,8 +59,11 @@ interface Client {
 /** Maximum number of clients in memory; idle ones are evicted first. */
 const MAX_CLIENTS = 10_000;
 
-/** Milliseconds until a request looks again whether its claim was granted. */
-const LOOK_MS = 50;
+/** Milliseconds until a request looks again whether its claim was granted: claims are exchanged no more often. */
+const LOOK_MS = 200;
+
+/** Clients below their limits whose windows one survey reads. */
+const SURVEYED_CLIENTS = 400;
 
 /** Upper limit for the wait that the service requests: ten minutes. */
 const MAX_BLOCK_MS = 600_000;
@@ -73,6 +76,8 @@ export class RateLimitQueue implements WindowSource {
   private readonly parts: RateLimitQueueParts;
   private readonly clients = new Map<string, Client>();
   private sharing: RateLimitSharing | undefined;
+  /** Number of active clients that the last survey came to. */
+  private surveyed = 0;
 
   constructor(parts: RateLimitQueueParts) {
     this.parts = parts;
@@ -120,22 +125,29 @@ export class RateLimitQueue implements WindowSource {
   /**
    * Returns what was released since the last call, and claims slots that seem free for queued requests: those wait anyway, and
    * the store grants a slot once. The numbers of a window are requests and claims. With `all`, also returns the windows of
-   * clients near their limit.
+   * clients near their limit, and those of some hundred others in turn.
    */
   additions(all: boolean): readonly WindowAddition[] {
     const now = this.parts.now();
-    return [...this.clients].flatMap(([name, client]) => {
+    const from = this.surveyed;
+    let active = 0;
+    const additions = [...this.clients].flatMap(([name, client]) => {
       const { shield, queue, unshared, claimedBefore } = client;
       if (all || queue.length > 0) forget(client, now);
+      if (client.sent.length > 0) active += 1;
+      const used = client.sent.length + client.elsewhere.length;
+      const isNearLimit = queue.length > 0 || used * 2 >= shield.requests;
+      const isInTurn = client.sent.length > 0 && active > from && active <= from + SURVEYED_CLIENTS;
       client.claimed = this.claimOf(client, now);
       const add = [unshared, client.claimed - claimedBefore];
-      const isNearLimit =
-        queue.length > 0 || (client.sent.length + client.elsewhere.length) * 2 >= shield.requests;
-      if (add.every((number) => number === 0) && client.claimed === 0 && !(all && isNearLimit)) return [];
+      const isOfInterest = client.claimed > 0 || (all && (isNearLimit || isInTurn));
+      if (add.every((number) => number === 0) && !isOfInterest) return [];
       client.unshared = 0;
       client.claimedBefore = client.claimed;
       return [{ key: `shield/${shield.per}/${name}`, windowMs: shield.per, add }];
     });
+    if (all) this.surveyed = from + SURVEYED_CLIENTS < active ? from + SURVEYED_CLIENTS : 0;
+    return additions;
   }
 
   /**

@@ -45,6 +45,8 @@ export interface ReplicaParts {
   readonly store: Store;
   /** Name of this replica, for people. */
   readonly name: string;
+  /** False for a process that only steers others; it is not counted. */
+  readonly isServing?: boolean | undefined;
   readonly clock: ReplicaClock;
   /** Parses JSON; undefined when it is none. */
   readonly parse: (text: string) => unknown;
@@ -89,7 +91,7 @@ export class Replica implements RateLimitSharing {
     });
     this.rollout = new SharedRollout({ ...parts, contact: this.contact });
     this.windows = new WindowExchange(store, this.contact);
-    this.presence = new ReplicaPresence(clock.time);
+    this.presence = new ReplicaPresence(clock.time, parts.isServing !== false);
     this.windows.add(this.presence);
     this.windows.add(control);
   }

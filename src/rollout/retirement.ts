@@ -38,14 +38,16 @@ function isOn({ from, until }: Brownout, time: number): boolean {
 }
 
 function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number): Retired {
-  const { id, status, message, until } = brownout;
+  const { id, status, message, until, share } = brownout;
   const end = rollout.signals?.sunset;
   const when = end === undefined ? 'V1 is being retired' : `V1 ends on ${dayOf(end)}`;
   const detail =
     message ??
     `${when}, and is switched off for a while to remind of it; use V2 under /api/v2.${hint(rollout)}`;
-  const isTimed = status === 503 && until !== undefined;
-  const headers = isTimed ? ['Retry-After', String(Math.max(1, Math.ceil((until - time) / 1000)))] : [];
+  // Of a share, the next request may pass.
+  const retryAt = share < 100 ? time : until;
+  const isTimed = status === 503 && retryAt !== undefined;
+  const headers = isTimed ? ['Retry-After', String(Math.max(1, Math.ceil((retryAt - time) / 1000)))] : [];
   const title = status === 410 ? 'Gone' : 'Service unavailable';
   return { code: 'brownout', status, title, detail, headers, note: id };
 }

@@ -110,6 +110,7 @@ describe('docs/operating.md', () => {
         'V1 requests by origin',
         'Migrated share',
         'Shadow comparisons',
+        'Replicas',
       ]);
     });
   });

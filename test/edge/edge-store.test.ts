@@ -7,6 +7,7 @@ import { storeContract } from '../rollout/store-contract.ts';
 import { type EdgeFleet, edgeFleet } from '../support/edge-fleet.ts';
 import type { StoreCall } from '../support/edge-store-worker.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 import { bundleWorker } from '../support/workerd.ts';
 
 let file = '';
@@ -58,6 +59,26 @@ test('texts and the windows of canaries outlive the process', async () => {
   ]);
   expect(canary?.parts.map(({ counts }) => counts)).toEqual([[1, 2, 3, 4]]);
   expect(shield?.parts).toEqual([]);
+});
+
+test('clients beyond the memory of the object are counted by each isolate alone, until others are over', async () => {
+  const store = remoteStore(fleet.ports[0] ?? 0, 'many-clients');
+  const windowMs = 6000;
+  const one = { key: 'shield/6000/late', windowMs, add: [1, 0] };
+  const sumOf = async (): Promise<number | undefined> => {
+    const [counts] = await store.count([one]);
+    return counts?.parts.at(-1)?.counts[0];
+  };
+  for (let batch = 0; batch < 50; batch += 1) {
+    const key = (number: number): string => `shield/6000/${batch}-${number}`;
+    await store.count(
+      Array.from({ length: 1000 }, (_, number) => ({ key: key(number), windowMs, add: [1, 0] })),
+    );
+  }
+  expect([await sumOf(), await sumOf()]).toEqual([1, 1]);
+  const [canary] = await store.count([{ key: 'canary/a', windowMs: 600_000, add: [0, 0, 1, 0] }]);
+  expect(canary?.parts[0]?.counts).toEqual([0, 0, 1, 0]);
+  await until(async () => (await sumOf()) === 2);
 });
 
 /** The store of an isolate, called over HTTP. */

@@ -187,6 +187,12 @@ const PLAYS: readonly (readonly [alert: string, time: string, firing: Series, si
     { [`gateway_rollbacks_standing{${A}}`]: '0x50' },
   ],
   [
+    'GatewayAlone',
+    '10m',
+    { [`gateway_store_reachable{${A}}`]: '1x4 0x50', [`gateway_store_reachable{${POD}}`]: '1x54' },
+    { [`gateway_store_reachable{${A}}`]: '1x20 0x8 1x30', [`gateway_build_info{${POD}}`]: '1x54' },
+  ],
+  [
     'GatewayFilesNearLimit',
     '10m',
     {
@@ -202,13 +208,6 @@ const PLAYS: readonly (readonly [alert: string, time: string, firing: Series, si
     { [`gateway_event_loop_delay_seconds{${A}}`]: '0.01x4 0.4x50' },
     // A single stall, which the longest delay of the last minute shows for a minute.
     { [`gateway_event_loop_delay_seconds{${A}}`]: '0.01x30 0.4x4 0.01x30' },
-  ],
-  [
-    'GatewayAlone',
-    '12m',
-    { [`gateway_store_reachable{${A}}`]: '1x4 0x50', 'gateway_store_reachable{instance="b"}': '1x54' },
-    // Without a store there is no such series.
-    { [`gateway_in_flight{${A}}`]: '1x50' },
   ],
 ];
 

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { statFamilies } from '../../src/rewrite-log/stat-families.ts';
 import { exchangeFamilies } from '../../src/rewrite-log/metric-families.ts';
-import { replicaFamilies } from '../../src/rewrite-log/replica-families.ts';
 import { rolloutFamilies } from '../../src/rewrite-log/rollout-families.ts';
+import { replicaFamilies } from '../../src/rewrite-log/replica-families.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
 import { grafanaFaults, type GrafanaDashboard } from '../support/grafana.ts';
 import type { RolloutView } from '../../src/rollout/rollout-view.ts';
@@ -54,8 +54,8 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
   const families = [
     ...exchangeFamilies(metrics, () => '/x'),
     ...statFamilies(figures, { bytes: 0 }),
-    ...replicaFamilies(replica),
     ...rolloutFamilies(ROLLOUT),
+    ...replicaFamilies(replica),
   ];
   return new Map(
     families.flatMap(({ name, samples }) =>

@@ -145,6 +145,14 @@ describe('brownouts', () => {
     expect(new Set(statuses)).toEqual(new Set([200, 410]));
   });
 
+  test('of a share lets a client try again at once, not at its end: the next request may pass', async () => {
+    const until = Date.now() + 8_640_000_000;
+    const { gateway } = await serve({ brownouts: [{ id: 'some', share: 99, status: 503, until }] });
+    let text = '';
+    while (!text.startsWith('HTTP/1.1 503')) ({ text } = await exchange(gateway.port, request()));
+    expect(field(text, 'retry-after')).toBe('1');
+  });
+
   test('V2 requests are not concerned', async () => {
     const { gateway } = await serve({ brownouts: [{ id: 'one', share: 100, status: 410 }] });
     expect(statusOf(await exchange(gateway.port, request('/api/v2/x')))).toBe(200);

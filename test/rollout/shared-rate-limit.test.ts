@@ -106,6 +106,17 @@ test('a replica that a client comes to for the first time knows what the others 
   expect(fleet.sent.get('a')).toHaveLength(61);
 });
 
+test('a burst after a pause finds what the client sent elsewhere in the meantime', async () => {
+  const fleet = await new Fleet().start([0, 0]);
+  fleet.send('a', 0);
+  await fleet.time.pass(1000);
+  for (let number = 0; number < 59; number += 1) fleet.send('a', 1);
+  await fleet.time.pass(1500);
+  for (let number = 0; number < 20; number += 1) fleet.send('a', 0);
+  await fleet.time.pass(50_000);
+  expect(fleet.sent.get('a')).toHaveLength(60);
+});
+
 test('without the store each replica has its share of the limit', async () => {
   const fleet = await new Fleet().start([0, 0, 0]);
   for (const link of fleet.links) link.state = 'down';
@@ -118,7 +129,7 @@ test('without the store each replica has its share of the limit', async () => {
   expect(fleet.sent.get('a')).toHaveLength(150);
 });
 
-test('the store is asked about clients near their limit, not about all', async () => {
+test('the store is asked about some hundred clients a second, however many there are', async () => {
   const fleet = await new Fleet().start([0]);
   for (let number = 0; number < 3000; number += 1) fleet.send(`client${number}`, 0);
   await fleet.time.pass(1000);

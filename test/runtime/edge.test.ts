@@ -374,6 +374,13 @@ test('npm run edge serves the worker before the embedded V2', { timeout: 60_000 
     15_000,
   );
   expect(response.text).toMatch(/^HTTP\/1\.1 201 /);
+  const token = /GATEWAY_ADMIN_TOKEN=(\w+) /.exec(said)?.[1] ?? '';
+  const rollout = await fetch(`http://localhost:${ready.exec(said)?.[1]}/rollout`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{"mode":"observe"}',
+  });
+  expect(await rollout.json()).toMatchObject({ default: { mode: 'observe', from: 'operator' } });
   child.kill('SIGTERM');
   await exit;
 });

@@ -72,6 +72,9 @@ const EMPTY_WITHOUT_FAILURES: ReadonlySet<string> = new Set([
   'Canary window',
   'Shadow comparisons',
   'Share of the memory limit',
+  'Store in reach',
+  'Replicas',
+  'Choices that wait for the store',
 ]);
 
 interface Target {
@@ -135,7 +138,7 @@ test('Prometheus scrapes a gateway with its token, is refused without, and evalu
       );
       if (lines.length === 0) empty.push(title);
     }
-  // Nothing was refused or failed, no canary runs, and there may be no limit of memory.
+  // Nothing was refused or failed, no canary runs, there is no store, and there may be no limit of memory.
   expect(empty.filter((title) => !EMPTY_WITHOUT_FAILURES.has(title))).toEqual([]);
 
   const rules = async (): Promise<readonly { readonly name: string; readonly health: string }[]> => {

@@ -3,6 +3,7 @@ import { Agent, createServer, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { spawnGateway } from '../support/spawn-gateway.ts';
+import { until } from '../support/until.ts';
 import { freePort } from '../support/free-port.ts';
 
 const CLIENTS = 10;
@@ -57,15 +58,21 @@ test('restarted under load behind a client that retries refused connections only
     agent.destroy();
   };
   const clients = Array.from({ length: CLIENTS }, (_, number) => client(number));
+  const served = (): number => outcomes.get('200') ?? 0;
+  // However busy the machine is, requests come before, during and after each restart.
+  const servedMore = async (): Promise<void> => {
+    const before = served();
+    await until(() => served() >= before + 60 || outcomes.size > 1);
+  };
   for (let restart = 0; restart < 3; restart += 1) {
-    await pause(500);
+    await servedMore();
     gateway.child.kill('SIGTERM');
     expect((await gateway.exit()).code).toBe(0);
     gateway = await start();
   }
-  await pause(300);
+  await servedMore();
   over.abort();
   await Promise.all(clients);
   expect([...outcomes.keys()]).toEqual(['200']);
-  expect(outcomes.get('200')).toBeGreaterThan(200);
-}, 60_000);
+  expect(served()).toBeGreaterThanOrEqual(240);
+}, 120_000);

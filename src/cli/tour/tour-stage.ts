@@ -2,7 +2,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClientHash } from '../../node/client-hash.ts';
-import { settings } from '../../settings/settings.ts';
 import { DEPRECATED_ATTRIBUTE } from '../demo-requests.ts';
 import type { ProcessLog } from '../process-log.ts';
 import { type Serving, startServing } from '../serving.ts';
@@ -13,6 +12,9 @@ import { firstRuleBook } from './tour-rules.ts';
 
 /** Selects the clients of a share, the same ones in every tour. It guards nothing: the keys of the fleet are made up. */
 const SECRET = 'the secret of the tour';
+
+/** The rule book that ships, wherever the demo is started. */
+const SHIPPED_RULES = new URL('../../../config/rules.yaml', import.meta.url);
 
 /** How the stage is set up. */
 export interface StageOptions {
@@ -60,7 +62,7 @@ export async function openStage(
   };
   try {
     const rulesPath = join(folder, 'rules.yaml');
-    writeFileSync(rulesPath, firstRuleBook(readFileSync(settings.rules.value, 'utf8')));
+    writeFileSync(rulesPath, firstRuleBook(readFileSync(SHIPPED_RULES, 'utf8')));
     const hash = createClientHash(SECRET);
     const names = new Map(FLEET.map(({ name, key }) => [hash(key), name]));
     writeFileSync(join(folder, 'names.json'), JSON.stringify(Object.fromEntries(names)));

@@ -22,7 +22,7 @@ import type { LogQueue } from '../log/log-sink.ts';
 import { resendThrough } from './resend.ts';
 import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './process-stats.ts';
-import { createRolloutAdmin } from '../../inspector/rollout-admin.ts';
+import { createRolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
 import { memoryLimit } from '../memory-limit.ts';
 import type { RuleBooks } from '../rule-books.ts';
 
@@ -42,6 +42,8 @@ export interface OperatorParts {
   readonly replica?: Replica | undefined;
   /** Merges the stats of other processes with those of this one. */
   readonly merge?: ((own: GatewayStats) => GatewayStats) | undefined;
+  /** Merges the counts of the rollout of other processes with those of this one. */
+  readonly mergeRollout?: ((own: RolloutCounts) => RolloutCounts) | undefined;
   /** Receives each entry, such as an exporter of traces. */
   readonly also?: ((entry: Entry) => void) | undefined;
   /** See `Observer.isSampled`. */
@@ -116,6 +118,11 @@ export function createOperators(parts: OperatorParts): Operators {
     },
     process: processFigures(),
   });
+  const countsOf = ({ rollout, comparisons, bodyChecks }: Gateway): RolloutCounts => ({
+    requests: rollout.requests,
+    comparisons,
+    bodyChecks: { isOn: bodyChecks.isOn, tally: view.bodyChecks },
+  });
   const admin = (gateway: Gateway): Hono =>
     createInspector({
       view,
@@ -146,11 +153,7 @@ export function createOperators(parts: OperatorParts): Operators {
       page: parts.page,
       rollout: createRolloutAdmin({
         control: gateway.rollout,
-        counts: {
-          requests: gateway.rollout.requests,
-          comparisons: gateway.comparisons,
-          bodyChecks: { isOn: gateway.bodyChecks.isOn, tally: view.bodyChecks },
-        },
+        counts: parts.mergeRollout?.(countsOf(gateway)) ?? countsOf(gateway),
         replica: parts.replica,
         names,
         ruleBook: () => ruleBooks.current.ruleBook,

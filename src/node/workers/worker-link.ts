@@ -1,6 +1,7 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import type { CapturedExchange, Observer, CaptureLevel } from '../../rewrite-log/observer.ts';
+import type { Store } from '../../rollout/store.ts';
 import type { LogQueue } from '../log/log-sink.ts';
 import { EntryWriter } from './entry-batch.ts';
 import type { FromWorker } from './worker-messages.ts';
@@ -16,6 +17,8 @@ export interface WorkerLinkParts {
   readonly isSampled?: Observer['isSampled'];
   /** Asks the first process for the report of a client. */
   readonly ownReport: (client: string, type: OwnReportType) => Promise<OwnReportOutcome>;
+  /** The store of the first process. */
+  readonly store: Store;
 }
 
 /** Milliseconds over which entries are gathered. */
@@ -34,6 +37,7 @@ export class WorkerLink implements LogQueue, Observer {
   readonly bodyLimit: number;
   readonly isSampled: Observer['isSampled'];
   readonly ownReport: WorkerLinkParts['ownReport'];
+  readonly store: Store;
   private readonly parts: WorkerLinkParts;
   private readonly writer = new EntryWriter();
   private captured = new Map<number, CapturedExchange>();
@@ -49,6 +53,7 @@ export class WorkerLink implements LogQueue, Observer {
     this.bodyLimit = parts.bodyLimit;
     this.isSampled = parts.isSampled;
     this.ownReport = parts.ownReport;
+    this.store = parts.store;
   }
 
   /** Has the first process log an entry. */

@@ -2,6 +2,8 @@ import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts
 import type { ProcessLine } from '../log/process-log.ts';
 import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
 import type { CapturedExchange } from '../../rewrite-log/observer.ts';
+import type { WorkerRollout } from './merged-rollout.ts';
+import type { StoreCall, StoreOutcome } from './store-link.ts';
 import type { EntryBatch } from './entry-batch.ts';
 
 /** Messages of the first process to a worker. */
@@ -13,7 +15,11 @@ export type ToWorker =
   /** Finish requests in flight, then exit. */
   | { readonly kind: 'stop' }
   /** The report that a worker asked for. */
-  | { readonly kind: 'own-report'; readonly id: number; readonly outcome: OwnReportOutcome };
+  | { readonly kind: 'own-report'; readonly id: number; readonly outcome: OwnReportOutcome }
+  /** The outcome of a call of the store. */
+  | { readonly kind: 'store-outcome'; readonly id: number; readonly outcome: StoreOutcome }
+  /** The text of a key of the store may be another. */
+  | { readonly kind: 'store-changed'; readonly key: string };
 
 /** Exchanges of a worker, gathered over some milliseconds: the first process logs and observes them. */
 export interface WorkerReport extends EntryBatch {
@@ -31,6 +37,7 @@ export interface WorkerStats {
   readonly process: ProcessStats;
   /** Lines of the log that the first process did not take in time, since the start. */
   readonly dropped: number;
+  readonly rollout: WorkerRollout;
 }
 
 /** Messages of a worker to the first process. */
@@ -48,7 +55,9 @@ export type FromWorker =
       readonly id: number;
       readonly client: string;
       readonly type: OwnReportType;
-    };
+    }
+  /** A call of the store that the first process keeps. */
+  | { readonly kind: 'store-call'; readonly id: number; readonly call: StoreCall };
 
 /** True for any object on the channel: only the two processes write to it. */
 export function isFromWorker(message: unknown): message is FromWorker {

@@ -3,9 +3,12 @@ import { once } from 'node:events';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
+import type { Store } from '../../rollout/store.ts';
+import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import type { ClientListener } from '../clients/client-listener.ts';
+import { carryOutStoreCall } from './store-link.ts';
 import { EntryReader } from './entry-batch.ts';
 import {
   type FromWorker,
@@ -27,6 +30,8 @@ export interface WorkerPoolParts {
   readonly observe: Observer['observe'];
   /** The report of the client with a hash, which a worker asks for. */
   readonly ownReport: (client: string, type: OwnReportType) => Promise<OwnReportOutcome>;
+  /** What all processes share; undefined when they share nothing. */
+  readonly store: Store | undefined;
   readonly log: WriteProcessLine;
 }
 
@@ -60,6 +65,7 @@ export class WorkerPool implements ClientListener {
   private stopping = false;
   /** Losses of workers that have ended. */
   private lost = 0;
+  private unsubscribe = (): void => {};
 
   constructor(parts: WorkerPoolParts) {
     this.parts = parts;
@@ -87,6 +93,10 @@ export class WorkerPool implements ClientListener {
   /** Starts the first worker, which chooses the port where any free one is wanted, and then the others on the same port. */
   async listen(address: ListenAddress): Promise<string> {
     this.address = address;
+    this.unsubscribe =
+      this.parts.store?.subscribe(ROLLOUT_KEY, () =>
+        this.broadcast({ kind: 'store-changed', key: ROLLOUT_KEY }),
+      ) ?? this.unsubscribe;
     const origin = await this.start(1);
     this.address = { host: address.host, port: Number(new URL(origin).port) };
     const others = Array.from({ length: this.parts.count - 1 }, (_, index) => this.start(index + 2));
@@ -96,6 +106,7 @@ export class WorkerPool implements ClientListener {
 
   async drain(milliseconds: number): Promise<void> {
     this.stopping = true;
+    this.unsubscribe();
     const ended = [...this.workers.values()].map(({ child }) => once(child, 'exit'));
     this.broadcast({ kind: 'stop' });
     const deadline = setTimeout(() => this.cut(), milliseconds);
@@ -171,6 +182,9 @@ export class WorkerPool implements ClientListener {
       case 'own-report':
         void this.report(worker, message);
         return;
+      case 'store-call':
+        void this.callStore(worker, message);
+        return;
     }
   }
 
@@ -188,6 +202,16 @@ export class WorkerPool implements ClientListener {
   ): Promise<void> {
     const outcome = await this.parts.ownReport(client, type).catch(() => BUSY);
     send(child, { kind: 'own-report', id, outcome });
+  }
+
+  private async callStore(
+    { child }: Worker,
+    { id, call }: Extract<FromWorker, { kind: 'store-call' }>,
+  ): Promise<void> {
+    const { store } = this.parts;
+    const outcome =
+      store === undefined ? { fault: 'there is no store' } : await carryOutStoreCall(store, call);
+    send(child, { kind: 'store-outcome', id, outcome });
   }
 
   private ended(worker: Worker, how: string): void {

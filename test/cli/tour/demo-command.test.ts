@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { TOUR } from '../../../src/cli/tour/tour.ts';
@@ -22,8 +23,11 @@ function emptyFolder(): string {
 
 test('on a terminal the tour stops for Enter after each step, and leaves no file behind', async () => {
   const folder = emptyFolder();
-  const line = [process.execPath, 'src/cli/main.ts', 'demo', ...ANY_PORT].join(' ');
+  const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+  const line = [process.execPath, main, 'demo', ...ANY_PORT].join(' ');
+  // It needs nothing of the folder in which it is started.
   const child = spawn('script', ['-qefc', `stty cols 80; exec ${line}`, '/dev/null'], {
+    cwd: '/',
     env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm', TMPDIR: folder, ...COMPILE_CACHE },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { MemoryStore } from '../../../src/rollout/memory-store.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import type { CapturedExchange } from '../../../src/rewrite-log/observer.ts';
 import { EntryReader } from '../../../src/node/workers/entry-batch.ts';
@@ -18,6 +19,7 @@ function slowLink() {
     wanted: () => 'nothing',
     bodyLimit: 0,
     ownReport: () => Promise.resolve({ kind: 'busy' }),
+    store: new MemoryStore(Date.now),
   });
   const take = (): void => {
     for (const done of waiting.splice(0)) done();

@@ -4,11 +4,23 @@ export interface DiffLine {
   readonly text: string;
 }
 
+/** Compares two lines. */
+export type SameLine = (one: string | undefined, other: string | undefined) => boolean;
+
+/** Lines of JSON: a comma at the end comes with the member that follows. */
+export function isSameJsonLine(one: string | undefined, other: string | undefined): boolean {
+  return one === other || one?.replace(/,$/, '') === other?.replace(/,$/, '');
+}
+
 /** Maximum lines of a text to compare: the table of lengths grows with the product of both. */
 const MAX_LINES = 2000;
 
-/** Compares two texts line by line (longest common subsequence), ignoring a comma at the end of a line. */
-export function lineDiff(before: string, after: string): readonly DiffLine[] {
+/** Compares two texts line by line (longest common subsequence); lines are the same if `isSame` says so. */
+export function lineDiff(
+  before: string,
+  after: string,
+  isSame: SameLine = (one, other) => one === other,
+): readonly DiffLine[] {
   const old = before.split('\n');
   const now = after.split('\n');
   if (old.length > MAX_LINES || now.length > MAX_LINES) {
@@ -17,7 +29,7 @@ export function lineDiff(before: string, after: string): readonly DiffLine[] {
       ...now.map((text) => ({ sign: '+' as const, text })),
     ];
   }
-  const lengths = table(old, now);
+  const lengths = table(old, now, isSame);
   const lines: DiffLine[] = [];
   let [i, j] = [0, 0];
   while (i < old.length || j < now.length) {
@@ -39,7 +51,7 @@ export function lineDiff(before: string, after: string): readonly DiffLine[] {
   return lines;
 }
 
-function table(old: readonly string[], now: readonly string[]): Uint16Array[] {
+function table(old: readonly string[], now: readonly string[], isSame: SameLine): Uint16Array[] {
   const lengths = Array.from({ length: old.length + 1 }, () => new Uint16Array(now.length + 1));
   for (let i = old.length - 1; i >= 0; i -= 1) {
     const row = lengths[i] ?? new Uint16Array();
@@ -51,8 +63,4 @@ function table(old: readonly string[], now: readonly string[]): Uint16Array[] {
     }
   }
   return lengths;
-}
-
-function isSame(one: string | undefined, other: string | undefined): boolean {
-  return one === other || one?.replace(/,$/, '') === other?.replace(/,$/, '');
 }

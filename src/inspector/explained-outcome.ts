@@ -1,6 +1,6 @@
-import type { ExplainRequest, Explanation } from '../inspector/api.ts';
+import type { Explanation } from './api.ts';
 import { generalPointer } from '../json/json-pointer.ts';
-import { layOutJson, NO_LIMITS } from '../inspector/json-layout.ts';
+import { layOutJson, NO_LIMITS } from './json-layout.ts';
 
 /** The outcome of a recorded request: the parts that a change of rules can affect. */
 export interface Outcome {
@@ -11,15 +11,6 @@ export interface Outcome {
   readonly target?: string;
   readonly version?: string;
   readonly body?: string;
-}
-
-/** One line of a fixture. */
-export interface Recording {
-  readonly name: string;
-  /** Number of similar exchanges. */
-  readonly count: number;
-  readonly request: ExplainRequest;
-  readonly outcome: Outcome;
 }
 
 /** Extracts the parts of an explanation that a fixture stores. */
@@ -59,7 +50,8 @@ function wordsOf({ verdict, refusal }: Outcome): string {
   return refusal === undefined ? verdict : `${verdict} (${refusal})`;
 }
 
-function bodyDifferences(before: string, now: string): string[] {
+/** The places at which two bodies differ, as pointers; elements as `*`. */
+export function bodyDifferences(before: string, now: string): string[] {
   if (before === now) return [];
   const [old, young] = [scalars(before), scalars(now)];
   if (old === undefined || young === undefined) return ['the body'];
