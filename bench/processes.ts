@@ -1,13 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Milliseconds of a clock tick in `/proc` (USER_HZ is 100 on every Linux that people run). */
-const TICK = 10;
-
-/** Milliseconds of processor time that a process, its threads and its descendants have used. */
-export function processorTime(pid: number): number {
-  return sum(pid, (fields) => (Number(fields[11]) + Number(fields[12])) * TICK);
-}
-
 /**
  * Microseconds of processor time that the threads of a process have used, without its descendants. The scheduler counts
  * nanoseconds, so that a short round of little load can be measured; a thread that ended takes its time with it.

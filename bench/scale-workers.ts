@@ -1,30 +1,36 @@
-/** 1 → 2 workers: whether a request costs the same when two processes serve. */
+/**
+ * 1 → 2 workers: whether a request costs the same when two processes serve. Two gateways apart show how much of the difference comes
+ * from two processes on two processors that load and V2 share, and how much from their work for the first process.
+ */
 import { mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import { Client, saturate } from './load.ts';
-import { processorTime } from './processes.ts';
+import { treeTime } from './processes.ts';
 import { printTable, spread, whole } from './scale-figures.ts';
 import { processorsFault } from './scale-processors.ts';
 import { median } from './statistics.ts';
 import { startUpstream, type UpstreamProcess } from './upstream-process.ts';
 import { migrate, pass, type Work } from './work.ts';
 
-const COUNTS = [1, 2] as const;
+const KINDS = ['one', 'two', 'apart'] as const;
 const works = [pass, migrate] as const;
 const CONNECTIONS = 32;
 
+/** One gateway with one worker or two, or two gateways that know nothing of each other. */
+type Kind = (typeof KINDS)[number];
+
 interface Gateway {
-  readonly workers: number;
-  readonly log: string;
-  readonly running: GatewayProcess;
+  readonly kind: Kind;
+  readonly logs: readonly string[];
+  readonly running: readonly GatewayProcess[];
 }
 
 /** The measurements of one work with one number of workers, one per round. */
 interface Figures {
-  readonly workers: number;
+  readonly kind: Kind;
   readonly work: string;
   readonly perSecond: number[];
   /** Microseconds of processor time a request: of all processes, and of the first one. */
@@ -46,18 +52,26 @@ export async function scaleWorkers(isQuick: boolean): Promise<void> {
   const upstream = await startUpstream('0,1');
   const gateways: Gateway[] = [];
   try {
-    for (const workers of COUNTS) gateways.push(await started(workers, upstream, folder));
+    for (const kind of KINDS) gateways.push(await started(kind, upstream, folder));
     print(await rounds(gateways, isQuick));
   } finally {
-    for (const { running } of gateways) await running.stop();
+    for (const { running } of gateways) for (const each of running) await each.stop();
     upstream.stop();
     rmSync(folder, { recursive: true });
   }
 }
 
 /** Starts a gateway, and checks that V2 gets the right request through it. */
-async function started(workers: number, upstream: UpstreamProcess, folder: string): Promise<Gateway> {
-  const log = join(folder, `${workers}.log`);
+async function started(kind: Kind, upstream: UpstreamProcess, folder: string): Promise<Gateway> {
+  const logs = (kind === 'apart' ? ['apart-1', 'apart-2'] : [kind]).map((name) =>
+    join(folder, `${name}.log`),
+  );
+  const running: GatewayProcess[] = [];
+  for (const log of logs) running.push(await startedOne(kind === 'two' ? 2 : 1, log, upstream));
+  return { kind, logs, running };
+}
+
+async function startedOne(workers: number, log: string, upstream: UpstreamProcess): Promise<GatewayProcess> {
   const rules = fileURLToPath(new URL('./rules.yaml', import.meta.url));
   const running = await startGatewayProcess({
     upstream: `http://127.0.0.1:${upstream.port}`,
@@ -73,7 +87,7 @@ async function started(workers: number, upstream: UpstreamProcess, folder: strin
     const fault = work.fault(head, body);
     if (fault !== undefined) throw new Error(`${workers} workers, ${work.name}: ${fault}`);
   }
-  return { workers, log, running };
+  return running;
 }
 
 async function rounds(gateways: readonly Gateway[], isQuick: boolean): Promise<readonly Figures[]> {
@@ -96,8 +110,8 @@ async function rounds(gateways: readonly Gateway[], isQuick: boolean): Promise<r
   return all.map(({ figures }) => figures);
 }
 
-function empty({ workers }: Gateway, { name }: Work): Figures {
-  return { workers, work: name, perSecond: [], cpu: [], first: [], lost: 0 };
+function empty({ kind }: Gateway, { name }: Work): Figures {
+  return { kind, work: name, perSecond: [], cpu: [], first: [], lost: 0 };
 }
 
 interface Measured {
@@ -108,25 +122,31 @@ interface Measured {
 }
 
 async function measure(
-  { running, log }: Gateway,
+  { running, logs }: Gateway,
   { request }: Work,
   milliseconds: number,
 ): Promise<Measured> {
-  truncateSync(log);
-  const pid = running.child.pid ?? 0;
-  const all = processorTime(pid);
-  const first = running.processor();
+  for (const log of logs) truncateSync(log);
+  const all = usedBy(running);
+  const first = running[0]?.processor() ?? 0;
   const began = performance.now();
-  const requests = await saturate(running.port, request, CONNECTIONS, milliseconds);
+  const counts = await Promise.all(
+    running.map(({ port }) => saturate(port, request, CONNECTIONS / running.length, milliseconds)),
+  );
   const seconds = (performance.now() - began) / 1000;
+  const requests = counts.reduce((sum, count) => sum + count, 0);
   // Lines still on their way to the log count too.
-  const lines = await logged(log, requests);
+  const lines = await Promise.all(logs.map((log, k) => logged(log, counts[k] ?? 0)));
   return {
     perSecond: requests / seconds,
-    cpu: ((processorTime(pid) - all) * 1000) / requests,
-    first: (running.processor() - first) / requests,
-    lost: requests - lines,
+    cpu: (usedBy(running) - all) / requests,
+    first: ((running[0]?.processor() ?? 0) - first) / requests,
+    lost: requests - lines.reduce((sum, count) => sum + count, 0),
   };
+}
+
+function usedBy(running: readonly GatewayProcess[]): number {
+  return running.reduce((sum, { child }) => sum + treeTime(child.pid ?? 0), 0);
 }
 
 /** The lines of the log, once there are `wanted`, or no more come for half a second. */
@@ -150,32 +170,38 @@ function lineFeeds(bytes: Buffer): number {
   return count;
 }
 
+const NAMES: Readonly<Record<Kind, string>> = {
+  one: '1 worker',
+  two: '2 workers',
+  apart: '2 gateways apart',
+};
+
 function print(all: readonly Figures[]): void {
   printTable(
     [
       'work',
-      'workers',
+      'gateway',
       'requests a second',
       'CPU µs a request, all processes',
       'of it, the first process',
       'workers that it keeps up with',
       'lines of the log lost',
     ],
-    all.map(({ work, workers, perSecond, cpu, first, lost }) => [
+    all.map(({ work, kind, perSecond, cpu, first, lost }) => [
       work,
-      String(workers),
+      NAMES[kind],
       spread(perSecond, 0),
       spread(cpu, 1),
-      workers === 1 ? 'it is the only one' : spread(first, 1),
-      workers === 1 ? '–' : ((median(cpu) - median(first)) / median(first)).toFixed(1),
+      kind === 'two' ? spread(first, 1) : '–',
+      kind === 'two' ? ((median(cpu) - median(first)) / median(first)).toFixed(1) : '–',
       whole(lost),
     ]),
   );
   const ratios = works.map(({ name }) => {
-    const [one = Number.NaN, two = Number.NaN] = all
-      .filter(({ work }) => work === name)
-      .map(({ cpu }) => median(cpu));
-    return `${name} ${(two / one).toFixed(2)}`;
+    const of = (kind: Kind): number =>
+      median(all.find((figures) => figures.work === name && figures.kind === kind)?.cpu ?? []);
+    const two = of('two');
+    return `${name} ${(two / of('one')).toFixed(2)} (${(two / of('apart')).toFixed(2)} of two gateways apart)`;
   });
   console.log(
     `\n${CONNECTIONS} connections, as fast as responses come; rewrite log to a file. Load and V2 share the two processors with the workers, so requests\n` +

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { bundlePrograms } from './bundle.ts';
 import { gzipSync } from 'node:zlib';
 import { bundlePage } from '../src/cli/bundle-page.ts';
 import { readRuleBook } from '../src/rules/read-rule-book.ts';
-import { bundlePrograms } from './bundle.ts';
 import { BUNDLES, makeBundle } from './bundle-sizes.ts';
 
 // `npm run build`: modules without types into dist/, with declarations, the bundle of the inspector page, and the rule book that

@@ -27,7 +27,7 @@ export async function bundlePrograms(dist: string): Promise<void> {
     external: ['undici/*', '@redis/client', 'fast-check'],
     // Dependencies in CommonJS call it.
     banner: {
-      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+      js: "import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);",
     },
     plugins: [ownAddresses(dist, folder), lazyHttp],
   });
