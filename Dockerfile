@@ -10,6 +10,8 @@ COPY tsconfig.json ./
 COPY config config
 COPY src src
 RUN node --disable-warning=ExperimentalWarning config/build.ts
+# For the volume of /var/lib/gateway: a new one gets its owner from here.
+RUN mkdir data
 
 FROM node:24.21.0-trixie-slim AS modules
 WORKDIR /app
@@ -30,6 +32,7 @@ COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 COPY config/rules.yaml config/rules.schema.json config/
 COPY config/twin config/twin
+COPY --from=build --chown=65532:65532 /app/data /var/lib/gateway
 # Inside a container the port is only as open as its publisher makes it. The admin listener stays on loopback.
 ENV NODE_ENV=production \
     GATEWAY_LISTEN=0.0.0.0:8080

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
-import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { pageFiles } from '../src/inspector/page-files.ts';
+import { gzipSync } from 'node:zlib';
+import { bundlePage } from '../src/cli/bundle-page.ts';
+import { readRuleBook } from '../src/rules/read-rule-book.ts';
+import { BUNDLES, makeBundle } from './bundle-sizes.ts';
 
-// `npm run build`: modules without types into dist/, with declarations, and the sources that the inspector page is made of.
+// `npm run build`: modules without types into dist/, with declarations, the bundle of the inspector page, and the rule book that
+// ships as a module; prints the sizes of bundles.
 const from = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
 mkdirSync(from('dist'), { recursive: true });
@@ -22,21 +24,34 @@ execFileSync(
 // Plain JavaScript, which the compiler leaves out.
 for (const name of ['capture-gateway.js', 'node-version.js'])
   copyFileSync(from(`src/cli/${name}`), from(`dist/cli/${name}`));
-pageFiles({
-  read: (path) => {
-    const source = readFileSync(from(`src/${path}`), 'utf8');
-    const target = from(`dist/page/${path}`);
-    mkdirSync(dirname(target), { recursive: true });
-    // Without types already: Bun, for one, could not take them off when the page is opened.
-    writeFileSync(target, path.endsWith('.ts') ? stripTypeScriptTypes(source) : source);
-    return source;
-  },
-  stripTypes: (source) => stripTypeScriptTypes(source),
-  readLibrary: () => '',
-});
+mkdirSync(from('dist/page'));
+for (const [name, body] of bundlePage()) {
+  writeFileSync(from(`dist/page/${name}`), body);
+  const compressed = gzipSync(body, { level: 9 }).length;
+  process.stdout.write(`dist/page/${name} ${body.length} bytes, ${compressed} compressed\n`);
+}
 for (const name of readdirSync(from('dist'), { recursive: true, encoding: 'utf8' })) {
   if (!name.endsWith('.d.ts')) continue;
   // The compiler leaves these as they are, and not every tool takes .ts for .d.ts.
   const text = readFileSync(from(`dist/${name}`), 'utf8');
   writeFileSync(from(`dist/${name}`), text.replaceAll(/((?:from|import\() *'\.[^']+)\.ts'/g, "$1.js'"));
+}
+
+const reading = await readRuleBook(readFileSync(from('config/rules.yaml'), 'utf8'), 'config/rules.yaml');
+if (!reading.ok)
+  throw new Error(reading.faults.map(({ line, message }) => `line ${line}: ${message}`).join('\n'));
+const { ruleBook } = reading;
+writeFileSync(
+  from('dist/library/shipped-rule-book.js'),
+  `/** The rule book that ships, checked and without YAML. */\nexport const ruleBook = ${JSON.stringify(ruleBook, undefined, 1)};\n`,
+);
+writeFileSync(
+  from('dist/library/shipped-rule-book.d.ts'),
+  `import type { RuleBook } from '../rules/rule-book.js';\n/** The rule book that ships, checked and without YAML. */\nexport declare const ruleBook: RuleBook;\n`,
+);
+console.log('bundles, minified and gzipped:');
+for (const bundle of BUNDLES) {
+  const { gzipped, minified } = await makeBundle(bundle, ruleBook);
+  const size = (gzipped / 1000).toFixed(1).padStart(6);
+  console.log(`${size} kB  ${bundle.name} (${(minified / 1000).toFixed(1)} kB minified)`);
 }

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { DEMO_REQUESTS } from '../src/cli/demo-requests.ts';
 import { startBrowser } from '../test/support/browser.ts';
 import { inspectGateway } from '../test/support/inspected-gateway.ts';
+import { asWebp } from './webp.ts';
 
 /** `npm run picture`: takes docs/inspector.webp from the page of a running gateway. Needs Chromium. */
 const target = new URL('inspector.webp', import.meta.url);
@@ -25,26 +26,9 @@ try {
   await page.locator('.detail .joins').waitFor();
   // The status line for screen readers covers part of the page for a moment.
   await page.evaluate(`document.querySelector('.said').style.display = 'none'`);
-  writeFileSync(target, await asWebp(await page.screenshot()));
+  writeFileSync(target, await asWebp(browser, await page.screenshot(), 0.9));
   process.stdout.write(`docs/inspector.webp, ${readFileSync(target).length} bytes\n`);
 } finally {
   await browser.close();
   await gateway.stop();
-}
-
-/** Chromium encodes WebP, which takes a fifth of the bytes of PNG. */
-async function asWebp(png: Uint8Array): Promise<Uint8Array> {
-  const { page } = await browser.open('about:blank');
-  const source = `data:image/png;base64,${Buffer.from(png).toString('base64')}`;
-  const url = await page.evaluate<string>(`(async () => {
-    const image = new Image();
-    image.src = '${source}';
-    await image.decode();
-    const canvas = document.createElement('canvas');
-    canvas.width = image.naturalWidth;
-    canvas.height = image.naturalHeight;
-    canvas.getContext('2d').drawImage(image, 0, 0);
-    return canvas.toDataURL('image/webp', 0.9);
-  })()`);
-  return Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
 }

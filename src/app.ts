@@ -1,4 +1,4 @@
-import { Hono } from 'hono';
+import type { Hono } from 'hono';
 import type { Gateway } from './gateway/gateway.ts';
 import type { ReceivedRequest } from './gateway/received-request.ts';
 
@@ -9,10 +9,11 @@ export interface AppEnv {
 
 /**
  * Routes received requests on Hono. The path to match is the one that the decision was made for: Hono's own reading of a request
- * resolves dot segments, so that `/api/v1/%2e%2e/v2/x` would match another route than the one that is sent.
+ * resolves dot segments, so that `/api/v1/%2e%2e/v2/x` would match another route than the one that is sent. `Base` is Hono with
+ * the router of the runtime: the fastest on Node, the smallest at the edge.
  */
-export function createApp(gateway: Gateway): Hono<AppEnv> {
-  const app = new Hono<AppEnv>({ getPath: decidedPath });
+export function createApp(gateway: Gateway, Base: typeof Hono): Hono<AppEnv> {
+  const app = new Base<AppEnv>({ getPath: decidedPath });
   app.all('/api/v1/*', ({ env }) => gateway.migrate(env.received));
   app.all('/api/v2/*', ({ env }) => gateway.pass(env.received));
   app.notFound(({ env }) => gateway.refuse(env.received));

@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { Hono } from 'hono';
 import { createApp } from '../../src/app.ts';
 import { structureObserver } from '../../src/edge/structure-observer.ts';
 import { Gateway } from '../../src/gateway/gateway.ts';
@@ -140,7 +141,7 @@ export class Replicas {
       },
       { ...gatewayOptions(read.settings, { bufferBytes: 64 * 1024 * 1024 }), breakerFailures: 0 },
     );
-    const app = createApp(gateway);
+    const app = createApp(gateway, Hono);
     return { control, send: (request) => sendThrough(gateway, app, request) };
   }
 }

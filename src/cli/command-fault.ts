@@ -25,7 +25,7 @@ export function endWith(fault: CommandFault | undefined): void {
  */
 export function unreadable(name: string, error: unknown): CommandFault {
   if (!(error instanceof Error)) throw error;
-  return { fault: `${name} cannot be read: ${error.message}.`, isJunk: !('syscall' in error) };
+  return { fault: `${name} cannot be read: ${error.message}.`, isJunk: !isFromSystem(error) };
 }
 
 /** The fault of a file of which no line is an entry of the rewrite log; `file` is `-` for stdin. */
@@ -33,4 +33,9 @@ export function noRewriteLog(file: string, lines: number): CommandFault {
   const name = file === '-' ? 'stdin' : file;
   const which = lines === 1 ? 'its only line is not' : `none of its ${lines} lines is`;
   return { fault: `${name} is no rewrite log: ${which} an entry.`, isJunk: true };
+}
+
+/** The error of a reader may have that of the system as its cause. */
+function isFromSystem(error: Error): boolean {
+  return 'syscall' in error || (error.cause instanceof Error && 'syscall' in error.cause);
 }

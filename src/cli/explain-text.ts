@@ -2,7 +2,7 @@ import type { Explanation } from '../inspector/api.ts';
 import { refusalText } from '../rewrite/malformed.ts';
 import { terminalLines, terminalText } from '../report/untrusted-text.ts';
 import { printColumns } from './columns.ts';
-import { lineDiff } from './line-diff.ts';
+import { isSameJsonLine, lineDiff } from '../inspector/line-diff.ts';
 import { painter, type Style, type Terminal } from './terminal.ts';
 import { wrapLines } from './wrap-text.ts';
 
@@ -44,7 +44,7 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
         )}`,
     diff?.after === undefined || verdict !== 'rewritten'
       ? ''
-      : `${title('Diff')}\n${lineDiff(terminalLines(diff.before), terminalLines(diff.after))
+      : `${title('Diff')}\n${lineDiff(terminalLines(diff.before), terminalLines(diff.after), isSameJsonLine)
           .map(
             ({ sign, text }) =>
               `  ${sign === ' ' ? `  ${text}` : paint(sign === '-' ? 'red' : 'green', `${sign} ${text}`)}`,

@@ -1,4 +1,4 @@
-import type { LogPiece } from './log-files.ts';
+import type { LogPiece } from './log-piece.ts';
 import { lineEnd, lineTime } from './line-times.ts';
 
 /** Reads one of several logs, from line to line in the order of the log. */

@@ -3,14 +3,8 @@ import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress, type Gunzip, ZstdDecompress } from 'node:zlib';
-
-/** A chunk of a log. */
-export interface LogPiece {
-  /** Whole lines. Valid only until the next chunk is requested, because the buffer is reused. */
-  readonly bytes: Buffer;
-  /** Bytes of the file read so far, before decompression. */
-  readonly read: number;
-}
+import type { LogPiece } from './log-piece.ts';
+import { unwrapLog } from './wrapped-log.ts';
 
 /** Bytes per read by default. Two chunks are in memory at a time, however large the file is. */
 const CHUNK_BYTES = 1024 * 1024;
@@ -19,9 +13,13 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
  * Reads a log file chunk by chunk and decompresses gzip and Zstandard, which it detects by their first bytes. `-` is stdin, packed or
- * not.
+ * not. Lines are taken out of the records in which Cloudflare keeps them.
  */
-export async function* readLogFile(path: string, chunkBytes = CHUNK_BYTES): AsyncGenerator<LogPiece> {
+export function readLogFile(path: string, chunkBytes = CHUNK_BYTES): AsyncGenerator<LogPiece> {
+  return unwrapLog(readPacked(path, chunkBytes));
+}
+
+async function* readPacked(path: string, chunkBytes: number): AsyncGenerator<LogPiece> {
   if (path === '-') {
     yield* ofStdin(chunkBytes);
     return;

@@ -9,7 +9,7 @@ import { memoryLimit } from '../node/memory-limit.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
 import { readTlsFiles, type TlsTexts } from '../node/tls-files.ts';
-import { workersFault, workersOf } from './worker-front.ts';
+import { workersOf } from './worker-front.ts';
 
 /** Validated settings, rule book and certificates. */
 export interface Preflight {
@@ -37,9 +37,7 @@ export async function preflight(
   const clientTls = clientFiles(settings);
   const all = [
     ...settingConflicts(settings, memoryShares(memoryLimit(), workersOf(settings))),
-    ...[adminFault(settings), workersFault(settings), logFileFault(settings)].filter(
-      (fault) => fault !== undefined,
-    ),
+    ...[adminFault(settings), logFileFault(settings)].filter((fault) => fault !== undefined),
     ...[upstreamTls, clientTls, storeFiles(settings)].flatMap((outcome) =>
       'fault' in outcome ? [outcome.fault] : [],
     ),

@@ -1,7 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { isExplainRequest } from '../inspector/explain-request.ts';
 import { type CommandFault, unreadable } from './command-fault.ts';
-import type { Recording } from './replay-outcome.ts';
+import type { ExplainRequest } from '../inspector/api.ts';
+import type { Outcome } from '../inspector/explained-outcome.ts';
+
+/** One line of a fixture. */
+export interface Recording {
+  readonly name: string;
+  /** Number of similar exchanges. */
+  readonly count: number;
+  readonly request: ExplainRequest;
+  readonly outcome: Outcome;
+}
 
 /** Prints recordings as JSON Lines. */
 export function printFixture(recordings: readonly Recording[]): string {

@@ -6,10 +6,12 @@ import { terminalText } from '../report/untrusted-text.ts';
 import { type CommandFault, endWith, isFault } from './command-fault.ts';
 import { FAILURE } from './exit-codes.ts';
 import { readRecordedRequests, type RecordingSource } from './recorded-requests.ts';
-import { printFixture, readFixture } from './replay-fixture.ts';
-import { differences, type Outcome, outcomeOf, type Recording } from './replay-outcome.ts';
+import { printFixture, readFixture, type Recording } from './replay-fixture.ts';
+import { differences, type Outcome, outcomeOf } from '../inspector/explained-outcome.ts';
 import { offlineExplainer } from './offline-explainer.ts';
 import type { NamedRequest } from './request-files.ts';
+import { terminalOf } from './terminal.ts';
+import { wrapLines } from './wrap-text.ts';
 
 /** Options of `replay record`. */
 export interface RecordOptions extends RecordingSource {
@@ -89,7 +91,9 @@ async function check(
     const { name, count: times, request } = recording;
     updated.push({ name, count: times, request, outcome });
   }
-  stdout.write(`${format === 'json' ? summaryJson(all, changed, places) : summary(all, changed, places)}\n`);
+  stdout.write(
+    `${format === 'json' ? summaryJson(all, changed, places) : wrapLines(summary(all, changed, places), terminalOf(stdout).columns)}\n`,
+  );
   if (update === true) writeFileSync(fixture, printFixture(updated));
   else if (changed > 0) process.exitCode = FAILURE;
   return undefined;

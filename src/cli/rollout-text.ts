@@ -1,7 +1,7 @@
 import { terminalLines } from '../report/untrusted-text.ts';
 import type { Terminal } from './terminal.ts';
 import { wrapLines } from './wrap-text.ts';
-import type { CountView, ModeView, RolloutView } from '../rollout/rollout-view.ts';
+import type { CountView, ModeView, ReplicaView, RolloutView } from '../rollout/rollout-view.ts';
 
 /** Characters of the labels before each line. */
 const LABEL = 12;
@@ -16,14 +16,15 @@ export function rolloutText(view: RolloutView, { columns }: Pick<Terminal, 'colu
       ([hash, mode]) =>
         `client      ${mode.name === undefined ? hash : `${mode.name} (${hash})`}: ${modeText(mode)}`,
     ),
-    `requests    ${view.requests.v2} migrated, ${view.requests.v1} to V1`,
+    requestsLine(view),
+    ...(view.replica === undefined ? [] : replicaLines(view.replica)),
     ...view.canaries.map(
       ({ operation, migrated, v1 }) =>
         `window      ${operation ?? 'default'}: migrated ${countText(migrated)}, V1 ${countText(v1)}`,
     ),
     ...view.rollbacks.map(
-      ({ at, operation, share, migrated, v1, resolved }) =>
-        `roll-back   ${at} ${operation ?? 'default'} at ${share} %: migrated ${countText(migrated)}, V1 ${countText(v1)}; ${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}`,
+      ({ at, by, operation, share, migrated, v1, resolved }) =>
+        `roll-back   ${at} ${operation ?? 'default'} at ${share} %${by === undefined ? '' : ` by ${by}`}: migrated ${countText(migrated)}, V1 ${countText(v1)}; ${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}`,
     ),
     ...view.shadows.flatMap(({ operation, same, different, unknown, fields }) => [
       `shadow      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,
@@ -42,14 +43,35 @@ export function rolloutText(view: RolloutView, { columns }: Pick<Terminal, 'colu
   return `${lines.map((line) => wrapLines(terminalLines(line), columns, line.startsWith(' ') ? 2 : LABEL)).join('\n')}\n`;
 }
 
+function requestsLine({ requests }: RolloutView): string {
+  if (requests === undefined)
+    return 'requests    not counted here, nor shadows: the log has them; see report';
+  return `requests    ${requests.v2} migrated, ${requests.v1} to V1`;
+}
+
+function replicaLines({ name, replicas, aloneSince, aloneReason, waiting }: ReplicaView): string[] {
+  const choices =
+    waiting === 1
+      ? '1 choice waits for the store, and holds'
+      : `${waiting} choices wait for the store, and hold`;
+  return [
+    `replicas    ${replicas === undefined ? 'not yet counted' : String(replicas)}; this is ${name}`,
+    ...(aloneSince === undefined
+      ? []
+      : [
+          `alone       since ${aloneSince} (${aloneReason ?? 'the store is out of reach'}): what was last known holds; ${waiting === 0 ? 'counts are of this replica' : `${choices} on this replica only`}`,
+        ]),
+  ];
+}
+
 /** Pairs of client and operation, and pointers of each, that are listed. */
 const MAX_PAIRS = 10;
 const MAX_POINTERS = 5;
 
 /** The checks of bodies that were not sent to V2. */
-function bodyCheckLines({ bodyChecks, clients, v1Origin }: RolloutView): string[] {
+function bodyCheckLines({ bodyChecks, clients, v1Origin, requests }: RolloutView): string[] {
   if (bodyChecks === undefined)
-    return v1Origin === undefined
+    return v1Origin === undefined || requests === undefined
       ? []
       : ["V2's schema not known: no body is checked, as GATEWAY_V2_OPENAPI is not set"];
   const { counts, omitted } = bodyChecks;

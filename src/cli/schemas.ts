@@ -5,6 +5,7 @@ import { ruleBookSource } from '../rules/rule-book-source.ts';
 import { exitCodesTable } from './exit-codes.ts';
 import { logFieldsTable } from './log-fields-text.ts';
 import { manualPage } from './manual-page.ts';
+import { prometheusRule, RULE_FILES } from './prometheus-rule.ts';
 import { settingsExample, settingsTable } from './settings-texts.ts';
 
 /** The generated JSON Schemas, by path below the project's root. */
@@ -19,19 +20,20 @@ export function printSchema(schema: z.ZodType): string {
 }
 
 /** The page with the generated tables. */
-export const TABLES_PAGE = 'docs/operating.md';
+const TABLES_PAGE = 'docs/operating.md';
 
-/** Returns every generated text by path; `page` is the current text of `TABLES_PAGE`. */
+/** Returns every generated text by path; `read` gives the current text of a file by its path. */
 export async function generatedTexts(
-  page: string,
+  read: (file: string) => string,
 ): Promise<readonly (readonly [file: string, text: string])[]> {
-  const withSettings = replaceTable(page, 'settings', settingsTable());
+  const withSettings = replaceTable(read(TABLES_PAGE), 'settings', settingsTable());
   const withExitCodes = replaceTable(withSettings, 'exit-codes', exitCodesTable());
   return [
     ...schemas.map(([file, schema]) => [file, printSchema(schema)] as const),
     ['config/gateway.env.example', settingsExample()],
     [TABLES_PAGE, replaceTable(withExitCodes, 'log-fields', logFieldsTable())],
     ['docs/capture-gateway.1', await manualPage()],
+    ['deploy/kubernetes/monitoring/rules.yaml', prometheusRule(RULE_FILES.map(read))],
   ];
 }
 
@@ -42,7 +44,8 @@ function replaceTable(page: string, name: string, table: string): string {
 
 if (import.meta.main) {
   const root = new URL('../../', import.meta.url);
-  for (const [file, text] of await generatedTexts(readFileSync(new URL(TABLES_PAGE, root), 'utf8'))) {
+  const read = (file: string): string => readFileSync(new URL(file, root), 'utf8');
+  for (const [file, text] of await generatedTexts(read)) {
     writeFileSync(new URL(file, root), text);
   }
 }

@@ -1,12 +1,15 @@
 // Longer than other files: the order in which everything starts and stops is one story.
 import { randomBytes } from 'node:crypto';
+import type { Entry } from '../rewrite-log/entry.ts';
+import { logWriter } from '../rewrite-log/log-writer.ts';
 import type { Settings } from '../settings/read-settings.ts';
 import { type OriginSetting, originText } from '../settings/setting-kinds.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { LifeCycle } from './life-cycle.ts';
 import { loadInspectorPage } from './inspector-assets.ts';
-import { type LogSink, openLogSink } from '../node/log/log-sink.ts';
+import { type LogQueue, openLogSink } from '../node/log/log-sink.ts';
 import { type OpenRollout, openRollout } from '../node/rollout/open-rollout.ts';
+import { mergedRollout } from '../node/workers/merged-rollout.ts';
 import { mergedStats } from '../node/workers/merged-stats.ts';
 import { openTraces, type Traces } from '../node/log/open-traces.ts';
 import { createOperators } from '../node/admin/operators.ts';
@@ -26,7 +29,7 @@ import type { ProcessLog } from './process-log.ts';
 import { rowSink } from './row-sink.ts';
 import { terminalOf } from './terminal.ts';
 import { V2Description } from './v2-description.ts';
-import { workerFront } from './worker-front.ts';
+import { workerFront, workersOf } from './worker-front.ts';
 
 /** A serving gateway, with the embedded V2 when no other is configured. */
 export interface Serving {
@@ -54,10 +57,16 @@ export async function startServing(
   const checked = await preflight(flags, environment);
   if ('faults' in checked) return checked;
   const { settings, rulesPath: path, ruleBook: first } = checked;
-  const rollout = await openRollout(settings, first.rules.ruleBook, log.write);
+  const rollout = await openRollout(settings, first.rules.ruleBook, log.write, {
+    processes: workersOf(settings),
+    store: worker?.store,
+  });
   if ('fault' in rollout) return { faults: [rollout.fault] };
-  const sink = worker ?? openSink(settings, log.write);
-  if ('fault' in sink) return { faults: [sink.fault] };
+  const rewriteLog = worker ?? openRewriteLog(settings, log.write);
+  if ('fault' in rewriteLog) {
+    await rollout.close();
+    return { faults: [rewriteLog.fault] };
+  }
   const ruleBooks = new RuleBooks(
     first,
     async () => {
@@ -74,7 +83,7 @@ export async function startServing(
     const origin = originOf(settings, embedded);
     const description = await openDescription(settings, embedded, log.write);
     if (description !== undefined && 'fault' in description) {
-      await embedded?.close();
+      await Promise.all([rollout.close(), embedded?.close()]);
       return { faults: [description.fault] };
     }
     const traces =
@@ -86,15 +95,17 @@ export async function startServing(
     const operators = createOperators({
       settings,
       ruleBooks,
-      sink,
+      sink: rewriteLog,
       origin: origin.origin,
       v1Origin: rollout.v1Origin?.origin,
+      replica: rollout.replica,
       gatewayOrigin: () => running.origin,
       version: packageVersion(),
       page: once(loadInspectorPage),
       also: traces === undefined ? undefined : (entry) => traces.observe(entry),
       isSampled: traces?.isSampled,
       merge: (own) => mergedStats(own, front?.stats ?? [], front?.dropped ?? 0),
+      mergeRollout: (own) => mergedRollout(own, () => (front?.stats ?? []).map(({ rollout }) => rollout)),
     });
     const front =
       worker === undefined
@@ -102,10 +113,12 @@ export async function startServing(
             settings,
             flags,
             upstream: originText(origin),
+            v2Openapi: descriptionSource(settings, embedded),
             clientSecret,
-            sink,
+            record: (entry) => rewriteLog.record(entry),
             observer: operators.observer,
             ownReport: operators.ownReport,
+            store: rollout.store,
             log: log.write,
           })
         : undefined;
@@ -115,9 +128,10 @@ export async function startServing(
       origin,
       v1Origin: rollout.v1Origin,
       rollout: rollout.control,
+      replica: rollout.replica,
       v2Schemas: description && (() => description.schemas),
       clientSecret,
-      sink,
+      record: (entry) => rewriteLog.record(entry),
       upstreamTls: checked.upstreamTls,
       clientTls: checked.clientTls,
       observer: worker ?? operators.observer,
@@ -137,7 +151,7 @@ export async function startServing(
       running,
       settings,
       ruleBooks,
-      sink,
+      rewriteLog,
       log,
       onUnexpectedError,
       embedded,
@@ -149,7 +163,7 @@ export async function startServing(
     });
     return { running, settings, ruleBooks, life };
   } catch (error) {
-    await embedded?.close();
+    await Promise.all([rollout.close(), embedded?.close()]);
     return { faults: [startFault(error)] };
   }
 }
@@ -172,16 +186,28 @@ function reloadTls(running: RunningGateway, settings: Settings, log: WriteProces
   else if (outcome.tls !== undefined) running.server.renew(outcome.tls);
 }
 
-function openSink(settings: Settings, log: WriteProcessLine): LogSink | { readonly fault: string } {
+/** Where entries are logged: in this process, or by way of the first one. */
+interface RewriteLog extends LogQueue {
+  record(entry: Entry): void;
+}
+
+function openRewriteLog(settings: Settings, log: WriteProcessLine): RewriteLog | { readonly fault: string } {
   const path = settings.get(table.logFile);
   try {
     const sink = openLogSink(path ?? 1, {
       limit: LOG_QUEUE_BYTES,
       onNotice: (trouble) => log({ level: 'warn', event: 'log-trouble', message: `log: ${trouble}.` }),
     });
-    return path === undefined && process.stdout.isTTY
-      ? rowSink(sink, () => terminalOf(process.stdout))
-      : sink;
+    const lines =
+      path === undefined && process.stdout.isTTY ? rowSink(sink, () => terminalOf(process.stdout)) : sink;
+    return {
+      record: logWriter(settings.get(table.rewriteLogLevel), (line) => lines.write(line)),
+      get dropped() {
+        return sink.dropped;
+      },
+      flush: (milliseconds) => sink.flush(milliseconds),
+      reopen: () => sink.reopen(),
+    };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return { fault: `--log-file cannot be opened for appending: ${path ?? 'stdout'} (${code}).` };
@@ -189,9 +215,9 @@ function openSink(settings: Settings, log: WriteProcessLine): LogSink | { readon
 }
 
 /** Reopens the log file, because it may have been renamed. */
-function reopenLog(sink: LogSink, log: WriteProcessLine): void {
+function reopenLog(rewriteLog: RewriteLog, log: WriteProcessLine): void {
   try {
-    if (sink.reopen())
+    if (rewriteLog.reopen())
       log({ level: 'info', event: 'log-reopened', message: 'log: the log file is opened anew.' });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
@@ -242,16 +268,19 @@ function openDescription(
   log: WriteProcessLine,
 ): ReturnType<typeof V2Description.open> | undefined {
   if (settings.get(table.v1Upstream) === undefined) return undefined;
-  const own = embedded && `${embedded.origin}/api/v2/openapi.json`;
-  const source = settings.get(table.v2Openapi) ?? own;
+  const source = descriptionSource(settings, embedded);
   return source === undefined ? undefined : V2Description.open(source, log);
+}
+
+function descriptionSource(settings: Settings, embedded: RunningReference | undefined): string | undefined {
+  return settings.get(table.v2Openapi) ?? (embedded && `${embedded.origin}/api/v2/openapi.json`);
 }
 
 interface Parts {
   readonly running: RunningGateway;
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
-  readonly sink: LogSink;
+  readonly rewriteLog: RewriteLog;
   readonly log: ProcessLog;
   readonly onUnexpectedError: (error: unknown) => void;
   readonly embedded: RunningReference | undefined;
@@ -269,7 +298,7 @@ function lifeOf({
   running,
   settings,
   ruleBooks,
-  sink,
+  rewriteLog,
   log,
   onUnexpectedError,
   embedded,
@@ -285,7 +314,7 @@ function lifeOf({
     onUnexpectedError,
     reload: async (why) => {
       // First, because the log rotator may be about to compress the old file.
-      if (why === 'SIGHUP') reopenLog(sink, log.write);
+      if (why === 'SIGHUP') reopenLog(rewriteLog, log.write);
       const { changed, faults } = await ruleBooks.reload();
       const { hash } = ruleBooks.current.ruleBook;
       const logReload = (level: ProcessLevel, event: ProcessEvent, message: string): void =>
@@ -311,14 +340,14 @@ function lifeOf({
       await embedded?.close();
     },
     flush: async () => {
-      const dropped = sink.dropped + (front?.dropped ?? 0);
+      const dropped = rewriteLog.dropped + (front?.dropped ?? 0);
       if (dropped > 0) {
         const message = `log: ${dropped} lines were lost.`;
         log.write({ level: 'warn', event: 'log-trouble', message, fields: { dropped } });
       }
       log.write({ level: 'info', event: 'stopped', message: 'stopped.' });
       await Promise.all([
-        sink.flush(FLUSH_TIMEOUT_MS),
+        rewriteLog.flush(FLUSH_TIMEOUT_MS),
         log.flush(FLUSH_TIMEOUT_MS),
         traces?.close(FLUSH_TIMEOUT_MS),
       ]);

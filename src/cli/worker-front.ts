@@ -6,7 +6,6 @@ import { memoryShares } from '../settings/memory-shares.ts';
 import { workerDrainTime } from '../settings/drain-times.ts';
 import { settings as table } from '../settings/settings.ts';
 import { memoryLimit } from '../node/memory-limit.ts';
-import type { LogSink } from '../node/log/log-sink.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { WorkerPool, type WorkerPoolParts } from '../node/workers/worker-pool.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
@@ -18,11 +17,16 @@ export interface WorkerFrontParts {
   readonly flags: Readonly<Record<string, string | undefined>>;
   /** Scheme, host, port and path of V2. */
   readonly upstream: string;
+  /** File or address of V2's description; undefined when there is none. */
+  readonly v2Openapi: string | undefined;
   readonly clientSecret: string;
-  readonly sink: LogSink;
+  /** See `WorkerPoolParts`. */
+  readonly record: WorkerPoolParts['record'];
   readonly observer: Observer;
   /** See `WorkerPoolParts`. */
   readonly ownReport: WorkerPoolParts['ownReport'];
+  /** See `WorkerPoolParts`. */
+  readonly store: WorkerPoolParts['store'];
   readonly log: WriteProcessLine;
 }
 
@@ -32,15 +36,9 @@ export function workersOf(settings: Settings): number {
   return workers === 'auto' ? availableParallelism() : workers;
 }
 
-/** Returns a sentence when the settings of workers conflict with others. */
-export function workersFault(settings: Settings): string | undefined {
-  if (workersOf(settings) === 1 || settings.get(table.v1Upstream) === undefined) return undefined;
-  return 'GATEWAY_WORKERS above 1 cannot be combined with GATEWAY_V1_UPSTREAM: rollout state belongs to a single process. Run replicas, or unset one of them.';
-}
-
 /** Creates the worker processes that clients connect to; undefined where one process is enough. */
 export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
-  const { settings, flags, sink, observer, log } = parts;
+  const { settings, flags, record, observer, log } = parts;
   const count = workersOf(settings);
   if (count === 1) return undefined;
   const given = Object.fromEntries(
@@ -53,6 +51,7 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
     flags: {
       ...given,
       upstream: parts.upstream,
+      ...(parts.v2Openapi === undefined ? {} : { 'v2-openapi': parts.v2Openapi }),
       'client-secret': parts.clientSecret,
       // A container's limit applies to all processes together.
       'buffer-bytes': String(
@@ -64,9 +63,10 @@ export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
       'structure-rate': String(Math.ceil(settings.get(table.structureRate) / count)),
       'capture-body-limit': String(settings.get(table.captureBodyLimit)),
     },
-    write: (line) => sink.write(line),
-    observe: ({ entry, captured }) => observer.observe(entry, captured),
+    record,
+    observe: (entry, captured) => observer.observe(entry, captured),
     ownReport: parts.ownReport,
+    store: parts.store,
     log,
   });
 }

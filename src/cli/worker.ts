@@ -5,6 +5,7 @@ import { settings as table } from '../settings/settings.ts';
 import { watchProcess } from '../node/admin/process-stats.ts';
 import type { WriteProcessLine } from '../node/log/process-log.ts';
 import { CaptureRate } from '../rewrite-log/capture-rate.ts';
+import { StoreLink } from '../node/workers/store-link.ts';
 import { ReportRequests } from '../node/workers/report-requests.ts';
 import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
@@ -28,9 +29,17 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   const rate = new CaptureRate(readSetting(table.structureRate, sources), () => performance.now());
   const level = readSetting(table.capture, sources);
   const reports = new ReportRequests(send);
+  const store = new StoreLink((id, call) => send({ kind: 'store-call', id, call }));
+  process.on('message', (message) => {
+    if (!isToWorker(message)) return;
+    if (message.kind === 'own-report') reports.settle(message.id, message.outcome);
+    if (message.kind === 'store-outcome') store.settle(message.id, message.outcome);
+    if (message.kind === 'store-changed') store.changed(message.key);
+  });
   const link = new WorkerLink({
     send,
     ownReport: (client, type) => reports.of(client, type),
+    store,
     isSampled: isTraced(process.env) ? readSampler(process.env) : undefined,
     bodyLimit: readSetting(table.captureBodyLimit, sources),
     wanted: () => (level === 'bodies' ? 'bodies' : rate.next()),
@@ -46,13 +55,14 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   process.on('uncaughtException', life.onUnexpectedError);
   const processStats = watchProcess();
   const report = (done?: () => void): void => {
-    const { inFlight, budget, v2 } = running.gateway;
+    const { inFlight, budget, v2, rollout, comparisons } = running.gateway;
     const stats = {
       inFlight,
       bufferedBytes: budget.held,
       breaker: v2.breaker.state,
       process: processStats(),
       dropped: link.dropped,
+      rollout: { requests: rollout.requests, shadows: comparisons.list },
     };
     send({ kind: 'stats', stats }, done);
   };
@@ -72,7 +82,6 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     if (!isToWorker(message)) return;
     if (message.kind === 'reload') void life.reload('changed');
     if (message.kind === 'stop') void stop();
-    if (message.kind === 'own-report') reports.settle(message.id, message.outcome);
   });
   // If the first process is gone, nothing else would ever stop this one.
   process.on('disconnect', () => void stop());

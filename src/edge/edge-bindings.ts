@@ -1,4 +1,5 @@
 import type { Entry } from '../rewrite-log/entry.ts';
+import type { Store } from '../rollout/store.ts';
 
 /** The bindings of a deployment: settings as variables and secrets, and destinations for entries beside the log. */
 export interface EdgeBindings {
@@ -8,6 +9,25 @@ export interface EdgeBindings {
   };
   /** Receives a data point for every entry, when bound. */
   readonly REWRITE_LOG_ANALYTICS?: { writeDataPoint(point: DataPoint): void };
+  /** The object that all isolates share, when bound; without it, each isolate follows the rule book and counts alone. */
+  readonly ROLLOUT?: RolloutNamespace;
+  /** Holds a copy of the rollout, when bound: for isolates that start while the object does not respond. */
+  readonly ROLLOUT_COPY?: CopyNamespace;
+}
+
+/** A namespace of Durable Objects. */
+export interface RolloutNamespace {
+  idFromName(name: string): unknown;
+  get(id: unknown): RemoteStore;
+}
+
+/** What `RolloutObject` offers to isolates. */
+export type RemoteStore = Pick<Store, 'read' | 'compareAndSet' | 'count'>;
+
+/** A namespace of Workers KV. */
+export interface CopyNamespace {
+  get(key: string): Promise<string | null>;
+  put(key: string, text: string): Promise<void>;
 }
 
 /** A row of Analytics Engine. */

@@ -1,7 +1,7 @@
 import type { ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { EdgeResponse } from './edge-response.ts';
-import { requestHeaders } from './header-values.ts';
+import { requestHeaders } from '../http/web-headers.ts';
 import { PartBody } from './part-body.ts';
 
 /** Options shared by every exchange of a worker. */
@@ -26,9 +26,9 @@ export class EdgeExchange implements Exchange {
   readonly remote: string;
   readonly secure: boolean;
   readonly hasBody: boolean;
-  /** Resolves when the exchange is over for the gateway, with any outcome. */
+  /** Resolves when the exchange is over for the gateway, with any outcome, and its entry is recorded. */
   readonly finished: Promise<void>;
-  private readonly finish: () => void;
+  readonly ended: () => void;
   private readonly request: Request;
   private readonly response = new EdgeResponse();
   private readonly body: PartBody | undefined;
@@ -39,7 +39,7 @@ export class EdgeExchange implements Exchange {
     const facts = platformFacts(request);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.finished = promise;
-    this.finish = resolve;
+    this.ended = resolve;
     this.request = request;
     this.method = request.method;
     this.target = rawTarget(request.url);
@@ -131,14 +131,13 @@ export class EdgeExchange implements Exchange {
     if (this.settled) return;
     this.settled = true;
     this.owner?.flushed();
-    this.finish();
   }
 
   private disconnect(): void {
     if (this.settled) return;
     this.settled = true;
-    this.owner?.disconnected();
-    this.finish();
+    if (this.owner === undefined) this.ended();
+    else this.owner.disconnected();
   }
 }
 

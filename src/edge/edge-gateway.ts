@@ -2,6 +2,8 @@ import { Gateway } from '../gateway/gateway.ts';
 import type { V2Schemas } from '../gateway/v1/body-checks.ts';
 import { noticeLine } from '../gateway/notice.ts';
 import { modesInForce, needsV1 } from '../rollout/modes.ts';
+import type { ReplicaNotice } from '../rollout/replica.ts';
+import { RolloutControl } from '../rollout/rollout-control.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
 import { readSettings, type Settings } from '../settings/read-settings.ts';
@@ -15,9 +17,11 @@ import { logWriter } from '../rewrite-log/log-writer.ts';
 import { hexOf } from '../rules/digest.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { createClientHash } from './client-hash.ts';
-import { decodeBody } from './decode-body.ts';
+import { createEdgeAdmin } from './edge-admin.ts';
+import { decodeWebBody } from '../migrate/decode-web-body.ts';
 import { dataPoint, type EdgeBindings, environmentOf } from './edge-bindings.ts';
 import { edgeProcessLine } from './edge-process-line.ts';
+import { EdgeReplica } from './edge-replica.ts';
 import { createFetchUpstream } from './fetch-upstream.ts';
 import { structureObserver } from './structure-observer.ts';
 
@@ -35,8 +39,21 @@ export interface EdgeGatewayParts {
 
 /** The gateway of an isolate, or all faults of its settings. */
 export type EdgeGateway =
-  | { readonly gateway: Gateway; readonly bodyTimeout: number }
+  | {
+      readonly gateway: Gateway;
+      readonly bodyTimeout: number;
+      /** This isolate among the others; undefined without an object that they share. */
+      readonly replica: EdgeReplica | undefined;
+      readonly admin: EdgeAdmin | undefined;
+    }
   | { readonly faults: readonly string[] };
+
+/** The operators' side of a worker. */
+export interface EdgeAdmin {
+  /** In lower case. */
+  readonly hosts: ReadonlySet<string>;
+  readonly fetch: (request: Request) => Promise<Response>;
+}
 
 /** Creates the gateway of an isolate, which has its own counters and circuit breaker. */
 export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
@@ -59,19 +76,104 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
       ],
     };
   const v1Origin = settings.get(table.v1Upstream);
+  if (settings.get(table.store).kind !== 'memory' || settings.get(table.rolloutFile) !== undefined)
+    return {
+      faults: [
+        'At the edge the Durable Object ROLLOUT is the store; leave GATEWAY_STORE and GATEWAY_ROLLOUT_FILE out.',
+      ],
+    };
   if (origin.socketPath !== undefined || v1Origin?.socketPath !== undefined)
     return { faults: ['There are no Unix sockets at the edge; set an http or https address.'] };
   if (v1Origin === undefined && needsV1(modesInForce(parts.ruleBook.rollout?.modes, undefined))) {
     const name = environmentName(table.v1Upstream);
     return { faults: [`There are modes that send requests to V1; set ${name}, or take them out.`] };
   }
-  return { gateway: gatewayOf(parts, settings, origin), bodyTimeout: settings.get(table.clientBodyTimeout) };
+  const adminFault = adminFaultOf(parts.bindings, settings);
+  if (adminFault !== undefined) return { faults: [adminFault] };
+  const { print } = parts;
+  const control = new RolloutControl({
+    time: Date.now,
+    onNotice: (sentence) => print(edgeProcessLine('error', 'rollout-rolled-back', `rollout: ${sentence}`)),
+  });
+  const replica = replicaOf(parts, control);
+  const gateway = gatewayOf(parts, settings, origin, control);
+  replica?.shareRateLimits(gateway.rateLimitQueue);
+  return {
+    gateway,
+    bodyTimeout: settings.get(table.clientBodyTimeout),
+    replica,
+    admin: replica && adminOf(parts, settings, control, replica),
+  };
+}
+
+/** Everybody can reach the address of a worker, so nothing is served to operators without a token. */
+function adminFaultOf({ ROLLOUT }: EdgeBindings, settings: Settings): string | undefined {
+  if (settings.get(table.adminHosts).length === 0) return undefined;
+  const name = environmentName(table.adminHosts);
+  if (settings.get(table.adminToken) === undefined)
+    return `${name} is set; set the secret ${environmentName(table.adminToken)}, too.`;
+  return ROLLOUT === undefined
+    ? `${name} is set, but the Durable Object ROLLOUT is not bound, so that a choice would hold in one isolate only.`
+    : undefined;
+}
+
+function replicaOf(
+  { bindings: { ROLLOUT, ROLLOUT_COPY }, print, later }: EdgeGatewayParts,
+  control: RolloutControl,
+): EdgeReplica | undefined {
+  if (ROLLOUT === undefined) return undefined;
+  return new EdgeReplica({
+    control,
+    namespace: ROLLOUT,
+    copy: ROLLOUT_COPY,
+    name: `isolate ${randomHex(4)}`,
+    onNotice: ({ kind, sentence }) => {
+      const [level, event] = NOTICES[kind];
+      print(edgeProcessLine(level, event, `rollout: ${sentence}`));
+    },
+    later,
+  });
+}
+
+/** Levels and events as in the process log of Node. */
+const NOTICES: Readonly<
+  Record<ReplicaNotice['kind'], readonly [level: 'info' | 'warn' | 'error', event: string]>
+> = {
+  alone: ['warn', 'store-lost'],
+  together: ['info', 'store-found'],
+  changed: ['info', 'rollout-changed'],
+  'rolled-back': ['error', 'rollout-rolled-back'],
+  overtaken: ['warn', 'rollout-overtaken'],
+  damaged: ['error', 'rollout-damaged'],
+};
+
+function adminOf(
+  { ruleBook }: EdgeGatewayParts,
+  settings: Settings,
+  control: RolloutControl,
+  replica: EdgeReplica,
+): EdgeAdmin | undefined {
+  const hosts = settings.get(table.adminHosts);
+  const token = settings.get(table.adminToken);
+  if (hosts.length === 0 || token === undefined) return undefined;
+  const v1 = settings.get(table.v1Upstream);
+  const fetch = createEdgeAdmin({
+    hosts,
+    token,
+    control,
+    replica,
+    ruleBook,
+    v1Origin: v1 && v1.origin + v1.path,
+    isSticky: settings.get(table.clientSecret) !== undefined,
+  });
+  return { hosts: new Set(hosts.map((host) => host.toLowerCase())), fetch };
 }
 
 function gatewayOf(
   { bindings, ruleBook, v2Schemas, print, later }: EdgeGatewayParts,
   settings: Settings,
   origin: OriginSetting,
+  rollout: RolloutControl,
 ): Gateway {
   const rules = new CompiledRuleBook(ruleBook);
   const options = gatewayOptions(settings, { bufferBytes: ISOLATE_BYTES });
@@ -85,6 +187,7 @@ function gatewayOf(
       upstream: upstreamOf(settings, origin),
       originPath: origin.path,
       originHost: new URL(origin.origin).host,
+      rollout,
       v1: v1 && { upstream: upstreamOf(settings, v1), path: v1.path, host: new URL(v1.origin).host },
       v2Schemas: () => v2Schemas,
       record: (entry) => {
@@ -101,7 +204,7 @@ function gatewayOf(
         later(name);
         return name;
       },
-      decode: decodeBody,
+      decode: decodeWebBody,
       // No Brotli: the `DecompressionStream` of Workers does not support it.
       codings: ['gzip', 'deflate'],
       after: (milliseconds, run) => {

@@ -1,7 +1,7 @@
 import { concatBytes } from '../http/byte-collector.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { fixedLength } from './platform.ts';
-import { toHeaders } from './header-values.ts';
+import { toHeaders } from '../http/web-headers.ts';
 
 /** Receives the events of a response in progress. */
 export interface EdgeResponseOwner {

@@ -1,5 +1,5 @@
-import type { Hono } from 'hono';
-import { type AppEnv, createApp } from '../app.ts';
+import { Hono } from 'hono/tiny';
+import { createApp } from '../app.ts';
 import { failure } from '../migrate/failure.ts';
 import { EdgeExchange } from './edge-exchange.ts';
 import { edgeProcessLine } from './edge-process-line.ts';
@@ -9,25 +9,29 @@ import { createEdgeGateway, type EdgeGateway, type EdgeGatewayParts } from './ed
 export class EdgeServer {
   private readonly parts: EdgeGatewayParts;
   private readonly edge: EdgeGateway;
-  private readonly app: Hono<AppEnv> | undefined;
+  private readonly app: ReturnType<typeof createApp> | undefined;
 
   constructor(parts: EdgeGatewayParts) {
     this.parts = parts;
     this.edge = createEdgeGateway(parts);
-    this.app = 'faults' in this.edge ? undefined : createApp(this.edge.gateway);
+    this.app = 'faults' in this.edge ? undefined : createApp(this.edge.gateway, Hono);
   }
 
   async fetch(request: Request): Promise<Response> {
     const { edge, app, parts } = this;
     if ('faults' in edge || app === undefined) return this.unconfigured();
+    const { gateway, replica, admin } = edge;
+    if (admin?.hosts.has(hostOf(request)) === true) return admin.fetch(request);
     const exchange = new EdgeExchange(request, { bodyTimeout: edge.bodyTimeout });
+    const received = gateway.receive(exchange);
+    const isShared = replica !== undefined && received.decision.route === 'migrate';
     // A client that disconnects ends the worker, and the entry would be lost, unless some work is still pending.
-    parts.later(exchange.finished);
-    const received = edge.gateway.receive(exchange);
+    parts.later(isShared ? replica.accompany(exchange.finished) : exchange.finished);
+    if (isShared) await replica.begin();
     try {
       await app.fetch(request, { received });
     } catch (error) {
-      await edge.gateway.failInternally(received, error);
+      await gateway.failInternally(received, error);
     }
     return exchange.handled;
   }
@@ -41,4 +45,9 @@ export class EdgeServer {
       headers: { 'Content-Type': 'application/json', 'x-gateway-error': 'internal' },
     });
   }
+}
+
+/** The host name by which the worker was called, in lower case. */
+function hostOf({ headers }: Request): string {
+  return (headers.get('host') ?? '').toLowerCase().replace(/:\d*$/, '');
 }

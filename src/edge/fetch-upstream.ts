@@ -5,7 +5,7 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../gateway/upstream.ts';
-import { responseHeaders, toHeaders } from './header-values.ts';
+import { responseHeaders, toHeaders } from '../http/web-headers.ts';
 import { PartBody } from './part-body.ts';
 import { fixedLength } from './platform.ts';
 

@@ -4,6 +4,8 @@ import { v2Schemas } from '../../dist/edge/v2-schemas.js';
 import type { EdgeBindings } from './edge-bindings.ts';
 import { EdgeServer } from './edge-server.ts';
 
+export { RolloutObject } from './rollout-object.ts';
+
 /** An isolate has one set of bindings, and reuses the server built from it across requests. */
 const servers = new WeakMap<EdgeBindings, EdgeServer>();
 

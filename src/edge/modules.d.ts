@@ -2,6 +2,28 @@
 declare module 'cloudflare:workers' {
   /** Keeps the worker alive until the work of the current request is done. */
   export function waitUntil(work: Promise<unknown>): void;
+
+  /** The base of a Durable Object: its public methods can be called from other isolates. */
+  export class DurableObject<Bindings> {
+    protected readonly ctx: DurableObjectContext;
+    protected readonly env: Bindings;
+    constructor(ctx: DurableObjectContext, env: Bindings);
+  }
+
+  /** The context of a Durable Object. */
+  export interface DurableObjectContext {
+    readonly storage: DurableObjectStorage;
+    /** Keeps the object alive until the work is done. */
+    waitUntil(work: Promise<unknown>): void;
+    /** Delivers nothing else until the work is done. */
+    blockConcurrencyWhile(work: () => Promise<void>): Promise<void>;
+  }
+
+  /** The storage of a Durable Object: nothing else is delivered to the object while one of its promises is pending. */
+  export interface DurableObjectStorage {
+    get(key: string): Promise<unknown>;
+    put(key: string, value: unknown): Promise<void>;
+  }
 }
 
 /** Written by `src/cli/compile-rules.ts` before every bundle. */

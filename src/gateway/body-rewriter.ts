@@ -39,6 +39,18 @@ export interface BodyRewriter {
   ): void;
 }
 
+/** Size in bytes of a small body: the records of its members take too little memory to count. */
+const SMALL_BYTES = 16 * 1024;
+
+/** Rewrites a small body at once and without memory of the budget; undefined for a larger one, which is a job. */
+export function rewriteSmall(
+  rules: CompiledRuleBook,
+  operation: Operation | undefined,
+  body: Uint8Array,
+): Rewrite | undefined {
+  return body.length <= SMALL_BYTES ? rules.requestPlan(operation).rewrite(body) : undefined;
+}
+
 /** Rewrites each body at once. */
 export const immediateRewriter: BodyRewriter = {
   request: ({ rules, operation, body, memory }, done) => {

@@ -5,7 +5,7 @@ import { isDescription } from '../openapi/description.ts';
 import { printJsonText, readJsonText } from '../openapi/json-text.ts';
 import { digestOf } from '../rules/digest.ts';
 import type { Origin } from './origin.ts';
-import { rewrittenLink } from './v1/rewrite-links.ts';
+import { rewrittenLink } from '../migrate/rewrite-links.ts';
 
 /** V2's description as V2 sent it, and the data that V1's depends on besides. */
 export interface DescriptionJob {

@@ -56,6 +56,8 @@ export interface Exchange {
   closeAfterResponse(): void;
   /** Resets the client's connection, so that a partial response never looks complete. */
   reset(): void;
+  /** The gateway is done with the exchange: also with work that followed the response. Absent where no platform waits for it. */
+  ended?(): void;
 }
 
 /** Receives the events of the client's side of an exchange. */

@@ -409,9 +409,12 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
     if (typeof client === 'string' || client === undefined) {
       this.record(exchangeEntry(facts, client));
+      received.exchange.ended?.();
       return;
     }
-    client.then((hash) => this.record(exchangeEntry(facts, hash)), gateway.parts.onUnexpectedError);
+    client
+      .then((hash) => this.record(exchangeEntry(facts, hash)), gateway.parts.onUnexpectedError)
+      .finally(() => received.exchange.ended?.());
   }
 
   private record(entry: Entry): void {

@@ -1,6 +1,8 @@
 const empty = new Uint8Array(0);
 /** Size of the first buffer that chunks are copied into. */
 const FIRST_BUFFER_BYTES = 1024;
+/** Size in bytes of a lent first chunk from which the buffer has room for as much again: it is the beginning of a large body. */
+const LARGE_CHUNK_BYTES = 32 * 1024;
 
 /**
  * Collects the chunks of a body in one growing buffer. However many chunks there are, they use at most twice their size: kept
@@ -25,8 +27,12 @@ export class ByteCollector {
     const { bytes, length } = this;
     const needed = length + part.length;
     this.length = needed;
-    if (length === 0 && (isLent || part.length * 2 > part.buffer.byteLength)) {
-      this.bytes = isLent ? new Uint8Array(part) : part;
+    if (length === 0 && isLent && (part.length < LARGE_CHUNK_BYTES || this.expected <= part.length)) {
+      this.bytes = new Uint8Array(part);
+      return part.length;
+    }
+    if (length === 0 && !isLent && part.length * 2 > part.buffer.byteLength) {
+      this.bytes = part;
       return part.length;
     }
     if (needed > bytes.length) {

@@ -17,6 +17,7 @@
  * | `GET /report` | `format=json\|csv\|md` or `Accept`; `client` with `guide` (Markdown) | `Report` |
  * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
  * | `GET /rules` | | `RulesView` |
+ * | `POST /rules/try` | the text of a rule book | `DryRun` |
  * | `POST /explain` | `ExplainRequest` | `Explanation` |
  * | `GET /metrics` | | Prometheus text |
  *
@@ -254,6 +255,47 @@ export interface RulesView {
   readonly text: string;
 }
 
+/** A rule book that was tried on what is kept; it is not put into force. */
+export interface DryRun {
+  /** Hash of the rule book in force, with which it was compared. */
+  readonly against: string;
+  /** All faults; with any there is no result. */
+  readonly faults: readonly { readonly line: number; readonly column: number; readonly message: string }[];
+  readonly result?: {
+    readonly hash: string;
+    /** From the rule book in force, as a unified diff of `rules.yaml`; empty when the texts are equal. */
+    readonly patch: string;
+    /** Kept V1 exchanges that were at hand, of the newest. */
+    readonly kept: number;
+    /** Those that were tried: a dry run has limited time, and a request without its body cannot be tried. */
+    readonly tried: number;
+    /** Those of them with a response of V2 that is kept, whose rewriting was compared too. */
+    readonly responses: number;
+    /** Those of them whose values are not kept: placeholders stood for them, which rules that map values do not change. */
+    readonly withoutValues: number;
+    readonly differing: number;
+    /** At most 50 of those that differ, newest first. */
+    readonly exchanges: readonly DryRunDifference[];
+  };
+}
+
+/** A kept exchange that another rule book would handle otherwise. */
+export interface DryRunDifference {
+  readonly seq: number;
+  readonly requestId: string;
+  /** RFC 3339. */
+  readonly time: string;
+  /** The operation, or method and path. */
+  readonly name: string;
+  /** Pointers into the V2 body, or words such as `verdict: rewritten, now refused (duplicate-member)`. */
+  readonly request: readonly string[];
+  /** Pointers into the client's response. */
+  readonly response: readonly string[];
+  /** The body for V2 by both rule books, at most 4,000 characters; empty without one. */
+  readonly before: string;
+  readonly now: string;
+}
+
 /** A count with the time of the last hit. */
 export interface Hits {
   readonly hits: number;
@@ -356,4 +398,8 @@ export interface Resent {
 export interface PageFile {
   readonly mediaType: string;
   readonly body: string | Uint8Array<ArrayBuffer>;
+  /** The body compressed by `gzip`. */
+  readonly gzip?: Uint8Array<ArrayBuffer>;
+  /** True when its name changes with its content, so that it can be cached for good. */
+  readonly isHashed?: boolean;
 }

@@ -67,7 +67,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
 const LARGE_BYTES = 16 * 1024;
 
 const NOT_CAPTURED_NOTE =
-  'Only the log entry of this exchange was kept: it was not among the sample whose structure is captured at a high rate, or newer exchanges replaced it.';
+  'Only the log entry of this exchange was kept: it was not among the sample whose structure is captured at a high rate, the time for capturing in that second was used up, or newer exchanges replaced it.';
 const UNKNOWN_RULES_NOTE =
   'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.';
 

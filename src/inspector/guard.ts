@@ -34,11 +34,12 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 } as const;
 
-/** Sets the page's security headers on every response. */
+/** Sets the page's security headers on every response; only files of the page say themselves how they are cached. */
 export function secureHeaders(): MiddlewareHandler {
   return async (c, next) => {
     await next();
-    for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
+    for (const [name, value] of Object.entries(HEADERS))
+      if (name !== 'Cache-Control' || !c.res.headers.has(name)) c.res.headers.set(name, value);
   };
 }
 
@@ -51,21 +52,37 @@ export function sameSite({ hosts }: GuardOptions): MiddlewareHandler {
   return async (c, next) => {
     const host = c.req.header('host') ?? '';
     if (!isOwnHost(host, allowed)) {
-      const detail = 'The Host is neither an address nor localhost; list the name in GATEWAY_ADMIN_HOSTS.';
+      const detail = `This listener does not know the name ${shown(host)}. If it is reached under that name, as behind a proxy, list it: GATEWAY_ADMIN_HOSTS=${shown(nameOf(host))}. If a proxy made the name up, let it pass on the Host of the browser (nginx: proxy_set_header Host $host) and list that one.`;
+      if (c.req.header('accept')?.includes('text/html') === true) return c.text(detail, 403);
       return c.json(failureBody(403, 'foreign-host', detail), 403);
     }
     const origin = c.req.header('origin');
     const isCross =
       c.req.header('sec-fetch-site') === 'cross-site' && c.req.header('sec-fetch-mode') !== 'navigate';
-    if (isCross || (origin !== undefined && URL.parse(origin)?.host !== host.toLowerCase())) {
-      return c.json(failureBody(403, 'cross-site', 'Pages of other sites may not send this request.'), 403);
+    const from = origin === undefined ? undefined : (URL.parse(origin)?.host ?? origin);
+    if (isCross || (from !== undefined && from !== host.toLowerCase())) {
+      const detail =
+        from === undefined || isCross
+          ? 'Pages of other sites may not send this request.'
+          : `The request is from a page at ${shown(from)}, and its Host is ${shown(host)}. If that page is this one, behind a proxy, let the proxy pass on the Host (nginx: proxy_set_header Host $host) and set GATEWAY_ADMIN_HOSTS=${shown(nameOf(from))}. Pages of other sites may not send it.`;
+      return c.json(failureBody(403, 'cross-site', detail), 403);
     }
     return next();
   };
 }
 
+/** The name of a host without its port. */
+function nameOf(host: string): string {
+  return host.toLowerCase().replace(/:\d*$/, '');
+}
+
+/** A name that others chose, as far as it can be one. */
+function shown(host: string): string {
+  return /^[\w.:[\]-]{1,255}$/.test(host) ? host : '(no valid name)';
+}
+
 function isOwnHost(host: string, allowed: ReadonlySet<string>): boolean {
-  const name = host.toLowerCase().replace(/:\d*$/, '');
+  const name = nameOf(host);
   return /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]|localhost)$/.test(name) || allowed.has(name);
 }
 

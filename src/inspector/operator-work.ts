@@ -8,9 +8,10 @@ import { exportEntry, type ExportParts } from './export-entry.ts';
 import { isExplainRequest } from './explain-request.ts';
 import type { OperatorResult } from './operator-result.ts';
 import { failureBody } from './failure-body.ts';
+import { type DryRunParts, tryRules } from './try-rules.ts';
 
-/** Work for an operator that grows with the bytes of a client: an explanation, an entry, or its file. It holds only data. */
-export type OperatorWork = ExplainWork | DetailWork | ExportWork;
+/** Work for an operator that grows with the bytes of a client: an explanation, an entry or its file, or a dry run. It holds only data. */
+export type OperatorWork = ExplainWork | DetailWork | ExportWork | TryWork;
 
 /** A request to explain, as the JSON text that the operator sent. */
 export interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin'> {
@@ -26,6 +27,12 @@ export interface DetailWork extends Omit<DetailParts, 'rules'> {
   readonly ruleBook: RuleBook | undefined;
   /** Number of other entries with the same request id. */
   readonly namesakes: number;
+}
+
+/** Another rule book, to be tried on kept exchanges. */
+export interface TryWork extends Omit<DryRunParts, 'current' | 'decode' | 'now'> {
+  readonly kind: 'try';
+  readonly ruleBook: RuleBook;
 }
 
 /** An entry to export. */
@@ -48,6 +55,8 @@ export type WorkBeside = (work: OperatorWork) => Promise<OperatorText>;
 export interface WorkParts {
   readonly compiled: (ruleBook: RuleBook) => CompiledRuleBook;
   readonly decode: DecodeBody;
+  /** Monotonic clock, in milliseconds. */
+  readonly now: () => number;
   readonly pause: () => Promise<void>;
 }
 
@@ -56,6 +65,7 @@ const LARGE_BYTES = 16 * 1024;
 
 /** Whether work is worth a thread. */
 export function isLargeWork(work: OperatorWork): boolean {
+  if (work.kind === 'try') return true;
   return (work.kind === 'explain' ? work.text.length : keptBytes(work)) >= LARGE_BYTES;
 }
 
@@ -66,6 +76,14 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
     const rules = ruleBook && parts.compiled(ruleBook);
     const detail = await entryDetail({ ...entry, rules }, parts.pause);
     return { status: 200, value: namesakes > 0 ? { ...detail, namesakes } : detail };
+  }
+  if (work.kind === 'try') {
+    const { kind: _, ruleBook, ...run } = work;
+    const { decode, now } = parts;
+    return {
+      status: 200,
+      value: await tryRules({ ...run, current: parts.compiled(ruleBook), decode, now }, parts.pause),
+    };
   }
   if (work.kind === 'export') {
     const { ruleBook } = work;

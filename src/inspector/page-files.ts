@@ -1,81 +1,39 @@
 import type { PageFile } from './api.ts';
 
-/** The sources of the page, from a runtime that can read files. Paths begin at `src/`. */
-export interface PageSources {
-  read(path: string): string;
-  /** Strips the types from a TypeScript module, leaving lines in place. */
-  stripTypes(source: string): string;
-  /** A library module as published, by its import specifier. */
-  readLibrary(name: string): string;
-}
-
-/** The libraries that the page may import, and their paths. */
-const LIBRARIES: Readonly<Record<string, string>> = {
-  preact: 'page/preact.js',
-  'preact/hooks': 'page/preact-hooks.js',
+/** Media types of the page's files, by extension. */
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
 };
 
-const MAIN = 'inspector/page/main.ts';
-
-const PLAIN = [
-  { path: 'inspector/page/style/tokens.css', mediaType: 'text/css; charset=utf-8' },
-  { path: 'inspector/page/style/base.css', mediaType: 'text/css; charset=utf-8' },
-  { path: 'inspector/page/style/traffic.css', mediaType: 'text/css; charset=utf-8' },
-  { path: 'inspector/page/style/detail.css', mediaType: 'text/css; charset=utf-8' },
-  { path: 'inspector/page/style/views.css', mediaType: 'text/css; charset=utf-8' },
-  { path: 'inspector/page/icon.svg', mediaType: 'image/svg+xml' },
-] as const;
+/** The name of the document among the files of the bundle. */
+export const DOCUMENT = 'index.html';
 
 /**
- * Assembles the page: files by URL path, from `/`. Modules are laid out as under `src/`, so that their own relative imports
- * resolve; the set of modules follows from the imports of `main.ts`. Throws when a module imports a library that the page does
- * not serve.
+ * Lays out the bundle of the page as files by URL path, each also compressed by `gzip`. The document is asked for anew each time;
+ * everything else has its hash in its name and is kept by browsers for good.
  */
-export function pageFiles(sources: PageSources): ReadonlyMap<string, PageFile> {
-  const files = new Map<string, PageFile>();
-  const modules = [MAIN];
-  for (const path of modules) {
-    const source = sources.stripTypes(sources.read(path));
-    for (const [, specifier = ''] of source.matchAll(IMPORT)) {
-      const imported = specifier.startsWith('.') ? resolve(path, specifier) : undefined;
-      if (imported !== undefined && !modules.includes(imported)) modules.push(imported);
-    }
-    files.set(`/page/${path}`, script(pointAtLibraries(source, path)));
-  }
-  for (const [name, path] of Object.entries(LIBRARIES)) {
-    files.set(`/${path}`, script(pointAtLibraries(sources.readLibrary(name), path.slice('page/'.length))));
-  }
-  for (const { path, mediaType } of PLAIN)
-    files.set(`/page/${path}`, { mediaType, body: sources.read(path) });
-  const paths = [...modules.map((path) => `page/${path}`), ...Object.values(LIBRARIES)];
-  files.set('/', { mediaType: 'text/html; charset=utf-8', body: page(sources, paths) });
-  return files;
+export function pageFiles(
+  bundle: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
+  gzip: (body: Uint8Array) => Uint8Array<ArrayBuffer>,
+): ReadonlyMap<string, PageFile> {
+  return new Map(
+    [...bundle].map(([name, body]) => {
+      const mediaType = MEDIA_TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+      const file: PageFile = { mediaType, body, gzip: gzip(body), isHashed: name !== DOCUMENT };
+      return [name === DOCUMENT ? '/' : `/page/${name}`, file];
+    }),
+  );
 }
 
-const IMPORT = /\b(?:from|import)\s*["']([^"']+)["']/g;
-
-function script(body: string): PageFile {
-  return { mediaType: 'text/javascript; charset=utf-8', body };
-}
-
-/** Rewrites bare specifiers to paths: an import map would have to be inline, which the page's policy forbids. */
-function pointAtLibraries(source: string, path: string): string {
-  const up = '../'.repeat(path.split('/').length - 1);
-  return source.replaceAll(IMPORT, (statement, specifier: string) => {
-    if (specifier.startsWith('.')) return statement;
-    const library = LIBRARIES[specifier];
-    if (library === undefined) throw new Error(`The page imports ${specifier}, which it does not serve.`);
-    const address = `${up === '' ? './' : up}${library.slice('page/'.length)}`;
-    return statement.replace(specifier, address);
-  });
-}
-
-function resolve(from: string, specifier: string): string {
-  return new URL(specifier, `file:///${from}`).pathname.slice(1);
-}
-
-/** The document preloads its modules: otherwise the browser discovers them level by level, one round trip each. */
-function page(sources: PageSources, modules: readonly string[]): string {
-  const preloads = modules.map((path) => `<link rel="modulepreload" href="${path}">`).join('\n    ');
-  return sources.read('inspector/page/page.html').replace('<!-- modules -->', preloads);
+/** Puts the addresses of style and script into the document, and the icon, so that it needs no request. */
+export function pageDocument(
+  html: string,
+  { style, script, icon }: { readonly style: string; readonly script: string; readonly icon: string },
+): string {
+  return html
+    .replace('<!-- icon -->', `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}" />`)
+    .replace('<!-- style -->', `<link rel="stylesheet" href="page/${style}" />`)
+    .replace('<!-- script -->', `<script defer src="page/${script}"></script>`);
 }

@@ -9,12 +9,26 @@ import { readBody } from './read-body.ts';
 /** Maximum bytes of a login body. */
 const LOGIN_BYTES = 4096;
 
+/** `gzip` in a list of codings (RFC 9110 §12.5.3), unless its weight is 0. */
+const GZIP = /(?:^|,)\s*(?:x-)?gzip\s*(?:,|$|;\s*q=(?!0(?:\.0{0,3})?\s*(?:,|$)))/i;
+
+const FOR_GOOD = 'public, max-age=31536000, immutable';
+
 /** Serves the page. It contains no gateway data, so it needs no token; its requests do. */
 export function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>): void {
   app.on('GET', ['/', '/page/*'], async (c, next) => {
     const file = page().get(c.req.path);
     if (file === undefined) return next();
-    return new Response(file.body, { headers: { 'Content-Type': file.mediaType } });
+    const { mediaType, body, gzip, isHashed } = file;
+    const isCompressed = gzip !== undefined && GZIP.test(c.req.header('accept-encoding') ?? '');
+    return new Response(isCompressed ? gzip : body, {
+      headers: {
+        'Content-Type': mediaType,
+        'Cache-Control': isHashed === true ? FOR_GOOD : 'no-cache',
+        ...(gzip === undefined ? {} : { Vary: 'Accept-Encoding' }),
+        ...(isCompressed ? { 'Content-Encoding': 'gzip' } : {}),
+      },
+    });
   });
 }
 

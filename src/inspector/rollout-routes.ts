@@ -7,8 +7,8 @@ import { parsedJson } from '../rewrite-log/parsed-json.ts';
 /** Shows and changes the state of the rollout. */
 export interface RolloutAdmin {
   view(): RolloutView;
-  /** Executes a command; returns a sentence when it fails, and then nothing has changed. */
-  command(request: RolloutRequest): { readonly fault: string } | undefined;
+  /** Executes a command, and shares it where it can; resolves to a sentence when it fails, and then nothing has changed. */
+  command(request: RolloutRequest): Promise<{ readonly fault: string } | undefined>;
 }
 
 /** Maximum bytes of a command. */
@@ -31,7 +31,7 @@ export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
         'Send {"mode": "migrate", "observe", "shadow" or "canary", "share", "operation", "client", "force"}.';
       return c.json(failureBody(400, 'bad-request', detail), 400);
     }
-    const outcome = rollout.command(request);
+    const outcome = await rollout.command(request);
     if (outcome !== undefined) return c.json(failureBody(422, 'not-changed', outcome.fault), 422);
     return c.json(rollout.view());
   });

@@ -4,16 +4,41 @@ import type { InspectorParts } from './inspector-parts.ts';
 import { jsonResponse } from './json-response.ts';
 import { readBody } from './read-body.ts';
 import { rulesView } from './rules-view.ts';
+import type { TriedExchange } from './try-rules.ts';
 import { workResponse } from './work-response.ts';
 
 /** Maximum bytes of a request to explain. The command `explain` takes any size. */
 const EXPLAIN_BYTES = 512 * 1024;
 
-/** Adds `/rules` and `/explain`. */
+/** Maximum bytes of a rule book to try. */
+const RULES_BYTES = 512 * 1024;
+
+/** Kept exchanges that a dry run gets, newest first, and their bytes. */
+const MAX_TRIED = 500;
+const MAX_TRIED_BYTES = 8 * 1024 * 1024;
+
+/** Adds `/rules`, `/rules/try` and `/explain`. */
 export function ruleRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/rules', () => {
     const { current, since, text } = parts.rules();
     return jsonResponse(rulesView({ ruleBook: current.ruleBook, since, text, tally: parts.view.tally }));
+  });
+  app.post('/rules/try', async (c) => {
+    const body = await readBody(c.req.raw, RULES_BYTES);
+    if (typeof body === 'string') return bodyFailure(body, RULES_BYTES);
+    const { count, bytes, bodyLimit, codings } = parts.limits;
+    const { current, text: currentText } = parts.rules();
+    const work = {
+      kind: 'try',
+      text: body.text,
+      ruleBook: current.ruleBook,
+      currentText,
+      exchanges: triedExchanges(parts),
+      limits: { count, bytes, bodyLimit, codings },
+      gatewayOrigin: parts.gatewayOrigin(),
+      origin: parts.origin,
+    } as const;
+    return workResponse(work, current, parts);
   });
   app.post('/explain', async (c) => {
     const body = await readBody(c.req.raw, EXPLAIN_BYTES);
@@ -30,4 +55,19 @@ export function ruleRoutes(app: Hono, parts: InspectorParts): void {
     } as const;
     return workResponse(work, current, parts);
   });
+}
+
+function triedExchanges({ view }: InspectorParts): readonly TriedExchange[] {
+  const { ring, capture } = view;
+  const tried: TriedExchange[] = [];
+  let bytes = 0;
+  for (const seq of ring.numbersBefore(ring.latest + 1)) {
+    const [entry, kept] = [ring.at(seq), capture.of(seq)];
+    if (entry?.route !== 'migrate' || kept === undefined) continue;
+    bytes += (kept.v1Request.body.bytes?.length ?? 0) + (kept.v2Response?.body.bytes?.length ?? 0);
+    if (bytes > MAX_TRIED_BYTES) break;
+    tried.push({ seq, entry, kept });
+    if (tried.length === MAX_TRIED) break;
+  }
+  return tried;
 }

@@ -13,7 +13,7 @@ const PART_BYTES = 256 * 1024;
 export async function workResponse(
   work: OperatorWork,
   rules: CompiledRuleBook | undefined,
-  { beside, decode }: Pick<InspectorParts, 'beside' | 'decode'>,
+  { beside, decode, time }: Pick<InspectorParts, 'beside' | 'decode' | 'time'>,
   textHeaders: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   if (beside !== undefined && isLargeWork(work)) {
@@ -24,7 +24,7 @@ export async function workResponse(
     if (rules === undefined) throw new Error('the work has no rule book');
     return rules;
   };
-  const { status, value } = await doOperatorWork(work, { compiled, decode, pause });
+  const { status, value } = await doOperatorWork(work, { compiled, decode, now: time, pause });
   if (typeof value === 'string') return new Response(value, { status, headers: textHeaders });
   return status === 200 ? jsonResponse(value) : Response.json(value, { status });
 }

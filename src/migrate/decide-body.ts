@@ -61,5 +61,5 @@ const FORWARD: BodyDecision = { action: 'forward', note: undefined };
 const ACCEPT: HeaderList = ['Accept', 'application/json'];
 
 function unsupportedCoding(codings: readonly Coding[]): Failure {
-  return failure('unsupported-coding', undefined, ['Accept-Encoding', codings.join(', ')]);
+  return failure('unsupported-coding', undefined, ['Accept-Encoding', codings.join(', ') || 'identity']);
 }

@@ -8,11 +8,11 @@ import type { GatewayNotice } from '../gateway/notice.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
 import { gatewayOptions } from '../settings/gateway-options.ts';
 import type { Settings } from '../settings/read-settings.ts';
+import type { Replica } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { connectionDrainTime } from '../settings/drain-times.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
-import { logWriter } from '../rewrite-log/log-writer.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import type { ClientListener } from './clients/client-listener.ts';
@@ -21,7 +21,6 @@ import { decodeBody } from './decode-body.ts';
 import { GatewayServer } from './clients/gateway-server.ts';
 import { memoryLimit } from './memory-limit.ts';
 import { listen } from './listen.ts';
-import type { LogSink } from './log/log-sink.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
 import { DescriptionThread } from './threads/description-thread.ts';
@@ -39,10 +38,13 @@ export interface NodeGatewayParts {
   readonly v1Origin?: OriginSetting | undefined;
   /** Routes V1 traffic; without it, the modes of the rule book do. */
   readonly rollout?: RolloutControl | undefined;
+  /** This gateway among those that share a store. */
+  readonly replica?: Replica | undefined;
   /** V2's request schemas, where a description of V2 is configured. */
   readonly v2Schemas?: (() => V2Schemas) | undefined;
   readonly clientSecret: string;
-  readonly sink: LogSink;
+  /** See `GatewayParts.record`. */
+  readonly record: GatewayParts['record'];
   /** PEM texts for TLS to V2. */
   readonly upstreamTls: TlsTexts | undefined;
   /** PEM texts for TLS with clients; reading them again returns renewed ones. */
@@ -86,11 +88,13 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   };
   const rewriter = new ThreadedRewriter();
   const gateway = gatewayOf(parts, upstream, v1, rewriter);
+  parts.replica?.shareRateLimits(gateway.rateLimitQueue);
   let listening = false;
   let watchdog: NodeJS.Timeout | undefined;
   const server = parts.front ?? serverOf(parts, gateway);
   const admin = createAdminServer({
     ready: () => listening && !server.draining,
+    aloneSince: () => parts.replica?.status.aloneSince,
     mounted: parts.admin?.(gateway),
   });
   const adminOrigin = parts.isWorker ? '' : await listen(admin, settings.get(table.adminListen), 'http');
@@ -199,7 +203,7 @@ function gatewayOf(
   v1: { readonly origin: OriginSetting; readonly upstream: NodeUpstream } | undefined,
   rewriter: BodyRewriter,
 ): Gateway {
-  const { settings, ruleBooks, sink } = parts;
+  const { settings, ruleBooks } = parts;
   return new Gateway(
     {
       rules: () => ruleBooks.current,
@@ -209,7 +213,7 @@ function gatewayOf(
       v1: v1 && { upstream: v1.upstream, path: v1.origin.path, host: new URL(v1.origin.origin).host },
       rollout: parts.rollout,
       v2Schemas: parts.v2Schemas,
-      record: logWriter(settings.get(table.rewriteLogLevel), (line) => sink.write(line)),
+      record: parts.record,
       observer: parts.observer,
       now: () => performance.now(),
       time: () => Date.now(),

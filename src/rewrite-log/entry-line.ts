@@ -1,11 +1,14 @@
 import type { Entry } from './entry.ts';
 
+/** Returns the JSON text in place of a list of edits, patches or attributes. */
+type ListText = (list: readonly unknown[]) => string;
+
 /**
  * Formats an entry as a line of the log, with the line feed. Escapes every character beyond printable ASCII: a path can neither
  * forge a line nor control a terminal. Writes member by member and caches edits, which costs a third of `JSON.stringify` on the
- * whole entry (1.1 against 3.0 µs for an order with seven members moved).
+ * whole entry (1.1 against 3.0 µs for an order with seven members moved). `listed` returns the text for a list that entries share.
  */
-export function entryLine(entry: Entry): string {
+export function entryLine(entry: Entry, listed: ListText = listText): string {
   let line = `{"time":"${entry.time}","level":"${entry.level}","requestId":${quoted(entry.requestId)}`;
   if (entry.traceId !== undefined) line += `,"traceId":"${entry.traceId}"`;
   if (entry.spanId !== undefined) line += `,"spanId":"${entry.spanId}"`;
@@ -72,7 +75,7 @@ function quoted(text: string): string {
 /** Plans return the same list for bodies of the same shape, so its text is cached as long as the list exists. */
 const textByList = new WeakMap<object, string>();
 
-function listed(list: readonly unknown[]): string {
+function listText(list: readonly unknown[]): string {
   const known = textByList.get(list);
   if (known !== undefined) return known;
   const text = escaped(JSON.stringify(list));

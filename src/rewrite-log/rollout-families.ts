@@ -1,4 +1,5 @@
 import type { MetricFamily } from './metric-text.ts';
+import { replicaFamilies } from './replica-families.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-view.ts';
 
 /** Returns the metric families of a rollout. */
@@ -30,13 +31,13 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
       help: 'V1 requests by the origin that they were sent to.',
       samples: (['v1', 'v2'] as const).map((origin) => ({
         labels: [['origin', origin]],
-        value: view.requests[origin],
+        value: view.requests?.[origin] ?? 0,
       })),
     },
     {
       name: 'gateway_canary_window_requests',
       type: 'gauge',
-      help: 'Requests in the window of a canary, by origin and outcome.',
+      help: 'Requests in the window of a canary, by origin and outcome; with a store, of all replicas together.',
       samples: view.canaries.flatMap(({ operation, migrated, v1 }) =>
         (
           [
@@ -61,6 +62,7 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
       help: 'Canaries that were rolled back and wait for an operator.',
       samples: [{ labels: [], value: unresolved.length }],
     },
+    ...(view.replica === undefined ? [] : replicaFamilies(view.replica)),
     {
       name: 'gateway_shadow_comparisons_total',
       type: 'counter',

@@ -24,6 +24,8 @@ export interface GatewayStats {
 export interface ProcessStats {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
+  /** Memory limit of the container or service, beyond which the system ends the process. */
+  readonly limitBytes?: number | undefined;
   readonly heapBytes: number;
   /** Seconds since 1970. */
   readonly startSeconds: number;
@@ -90,6 +92,11 @@ function processFamilies(stats: ProcessStats): MetricFamily[] {
   return [
     counter('process_cpu_seconds_total', 'User and system CPU time.', stats.cpuSeconds),
     gauge('process_resident_memory_bytes', 'Resident memory.', stats.residentBytes),
+    gauge(
+      'gateway_memory_limit_bytes',
+      'Memory limit of the container or service; absent without one.',
+      stats.limitBytes,
+    ),
     gauge('process_heap_bytes', 'Heap in use.', stats.heapBytes),
     gauge('process_start_time_seconds', 'Start time of the process.', stats.startSeconds),
     gauge('process_open_fds', 'Open files and sockets.', stats.openFiles),

@@ -1,4 +1,7 @@
+// Longer than other files: the order in which requests go, and what other replicas sent, is one decision.
 import type { Shield } from '../rules/rollout.ts';
+import { WINDOW_PARTS, type WindowAddition, type WindowCounts, windowSums } from './store.ts';
+import type { WindowSource } from './window-exchange.ts';
 
 /** A request in the queue. */
 export interface QueuedRequest {
@@ -8,25 +11,59 @@ export interface QueuedRequest {
   release(heldMs: number): void;
 }
 
-/** Clock and timer of the queue. */
+/** Clock, timer and chance of the queue. */
 export interface RateLimitQueueParts {
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   readonly after: (milliseconds: number, run: () => void) => void;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+}
+
+/** The other replicas, as one replica sees them. */
+export interface RateLimitSharing {
+  /** True while the counts of other replicas are known. */
+  readonly isTogether: boolean;
+  /** Number of replicas when they were last counted; undefined before. */
+  readonly replicas: number | undefined;
+}
+
+interface HeldRequest {
+  readonly request: QueuedRequest;
+  /** Time from which it is held. */
+  readonly since: number;
+  /** True once it has a slot. */
+  isGranted: boolean;
 }
 
 interface Client {
+  shield: Shield;
   /** Times of the released requests within the period; the oldest first. */
   sent: number[];
+  /** Times at which other replicas released requests, as far as they are known; the oldest first. */
+  elsewhere: number[];
+  /** Requests released here that other replicas do not know of yet. */
+  unshared: number;
+  /** Slots claimed for queued requests: by the exchange under way, and in the store until the next one ends the claim. */
+  claimed: number;
+  claimedBefore: number;
+  /** Slots that other replicas claim. */
+  claimedElsewhere: number;
+  /** Requests of all replicas that are known, by part of the shared window. */
+  counted: ReadonlyMap<number, number>;
   /** Time until which the service accepts no request. */
   blockedUntil: number;
-  readonly queue: { readonly request: QueuedRequest; readonly since: number }[];
-  /** Time of the next dispatch; 0 while nothing is held. */
-  dispatchAt: number;
+  queue: HeldRequest[];
 }
 
 /** Maximum number of clients in memory; idle ones are evicted first. */
 const MAX_CLIENTS = 10_000;
+
+/** Milliseconds until a request looks again whether its claim was granted: claims are exchanged no more often. */
+const LOOK_MS = 200;
+
+/** Clients below their limits whose windows one survey reads. */
+const SURVEYED_CLIENTS = 400;
 
 /** Upper limit for the wait that the service requests: ten minutes. */
 const MAX_BLOCK_MS = 600_000;
@@ -35,30 +72,39 @@ const MAX_BLOCK_MS = 600_000;
  * Queues requests beyond the rate limit of the service instead of letting them fail: in order for each client, for a limited
  * time, and in limited number. A request that cannot be served in time is forwarded at once and gets the service's own response.
  */
-export class RateLimitQueue {
+export class RateLimitQueue implements WindowSource {
   private readonly parts: RateLimitQueueParts;
   private readonly clients = new Map<string, Client>();
+  private sharing: RateLimitSharing | undefined;
+  /** Number of active clients that the last survey came to. */
+  private surveyed = 0;
 
   constructor(parts: RateLimitQueueParts) {
     this.parts = parts;
+  }
+
+  /** Makes the limit one of all replicas together; without the store, each takes its share of it. */
+  shareWith(sharing: RateLimitSharing): void {
+    this.sharing = sharing;
   }
 
   /** Releases the request now, or when it is its turn. */
   admit(shield: Shield, name: string, request: QueuedRequest): void {
     const now = this.parts.now();
     const client = this.clientOf(name, shield, now);
-    if (client.queue.length === 0 && dispatchTime(client, shield, now, 0) <= now) {
-      client.sent.push(now);
+    if (client.queue.length === 0 && this.dispatchTime(client, now, 0) <= now) {
+      send(client, now);
       request.release(0);
       return;
     }
     const waiting = client.queue.filter((held) => !held.request.isOver).length;
-    if (waiting >= shield.queue || dispatchTime(client, shield, now, waiting) - now > shield.wait) {
+    if (waiting >= shield.queue || this.dispatchTime(client, now, waiting) - now > shield.wait) {
       request.release(0);
       return;
     }
-    client.queue.push({ request, since: now });
-    this.dispatch(client, shield);
+    const held = { request, since: now, isGranted: false };
+    client.queue.push(held);
+    this.dispatch(client, held);
   }
 
   /** Records that the service accepts no request of the client for this many seconds. */
@@ -76,14 +122,101 @@ export class RateLimitQueue {
     return held;
   }
 
-  private clientOf(name: string, { per }: Shield, now: number): Client {
+  /**
+   * Returns what was released since the last call, and claims slots that seem free for queued requests: those wait anyway, and
+   * the store grants a slot once. The numbers of a window are requests and claims. With `all`, also returns the windows of
+   * clients near their limit, and those of some hundred others in turn.
+   */
+  additions(all: boolean): readonly WindowAddition[] {
+    const now = this.parts.now();
+    const from = this.surveyed;
+    let active = 0;
+    const additions = [...this.clients].flatMap(([name, client]) => {
+      const { shield, queue, unshared, claimedBefore } = client;
+      if (all || queue.length > 0) forget(client, now);
+      if (client.sent.length > 0) active += 1;
+      const used = client.sent.length + client.elsewhere.length;
+      const isNearLimit = queue.length > 0 || used * 2 >= shield.requests;
+      const isInTurn = client.sent.length > 0 && active > from && active <= from + SURVEYED_CLIENTS;
+      client.claimed = this.claimOf(client, now);
+      const add = [unshared, client.claimed - claimedBefore];
+      const isOfInterest = client.claimed > 0 || (all && (isNearLimit || isInTurn));
+      if (add.every((number) => number === 0) && !isOfInterest) return [];
+      client.unshared = 0;
+      client.claimedBefore = client.claimed;
+      return [{ key: `shield/${shield.per}/${name}`, windowMs: shield.per, add }];
+    });
+    if (all) this.surveyed = from + SURVEYED_CLIENTS < active ? from + SURVEYED_CLIENTS : 0;
+    return additions;
+  }
+
+  /**
+   * Takes the requests of all replicas, and releases queued ones whose claim holds. Requests of others are taken to have been sent
+   * at the last moment that is possible, so that the limit is never exceeded for being guessed too early.
+   */
+  merge(key: string, window: WindowCounts, [released = 0]: readonly number[]): void {
+    const client = this.clients.get(key.slice(key.lastIndexOf('/') + 1));
+    if (client === undefined) return;
+    const now = this.parts.now();
+    const { part, parts } = window;
+    const partMs = client.shield.per / WINDOW_PARTS;
+    for (const { part: at, counts } of parts) {
+      const own = at === part ? released : 0;
+      const news = (counts[0] ?? 0) - (client.counted.get(at) ?? 0) - own;
+      addElsewhere(client, news, at === part ? now : now - (part - at - 1) * partMs);
+    }
+    client.counted = new Map(parts.map(({ part: at, counts }) => [at, counts[0] ?? 0]));
+    const [, claims = 0] = windowSums(window, 2);
+    client.claimedElsewhere = Math.max(0, claims - client.claimedBefore);
+    if (client.claimed > 0) this.grant(client, now);
+  }
+
+  /** Replicas that claim the same slots at once get none of them, so each claims from time to time only. */
+  private claimOf(client: Client, now: number): number {
+    const { blockedUntil } = client;
+    const waiting = waitingOf(client).length;
+    if (!this.isClaiming || waiting === 0 || blockedUntil > now) return 0;
+    const { replicas = 1 } = this.sharing ?? {};
+    if (client.claimedBefore > 0 || this.parts.random() * replicas > 1) return 0;
+    return Math.max(0, Math.min(waiting, freeSlots(client)));
+  }
+
+  /** Gives slots to as many queued requests as there are: each notices when it next looks. */
+  private grant(client: Client, now: number): void {
+    forget(client, now);
+    const slots = Math.max(0, Math.min(client.claimed, freeSlots(client)));
+    client.claimed = 0;
+    for (const held of waitingOf(client).slice(0, slots)) {
+      held.isGranted = true;
+      send(client, now);
+    }
+  }
+
+  /** True while queued requests of other replicas might take the same slots. */
+  private get isClaiming(): boolean {
+    return this.sharing?.isTogether === true && (this.sharing.replicas ?? 1) > 1;
+  }
+
+  private clientOf(name: string, shield: Shield, now: number): Client {
     const known = this.clients.get(name);
     if (known !== undefined) {
-      known.sent = known.sent.filter((time) => time > now - per);
+      known.shield = shield;
+      forget(known, now);
       return known;
     }
-    if (this.clients.size >= MAX_CLIENTS) this.evict(now - per);
-    const client: Client = { sent: [], blockedUntil: 0, queue: [], dispatchAt: 0 };
+    if (this.clients.size >= MAX_CLIENTS) this.evict(now - shield.per);
+    const client: Client = {
+      shield,
+      sent: [],
+      elsewhere: [],
+      unshared: 0,
+      claimed: 0,
+      claimedBefore: 0,
+      claimedElsewhere: 0,
+      counted: new Map(),
+      blockedUntil: 0,
+      queue: [],
+    };
     this.clients.set(name, client);
     return client;
   }
@@ -101,49 +234,97 @@ export class RateLimitQueue {
     }
   }
 
-  /** Releases the requests whose turn it is, and schedules the next dispatch. */
-  private dispatch(client: Client, shield: Shield): void {
+  /**
+   * Releases a request when it is its turn, and schedules the next look at it until then. Each has a timer of its own: at the edge
+   * a request can be continued only by its own timer, and no timer outlives its request.
+   */
+  private dispatch(client: Client, held: HeldRequest): void {
     const now = this.parts.now();
-    client.sent = client.sent.filter((time) => time > now - shield.per);
-    for (;;) {
-      const [first] = client.queue;
-      if (first === undefined) return;
-      const { request, since } = first;
-      const dispatchTimeOfFirst = dispatchTime(client, shield, now, 0);
-      const at = Math.min(dispatchTimeOfFirst, since + shield.wait);
-      if (!request.isOver && at > now) {
-        this.scheduleDispatch(client, shield, at);
-        return;
-      }
-      client.queue.shift();
-      if (request.isOver) continue;
-      client.sent.push(now);
-      request.release(now - since);
+    const { request, since, isGranted } = held;
+    forget(client, now);
+    client.queue = client.queue.filter((other) => other === held || !other.request.isOver);
+    const at =
+      request.isOver || isGranted
+        ? now
+        : Math.min(this.nextLook(client, held, now), since + client.shield.wait);
+    if (at > now) {
+      this.parts.after(Math.max(1, Math.ceil(at - now)), () => this.dispatch(client, held));
+      return;
     }
+    client.queue = client.queue.filter((other) => other !== held);
+    if (request.isOver) return;
+    if (!isGranted) send(client, now);
+    request.release(now - since);
   }
 
-  private scheduleDispatch(client: Client, shield: Shield, at: number): void {
-    const now = this.parts.now();
-    if (client.dispatchAt > now && client.dispatchAt <= at) return;
-    client.dispatchAt = at;
-    this.parts.after(Math.max(1, Math.ceil(at - now)), () => {
-      if (client.dispatchAt !== at) return;
-      client.dispatchAt = 0;
-      this.dispatch(client, shield);
-    });
+  /**
+   * Time at which to look at a held request again: at the next free slot, for those before it may be gone by then. One that is not
+   * the first is never sent, even if its timer is.
+   */
+  private nextLook(client: Client, held: HeldRequest, now: number): number {
+    if (this.isClaiming) return now + LOOK_MS;
+    const slot = this.dispatchTime(client, now, 0);
+    return client.queue[0] === held ? slot : Math.max(now + 1, slot);
+  }
+
+  /**
+   * Time at which the request with `before` requests ahead of it may be sent. Replicas that share nothing divide the limit, as
+   * far as their number is known.
+   */
+  private dispatchTime(client: Client, now: number, before: number): number {
+    const { shield, sent, elsewhere, blockedUntil } = client;
+    const open = Math.max(now, blockedUntil);
+    const { isTogether = true, replicas = 1 } = this.sharing ?? {};
+    if (!isTogether)
+      return freeSlot(sent, Math.max(1, Math.floor(shield.requests / replicas)), shield.per, open, before);
+    const used =
+      elsewhere.length === 0 ? sent : [...sent, ...elsewhere].toSorted((one, other) => one - other);
+    return freeSlot(used, shield.requests, shield.per, open, before);
   }
 }
 
-/**
- * Time at which the request with `before` requests ahead of it may be sent: each slot is free again one period after it was used.
- */
-function dispatchTime(client: Client, shield: Shield, now: number, before: number): number {
-  const { sent, blockedUntil } = client;
-  const open = Math.max(now, blockedUntil);
-  const slot = sent.length + before - shield.requests;
-  if (slot < 0) return open;
-  const taken = sent[slot];
+/** Only the newest requests can be in a slot that is not free yet. */
+function addElsewhere(client: Client, news: number, time: number): void {
+  if (news <= 0) return;
+  const { requests } = client.shield;
+  client.elsewhere = [...client.elsewhere, ...Array.from({ length: Math.min(news, requests) }, () => time)]
+    .toSorted((one, other) => one - other)
+    .slice(-requests);
+}
+
+/** Queued requests that have no slot yet. */
+function waitingOf({ queue }: Client): readonly HeldRequest[] {
+  return queue.filter(({ request, isGranted }) => !isGranted && !request.isOver);
+}
+
+function freeSlots({ shield, sent, elsewhere, claimedElsewhere }: Client): number {
+  return shield.requests - sent.length - elsewhere.length - claimedElsewhere;
+}
+
+function send(client: Client, now: number): void {
+  client.sent.push(now);
+  client.unshared += 1;
+}
+
+/** Forgets what is older than the period. */
+function forget(client: Client, now: number): void {
+  const { per } = client.shield;
+  client.sent = client.sent.filter((time) => time > now - per);
+  client.elsewhere = client.elsewhere.filter((time) => time > now - per);
+}
+
+/** Time at which the request with `before` requests ahead of it has a slot: each is free again one period after it was used. */
+function freeSlot(
+  used: readonly number[],
+  slots: number,
+  period: number,
+  open: number,
+  before: number,
+): number {
+  const index = used.length + before - slots;
+  if (index < 0) return open;
+  const taken = used[index];
   // The slot will be used by another queued request.
-  if (taken === undefined) return dispatchTime(client, shield, now, slot - sent.length) + shield.per;
-  return Math.max(open, taken + shield.per);
+  if (taken === undefined) return freeSlot(used, slots, period, open, index - used.length) + period;
+  return Math.max(open, taken + period);
 }

@@ -11,12 +11,14 @@ const MEAN_PARTS = 3;
 /** Counts the replicas: each adds one to a shared window at intervals of one part. */
 export class ReplicaPresence implements WindowSource {
   private readonly time: () => number;
+  private readonly isCounted: boolean;
   private nextAt = 0;
   private known: number | undefined;
 
-  /** `time` is a clock in milliseconds. */
-  constructor(time: () => number) {
+  /** `time` is a clock in milliseconds; one that is not counted only reads. */
+  constructor(time: () => number, isCounted: boolean) {
     this.time = time;
+    this.isCounted = isCounted;
   }
 
   /** Number of replicas when it was last known; undefined before. */
@@ -28,7 +30,7 @@ export class ReplicaPresence implements WindowSource {
     const now = this.time();
     const isDue = now >= this.nextAt || this.nextAt - now > SIGN_MS;
     if (isDue) this.nextAt = now + SIGN_MS;
-    return isDue || all ? [{ key: KEY, windowMs: WINDOW_MS, add: [isDue ? 1 : 0] }] : [];
+    return isDue || all ? [{ key: KEY, windowMs: WINDOW_MS, add: [isDue && this.isCounted ? 1 : 0] }] : [];
   }
 
   /** The current part is not complete: it only counts where it is larger than the mean. */
@@ -38,6 +40,6 @@ export class ReplicaPresence implements WindowSource {
     const complete = Array.from({ length: MEAN_PARTS }, (_, index) => countOf(part - 1 - index));
     const begun = complete.filter((count) => count > 0);
     const mean = begun.length === 0 ? 0 : begun.reduce((sum, count) => sum + count, 0) / begun.length;
-    this.known = Math.max(1, Math.round(mean), countOf(part));
+    this.known = Math.max(this.isCounted ? 1 : 0, Math.round(mean), countOf(part));
   }
 }

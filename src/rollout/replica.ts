@@ -1,3 +1,4 @@
+import type { RateLimitQueue, RateLimitSharing } from './rate-limit-queue.ts';
 import { ReplicaPresence } from './replica-presence.ts';
 import type { RolloutControl } from './rollout-control.ts';
 import type { RolloutState } from './rollout-state.ts';
@@ -5,7 +6,7 @@ import { SharedRollout, type SharedRolloutNotice } from './shared-rollout.ts';
 import type { Store } from './store.ts';
 import { type ReplicaClock, StoreContact } from './store-contact.ts';
 import { ROLLOUT_KEY } from './stored-rollout.ts';
-import { WindowExchange, type WindowSource } from './window-exchange.ts';
+import { WindowExchange } from './window-exchange.ts';
 
 /** What a replica has to tell: a sentence for its log. */
 export interface ReplicaNotice {
@@ -44,6 +45,8 @@ export interface ReplicaParts {
   readonly store: Store;
   /** Name of this replica, for people. */
   readonly name: string;
+  /** False for a process that only steers others; it is not counted. */
+  readonly isServing?: boolean | undefined;
   readonly clock: ReplicaClock;
   /** Parses JSON; undefined when it is none. */
   readonly parse: (text: string) => unknown;
@@ -62,7 +65,7 @@ export const REPLICA_INTERVALS: ReplicaIntervals = {
 };
 
 /** One of several gateways that share a store: it follows the rollout, and exchanges counts, beside the requests. */
-export class Replica {
+export class Replica implements RateLimitSharing {
   private readonly parts: ReplicaParts;
   private readonly intervals: ReplicaIntervals;
   private readonly contact: StoreContact;
@@ -88,9 +91,9 @@ export class Replica {
     });
     this.rollout = new SharedRollout({ ...parts, contact: this.contact });
     this.windows = new WindowExchange(store, this.contact);
-    this.presence = new ReplicaPresence(clock.time);
-    this.share(this.presence);
-    this.share(control);
+    this.presence = new ReplicaPresence(clock.time, parts.isServing !== false);
+    this.windows.add(this.presence);
+    this.windows.add(control);
   }
 
   get name(): string {
@@ -118,9 +121,15 @@ export class Replica {
     };
   }
 
-  /** Shares the windows of a source, from the next exchange on. */
-  share(source: WindowSource): void {
-    this.windows.add(source);
+  /** Number of replicas when they were last counted; undefined before. */
+  get replicas(): number | undefined {
+    return this.presence.count;
+  }
+
+  /** Makes the rate limits of clients those of all replicas together. */
+  shareRateLimits(queue: RateLimitQueue): void {
+    queue.shareWith(this);
+    this.windows.add(queue);
   }
 
   /** Begins with a state that was known before a restart; before `start`. */

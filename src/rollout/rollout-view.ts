@@ -27,6 +27,8 @@ export interface CanaryView {
 export interface RollbackView extends CanaryView {
   /** RFC 3339. */
   readonly at: string;
+  /** Name of the replica that decided it; absent without replicas. */
+  readonly by?: string;
   readonly share: number;
   readonly resolved?: string;
 }
@@ -41,10 +43,24 @@ export interface ShadowView {
   readonly fields: readonly (FieldDifference & { readonly count: number })[];
 }
 
+/** A replica among those that share a store. */
+export interface ReplicaView {
+  readonly name: string;
+  /** Number of replicas when they were last counted; absent before. */
+  readonly replicas?: number;
+  /** RFC 3339: time since which the store is out of reach, and what was last known holds; absent while it is in reach. */
+  readonly aloneSince?: string;
+  readonly aloneReason?: string;
+  /** Number of choices that hold on this replica only, until the store is in reach. */
+  readonly waiting: number;
+}
+
 /** Progress of a migration: the modes of V1 traffic, its failures, and the deprecation signals to V1 clients. */
 export interface RolloutView {
   /** Address of V1; absent without a V1 origin, in which case every request is migrated. */
   readonly v1Origin?: string;
+  /** The replica that tells this; absent without a store. */
+  readonly replica?: ReplicaView;
   /** Number of changes at run time. */
   readonly revision: number;
   /** RFC 3339; absent before the first. */
@@ -72,8 +88,11 @@ export interface RolloutView {
     /** Why a canary of everything is refused without `force`, as a sentence; absent when it is not. */
     readonly fault?: string;
   };
-  /** V1 requests by the service that they were sent to, since the start. */
-  readonly requests: { readonly v1: number; readonly v2: number };
+  /**
+   * V1 requests by the service that they were sent to, since the start. Absent where nobody counts for all who serve, as at the
+   * edge; then there are no shadows and no checks of bodies either, and the log has them.
+   */
+  readonly requests?: { readonly v1: number; readonly v2: number };
   /** Dates from the rule book. */
   readonly sunset?: string;
   readonly deprecation?: string;

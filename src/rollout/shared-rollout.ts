@@ -61,7 +61,7 @@ export class SharedRollout implements RolloutSharing {
   }
 
   get isTogether(): boolean {
-    return this.parts.contact.isTogether;
+    return this.parts.contact.hasSums;
   }
 
   /** True while nobody can read what is stored. */
@@ -83,7 +83,7 @@ export class SharedRollout implements RolloutSharing {
   }
 
   keep(change: RolloutChange): void {
-    this.pending.push({ change, isLate: !this.isTogether });
+    this.pending.push({ change, isLate: !this.parts.contact.isTogether });
     void this.follow();
   }
 

@@ -22,6 +22,9 @@ export interface StoreContactParts {
 /** Uses of a store: one may fail while the other works, as on a full disk. */
 type StoreUse = 'rollout' | 'windows';
 
+/** Milliseconds after which a replica without the store judges canaries by its own requests. */
+const JUDGE_ALONE_MS = 3000;
+
 /** Whether a replica reaches the store, and since when it does not. */
 export class StoreContact {
   private readonly parts: StoreContactParts;
@@ -41,6 +44,16 @@ export class StoreContact {
   /** True once the store was reached, and while it is in reach. */
   get isTogether(): boolean {
     return this.wasReached && this.lostSince === undefined;
+  }
+
+  /**
+   * True while the counts of all replicas are the ones to judge by: a replica that lost one call would else judge a whole fleet by
+   * the few requests of its own.
+   */
+  get hasSums(): boolean {
+    const { lostSince } = this;
+    if (lostSince === undefined) return this.wasReached;
+    return this.wasReached && this.parts.clock.time() - lostSince.at < JUDGE_ALONE_MS;
   }
 
   /** Runs something that calls the store; resolves to false when the store is out of reach. Never rejects. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readCurl } from '../../src/cli/curl-request.ts';
-import { lineDiff } from '../../src/cli/line-diff.ts';
+import { lineDiff } from '../../src/inspector/line-diff.ts';
 import { ProgressBar } from '../../src/cli/progress-bar.ts';
 import { shellWords } from '../../src/cli/shell-words.ts';
 import { curlCommand } from '../../src/inspector/curl.ts';

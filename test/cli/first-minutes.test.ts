@@ -66,9 +66,9 @@ describe('serve', () => {
   });
 });
 
-describe('demo', () => {
+describe('demo requests', () => {
   test('shows the seven operations with the reason of each edit, and keeps serving', async () => {
-    const demo = command(['demo', ...ANY_PORT]);
+    const demo = command(['demo', 'requests', ...ANY_PORT]);
     await demo.until(/Still serving/);
     const text = demo.stdout();
     for (const id of [
@@ -106,11 +106,11 @@ describe('demo', () => {
 test("with a rule book of one's own the demo adds no rule; its own rule book is removed with it", async () => {
   const folder = mkdtempSync(join(tmpdir(), 'demo-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const demo = command(['demo', ...ANY_PORT, '--rules', 'config/rules.yaml'], { TMPDIR: folder });
+  const demo = command(['demo', 'requests', ...ANY_PORT, '--rules', 'config/rules.yaml'], { TMPDIR: folder });
   await demo.until(/Still serving/);
   expect(demo.stdout()).toMatch(/response 422 [^\n]*legacy_code/);
   expect(readdirSync(folder)).toEqual([]);
-  const own = command(['demo', ...ANY_PORT], { TMPDIR: folder });
+  const own = command(['demo', 'requests', ...ANY_PORT], { TMPDIR: folder });
   await own.until(/Still serving/);
   expect(readdirSync(folder)).toHaveLength(1);
   expect(await own.stop()).toBe(0);
@@ -208,10 +208,10 @@ describe('check', () => {
 });
 
 describe('--help', () => {
-  test.each(['serve', 'demo', 'check', 'reference'])(
+  test.each(['serve', 'demo requests', 'check', 'reference'])(
     '%s tells settings, units and defaults',
     async (name) => {
-      const help = command([name, '--help']);
+      const help = command([...name.split(' '), '--help']);
       expect(await help.exit).toBe(0);
       expect(help.stdout()).toMatch(/GATEWAY_[A-Z_]+[^]*default|default[^]*GATEWAY_[A-Z_]+/);
     },

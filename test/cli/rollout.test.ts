@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { command } from '../support/command.ts';
+import { freePort } from '../support/free-port.ts';
 import { exchange } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { type SpawnedGateway, spawnGateway, spawnMain } from '../support/spawn-gateway.ts';
@@ -82,6 +83,31 @@ test('replicas on one file follow each other', async () => {
   await rollout(one, 'observe');
   await until(() => other.stderr().includes('rollout: revision 1 is in force'));
   expect(await sendRequest(other)).toContain('"v1"');
+});
+
+test('a replica without its store serves, and says since when it is alone', async () => {
+  const { upstream, ...v1 } = await origins();
+  const gateway = await spawnGateway({
+    upstream,
+    ...v1,
+    ...SECRET,
+    store: `redis://127.0.0.1:${await freePort()}`,
+  });
+  expect(await sendRequest(gateway)).toContain('"v2"');
+  const { out } = await rollout(gateway, 'observe');
+  expect(out).toMatch(
+    /^alone {7}since \S+Z \(connect ECONNREFUSED .+\): what was last known holds; 1 choice waits for the store, and holds on this replica only$/m,
+  );
+  expect(out).toContain('default     observe (chosen here)');
+  expect(await sendRequest(gateway)).toContain('"v1"');
+  const ready = await fetch(`http://127.0.0.1:${gateway.adminPort}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([
+    200,
+    { data: { status: 'ready', aloneSince: expect.stringMatching(/^2.+Z$/) } },
+  ]);
+  expect(await metric(gateway, 'gateway_store_')).toMatch(
+    /^gateway_store_reachable 0\ngateway_store_alone_since_seconds 1\d{9}[.\d]*\ngateway_store_waiting_changes 1$/,
+  );
 });
 
 test.each([

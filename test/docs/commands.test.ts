@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -22,6 +22,8 @@ const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^node bench\//, 'takes minutes'],
   [/^npm run (?:soak|bulk|attack)$/, 'takes minutes'],
   [/^npm run edge$/, 'needs workerd for minutes; test/runtime/edge.test.ts runs the worker'],
+  [/^npm run image /, 'builds everything anew; test/runtime/container.test.ts does the same'],
+  [/^npm run release /, 'needs a git repository; test/release/release.test.ts prepares a release in a copy'],
   [/^npm pack$/, 'test/runtime/library.test.ts packs and installs the package'],
   [/^npx vitest /, 'is this test runner'],
   [/^docker /, 'needs a container engine and a registry; test/runtime/container.test.ts checks the image'],
@@ -30,7 +32,10 @@ const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
     /^(?:kubectl|helm) /,
     'needs a cluster; test/runtime/deploy.test.ts validates the manifests and the chart',
   ],
-  [/^npx wrangler /, 'needs a Cloudflare account'],
+  [
+    /^npx wrangler /,
+    'needs a Cloudflare account; test/runtime/edge-deploy.test.ts rehearses the first deploy',
+  ],
   [
     /^(?:clickhouse-client|capture-gateway serve \| vector) /,
     'needs ClickHouse; test/runtime/log-shipping.test.ts runs the queries',
@@ -62,10 +67,15 @@ const runnable = pages
   .map(({ file, commands }) => ({ file, commands: commands.filter((command) => !isListed(command)) }))
   .filter(({ commands }) => commands.length > 0);
 
-describe.each(runnable)('$file', ({ commands }) => {
+/** Pages whose commands leave no file behind, neither in the checkout nor in the folder for temporary files. */
+const TIDY: ReadonlySet<string> = new Set(['README.md', 'docs/migrating.md']);
+
+describe.each(runnable)('$file', ({ file, commands }) => {
   test('every command works, in order, on the machine’s own Node', { timeout: 180_000 }, async () => {
     const shell = await docShell();
+    const before = shell.files();
     for (const command of commands) expect(await shell.run(command)).toBeUndefined();
+    if (TIDY.has(file)) expect(shell.files()).toEqual(before);
   });
 });
 
@@ -79,8 +89,10 @@ test('no reason is left over', () => {
 type Complaint = string | undefined;
 
 /** Runs the commands of one page in a copy of the checkout; servers that they start end with the test. */
-async function docShell(): Promise<{ run(command: string): Promise<Complaint> }> {
+async function docShell(): Promise<{ run(command: string): Promise<Complaint>; files(): readonly string[] }> {
   const folder = checkout();
+  const temporary = mkdtempSync(join(tmpdir(), 'docs-tmp-'));
+  onTestFinished(() => rmSync(temporary, { recursive: true, force: true }));
   const ports = new Map(
     await Promise.all(ADDRESSES.map(async (address) => [address, await freeAddress()] as const)),
   );
@@ -88,6 +100,7 @@ async function docShell(): Promise<{ run(command: string): Promise<Complaint> }>
   const environment: Record<string, string> = {
     PATH,
     HOME: folder,
+    TMPDIR: temporary,
     NO_COLOR: '1',
     npm_config_update_notifier: 'false',
     GATEWAY_LISTEN: address('127.0.0.1:8080'),
@@ -101,10 +114,23 @@ async function docShell(): Promise<{ run(command: string): Promise<Complaint> }>
     return `${text}${text.includes(' -- ') ? '' : ' --'} --admin http://${address('127.0.0.1:8081')}`;
   };
   return {
+    // Names, and what is in the rule book: npm keeps files of its own in hidden folders.
+    files: () => [
+      ...[...readdirSync(folder), ...readdirSync(join(folder, 'config'))].filter(
+        (name) => !name.startsWith('.'),
+      ),
+      ...readdirSync(temporary),
+      readFileSync(join(folder, 'config/rules.yaml'), 'utf8'),
+    ],
     run: async (command) => {
       if (command.startsWith('export ')) {
-        for (const [, name = '', value = ''] of here(command).matchAll(/(\w+)=(\S+)/g))
-          environment[name] = value;
+        const { stdout } = await promisify(execFile)('bash', ['-c', `${here(command)}; env -0`], {
+          cwd: folder,
+          env: environment,
+        });
+        const names = new Set([...command.matchAll(/(\w+)=/g)].map(([, name = '']) => name));
+        for (const [, name = '', value = ''] of stdout.matchAll(/(\w+)=([^\0]*)\0/g))
+          if (names.has(name)) environment[name] = value;
         return undefined;
       }
       const server = SERVERS.find(([pattern]) => pattern.test(command));

@@ -39,4 +39,79 @@ describe('docs/operating.md', () => {
     const ofBodies = new Set(['malformed-json', 'duplicate-member', 'wrapper-not-object', 'x-gateway-error']);
     expect(codes.filter((code) => !known.has(code) && !ofBodies.has(code))).toEqual([]);
   });
+
+  describe('alerts, panels and remedies', () => {
+    const panels = (
+      JSON.parse(read('deploy/grafana/capture-gateway.json')) as {
+        readonly panels: readonly {
+          readonly title: string;
+          readonly type: string;
+          readonly targets?: readonly { readonly expr: string }[];
+        }[];
+      }
+    ).panels.filter(({ type }) => type !== 'row');
+    const titles = new Set(panels.map(({ title }) => title));
+    const named = (cell: string): readonly string[] =>
+      [...cell.matchAll(/\*([^*]+)\*/g)].map(([, title = '']) => title);
+    const rowsOf = (heading: string): readonly (readonly string[])[] => {
+      const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+      const lines = section.split('\n').filter((line) => line.startsWith('| '));
+      return lines.slice(1).map((line) => line.slice(2, -2).split(' | '));
+    };
+
+    test('every alert has its cause, what to look at, and the way out, and no other has', () => {
+      const alerts = [...read('deploy/prometheus/alerts.yaml').matchAll(/- alert: (\w+)/g)].map(
+        ([, name = '']) => name,
+      );
+      const rows = rowsOf('Alerts');
+      expect(rows.map(([name]) => name)).toEqual(alerts.map((name) => `\`${name}\``));
+      for (const row of rows) {
+        expect(row).toHaveLength(4);
+        for (const cell of row) expect(cell.trim()).not.toBe('');
+        const panelsOfRow = named(row[2] ?? '');
+        expect([row[0], panelsOfRow.filter((title) => !titles.has(title))]).toEqual([row[0], []]);
+        // Without a target there is nothing that a panel could show.
+        if (row[0] !== '`GatewayUnseen`') expect(panelsOfRow.length).toBeGreaterThan(0);
+      }
+    });
+
+    test('every symptom of the troubleshooting that a metric shows has a panel, with its codes', () => {
+      const rows = rowsOf('Troubleshooting');
+      expect(rows.length).toBeGreaterThan(20);
+      const without = rows.filter(([, , , cell]) => cell === '–').map(([symptom]) => symptom);
+      expect(without).toEqual([
+        'an HTTP/2 connection ends with `ENHANCE_YOUR_CALM`',
+        'the inspector asks for a token',
+        'the inspector shows no values',
+      ]);
+      for (const [symptom = '', , , cell = ''] of rows.filter((row) => row[3] !== '–')) {
+        const [first = ''] = named(cell);
+        expect([symptom, named(cell).filter((title) => !titles.has(title))]).toEqual([symptom, []]);
+        if (!/^[45]\d\d `/.test(symptom)) continue;
+        const codes = [...symptom.matchAll(/`([a-z0-9-]+)`/g)].map(([, code = '']) => code);
+        const expression = panels.find(({ title }) => title === first)?.targets?.[0]?.expr ?? '';
+        const selected = new RegExp(`^(?:${/code=~"([^"]+)"/.exec(expression)?.[1] ?? '-'})$`);
+        expect([symptom, codes.filter((code) => !selected.test(code))]).toEqual([symptom, []]);
+      }
+    });
+
+    test('every panel of the troubleshooting is named, and explains itself', () => {
+      const from = panels.findIndex(({ title }) => title === 'Requests refused before their body');
+      expect(from).toBeGreaterThan(0);
+      const text = page.split('\n## Alerts\n')[1]?.split('\n## Upgrade')[0] ?? '';
+      const all = new Set(named(text));
+      const unnamed = panels
+        .slice(from)
+        .filter(({ title }) => !all.has(title))
+        .map(({ title }) => title);
+      // What the modes do is in docs/migrating.md.
+      expect(unnamed).toEqual([
+        'Share that fails between gateway and V2',
+        'V1 requests by origin',
+        'Migrated share',
+        'Shadow comparisons',
+        'Replicas',
+      ]);
+    });
+  });
 });

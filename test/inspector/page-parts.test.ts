@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Diff, DiffMark } from '../../src/inspector/api.ts';
@@ -6,7 +7,6 @@ import { foldLines, markedLines, type MarkedSpan } from '../../src/inspector/pag
 import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../src/inspector/page/page-state.ts';
 import { FailuresFirst, Sampler } from '../../src/inspector/page/sampler.ts';
 import { linearTicks, logShare, logTicks } from '../../src/inspector/page/scale.ts';
-import { pageFiles } from '../../src/inspector/page-files.ts';
 import { loadInspectorPage } from '../../src/cli/inspector-assets.ts';
 
 describe('a place', () => {
@@ -173,25 +173,16 @@ describe('scales', () => {
 });
 
 describe('the files of the page', () => {
-  test('are modules without types, whose imports all exist', () => {
+  test('are a document, a script and a style, the latter two cached by their hash', () => {
     const files = loadInspectorPage();
-    expect(files.get('/')?.body).toContain('modulepreload');
-    for (const [path, { mediaType, body }] of files) {
-      if (!mediaType.startsWith('text/javascript')) continue;
-      for (const [, specifier = ''] of String(body).matchAll(/\b(?:from|import)\s*["']([^"']+)["']/g)) {
-        expect(files.has(new URL(specifier, `http://gateway${path}`).pathname), `${path}: ${specifier}`).toBe(
-          true,
-        );
-      }
+    const document = new TextDecoder().decode(files.get('/')?.body as Uint8Array);
+    const named = [...document.matchAll(/(?:src|href)="(page\/[^"]+)"/g)].map(([, path]) => `/${path}`);
+    expect([...files.keys()].sort()).toEqual(['/', ...named].sort());
+    for (const [path, { mediaType, body, gzip, isHashed }] of files) {
+      expect([path, isHashed]).toEqual([path, path !== '/']);
+      expect(gunzipSync(gzip ?? '')).toEqual(Buffer.from(body));
+      expect(path).toMatch(/^\/$|^\/page\/inspector(?:-style)?-[A-Z0-9]{8}\.(?:js|css)$/);
+      expect(mediaType).toMatch(/^text\/(?:html|javascript|css); charset=utf-8$/);
     }
-  });
-
-  test('cannot import a library that is not served', () => {
-    const sources = {
-      read: () => "import { nothing } from 'left-pad';",
-      stripTypes: (source: string) => source,
-      readLibrary: () => '',
-    };
-    expect(() => pageFiles(sources)).toThrow('The page imports left-pad, which it does not serve.');
   });
 });

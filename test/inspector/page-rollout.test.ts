@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import axe from 'axe-core';
@@ -27,7 +27,9 @@ const STATE = {
 
 test('the rollout view shows modes, canaries, roll-backs, comparisons and the end of V1, and axe finds nothing', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rollout-page-'));
-  const [rules, file] = [join(folder, 'rules.yaml'), join(folder, 'rollout.json')];
+  const store = join(folder, 'store');
+  mkdirSync(store);
+  const [rules, file] = [join(folder, 'rules.yaml'), join(store, 'rollout.json')];
   const shipped = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
   // Without the inverse, reads of V2 differ from those of V1.
   const forward = shipped.replaceAll(/^ +response: inverse$/gm, '');
@@ -85,4 +87,9 @@ test('the rollout view shows modes, canaries, roll-backs, comparisons and the en
   await page.keyboard.press('1');
   await page.keyboard.press('6');
   await page.getByRole('heading', { name: 'Rollout', exact: true }).waitFor();
+  // Without its store, the replica says since when it is alone.
+  rmSync(store, { recursive: true });
+  await page
+    .getByText(/Alone since \d+:\d+:\d+.*: .+ does not reach the store \(ENOENT.+Revision 4 holds/)
+    .waitFor();
 }, 60_000);

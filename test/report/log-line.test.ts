@@ -148,7 +148,7 @@ describe('a tally of lines', () => {
         encoder.encode(
           `${entries
             .slice(from, from + 37)
-            .map(entryLine)
+            .map((entry) => entryLine(entry))
             .join('')}\nno entry\n`,
         ),
       );

@@ -4,10 +4,29 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { statFamilies } from '../../src/rewrite-log/stat-families.ts';
 import { exchangeFamilies } from '../../src/rewrite-log/metric-families.ts';
+import { rolloutFamilies } from '../../src/rewrite-log/rollout-families.ts';
+import { replicaFamilies } from '../../src/rewrite-log/replica-families.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
+import { grafanaFaults, type GrafanaDashboard } from '../support/grafana.ts';
+import type { RolloutView } from '../../src/rollout/rollout-view.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 const root = new URL('../../deploy/', import.meta.url).pathname;
+
+/** A rollout with a canary and a shadow. */
+const ROLLOUT: RolloutView = {
+  revision: 1,
+  isSticky: true,
+  default: { mode: 'canary', share: 10, from: 'operator' },
+  operations: {},
+  clients: {},
+  rollback: { window: 600, margin: 0.02, requests: 50 },
+  canaries: [{ migrated: { requests: 1, failures: 0 }, v1: { requests: 1, failures: 0 } }],
+  rollbacks: [],
+  shadows: [{ same: 1, different: 0, unknown: 0, fields: [] }],
+  requests: { v1: 1, v2: 1 },
+  brownouts: [],
+};
 
 /** Every name of a series that the gateway can have, with its labels. */
 function series(): ReadonlyMap<string, ReadonlySet<string>> {
@@ -23,6 +42,7 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
     process: {
       cpuSeconds: 0,
       residentBytes: 0,
+      limitBytes: 0,
       heapBytes: 0,
       startSeconds: 0,
       openFiles: 0,
@@ -30,7 +50,13 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
       loopDelaySeconds: 0,
     },
   };
-  const families = [...exchangeFamilies(metrics, () => '/x'), ...statFamilies(figures, { bytes: 0 })];
+  const replica = { name: 'a', replicas: 3, aloneSince: '2026-11-22T08:00:00Z', waiting: 0 };
+  const families = [
+    ...exchangeFamilies(metrics, () => '/x'),
+    ...statFamilies(figures, { bytes: 0 }),
+    ...rolloutFamilies(ROLLOUT),
+    ...replicaFamilies(replica),
+  ];
   return new Map(
     families.flatMap(({ name, samples }) =>
       samples.map(({ suffix, labels }) => [
@@ -43,9 +69,36 @@ function series(): ReadonlyMap<string, ReadonlySet<string>> {
 
 const known = series();
 
-/** The gateway's metric names in an expression, and the labels used with them. */
+interface RuleFile {
+  readonly groups: readonly {
+    readonly rules: readonly { readonly record?: string; readonly expr: string }[];
+  }[];
+}
+
+function rulesOf(file: string): RuleFile['groups'][number]['rules'] {
+  return (parse(readFileSync(`${root}prometheus/${file}`, 'utf8')) as RuleFile).groups.flatMap(
+    ({ rules }) => rules,
+  );
+}
+
+const recorded = new Set(rulesOf('recording.yaml').map(({ record = '' }) => record));
+
+/** Names of recorded series have colons; so has the step of a subquery, behind a bracket. */
+const RECORDED = /(?<!\[)\b[a-z]\w*(?::\w+)+/g;
+
+/** Metric names of an expression that neither the gateway nor a recording rule has, and labels that a metric lacks. */
 function strangers(expression: string): readonly string[] {
-  const names = [...expression.matchAll(/\b((?:gateway|http|process)_\w+)(?:\{([^}]*)\})?/g)];
+  const records = [...expression.matchAll(RECORDED)]
+    .map(([name]) => name)
+    .filter((name) => !recorded.has(name));
+  const rest = expression.replaceAll(RECORDED, '');
+  return [...records, ...strangeMetrics(rest)];
+}
+
+function strangeMetrics(expression: string): readonly string[] {
+  const names = [...expression.matchAll(/\b((?:gateway|http|process)_\w+)(?:\{([^}]*)\})?/g)]
+    // Not the words of a selector's values, such as names of jobs and codes.
+    .filter(([, name = '']) => !name.startsWith('http_re') && name !== 'http_route');
   const unknown = names.flatMap(([, name = '', selector = '']) => {
     const labels = known.get(name);
     if (labels === undefined) return [name];
@@ -56,11 +109,11 @@ function strangers(expression: string): readonly string[] {
   return unknown;
 }
 
-describe('the alert rules', () => {
+describe('the rules of Prometheus', () => {
   test('are clean to promtool', () => {
     const { status, stdout, stderr, error } = spawnSync(
       'promtool',
-      ['check', 'rules', '--lint-fatal', `${root}prometheus/alerts.yaml`],
+      ['check', 'rules', '--lint-fatal', `${root}prometheus/alerts.yaml`, `${root}prometheus/recording.yaml`],
       { encoding: 'utf8' },
     );
     expect(error).toBeUndefined();
@@ -69,26 +122,46 @@ describe('the alert rules', () => {
   });
 
   test('use existing metrics and labels', () => {
-    const { groups } = parse(readFileSync(`${root}prometheus/alerts.yaml`, 'utf8')) as {
-      groups: { rules: { expr: string }[] }[];
-    };
-    const expressions = groups.flatMap(({ rules }) => rules.map(({ expr }) => expr));
-    expect(expressions.length).toBeGreaterThan(5);
-    expect(expressions.flatMap(strangers)).toEqual([]);
+    const rules = [...rulesOf('alerts.yaml'), ...rulesOf('recording.yaml')].map(({ expr }) => expr);
+    expect(rules.length).toBeGreaterThan(20);
+    expect(rules.flatMap(strangers)).toEqual([]);
   });
 });
 
+const board = JSON.parse(readFileSync(`${root}grafana/capture-gateway.json`, 'utf8')) as GrafanaDashboard;
+const expressions = [
+  ...board.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+  ...board.annotations.list.map(({ target }) => target.expr),
+];
+
 describe('the dashboard', () => {
-  test('uses existing metrics and labels, and its panels do not overlap', () => {
-    const board = JSON.parse(readFileSync(`${root}grafana/capture-gateway.json`, 'utf8')) as {
-      panels: { gridPos: { x: number; y: number; w: number; h: number }; targets?: { expr: string }[] }[];
-    };
-    const expressions = board.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
-    expect(expressions.length).toBeGreaterThan(15);
+  test('uses existing series and labels, of the chosen job and gateway only', () => {
+    expect(expressions.length).toBeGreaterThan(30);
     expect(expressions.flatMap(strangers)).toEqual([]);
+    const loose = expressions.filter((expression) =>
+      [...expression.matchAll(/\{[^}]*\}/g)].some(
+        ([selector]) => !selector.includes('job="$job",instance=~"$instance"'),
+      ),
+    );
+    expect(loose).toEqual([]);
+  });
+
+  test('is a dashboard by Grafana’s schema, which finds what is wrong', () => {
+    expect(grafanaFaults(board)).toEqual([]);
+    const panel = board.panels.find(({ type }) => type === 'timeseries');
+    if (panel === undefined) throw new Error('the dashboard has no time series');
+    for (const wrong of [{ unti: 's' }, { custom: { drawStyle: 'lines' } }, { unit: 7 }]) {
+      const faulty = { ...panel, fieldConfig: { overrides: [], defaults: wrong } };
+      expect(grafanaFaults({ ...board, panels: [faulty] })).toHaveLength(1);
+    }
+  });
+
+  test('has panels that do not overlap, each with a title, a number and a place of its own', () => {
     const cells = board.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
     );
     expect(new Set(cells).size).toBe(cells.length);
+    for (const key of ['id', 'title'] as const)
+      expect(new Set(board.panels.map((panel) => panel[key])).size).toBe(board.panels.length);
   });
 });

@@ -47,7 +47,7 @@ function setUp(): {
   send: (name?: string, over?: Partial<Shield>) => Request;
 } {
   const clock = new Clock();
-  const shielded = new RateLimitQueue({ now: () => clock.now, after: clock.after });
+  const shielded = new RateLimitQueue({ now: () => clock.now, after: clock.after, random: Math.random });
   const send = (name = 'a', over: Partial<Shield> = {}): Request => {
     const request = new Request(clock);
     shielded.admit({ ...SHIELD, ...over }, name, request);

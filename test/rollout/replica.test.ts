@@ -157,7 +157,7 @@ test.each(['down', 'hung'] as const)(
     await fleet.time.pass(1000);
     const lostAt = fleet.time.now;
     for (const { link } of fleet.players) link.state = state;
-    await fleet.time.pass(3000);
+    await fleet.time.pass(5000);
     expect(fleet.modes).toEqual(['canary', 'canary']);
     for (const [number, { replica, notices }] of fleet.players.entries()) {
       expect(fleet.kinds(number).at(-1)).toBe('alone');
@@ -183,6 +183,21 @@ test.each(['down', 'hung'] as const)(
     }
   },
 );
+
+test('one lost call is no reason to judge the fleet by the requests of one replica', async () => {
+  const fleet = await new Fleet().start(0, 0, 0);
+  fleet.player(0).control.command({ mode: CANARY });
+  await fleet.time.pass(1000);
+  fleet.serve('v2', 700, false, fleet.players.slice(1));
+  await fleet.time.pass(500);
+  fleet.player(0).link.state = 'down';
+  await fleet.time.pass(1500);
+  expect(fleet.player(0).replica.status).toHaveProperty('aloneSince');
+  fleet.serve('v2', 40, true, fleet.players.slice(0, 1));
+  fleet.player(0).link.state = 'up';
+  await fleet.time.pass(2000);
+  expect(fleet.modes).toEqual(['canary', 'canary', 'canary']);
+});
 
 test('a slow store is a store: nothing is lost, and a choice holds as fast as it responds', async () => {
   const fleet = await new Fleet().start(0, 0);
@@ -237,7 +252,7 @@ test('a rollback decided alone does not undo what an operator chose since', asyn
   fleet.player(0).control.command({ mode: CANARY });
   await fleet.time.pass(1000);
   fleet.player(0).link.state = 'down';
-  await fleet.time.pass(2000);
+  await fleet.time.pass(4000);
   fleet.serve('v2', 30, true, fleet.players.slice(0, 1));
   expect(fleet.modes).toEqual(['observe', 'canary']);
   fleet.player(1).control.command({ mode: MIGRATE });

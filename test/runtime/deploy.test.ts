@@ -8,14 +8,15 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readSettings } from '../../src/settings/read-settings.ts';
 import { settingConflicts } from '../../src/settings/setting-conflicts.ts';
-import { renderChart } from '../support/helm-chart.ts';
-import { buildKustomization } from '../support/kustomization.ts';
+import { buildKustomization, renderChart } from '../support/rendered.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type KubernetesObject, kubernetesFaults, readObjects } from '../support/kubernetes.ts';
 
 const deploy = new URL('../../deploy/', import.meta.url);
 const chart = new URL('helm/capture-gateway/', deploy);
-const RELEASE = { Name: 'edge', Namespace: 'shop' };
+const { version } = JSON.parse(readFileSync(new URL('../package.json', deploy), 'utf8')) as {
+  version: string;
+};
 const SECRET = { secret: { name: 'gateway' } };
 
 interface Container {
@@ -23,19 +24,28 @@ interface Container {
   readonly image: string;
   readonly restartPolicy?: string;
   readonly env: readonly { readonly name: string; readonly value?: string }[];
+  readonly envFrom?: readonly object[];
+  readonly volumeMounts: readonly {
+    readonly name: string;
+    readonly mountPath: string;
+    readonly readOnly?: boolean;
+  }[];
+  readonly ports?: readonly { readonly name: string }[];
   readonly securityContext: object;
   readonly lifecycle: { readonly preStop: { readonly sleep: { readonly seconds: number } } };
 }
 
 interface PodSpec {
   readonly terminationGracePeriodSeconds: number;
+  readonly securityContext?: object;
+  readonly volumes?: readonly { readonly name: string }[];
   readonly containers: readonly Container[];
   readonly initContainers?: readonly Container[];
 }
 
 describe('kustomize', () => {
   test('Kubernetes accepts the standalone gateway', async () => {
-    const objects = buildKustomization(new URL('kubernetes/standalone/', deploy));
+    const objects = buildKustomization('standalone');
     expect(await kubernetesFaults(objects)).toEqual([]);
     expect(objects.map(({ kind }) => kind).sort()).toEqual([
       'Deployment',
@@ -45,11 +55,11 @@ describe('kustomize', () => {
       'Service',
       'ServiceAccount',
     ]);
-    expect(podOf(objects).containers[0]?.image).toBe('capture-gateway:0.1.0');
+    expect(podOf(objects).containers[0]?.image).toBe(`capture-gateway:${version}`);
   });
 
   test('the component puts a native sidecar beside the integration', async () => {
-    const objects = buildKustomization(new URL('kubernetes/sidecar/', deploy));
+    const objects = buildKustomization('sidecar');
     expect(await kubernetesFaults(objects)).toEqual([]);
     const { containers, initContainers = [] } = podOf(objects);
     expect(containers.map(({ name }) => name)).toEqual(['integration']);
@@ -84,6 +94,17 @@ describe('the Helm chart', () => {
         ...SECRET,
         rules: 'version: 2025-01-01\nchanges: []\n',
         settings: { GATEWAY_MAX_IN_FLIGHT: '2000', GATEWAY_WORKERS: 'auto' },
+        extraEnv: [{ name: 'GATEWAY_REFERENCE_DB', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+        extraVolumes: [{ name: 'certificates', secret: { secretName: 'certificates' } }],
+        extraVolumeMounts: [{ name: 'certificates', mountPath: '/etc/certificates', readOnly: true }],
+        data: { persistentVolumeClaim: { claimName: 'gateway' } },
+        store: {
+          address: 'rediss://redis.data:6379/1',
+          passwordSecret: 'redis',
+          passwordKey: 'redis-password',
+        },
+        networkPolicy: { egress: [{ to: [{ podSelector: {} }], ports: [{ port: 6379 }] }] },
+        podMonitor: { enabled: true, labels: { release: 'prometheus' } },
         autoscaling: { enabled: false },
         replicas: 3,
         imagePullSecrets: [{ name: 'registry' }],
@@ -94,6 +115,7 @@ describe('the Helm chart', () => {
         affinity: { nodeAffinity: {} },
       },
     ],
+    ['with a ConfigMap of rules', { ...SECRET, rulesConfigMap: 'our-rules' }],
     [
       'bare',
       {
@@ -104,19 +126,94 @@ describe('the Helm chart', () => {
       },
     ],
   ])('renders objects that Kubernetes accepts, %s', async (_title, given) => {
-    const objects = chartObjects(given);
+    const objects = renderChart(given);
     expect(await kubernetesFaults(objects)).toEqual([]);
     for (const { metadata } of objects) expect(metadata.name).toBe('edge-capture-gateway');
     expect(settingFaults(podOf(objects).containers[0])).toEqual([]);
   });
 
   test('renders the same gateway as the manifests', () => {
-    const [ofChart, ofManifest] = [
-      chartObjects(SECRET),
-      buildKustomization(new URL('kubernetes/standalone/', deploy)),
-    ].map((objects) => podOf(objects));
-    expect(ofChart?.containers).toEqual(ofManifest?.containers);
-    expect(ofChart?.terminationGracePeriodSeconds).toBe(ofManifest?.terminationGracePeriodSeconds);
+    // The manifests read ConfigMaps if they are there; the chart has values for the same.
+    const settings = { configMapRef: { name: 'capture-gateway-settings', optional: true } };
+    const rules = { name: 'rules', mountPath: '/etc/gateway', readOnly: true };
+    const volume = { name: 'rules', configMap: { name: 'capture-gateway-rules', optional: true } };
+    const given = {
+      secret: { name: 'capture-gateway' },
+      extraEnvFrom: [settings],
+      extraVolumes: [volume],
+      extraVolumeMounts: [rules],
+    };
+    const [ofChart, ofManifest] = [renderChart(given), buildKustomization('standalone')].map((objects) => {
+      const { containers, volumes = [], securityContext, terminationGracePeriodSeconds } = podOf(objects);
+      const byName = <T extends { readonly name: string }>(list: readonly T[]): readonly T[] =>
+        list.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+      return {
+        containers: containers.map((one) => ({ ...one, volumeMounts: byName(one.volumeMounts) })),
+        volumes: byName(volumes),
+        securityContext,
+        terminationGracePeriodSeconds,
+      };
+    });
+    expect(ofChart).toEqual(ofManifest);
+  });
+
+  test('a volume, an environment and a rule book of one’s own are in the pod', () => {
+    const { containers, volumes = [] } = podOf(
+      renderChart({
+        ...SECRET,
+        rulesConfigMap: 'our-rules',
+        extraEnv: [{ name: 'GATEWAY_CAPTURE', value: 'bodies' }],
+        extraVolumes: [{ name: 'certificates', secret: { secretName: 'certificates' } }],
+        data: { persistentVolumeClaim: { claimName: 'gateway' } },
+      }),
+    );
+    expect(valueOf(containers[0], 'GATEWAY_CAPTURE')).toBe('bodies');
+    expect(valueOf(containers[0], 'GATEWAY_RULES')).toBe('/etc/gateway/rules.yaml');
+    expect(Object.fromEntries(volumes.map(({ name, ...source }) => [name, source]))).toEqual({
+      secrets: { secret: { secretName: 'gateway', defaultMode: 0o444 } },
+      data: { persistentVolumeClaim: { claimName: 'gateway' } },
+      rules: { configMap: { name: 'our-rules' } },
+      certificates: { secret: { secretName: 'certificates' } },
+    });
+  });
+
+  test('replicas share a store by its address, under a name of their own, with the password of a secret', () => {
+    const store = { address: 'redis://redis:6379', passwordSecret: 'redis', passwordKey: 'redis-password' };
+    const { containers, volumes = [] } = podOf(renderChart({ ...SECRET, store }));
+    const [gateway] = containers;
+    expect(settingFaults(gateway)).toEqual([]);
+    expect(valueOf(gateway, 'GATEWAY_STORE')).toBe('redis://redis:6379');
+    expect(valueOf(gateway, 'GATEWAY_STORE_NAME')).toBe('shop.edge-capture-gateway');
+    const file = valueOf(gateway, 'GATEWAY_STORE_PASSWORD_FILE') ?? '';
+    const mount = gateway?.volumeMounts.find(({ mountPath }) => file.startsWith(`${mountPath}/`));
+    expect(volumes.find(({ name }) => name === mount?.name)).toMatchObject({
+      secret: { secretName: 'redis', items: [{ key: 'redis-password', path: file.split('/').at(-1) }] },
+    });
+    expect(valueOf(podOf(renderChart(SECRET)).containers[0], 'GATEWAY_STORE')).toBeUndefined();
+  });
+
+  test.each(['standalone', 'sidecar'])(
+    'the settings of %s take a store, and its password from the secret',
+    (home) => {
+      const { containers, initContainers = [] } = podOf(buildKustomization(home));
+      const gateway = [...containers, ...initContainers].find(({ envFrom }) => envFrom !== undefined);
+      expect(gateway?.envFrom).toEqual([
+        { configMapRef: { name: 'capture-gateway-settings', optional: true } },
+      ]);
+      const settings = [
+        { name: 'GATEWAY_STORE', value: 'redis://redis:6379' },
+        { name: 'GATEWAY_STORE_PASSWORD_FILE', value: '/run/secrets/gateway/store-password' },
+      ];
+      expect(settingFaults({ env: [...(gateway?.env ?? []), ...settings] })).toEqual([]);
+    },
+  );
+
+  test('Helm finds nothing against it', () => {
+    const folder = fileURLToPath(chart);
+    expect(run('helm', ['lint', '--strict', folder, '--set', 'secret.name=gateway'])).toContain(
+      '0 chart(s) failed',
+    );
+    expect(() => renderChart({})).toThrow(/secret/);
   });
 
   test('its schema takes the values that ship, once the secret is named', () => {
@@ -130,17 +227,62 @@ describe('the Helm chart', () => {
     ['a setting that is no text', { settings: { GATEWAY_MAX_IN_FLIGHT: 2000 } }],
     ['a name that is no setting', { settings: { MAX_IN_FLIGHT: '2000' } }],
     ['a short token', { secret: { clientSecret: 'x'.repeat(16), adminToken: 'short' } }],
+    ['a store with a password in its address', { store: { address: 'redis://:word@redis:6379' } }],
+    ['two sources of a volume', { data: { emptyDir: {}, hostPath: { path: '/x' } } }],
     ['a port that is none', { service: { type: 'ClusterIP', port: 70_000 } }],
   ])('its schema refuses %s', (_title, given) => {
     expect(schema({ ...values, ...SECRET, ...given })).toBe(false);
   });
-
-  function chartObjects(given: object): readonly KubernetesObject[] {
-    return [...renderChart(chart, RELEASE, given)]
-      .filter(([name]) => name.endsWith('.yaml'))
-      .flatMap(([, text]) => readObjects(text));
-  }
 });
+
+describe('monitoring', () => {
+  const objects = buildKustomization('monitoring');
+
+  test('the Prometheus Operator accepts it', async () => {
+    expect(await kubernetesFaults(objects)).toEqual([]);
+    expect(objects.map(({ kind }) => kind).sort()).toEqual(['PodMonitor', 'PodMonitor', 'PrometheusRule']);
+  });
+
+  test('its rules are those of Prometheus alone', () => {
+    const groups = ['recording', 'alerts'].flatMap((name) => {
+      const text = readFileSync(new URL(`prometheus/${name}.yaml`, deploy), 'utf8');
+      return (parse(text) as { readonly groups: readonly unknown[] }).groups;
+    });
+    expect(objects.find(({ kind }) => kind === 'PrometheusRule')?.spec).toEqual({ groups });
+  });
+
+  test.each(['standalone', 'sidecar', 'chart'])(
+    'a monitor scrapes the gateway of %s with its token',
+    (home) => {
+      const given = { secret: { name: 'capture-gateway' }, podMonitor: { enabled: true } };
+      const pods = home === 'chart' ? renderChart(given) : buildKustomization(home);
+      const { metadata, spec } = templateOf(pods);
+      const monitors = (home === 'chart' ? pods : objects).filter(
+        ({ kind }) => kind === 'PodMonitor',
+      ) as readonly Monitor[];
+      const ports = [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ ports: list = [] }) =>
+        list.map(({ name }) => name),
+      );
+      const matching = monitors.filter(({ spec: { selector } }) =>
+        Object.entries(selector.matchLabels).every(([label, value]) => metadata.labels[label] === value),
+      );
+      expect(matching).toHaveLength(1);
+      expect(matching[0]?.spec.podMetricsEndpoints).toMatchObject([
+        { path: '/metrics', authorization: { credentials: { name: 'capture-gateway', key: 'admin-token' } } },
+      ]);
+      expect(ports).toContain(matching[0]?.spec.podMetricsEndpoints[0]?.port);
+      // Without the token these would bring a 401 a scrape.
+      expect(JSON.stringify(pods)).not.toContain('prometheus.io/scrape');
+    },
+  );
+});
+
+interface Monitor extends KubernetesObject {
+  readonly spec: {
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly podMetricsEndpoints: readonly { readonly port: string }[];
+  };
+}
 
 describe('the promises of the manifests', () => {
   const pods = [
@@ -151,7 +293,7 @@ describe('the promises of the manifests', () => {
   test.each(pods)(
     'the gateway of %s knows every setting, and has no effect that it need not',
     (folder, list) => {
-      const pod = podOf(buildKustomization(new URL(`kubernetes/${folder}/`, deploy)));
+      const pod = podOf(buildKustomization(folder));
       const gateway = pod[list]?.[0];
       expect(settingFaults(gateway)).toEqual([]);
       expect(gateway?.securityContext).toMatchObject({
@@ -207,6 +349,7 @@ describe('compose', () => {
           readonly environment?: Readonly<Record<string, string>>;
           readonly ports: readonly string[];
           readonly volumes?: readonly string[];
+          readonly configs?: readonly { readonly source: string; readonly target: string }[];
         }
       >
     >;
@@ -225,7 +368,30 @@ describe('compose', () => {
         expect(existsSync(new URL(volume.split(':')[0] ?? '', folder))).toBe(true);
     }
     for (const { file } of Object.values(compose.configs))
-      expect(existsSync(new URL(file, folder))).toBe(true);
+      expect(existsSync(new URL(file.replace(/^\$\{\w+:-(.*)\}$/, '$1'), folder))).toBe(true);
+  });
+
+  // An engine makes the place of a mount before it mounts, and cannot where the folder is mounted read-only.
+  test('no mount is inside another one', () => {
+    for (const { volumes = [], configs = [] } of Object.values(compose.services)) {
+      const folders = volumes.map((volume) => volume.split(':')[1] ?? '');
+      const targets = [...configs.map(({ target }) => target), ...folders];
+      expect(targets.filter((target) => folders.some((mounted) => target.startsWith(`${mounted}/`)))).toEqual(
+        [],
+      );
+      expect(new Set(targets).size).toBe(targets.length);
+      for (const { source } of configs) expect(Object.keys(compose.configs)).toContain(source);
+    }
+  });
+
+  test('Grafana finds the dashboard where it is mounted', () => {
+    const provider = parse(readFileSync(new URL('grafana-dashboards.yaml', folder), 'utf8')) as {
+      readonly providers: readonly { readonly options: { readonly path: string } }[];
+    };
+    const mounted = compose.services['grafana']?.configs?.find(
+      ({ source }) => source === 'dashboard',
+    )?.target;
+    expect(mounted).toBe(`${provider.providers[0]?.options.path}/capture-gateway.json`);
   });
 
   test('its Prometheus configuration is valid', () => {
@@ -268,8 +434,15 @@ describe('the systemd unit', () => {
 });
 
 function podOf(objects: readonly KubernetesObject[]): PodSpec {
+  return templateOf(objects).spec;
+}
+
+function templateOf(objects: readonly KubernetesObject[]): {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly spec: PodSpec;
+} {
   const [deployment] = objects.filter(({ kind }) => kind === 'Deployment').map(({ spec }) => spec);
-  return (deployment as { readonly template: { readonly spec: PodSpec } }).template.spec;
+  return (deployment as { readonly template: ReturnType<typeof templateOf> }).template;
 }
 
 function valueOf(container: Container | undefined, name: string): string | undefined {

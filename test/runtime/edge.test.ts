@@ -54,11 +54,12 @@ async function edgeFor(
 const order = (headers: string, body: Uint8Array | string): string =>
   `POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n${headers}Content-Length: ${body.length}\r\n\r\n${Buffer.from(body).toString('latin1')}`;
 
-test('the bundle holds no YAML and no zod, and is 80 KiB at the most', () => {
+// Ten of them for what isolates share: the replica, the object and the operators' routes.
+test('the bundle holds no YAML and no zod, and is 92 KiB at the most', () => {
   const bundle = readFileSync(file);
   const bytes = gzipSync(bundle).length;
   console.log(`edge bundle: ${(bytes / 1024).toFixed(1)} KiB gzipped`);
-  expect(bytes).toBeLessThanOrEqual(80 * 1024);
+  expect(bytes).toBeLessThanOrEqual(92 * 1024);
   expect(bundle.toString()).not.toMatch(/ZodError|YAMLParseError/);
 });
 
@@ -373,6 +374,13 @@ test('npm run edge serves the worker before the embedded V2', { timeout: 60_000 
     15_000,
   );
   expect(response.text).toMatch(/^HTTP\/1\.1 201 /);
+  const token = /GATEWAY_ADMIN_TOKEN=(\w+) /.exec(said)?.[1] ?? '';
+  const rollout = await fetch(`http://localhost:${ready.exec(said)?.[1]}/rollout`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{"mode":"observe"}',
+  });
+  expect(await rollout.json()).toMatchObject({ default: { mode: 'observe', from: 'operator' } });
   child.kill('SIGTERM');
   await exit;
 });
@@ -437,7 +445,7 @@ test('bodies for V2 are checked against a description in the bundle', async () =
   const bundle = await bundleWorkerWith(rules, `${reference.origin}/api/v2/openapi.json`);
   const bytes = gzipSync(readFileSync(bundle)).length;
   console.log(`edge bundle with the description of V2: ${(bytes / 1024).toFixed(1)} KiB gzipped`);
-  expect(bytes).toBeLessThanOrEqual(96 * 1024);
+  expect(bytes).toBeLessThanOrEqual(102 * 1024);
   const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
   const worker = await startWorkerd(bundle, {
     GATEWAY_UPSTREAM: reference.origin,

@@ -34,7 +34,7 @@ test('publint has nothing to say', async () => {
   expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
 });
 
-/** The example of the README: a rule book and a body, without a gateway. */
+/** The engine alone: a rule book and a body. */
 const REWRITING = `
 import { readRuleBook } from 'capture-gateway/rules/read-rule-book';
 import { OperationTable } from 'capture-gateway/rules/operation-table';
@@ -116,6 +116,96 @@ describe('json/, rules/ and rewrite/ in a clean folder', () => {
       folder,
     );
     expect(stderr).toContain('ERR_PACKAGE_PATH_NOT_EXPORTED');
+  });
+});
+
+/** The examples of docs/library.md, by name. */
+const examples = new Map(
+  [
+    ...readFileSync(join(root, 'docs/library.md'), 'utf8').matchAll(
+      /<!-- example: ([\w-]+) -->\n\n```ts\n([^]*?)```/g,
+    ),
+  ].map(([, name = '', text = '']) => [name, text]),
+);
+
+/** The compiler's options for a strict user who has Node's types. */
+const STRICT = [
+  '--ignoreConfig',
+  '--noEmit',
+  '--strict',
+  '--exactOptionalPropertyTypes',
+  '--noUncheckedIndexedAccess',
+  '--allowImportingTsExtensions',
+  '--skipLibCheck',
+  ...'--module nodenext --target es2024 --types node --typeRoots'.split(' '),
+  tool('@types'),
+];
+
+/** A V1 order through `request` and `response`, and through the Hono service of docs/library.md. */
+const TRIAL = `
+import { createMigration } from 'capture-gateway';
+import { ruleBook } from 'capture-gateway/rule-book';
+import app from './hono.ts';
+
+export async function trial(): Promise<string> {
+  const headers = { 'content-type': 'application/json' };
+  const request = createMigration(ruleBook).request('POST', '/api/v1/clients', headers, '{"data":{"n":1.0}}');
+  if (request.verdict !== 'rewritten' || request.body === null) return request.verdict;
+  const body = '{"data":{"name":"A"}}';
+  const response = await app.request('/api/v1/clients', { method: 'POST', headers, body });
+  return [request.target, new TextDecoder().decode(request.body), response.status, await response.text()].join(' ');
+}
+`;
+const TRIED = '/api/v2/clients {"n":1.0} 201 {"data":{"name":"A"}}';
+
+describe('the examples of docs/library.md in a clean folder', () => {
+  beforeAll(() => {
+    for (const [name, text] of examples) writeFileSync(join(folder, `${name}.ts`), text);
+    writeFileSync(join(folder, 'trial.ts'), TRIAL);
+    writeFileSync(
+      join(folder, 'print.ts'),
+      `import { trial } from './trial.ts';\nconsole.log(await trial());`,
+    );
+    writeFileSync(join(folder, 'ambient.d.ts'), 'declare function loadText(): Promise<string>;');
+  });
+
+  test('compile strictly, and the verdicts narrow', async () => {
+    expect([...examples.keys()]).toEqual(['migration', 'rule-book', 'hono', 'fetch', 'node']);
+    const files = [...examples.keys(), 'trial'].map((name) => `${name}.ts`);
+    // A narrowing that must fail: the body of any verdict.
+    writeFileSync(
+      join(folder, 'wide.ts'),
+      `import type { RequestVerdict } from 'capture-gateway';\nexport const wide = (verdict: RequestVerdict) => verdict.edits;`,
+    );
+    const compile = (names: readonly string[]): Promise<{ readonly code: number; readonly stdout: string }> =>
+      run(process.execPath, [tool('typescript/bin/tsc'), ...STRICT, 'ambient.d.ts', ...names], folder);
+    expect(await compile(files)).toMatchObject({ code: 0, stdout: '' });
+    expect((await compile(['wide.ts'])).stdout).toMatch(
+      /Property 'edits' does not exist on type 'PassedRequest'/,
+    );
+  });
+
+  test.each([
+    ['Node', 'node/bin/node', []],
+    ['Bun', 'bun/bin/bun.exe', []],
+    ['Deno', 'deno/deno', ['run', '--allow-all', '--quiet']],
+  ])('run on %s', async (_name, path, given) => {
+    const { stdout, stderr } = await run(tool(path), [...given, 'print.ts'], folder);
+    expect(stderr + stdout).toBe(`${TRIED}\n`);
+  });
+
+  test('run in workerd: the Hono service as a worker', async () => {
+    writeFileSync(
+      join(folder, 'hono.jsonc'),
+      '{ "name": "hono", "main": "hono.ts", "compatibility_date": "2026-10-20" }',
+    );
+    const { file } = await bundleWorker(join(folder, 'hono.jsonc'));
+    expect(readFileSync(file, 'utf8')).not.toMatch(/ZodError|YAMLParseError/);
+    const { port } = await startWorkerd(file, {});
+    const body = '{"data":{"n":1.5}}';
+    const head = `POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+    const response = await exchange(port, `${head}\r\n\r\n${body}`);
+    expect(response.text).toMatch(/^HTTP\/1\.1 201 [^]*\r\n\r\n\{"data":\{"n":1\.5\}\}$/);
   });
 });
 

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import type { RolloutView } from '../../src/rollout/rollout-view.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { exchange, rawClient } from '../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
@@ -200,3 +201,75 @@ function tryKill(pid: number, signal: NodeJS.Signals | 0 = 'SIGKILL'): boolean {
     return false;
   }
 }
+
+test('with a V1 origin, workers share modes and windows without a store', async () => {
+  const failing = 'HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\n{}';
+  let isBroken = false;
+  const v1 = await rawServer((socket) => socket.write(ok('{"from":"v1"}')));
+  const v2 = await rawServer((socket) => socket.write(isBroken ? failing : ok('{"from":"v2"}')));
+  const gateway = await many('2', v2, [
+    '--v1-upstream',
+    v1.origin,
+    '--client-secret',
+    'a secret of sixteen',
+    '--breaker',
+    'off',
+  ]);
+  const steer = async (body: string): Promise<string> =>
+    (
+      await exchange(
+        gateway.adminPort,
+        `POST /rollout HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      )
+    ).text;
+  const send = async (count: number): Promise<readonly string[]> => {
+    const responses = await Promise.all(Array.from({ length: count }, () => exchange(gateway.port, ORDER)));
+    return responses.map(({ text }) => /"(v\d)"|HTTP\/1\.1 (500)/.exec(text)?.slice(1).find(Boolean) ?? text);
+  };
+  expect(await steer('{"mode":"observe"}')).toMatch(/^HTTP\/1\.1 200 /);
+  // Each worker follows within a moment; the kernel spreads the connections.
+  await until(async () => (await send(8)).every((origin) => origin === 'v1'));
+  await steer('{"mode":"canary","share":100}');
+  await until(async () => (await send(8)).every((origin) => origin === 'v2'));
+  isBroken = true;
+  await until(async () => (await send(8)).every((origin) => origin === 'v1'));
+  const viewed = async (): Promise<RolloutView> =>
+    JSON.parse((await gateway.admin('/rollout')).split('\r\n\r\n')[1] ?? '') as RolloutView;
+  // The first process follows, too.
+  await until(async () => (await viewed()).revision === 3);
+  const view = await viewed();
+  expect(view).toMatchObject({ revision: 3, default: { mode: 'observe', from: 'roll-back' } });
+  expect(view.rollbacks).toHaveLength(1);
+  expect(view.replica).not.toHaveProperty('aloneSince');
+  await until(() => gateway.said.some((line) => line.includes('rolled back to observe by')));
+  expect(gateway.said.filter((line) => line.includes('rolled back to observe by'))).toHaveLength(1);
+  const received = (server: RawServer): number => server.received.join('').split('POST /api/').length - 1;
+  await until(async () => {
+    const metrics = await gateway.admin('/metrics');
+    const of = (origin: string): number =>
+      Number(
+        new RegExp(`^gateway_rollout_requests_total\\{origin="${origin}"\\} (\\d+)$`, 'm').exec(metrics)?.[1],
+      );
+    return of('v1') === received(v1) && of('v2') === received(v2);
+  });
+}, 60_000);
+
+test('a rate limit is one of all workers together', async () => {
+  const rules = join(temporaryFolder('rules'), 'rules.yaml');
+  const shipped = readFileSync(join(root, 'config/rules.yaml'), 'utf8');
+  writeFileSync(rules, `${shipped}\nshield: { requests: 10, per: 1m, wait: 2m, queue: 100 }\n`);
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await many('2', v2, ['--rules', rules]);
+  const received = (): number => v2.received.join('').split('POST /api/').length - 1;
+  // A new connection each: the kernel spreads them over the workers.
+  for (let count = 0; count < 10; count += 1) await exchange(gateway.port, ORDER);
+  await new Promise((resolve) => {
+    setTimeout(resolve, 1500);
+  });
+  const clients = Array.from({ length: 12 }, () => rawClient(gateway.port));
+  for (const client of clients) client.write(ORDER);
+  await new Promise((resolve) => {
+    setTimeout(resolve, 1500);
+  });
+  expect(received()).toBe(10);
+}, 60_000);

@@ -2,10 +2,10 @@ import { onTestFinished } from 'vitest';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { settings } from '../../src/settings/settings.ts';
 import { readSettings } from '../../src/settings/read-settings.ts';
-import type { LogSink } from '../../src/node/log/log-sink.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
 import { type NodeGatewayParts, type RunningGateway, startGateway } from '../../src/node/start-gateway.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { logWriter } from '../../src/rewrite-log/log-writer.ts';
 import type { RuleBook } from '../../src/rules/rule-book.ts';
 import { compiledTestRuleBook } from './rule-book.ts';
 
@@ -47,12 +47,6 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
   if ('faults' in outcome) throw new Error(outcome.faults.join('\n'));
   const lines: string[] = [];
   const surprises: unknown[] = [];
-  const sink: LogSink = {
-    write: (line) => void lines.push(line),
-    dropped: 0,
-    flush: () => Promise.resolve(),
-    reopen: () => false,
-  };
   const rules = options.rules ?? compiledTestRuleBook(options.ruleBook);
   const origin = outcome.settings.get(settings.upstream);
   if (origin === undefined) throw new Error('there is no upstream');
@@ -61,7 +55,7 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     ruleBooks: new RuleBooks({ rules, text: '' }, () => Promise.resolve({ rules, text: '' }), Date.now),
     origin,
     clientSecret: 'a secret of the tests',
-    sink,
+    record: logWriter(outcome.settings.get(settings.rewriteLogLevel), (line) => void lines.push(line)),
     upstreamTls: undefined,
     clientTls: undefined,
     onUnexpectedError: (error) => void surprises.push(error),

@@ -39,7 +39,7 @@ export async function inspected(
   const operators = createOperators({
     settings: read.settings,
     ruleBooks,
-    sink: { write: () => {}, dropped: 3, reopen: () => false, flush: () => Promise.resolve() },
+    sink: { dropped: 3 },
     origin: server.origin,
     gatewayOrigin: () => gateway.origin,
     version: '0.0.0-test',

@@ -1,7 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
+import { typeFaults } from './type-faults.ts';
 
 /** A Kubernetes object as a file declares it. */
 export interface KubernetesObject {
@@ -49,32 +47,21 @@ interface Validated {
 }
 
 function moduleOf(apiVersion: string): string {
-  return `kubernetes-models/${apiVersion}`;
+  return apiVersion.startsWith('monitoring.coreos.com/')
+    ? `@kubernetes-models/prometheus-operator/${apiVersion}`
+    : `kubernetes-models/${apiVersion}`;
 }
 
 /** The compiler finds members that a kind does not have, for the objects are written as literals of its type. */
 function unknownMembers(objects: readonly KubernetesObject[]): readonly string[] {
-  const folder = mkdtempSync(fileURLToPath(new URL('../.kubernetes-', import.meta.url)));
-  try {
-    const source = objects
+  return typeFaults(
+    objects
       .map(({ apiVersion, kind, ...rest }, index) =>
         [
           `import type { I${kind} as T${index} } from '${moduleOf(apiVersion)}';`,
           `export const o${index}: T${index} = ${JSON.stringify({ apiVersion, kind, ...rest })};`,
         ].join('\n'),
       )
-      .join('\n');
-    writeFileSync(`${folder}/objects.ts`, source);
-    const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
-    const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--types', ''];
-    execFileSync(process.execPath, [tsc, '--ignoreConfig', ...options, `${folder}/objects.ts`], {
-      encoding: 'utf8',
-    });
-    return [];
-  } catch (error) {
-    const output = error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error);
-    return output.split('\n').filter((line) => line.includes('error TS'));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+      .join('\n'),
+  );
 }

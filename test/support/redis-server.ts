@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { tmpdir } from 'node:os';
 import { freePort } from './free-port.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 import { until } from './until.ts';
 
 const HOW_TO_GET = 'redis-server is needed for these tests: apt-get install redis-server (or valkey-server).';
@@ -19,10 +18,9 @@ export class RedisServer {
     this.flags = flags;
   }
 
-  /** Starts a server that keeps nothing; it ends with the test. `flags` are those of `redis-server`. */
+  /** Starts a server that keeps nothing; whoever starts it kills it. `flags` are those of `redis-server`. */
   static async start(flags: readonly string[] = []): Promise<RedisServer> {
     const server = new RedisServer(await freePort(), flags);
-    onTestFinished(() => server.kill());
     await server.restart();
     return server;
   }
@@ -33,15 +31,7 @@ export class RedisServer {
 
   /** Starts the server again, empty, on the same port. */
   async restart(): Promise<void> {
-    const flags = [
-      '--port',
-      String(this.port),
-      '--save',
-      '',
-      '--dir',
-      temporaryFolder('redis'),
-      ...this.flags,
-    ];
+    const flags = ['--port', String(this.port), '--save', '', '--dir', tmpdir(), ...this.flags];
     this.child = spawn(command(), ['--bind', '127.0.0.1', ...flags], { stdio: 'ignore' });
     const { port } = this;
     await until(() =>
@@ -57,7 +47,7 @@ export class RedisServer {
   async kill(): Promise<void> {
     const { child } = this;
     this.child = undefined;
-    if (child === undefined || child.exitCode !== null) return;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
     child.kill('SIGKILL');
     await ended;

@@ -30,7 +30,7 @@ export async function watchedServices(
   const operators = createOperators({
     settings: read.settings,
     ruleBooks,
-    sink: { write: () => {}, dropped: 0, reopen: () => false, flush: () => Promise.resolve() },
+    sink: { dropped: 0 },
     origin: 'http://v2.test',
     v1Origin: 'http://v1.test',
     gatewayOrigin: () => gatewayOrigin,

@@ -27,7 +27,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'demo',
     group: RUN,
-    summary: 'send one V1 request for each operation and show the edits',
+    summary: 'play a whole migration, step by step, or show one request for each operation',
     load: async () => (await import('./demo.ts')).demo,
   },
   {

@@ -4,16 +4,9 @@ import { headerValue, type HeaderList } from '../../http/header-list.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
 import type { WithoutEdits } from '../body-rewriter.ts';
 import { rewrittenResponseFields } from '../../http/body-fields.ts';
+import { NOTE_OF_UNDECODED, type ResponseNote } from '../../migrate/decide-response.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
-
-/** Reason why a response that a rule applies to is not rewritten, as logged. */
-export type ResponseNote =
-  | 'response-too-large'
-  | 'response-undecodable'
-  | 'response-buffer-full'
-  | 'response-malformed'
-  | 'response-partial';
 
 /** The exchange that a response is collected for; it receives the response as if V2 had sent it in one piece. */
 export interface ResponseCollectorOwner extends UpstreamReceiver {
@@ -100,7 +93,7 @@ export class ResponseCollector implements UpstreamReceiver {
         this.rewrite(pending, decoded, body, trailers);
         return;
       }
-      this.owner.noteResponse(NOTE_OF_FAULT[decoded]);
+      this.owner.noteResponse(NOTE_OF_UNDECODED[decoded]);
       this.send(pending, pending.headers, body, trailers);
     });
   }
@@ -156,9 +149,3 @@ export class ResponseCollector implements UpstreamReceiver {
     if (body.length > 0) this.owner.data(body);
   }
 }
-
-const NOTE_OF_FAULT = {
-  'too-large': 'response-too-large',
-  undecodable: 'response-undecodable',
-  'buffer-full': 'response-buffer-full',
-} as const;

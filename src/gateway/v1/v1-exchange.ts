@@ -1,9 +1,9 @@
 // Longer than other files: what all V1 exchanges share; each kind of exchange has a file of its own.
-import { type Coding, readCoding } from '../../http/content-coding.ts';
-import { type HeaderList, headerValue, headerValues } from '../../http/header-list.ts';
+import type { Coding } from '../../http/content-coding.ts';
+import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import { addForwarded } from '../../http/forwarded.ts';
 import { isHost } from '../../http/host.ts';
-import { readJsonType } from '../../http/media-type.ts';
+import { decideResponse, type ResponseNote } from '../../migrate/decide-response.ts';
 import { type MigrateDecision } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import { Failure } from '../../migrate/failure.ts';
@@ -13,9 +13,9 @@ import { withoutValues } from '../../rewrite/patch.ts';
 import type { PatchOperation, Rewrite } from '../../rewrite/rewrite.ts';
 import { isWrapped } from '../../rewrite/deprecated-attributes.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
-import { ResponseCollector, type ResponseNote, type ResponseCollectorOwner } from './response-collector.ts';
+import { ResponseCollector, type ResponseCollectorOwner } from './response-collector.ts';
 import { chooseApiVersion } from '../../migrate/api-version.ts';
-import type { WithoutEdits } from '../body-rewriter.ts';
+import { rewriteSmall, type WithoutEdits } from '../body-rewriter.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
@@ -24,16 +24,14 @@ import type { QueuedRequest } from '../../rollout/rate-limit-queue.ts';
 import { isInScope } from '../../rollout/scope.ts';
 import { removeField } from '../../http/set-field.ts';
 import { newTrace } from '../../http/trace-context.ts';
-import { hasLinks, rewriteLinks } from './rewrite-links.ts';
+import { hasLinks, rewriteLinks } from '../../migrate/rewrite-links.ts';
+import { type RequestFacts, isHeadOfRewritten, restoredQuery } from '../../migrate/v1-response.ts';
 import { beginSpan, withSpan } from './trace-span.ts';
 import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
 import { ResponseSample } from './response-sample.ts';
 import { addFindings } from './sample-findings.ts';
 import { isFailed, type V1Routing } from './v1-routing.ts';
 import { RateLimitReset } from '../../rollout/rate-limit-reset.ts';
-
-/** Size in bytes of bodies that are rewritten at once: their records take too little memory to count. */
-const SMALL_BYTES = 16 * 1024;
 
 /** A V1 exchange: its response is one that a V1 client can read. */
 export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwner, QueuedRequest {
@@ -184,15 +182,10 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     status: number,
     headers: HeaderList,
   ): { readonly coding: Coding | undefined } | undefined {
-    if (readJsonType(headerValue(headers, 'content-type')) !== 'json') return undefined;
-    const encoding = headerValues(headers, 'content-encoding');
-    const coding = encoding.length === 0 ? undefined : readCoding(encoding.join(','));
-    if (coding === 'unsupported') return this.skipRewrite('response-undecodable');
-    if (status === 206 || headerValue(headers, 'content-range') !== undefined)
-      return this.skipRewrite('response-partial');
-    if (Number(headerValue(headers, 'content-length')) > this.responseLimit)
-      return this.skipRewrite('response-too-large');
-    return { coding };
+    const decided = decideResponse(status, headers, this.responseLimit);
+    if (decided.action === 'rewrite') return decided;
+    if (decided.note !== undefined) this.noteResponse(decided.note);
+    return undefined;
   }
 
   takeResponse(bytes: number): boolean {
@@ -242,8 +235,9 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   ): void {
     const { rules } = this;
     const { operation } = this.decision;
-    if (body.length <= SMALL_BYTES) {
-      done(rules.requestPlan(operation).rewrite(body), body);
+    const small = rewriteSmall(rules, operation, body);
+    if (small !== undefined) {
+      done(small, body);
       return;
     }
     this.work((memory, finish) => {
@@ -275,7 +269,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   protected override responseHeaders(status: number, headers: string[]): string[] {
-    if (this.isHeadOfRewritten(status, headers)) removeField(headers, 'content-length');
+    if (isHeadOfRewritten(this.requestFacts, this.rules, status, headers))
+      removeField(headers, 'content-length');
     if (hasLinks(headers)) {
       const { host, path, version } = this.origin;
       rewriteLinks(headers, {
@@ -295,28 +290,13 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.gateway.signals(ruleBook)?.addTo(headers, deprecatedAttributes.of(this.facts.edits));
   }
 
-  /** A HEAD has the length that a GET would have (RFC 9110 §8.6), and nobody knows it before a body is rewritten. */
-  private isHeadOfRewritten(status: number, headers: HeaderList): boolean {
-    if (this.received.exchange.method !== 'HEAD') return false;
-    const plan = this.rules.responsePlan(this.rules.match('GET', this.decision.target.rest), 'GET');
-    return plan.appliesTo(status, false) && readJsonType(headerValue(headers, 'content-type')) === 'json';
-  }
-
-  /** The query of a link to V2 as V1 has it: by the rules of this operation, or of the one that the link leads to. */
   private restoredQuery(path: string | undefined, query: string): string {
-    const { decision, rules, origin } = this;
-    if (origin.version === 'v1') return query;
-    const { rest } = decision.target;
-    const linked = path ?? rest;
-    const { method } = this.received.exchange;
-    const own = linked === rest ? rules.queryPlan(decision.operation, method) : undefined;
-    const plan = own ?? rules.queryPlan(rules.match('GET', linked), 'GET');
-    return plan?.restore(query) ?? query;
+    return this.origin.version === 'v1' ? query : restoredQuery(this.requestFacts, this.rules, path, query);
   }
 
-  private skipRewrite(note: ResponseNote): undefined {
-    this.noteResponse(note);
-    return undefined;
+  private get requestFacts(): RequestFacts {
+    const { target, operation } = this.decision;
+    return { method: this.received.exchange.method, rest: target.rest, operation };
   }
 }
 

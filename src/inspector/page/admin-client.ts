@@ -24,6 +24,11 @@ export async function postJson<Response>(path: string, body: unknown): Promise<R
   });
 }
 
+/** Posts a text to the admin listener and returns its response. */
+export async function postText<Response>(path: string, body: string): Promise<Response> {
+  return await ask<Response>(path, { method: 'POST', headers: { 'content-type': 'text/plain' }, body });
+}
+
 /** Posts JSON; the response has no body. */
 export async function send(path: string, body: unknown): Promise<void> {
   const response = await fetch(path, { method: 'POST', body: JSON.stringify(body) });

@@ -4,6 +4,7 @@ import type { BodyView, HeaderView } from '../api.ts';
 import { CodeLines } from './code-lines.ts';
 import { classes, el, part } from './element.ts';
 import { bytes } from './format.ts';
+import { HeaderName } from './header-name.ts';
 import { markedLines } from './marked-lines.ts';
 import { visibleText } from './visible-text.ts';
 
@@ -49,7 +50,7 @@ export function HeaderTable({ headers }: { readonly headers: readonly HeaderView
             { class: 'header-change' },
             change === undefined ? '' : el('abbr', { title: change }, SIGNS[change]),
           ),
-          el('th', { scope: 'row' }, visibleText(name)),
+          el('th', { scope: 'row' }, part(HeaderName, { name })),
           el('td', { class: classes('header-value', masked && 'masked') }, visibleText(value)),
         ),
       ),

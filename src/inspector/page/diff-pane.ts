@@ -4,6 +4,7 @@ import type { EntryDetail, HeaderView, RequestView } from '../api.ts';
 import { DiffView } from './diff-view.ts';
 import { EditList } from './edit-list.ts';
 import { classes, el, part } from './element.ts';
+import { HeaderName } from './header-name.ts';
 import type { HueOf } from './hues.ts';
 import { requestLine } from './perspective-view.ts';
 import { visibleText } from './visible-text.ts';
@@ -85,7 +86,12 @@ function headerLines(headers: readonly HeaderView[], side: 'before' | 'after'): 
     'ul',
     { class: classes('header-lines', side) },
     headers.map(({ name, value }) =>
-      el('li', { key: name }, el('span', { class: 'name' }, visibleText(`${name}: `)), visibleText(value)),
+      el(
+        'li',
+        { key: name },
+        el('span', { class: 'name' }, part(HeaderName, { name }), ': '),
+        visibleText(value),
+      ),
     ),
   );
 }

@@ -3,17 +3,18 @@ import { useEffect, useRef } from 'preact/hooks';
 import { FILTER_FIELDS } from '../../rewrite-log/filter-field.ts';
 import { el } from './element.ts';
 import { KEYS } from './keys.ts';
+import type { Prefer, Preferences } from './preferences.ts';
 
 /** Properties of the help. */
 export interface HelpDialogProps {
   readonly isOpen: boolean;
   readonly onClose: () => void;
-  readonly hasLetters: boolean;
-  readonly onLetters: (hasLetters: boolean) => void;
+  readonly preferences: Preferences;
+  readonly prefer: Prefer;
 }
 
-/** The keys and the filter language. */
-export function HelpDialog({ isOpen, onClose, hasLetters, onLetters }: HelpDialogProps): VNode {
+/** The keys, the preferences and the filter language. */
+export function HelpDialog({ isOpen, onClose, preferences, prefer }: HelpDialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     if (isOpen) dialog.current?.showModal();
@@ -34,15 +35,9 @@ export function HelpDialog({ isOpen, onClose, hasLetters, onLetters }: HelpDialo
     ),
     el('h3', null, 'Keys'),
     terms(KEYS, 'kbd'),
-    el(
-      'label',
-      { class: 'check' },
-      el('input', {
-        type: 'checkbox',
-        checked: hasLetters,
-        onChange: ({ currentTarget }) => onLetters(currentTarget.checked),
-      }),
-      'Single-letter keys',
+    check('Single-letter keys', preferences.hasLetters, (hasLetters) => prefer({ hasLetters })),
+    check('Compact rows', preferences.density === 'compact', (isCompact) =>
+      prefer({ density: isCompact ? 'compact' : 'comfortable' }),
     ),
     el('h3', null, 'Filter'),
     el(
@@ -57,6 +52,19 @@ export function HelpDialog({ isOpen, onClose, hasLetters, onLetters }: HelpDialo
       Object.entries(FILTER_FIELDS).map(([field, help]) => [`${field}:`, help]),
       'code',
     ),
+  );
+}
+
+function check(label: string, checked: boolean, onChange: (checked: boolean) => void): VNode {
+  return el(
+    'label',
+    { class: 'check' },
+    el('input', {
+      type: 'checkbox',
+      checked,
+      onChange: ({ currentTarget }) => onChange(currentTarget.checked),
+    }),
+    label,
   );
 }
 

@@ -14,6 +14,7 @@ import { NOTHING_YET } from './live-view.ts';
 import { Login } from './login.ts';
 import { PageHeader, VIEW_NAMES } from './page-header.ts';
 import { linkTo, PERSPECTIVES, VIEWS } from './page-state.ts';
+import { usePreferences } from './preferences.ts';
 import { RefusedBanner } from './refused-banner.ts';
 import { RetirementView } from './retirement-view.ts';
 import { RolloutView } from './rollout-view.ts';
@@ -25,7 +26,6 @@ import { ExplainView } from './explain-view.ts';
 const RULES_EVERY = 5000;
 const CLIENTS_EVERY = 10_000;
 const ANNOUNCEMENT_MS = 4000;
-const LETTERS_KEY = 'capture-gateway.letters';
 
 /** The whole page. */
 export function InspectorPage(): VNode {
@@ -34,7 +34,8 @@ export function InspectorPage(): VNode {
   const live = useMemo(() => new LiveEntries(setView), []);
   const [active, setActive] = useState<number | undefined>(place.entry?.seq);
   const [isHelpOpen, setIsHelpOpen] = useState(false);
-  const [hasLetters, setHasLetters] = useState(() => localStorage.getItem(LETTERS_KEY) !== 'off');
+  const [preferences, prefer] = usePreferences();
+  const { density, listShare, hasLetters } = preferences;
   const [announcement, announce] = useAnnouncement();
   const rules = useAsked<Rules>('rules', RULES_EVERY);
   const asked = useAsked<ClientsView>('clients', CLIENTS_EVERY);
@@ -87,6 +88,7 @@ export function InspectorPage(): VNode {
     filter: () => document.getElementById('filter')?.focus(),
     pause: () => (view.paused ? live.resume() : live.pause()),
     help: () => setIsHelpOpen(true),
+    density: () => prefer({ density: density === 'compact' ? 'comfortable' : 'compact' }),
     view: (index) => go({ view: VIEWS[index] ?? 'traffic', entry: undefined }),
     perspective: (by) => {
       const at = PERSPECTIVES.indexOf(place.perspective) + by;
@@ -122,10 +124,12 @@ export function InspectorPage(): VNode {
           active,
           onActive: setActive,
           nameOf: (hash) => nameOf(clients, hash),
+          listShare,
+          onListShare: (share) => prefer({ listShare: share }),
         }),
       place.view === 'errors' && part(ErrorsView, { go }),
       place.view === 'hour' && part(HourView, { go }),
-      place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf }),
+      place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf, announce }),
       place.view === 'retirement' && part(RetirementView, { ...shared, clients, onNamed: setNamed }),
       place.view === 'rollout' && part(RolloutView, { go, announce, rules: rules.response }),
       place.view === 'explain' && part(ExplainView, { rules: rules.response, link: place.entry, ...shared }),
@@ -138,11 +142,8 @@ export function InspectorPage(): VNode {
     part(HelpDialog, {
       isOpen: isHelpOpen,
       onClose: () => setIsHelpOpen(false),
-      hasLetters,
-      onLetters: (letters) => {
-        setHasLetters(letters);
-        localStorage.setItem(LETTERS_KEY, letters ? 'on' : 'off');
-      },
+      preferences,
+      prefer,
     }),
   );
 }

@@ -8,6 +8,7 @@ export interface KeyActions {
   readonly filter: () => void;
   readonly pause: () => void;
   readonly help: () => void;
+  readonly density: () => void;
   readonly view: (index: number) => void;
   readonly perspective: (by: number) => void;
   readonly copy: (version: 'v1' | 'v2') => void;
@@ -23,6 +24,7 @@ export const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['p', 'pause and go live'],
   ['[ ]', 'previous and next perspective'],
   ['c C', 'copy as curl for V1, for V2'],
+  ['d', 'compact or comfortable rows'],
   ['1 – 7', 'the views'],
   ['?', 'this help'],
 ];
@@ -92,6 +94,7 @@ const LETTERS: Readonly<Record<string, Action>> = {
   '/': ({ filter }) => filter(),
   p: ({ pause }) => pause(),
   '?': ({ help }) => help(),
+  d: ({ density }) => density(),
   '[': ({ perspective }) => perspective(-1),
   ']': ({ perspective }) => perspective(1),
   c: ({ copy }) => copy('v1'),

@@ -27,7 +27,12 @@ export function useMeasured(
     measure();
     const observer = new ResizeObserver(measure);
     if (scroller.current !== null) observer.observe(scroller.current);
-    return () => observer.disconnect();
+    // Another density changes the rows, and not the list.
+    addEventListener('resize', measure);
+    return () => {
+      observer.disconnect();
+      removeEventListener('resize', measure);
+    };
   }, []);
 }
 

@@ -10,7 +10,7 @@ import type {
 import { useAsked } from './admin-client.ts';
 import { card } from './card.ts';
 import { el, part } from './element.ts';
-import { ago, count, counted } from './format.ts';
+import { ago, clockTime, count, counted } from './format.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
 import { RolloutForm } from './rollout-form.ts';
@@ -55,6 +55,7 @@ function banner(rollout: Rollout): VNode {
   const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
   const sentences = [
     ...standing.map(rollbackSentence),
+    ...aloneSentences(rollout),
     ...(rollout.bodyChecks?.fault === undefined ? [] : [rollout.bodyChecks.fault]),
     ...(rollout.isSticky
       ? []
@@ -63,11 +64,15 @@ function banner(rollout: Rollout): VNode {
       ? ['No V1 service is configured, so V1 requests can only be migrated.']
       : []),
   ];
+  const isWarning =
+    standing.length > 0 ||
+    rollout.bodyChecks?.fault !== undefined ||
+    rollout.replica?.aloneSince !== undefined;
   return el(
     'section',
     {
-      class: standing.length > 0 || rollout.bodyChecks?.fault !== undefined ? 'response no' : 'response yes',
-      role: standing.length > 0 || rollout.bodyChecks?.fault !== undefined ? 'alert' : undefined,
+      class: isWarning ? 'response no' : 'response yes',
+      role: isWarning ? 'alert' : undefined,
     },
     el('h3', null, standing.length > 0 ? 'Rolled back' : modeText(rollout.default)),
     el(
@@ -78,13 +83,25 @@ function banner(rollout: Rollout): VNode {
   );
 }
 
-function rollbackSentence({ operation, share, migrated, v1, at }: RollbackView): string {
+/** What an operator must know of a replica without its store. */
+function aloneSentences({ replica, revision }: Rollout): readonly string[] {
+  if (replica?.aloneSince === undefined) return [];
+  const { name, aloneSince, aloneReason = '', waiting } = replica;
+  return [
+    `Alone since ${clockTime(aloneSince)}: ${name} does not reach the store (${aloneReason}). Revision ${revision} holds, and the counts are of this replica.`,
+    ...(waiting === 0
+      ? []
+      : [`${counted(waiting, 'choice')} made here ${waiting === 1 ? 'waits' : 'wait'} for the store.`]),
+  ];
+}
+
+function rollbackSentence({ operation, share, migrated, v1, at, by }: RollbackView): string {
   const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
-  return `${stage} of ${share} % went back to observe ${ago(at)}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1. It stays until you choose a mode, here or with the command rollout.`;
+  return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1. It stays until you choose a mode, here or with the command rollout.`;
 }
 
 function modesCard(rollout: Rollout, go: Go): VNode {
-  const { requests } = rollout;
+  const { requests = { v1: 0, v2: 0 } } = rollout;
   return card(
     'Modes',
     `since the start ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1`,

@@ -8,16 +8,18 @@ import type { HueOf } from './hues.ts';
 import { Loading } from './loading.ts';
 import { assumedSign, OperationTable } from './operation-table.ts';
 import type { Go } from './page-state.ts';
+import { RulesTrial } from './rules-trial.ts';
 
 /** Properties of the rule book. */
 export interface RulesViewProps {
   readonly asked: Asked<Rules>;
   readonly go: Go;
   readonly hueOf: HueOf;
+  readonly announce: (sentence: string) => void;
 }
 
 /** The rule book in force: its changes, operations and assumptions, with their hits in this run. */
-export function RulesView({ asked, go, hueOf }: RulesViewProps): VNode {
+export function RulesView({ asked, go, hueOf, announce }: RulesViewProps): VNode {
   const { response: rules, failure } = asked;
   if (rules === undefined) return part(Loading, { failure, subject: 'the rule book' });
   return el(
@@ -45,12 +47,7 @@ export function RulesView({ asked, go, hueOf }: RulesViewProps): VNode {
     part(OperationTable, { operations: rules.operations, hueOf, go }),
     assumptions(rules.assumptions),
     policies(rules),
-    el(
-      'details',
-      { class: 'figures' },
-      el('summary', null, 'Source of the file'),
-      el('pre', { class: 'file', tabIndex: 0 }, rules.text),
-    ),
+    part(RulesTrial, { text: rules.text, go, announce }),
   );
 }
 

@@ -11,6 +11,7 @@ import { count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import type { LiveEntries } from './live-entries.ts';
 import type { LiveView } from './live-view.ts';
+import { PaneSplitter } from './pane-splitter.ts';
 import { TimeBar } from './time-bar.ts';
 import { type Go, linkTo, type PageState } from './page-state.ts';
 
@@ -28,6 +29,9 @@ export interface TrafficViewProps {
   readonly nameOf: (client: string | undefined) => string | undefined;
   readonly summaryOf: (change: string) => string | undefined;
   readonly announce: (sentence: string) => void;
+  /** Share of the list beside an exchange, in percent. */
+  readonly listShare: number;
+  readonly onListShare: (share: number) => void;
 }
 
 /** The live list of exchanges, and the open one beside it. */
@@ -57,7 +61,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
     ),
     el(
       'div',
-      { class: 'split' },
+      { class: 'split', style: { '--list-share': `${props.listShare}%` } },
       el(
         'div',
         { class: 'list-box' },
@@ -74,6 +78,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
           onNearEnd: () => live.loadOlder(),
         }),
       ),
+      open !== undefined && part(PaneSplitter, { share: props.listShare, onShare: props.onListShare }),
       open !== undefined &&
         part(EntryDetail, {
           link: open,

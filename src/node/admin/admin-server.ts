@@ -6,15 +6,22 @@ import { Hono } from 'hono';
 export interface AdminParts {
   /** True when clients are served: listening, a rule book in force, not draining. */
   readonly ready: () => boolean;
+  /** Time since which a shared store is out of reach, in milliseconds since 1970; clients are served all the same. */
+  readonly aloneSince?: (() => number | undefined) | undefined;
   /** Further routes, such as the inspector's; matched after `/livez` and `/readyz`. */
   readonly mounted?: Hono | undefined;
 }
 
 /** Creates the admin server: on a port of its own, so that no client can reach it through the gateway's. */
-export function createAdminServer({ ready, mounted }: AdminParts): Server {
+export function createAdminServer({ ready, aloneSince, mounted }: AdminParts): Server {
   const app = new Hono();
   app.get('/livez', (c) => c.json({ data: { status: 'live' } }));
-  app.get('/readyz', (c) => (ready() ? c.json({ data: { status: 'ready' } }) : c.json(NOT_READY, 503)));
+  app.get('/readyz', (c) => {
+    if (!ready()) return c.json(NOT_READY, 503);
+    const since = aloneSince?.();
+    const alone = since === undefined ? {} : { aloneSince: new Date(since).toISOString() };
+    return c.json({ data: { status: 'ready', ...alone } });
+  });
   if (mounted !== undefined) app.route('/', mounted);
   app.notFound((c) => c.json({ errors: [{ status: '404', title: 'Not found', code: 'not-found' }] }, 404));
   const respond = getRequestListener(app.fetch, {

@@ -11,17 +11,18 @@ import type { PageFile } from '../../inspector/api.ts';
 import { createInspector } from '../../inspector/inspector.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { GatewayStats } from '../../rewrite-log/stat-families.ts';
+import type { Replica } from '../../rollout/replica.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import { OwnReports } from '../../inspector/own-reports.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
 import { watchClientNames } from './client-names.ts';
 import { findLoggedEntry } from '../log/find-logged-entry.ts';
 import { nameClient } from './name-client.ts';
-import type { LogSink } from '../log/log-sink.ts';
+import type { LogQueue } from '../log/log-sink.ts';
 import { resendThrough } from './resend.ts';
 import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './process-stats.ts';
-import { createRolloutAdmin } from '../rollout/rollout-admin.ts';
+import { createRolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
 import { memoryLimit } from '../memory-limit.ts';
 import type { RuleBooks } from '../rule-books.ts';
 
@@ -29,7 +30,7 @@ import type { RuleBooks } from '../rule-books.ts';
 export interface OperatorParts {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
-  readonly sink: LogSink;
+  readonly sink: Pick<LogQueue, 'dropped'>;
   /** Scheme, host and port of V2. */
   readonly origin: string;
   readonly gatewayOrigin: () => string;
@@ -37,8 +38,12 @@ export interface OperatorParts {
   readonly page: () => ReadonlyMap<string, PageFile>;
   /** The origin of V1, where there is one beside V2. */
   readonly v1Origin?: string | undefined;
+  /** This gateway among those that share a store. */
+  readonly replica?: Replica | undefined;
   /** Merges the stats of other processes with those of this one. */
   readonly merge?: ((own: GatewayStats) => GatewayStats) | undefined;
+  /** Merges the counts of the rollout of other processes with those of this one. */
+  readonly mergeRollout?: ((own: RolloutCounts) => RolloutCounts) | undefined;
   /** Receives each entry, such as an exporter of traces. */
   readonly also?: ((entry: Entry) => void) | undefined;
   /** See `Observer.isSampled`. */
@@ -113,6 +118,11 @@ export function createOperators(parts: OperatorParts): Operators {
     },
     process: processFigures(),
   });
+  const countsOf = ({ rollout, comparisons, bodyChecks }: Gateway): RolloutCounts => ({
+    requests: rollout.requests,
+    comparisons,
+    bodyChecks: { isOn: bodyChecks.isOn, tally: view.bodyChecks },
+  });
   const admin = (gateway: Gateway): Hono =>
     createInspector({
       view,
@@ -142,8 +152,9 @@ export function createOperators(parts: OperatorParts): Operators {
       },
       page: parts.page,
       rollout: createRolloutAdmin({
-        gateway,
-        bodyChecks: view.bodyChecks,
+        control: gateway.rollout,
+        counts: parts.mergeRollout?.(countsOf(gateway)) ?? countsOf(gateway),
+        replica: parts.replica,
         names,
         ruleBook: () => ruleBooks.current.ruleBook,
         v1Origin: parts.v1Origin,

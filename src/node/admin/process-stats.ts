@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
+import { memoryLimit } from '../memory-limit.ts';
 import { watchLoopDelay } from './loop-delay.ts';
 
 /** Watches the process; each call returns the current figures. */
@@ -7,12 +8,14 @@ export function watchProcess(): () => ProcessStats {
   const loopDelay = watchLoopDelay();
   const startSeconds = Date.now() / 1000 - process.uptime();
   const maxFiles = openFilesLimit();
+  const limitBytes = memoryLimit();
   return () => {
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed } = process.memoryUsage();
     return {
       cpuSeconds: (user + system) / 1e6,
       residentBytes: rss,
+      limitBytes,
       heapBytes: heapUsed,
       startSeconds,
       openFiles: openFiles(),

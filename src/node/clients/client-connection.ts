@@ -36,6 +36,8 @@ export interface ClientConnectionOwner {
 
 /** Largest body in bytes that is read whole before its exchange begins. */
 const WHOLE_BODY_BYTES = 64 * 1024;
+/** Bytes of a read that may be the beginning of a long body, of which no copy is made. */
+const LARGE_READ_BYTES = 16 * 1024;
 /** Bytes of further requests that are read while one is in flight. */
 const READ_AHEAD_BYTES = 16 * 1024;
 /** Requests that are served directly before other connections have their turn. */
@@ -43,7 +45,7 @@ const REQUESTS_PER_TURN = 16;
 const nothing = Buffer.alloc(0);
 
 /**
- * One plain connection with a client, read by the gateway itself as long as its requests suit the fast path. They run one after
+ * One connection with a client, plain or over TLS, read by the gateway itself as long as its requests suit the fast path. They run one after
  * the other, since the second may build on the effect of the first (RFC 9112 §9.3.2).
  */
 export class ClientConnection implements ExchangeConnection {
@@ -153,6 +155,7 @@ export class ClientConnection implements ExchangeConnection {
   /** Reads bytes that are valid until it returns: a body is collected from them, anything else from a copy. */
   private readonly readLent = (bytes: Buffer): void => {
     if (this.isClosing) return;
+    if (bytes.length >= LARGE_READ_BYTES && this.isIdle && this.beginLongFrom(bytes)) return;
     const rest = this.body === undefined ? bytes : this.readBody(this.body, bytes);
     if (rest !== undefined) this.readHeads(copyOf(rest));
   };
@@ -201,7 +204,7 @@ export class ClientConnection implements ExchangeConnection {
         this.handleUnusual(unparsed);
         break;
       }
-      if (request.end - request.bodyAt > WHOLE_BODY_BYTES && request.end > unparsed.length) {
+      if (isLong(request, unparsed)) {
         this.beginLong(request, unparsed);
         break;
       }
@@ -247,6 +250,14 @@ export class ClientConnection implements ExchangeConnection {
     const exchange = new SocketExchange(this, request, body);
     this.exchange = exchange;
     this.owner.take(exchange);
+  }
+
+  /** Begins the exchange of a long body that `bytes` begin with; false when they begin with something else. */
+  private beginLongFrom(bytes: Buffer): boolean {
+    const request = readFastPathRequest(bytes, this.owner.headerBytes);
+    if (request === undefined || !isLong(request, bytes)) return false;
+    this.beginLong(request, bytes);
+    return true;
   }
 
   private beginLong(request: FastPathRequest, bytes: Buffer): void {
@@ -303,6 +314,11 @@ export class ClientConnection implements ExchangeConnection {
     this.exchange = undefined;
     this.owner.closed(this);
   };
+}
+
+/** True when the request is not whole in `bytes`, and too large to wait for. */
+function isLong({ bodyAt, end }: FastPathRequest, bytes: Buffer): boolean {
+  return end - bodyAt > WHOLE_BODY_BYTES && end > bytes.length;
 }
 
 function continueParsing(connection: ClientConnection): void {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
+import { peerName } from './busy-peers.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
 import type { IncomingBodyOptions } from './incoming-body.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
@@ -35,7 +36,7 @@ const KEEP_ALIVE_GRACE_MS = 1000;
 const FIRST_REQUEST_GRACE_MS = 500;
 
 /**
- * The plain connections that the gateway reads itself: all that begin with a fast-path request, until something unusual arrives.
+ * The connections that the gateway reads itself: all that begin with a fast-path request, until something unusual arrives.
  */
 export class ClientConnections implements ClientConnectionOwner {
   readonly headerBytes: number;
@@ -45,6 +46,8 @@ export class ClientConnections implements ClientConnectionOwner {
   private readonly limits: ClientLimits;
   private readonly owner: ClientConnectionsOwner;
   private readonly all = new Map<Socket, ClientConnection>();
+  /** Those over TLS by their peer: the server knows them by the socket below. */
+  private readonly secure = new Map<string, ClientConnection>();
   /** Connections that wait for the rest of a body, with the round of checks in which the wait began. */
   private readonly awaiting = new Map<ClientConnection, number>();
   private round = 0;
@@ -67,7 +70,13 @@ export class ClientConnections implements ClientConnectionOwner {
 
   /** Starts reading a new connection. */
   accept(socket: Socket): void {
-    this.all.set(socket, new ClientConnection(socket, this));
+    const connection = new ClientConnection(socket, this);
+    this.all.set(socket, connection);
+    if ('encrypted' in socket) {
+      const peer = peerName(socket);
+      this.secure.set(peer, connection);
+      socket.once('close', () => this.secure.delete(peer));
+    }
     if (this.idleTimer !== undefined) return;
     this.idleTimer = setInterval(closeExpired, IDLE_CHECK_MS, this);
     this.idleTimer.unref();
@@ -75,7 +84,7 @@ export class ClientConnections implements ClientConnectionOwner {
 
   /** True while a request, beyond an incomplete head, is in flight on a connection that the gateway reads. */
   isBusy(socket: Socket): boolean {
-    const connection = this.all.get(socket);
+    const connection = this.all.get(socket) ?? this.secure.get(peerName(socket));
     return connection !== undefined && !connection.isIdle && connection.partialHeadSince === undefined;
   }
 

@@ -10,6 +10,7 @@ import {
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { Hono } from 'hono';
 import { createApp } from '../../app.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { failure } from '../../migrate/failure.ts';
@@ -70,6 +71,7 @@ const READ_AHEAD_BYTES = 32 * 1024 * 1024;
 const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
 /** Milliseconds between two checks for timed-out connections. */
 const TIMEOUT_CHECK_MS = 250;
+const IS_OTHER_RUNTIME = 'bun' in process.versions || 'deno' in process.versions;
 /** Header fields beyond the limit that Node accepts, so that the gateway can respond to them with 431. */
 const SPARE_HEADER_FIELDS = 1000;
 /** Bytes of header fields beyond the limit; more of them reset the stream. */
@@ -112,7 +114,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       turns: new PieceTurns(),
       streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
     };
-    this.app = createApp(gateway);
+    this.app = createApp(gateway, Hono);
     this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));
     this.lines = new RequestLines(options.headerBytes);
     this.connections = new ClientConnections(options, this);
@@ -195,17 +197,20 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('checkExpectation', (incoming, outgoing) => this.serve(incoming, outgoing, false));
     server.on('connect', (_incoming, socket) => this.faults.refuse(socket, failure('upgrade-refused')));
     server.on('clientError', (error, socket) => this.onParserError(error, socket));
-    this.readBeforeNode(server);
+    this.readBeforeNode(server, 'connection');
     return server;
   }
 
-  /** On Node's own server, the gateway reads connections first, because that is faster. */
-  private readBeforeNode(server: Server): void {
-    const [served] = server.listeners('connection');
-    if (served === undefined || 'bun' in process.versions || 'deno' in process.versions) return;
+  /** The gateway reads connections before Node's own server, because that is faster; other runtimes have servers of their own. */
+  private readBeforeNode(server: Server | Http2SecureServer, event: 'connection' | 'secureConnection'): void {
+    const [served] = server.listeners(event);
+    if (served === undefined || IS_OTHER_RUNTIME) return;
     this.serveByNodeServer = (socket) => void served.call(server, socket);
-    server.removeAllListeners('connection');
-    server.on('connection', (socket) => this.connections.accept(socket));
+    server.removeAllListeners(event);
+    server.on(event, (socket: Socket | TLSSocket) => {
+      if ('alpnProtocol' in socket && socket.alpnProtocol === 'h2') this.serveByNodeServer(socket);
+      else this.connections.accept(socket);
+    });
   }
 
   private secure(tls: TlsTexts): Http2SecureServer {
@@ -226,10 +231,12 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       strictFieldWhitespaceValidation: false,
     });
     Object.assign(server, { maxHeadersCount: 0 });
+    this.readBeforeNode(server, 'secureConnection');
     server.prependListener('secureConnection', serveOldProtocols);
-    server.on('secureConnection', (socket: TLSSocket) => {
-      if (socket.alpnProtocol !== 'h2') this.lines.watch(socket);
-    });
+    if (IS_OTHER_RUNTIME)
+      server.on('secureConnection', (socket: TLSSocket) => {
+        if (socket.alpnProtocol !== 'h2') this.lines.watch(socket);
+      });
     server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
       this.serve(incoming, outgoing, false);
     });

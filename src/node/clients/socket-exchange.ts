@@ -37,7 +37,7 @@ export class SocketExchange implements Exchange, SlowReader {
   readonly headers: HeaderList;
   readonly version = '1.1';
   readonly remote: string;
-  readonly secure = false;
+  readonly secure: boolean;
   readonly hasBody: boolean;
   readonly handled = ALREADY_SENT;
   private readonly connection: ExchangeConnection;
@@ -65,6 +65,7 @@ export class SocketExchange implements Exchange, SlowReader {
     this.headers = request.headers;
     this.isLast = request.isLast;
     this.remote = connection.remote;
+    this.secure = 'encrypted' in connection.socket;
     this.hasBody = request.end > request.bodyAt;
     this.body = body;
     this.isWhole = body.length === request.end - request.bodyAt;
@@ -152,8 +153,10 @@ export class SocketExchange implements Exchange, SlowReader {
   }
 
   reset(): void {
+    const { socket } = this.connection;
     // Where the end of the connection ends the response, only a reset shows that the response is incomplete.
-    this.connection.socket.resetAndDestroy();
+    if (this.secure) socket.destroy();
+    else socket.resetAndDestroy();
   }
 
   /** Writes the held text: nothing followed it within the turn. */

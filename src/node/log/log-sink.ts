@@ -1,9 +1,8 @@
 import { close, fstatSync, openSync, write } from 'node:fs';
 import { Socket } from 'node:net';
 
-/** Destination of lines. Writing never waits, never throws, and never buffers more than `limit` bytes. */
-export interface LogSink {
-  write(line: string): void;
+/** Lines on their way to the log. */
+export interface LogQueue {
   /** Lines lost since the start. */
   readonly dropped: number;
   /** Waits until everything is written, or so many milliseconds; lines not written by then are lost. */
@@ -13,6 +12,11 @@ export interface LogSink {
    * are. Throws the system's error when the path cannot be opened, and keeps the old file.
    */
   reopen(): boolean;
+}
+
+/** Destination of lines. Writing never waits, never throws, and never buffers more than `limit` bytes. */
+export interface LogSink extends LogQueue {
+  write(line: string): void;
 }
 
 /** Limit and error handler of a sink. */

@@ -5,6 +5,7 @@ import { modesInForce, needsV1 } from '../../rollout/modes.ts';
 import { Replica, type ReplicaNotice } from '../../rollout/replica.ts';
 import { RolloutControl } from '../../rollout/rollout-control.ts';
 import { initialRollout, type RolloutState } from '../../rollout/rollout-state.ts';
+import type { Store } from '../../rollout/store.ts';
 import type { ReplicaClock } from '../../rollout/store-contact.ts';
 import type { Rollout, Scope } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
@@ -20,6 +21,8 @@ export interface OpenRollout {
   readonly control: RolloutControl;
   /** This gateway among those that share its store; undefined without a store. */
   readonly replica: Replica | undefined;
+  /** What the processes of this gateway share, and its replicas. */
+  readonly store: Store | undefined;
   readonly v1Origin: OriginSetting | undefined;
   /** Returns why a rule book cannot be in force here, as a sentence. */
   readonly faultOf: (book: RuleBook) => string | undefined;
@@ -27,11 +30,20 @@ export interface OpenRollout {
   readonly close: () => Promise<void>;
 }
 
+/** This process among those of its gateway. */
+export interface RolloutProcess {
+  /** Number of processes that serve clients. */
+  readonly processes: number;
+  /** In one of several processes: the store of the first, which also tells what happens to the rollout. */
+  readonly store?: Store | undefined;
+}
+
 /** Reads the stored rollout, and checks that it can continue with these settings. */
 export async function openRollout(
   settings: Settings,
   book: RuleBook,
   log: WriteProcessLine,
+  own: RolloutProcess = { processes: 1 },
 ): Promise<OpenRollout | { readonly fault: string }> {
   const v1Origin = settings.get(table.v1Upstream);
   const control = new RolloutControl({
@@ -39,8 +51,11 @@ export async function openRollout(
     onNotice: (sentence) =>
       log({ level: 'error', event: 'rollout-rolled-back', message: `rollout: ${sentence}` }),
   });
-  const opened = await openStore(settings);
-  const shared = opened && (await share(control, opened, log));
+  const opened =
+    own.store === undefined
+      ? await openStore(settings, own.processes)
+      : { store: own.store, place: 'the first process', copy: undefined, isLocal: false };
+  const shared = opened && (await share(control, opened, own, own.store === undefined ? log : () => {}));
   if (shared !== undefined && 'fault' in shared) return shared;
   const close = shared?.close ?? (() => Promise.resolve());
   const faultOf = (next: RuleBook): string | undefined => v1Fault(settings, next, control.state);
@@ -60,7 +75,7 @@ export async function openRollout(
         'rollout: client hashes are new at each start, so that shares, pins and names do not hold; set GATEWAY_CLIENT_SECRET, the same for every replica.',
     });
   }
-  return { control, replica: shared?.replica, v1Origin, faultOf, close };
+  return { control, replica: shared?.replica, store: opened?.store, v1Origin, faultOf, close };
 }
 
 /** Returns why the gateway would not start with the rollout in its file, as a sentence; starts nothing, and asks no server. */
@@ -96,6 +111,7 @@ const CLOCK: ReplicaClock = {
 async function share(
   control: RolloutControl,
   { store, place, copy: copyPath, isLocal }: OpenStore,
+  { processes }: RolloutProcess,
   log: WriteProcessLine,
 ): Promise<{ readonly replica: Replica; readonly close: () => Promise<void> } | { readonly fault: string }> {
   const copy =
@@ -108,6 +124,7 @@ async function share(
     control,
     store,
     name: `${hostname()}/${process.pid}`,
+    isServing: processes === 1,
     clock: CLOCK,
     parse: parsedJson,
     onNotice: (notice) => log(noticeLine(notice)),

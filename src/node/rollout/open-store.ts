@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { MemoryStore } from '../../rollout/memory-store.ts';
 import type { Store } from '../../rollout/store.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
@@ -16,8 +17,11 @@ export interface OpenStore {
   readonly isLocal: boolean;
 }
 
-/** Opens the store that the settings name; undefined when replicas share nothing. Throws when a file cannot be read. */
-export async function openStore(settings: Settings): Promise<OpenStore | undefined> {
+/**
+ * Opens the store that the settings name; undefined when one process shares nothing with any other. `processes` of one gateway
+ * share the memory of the first. Throws when a file cannot be read.
+ */
+export async function openStore(settings: Settings, processes: number): Promise<OpenStore | undefined> {
   const address = settings.get(table.store);
   const file = settings.get(table.rolloutFile);
   if (address.kind === 'redis') {
@@ -31,7 +35,10 @@ export async function openStore(settings: Settings): Promise<OpenStore | undefin
     return { store, place: address.url, copy: file, isLocal: false };
   }
   const path = address.kind === 'file' ? address.path : file;
-  if (path === undefined) return undefined;
+  if (path === undefined) {
+    if (processes === 1) return undefined;
+    return { store: new MemoryStore(Date.now), place: 'memory', copy: undefined, isLocal: true };
+  }
   return { store: new FileStore(path, Date.now), place: path, copy: copyOf(path), isLocal: true };
 }
 

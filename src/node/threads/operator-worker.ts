@@ -17,11 +17,15 @@ function compiled(ruleBook: RuleBook): CompiledRuleBook {
 parentPort?.on('message', (work: OperatorWork) => void respond(work));
 
 async function respond(work: OperatorWork): Promise<void> {
-  const { status, value } = await doOperatorWork(work, { compiled, decode: decodeBody, pause });
+  const { status, value } = await doOperatorWork(work, { compiled, decode: decodeBody, now, pause });
   const isJson = typeof value !== 'string';
   const bytes = new Uint8Array(new TextEncoder().encode(isJson ? JSON.stringify(value) : value));
   const text: OperatorText = { status, isJson, bytes };
   parentPort?.postMessage(text, [bytes.buffer]);
+}
+
+function now(): number {
+  return performance.now();
 }
 
 /** Nobody else waits for this thread. */

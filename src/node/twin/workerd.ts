@@ -82,9 +82,21 @@ export async function startWorkerd(
   file: string,
   variables: Readonly<Record<string, string>>,
 ): Promise<RunningWorkerd> {
-  // Beside the bundle: embedded files are looked for from there.
-  const config = join(dirname(file), `${randomUUID()}.capnp`);
-  writeFileSync(config, configText(basename(file), variables));
+  const { ports, ...running } = await serveWorkerd(dirname(file), configText(basename(file), variables), 1);
+  return { ...running, port: ports.get('http') ?? 0 };
+}
+
+/**
+ * Serves a configuration in Cap'n Proto with so many sockets, of which the ports are by name. Embedded files are looked for in
+ * `folder`.
+ */
+export async function serveWorkerd(
+  folder: string,
+  text: string,
+  sockets: number,
+): Promise<Omit<RunningWorkerd, 'port'> & { readonly ports: ReadonlyMap<string, number> }> {
+  const config = join(folder, `${randomUUID()}.capnp`);
+  writeFileSync(config, text);
   const child = spawn(tool('workerd/bin/workerd'), ['serve', config, '--control-fd=3'], {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
@@ -94,23 +106,23 @@ export async function startWorkerd(
   }
   const control = child.stdio[3];
   if (!(control instanceof Readable)) throw new Error('workerd has no control pipe');
-  const listening = Promise.race([
-    once(createInterface({ input: control }), 'line').then(([line]: unknown[]) => {
-      // {"event":"listen","socket":"http","port":…}
-      return Number(/"port": *(\d+)/.exec(String(line))?.[1]);
-    }),
-    once(child, 'exit').then(() => {
-      throw new Error(`workerd ended:\n${lines.join('\n')}`);
-    }),
-  ]);
+  const ports = new Map<string, number>();
+  const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
+  createInterface({ input: control }).on('line', (line) => {
+    // {"event":"listen","socket":"http","port":…}
+    const [, socket, port] = /"socket": *"([^"]+)", *"port": *(\d+)/.exec(line) ?? [];
+    if (socket !== undefined) ports.set(socket, Number(port));
+    if (ports.size === sockets) resolve();
+  });
+  child.once('exit', () => reject(new Error(`workerd ended:\n${lines.join('\n')}`)));
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
     await once(child, 'exit');
     rmSync(config, { force: true });
   };
-  const port = await listening;
-  return { port, lines, pid: child.pid ?? 0, stop };
+  await listening;
+  return { ports, lines, pid: child.pid ?? 0, stop };
 }
 
 function configText(file: string, variables: Readonly<Record<string, string>>): string {

@@ -27,6 +27,8 @@ function mergedProcesses(all: readonly ProcessStats[]): ProcessStats {
   return {
     cpuSeconds: sum(all.map(({ cpuSeconds }) => cpuSeconds)),
     residentBytes: sum(all.map(({ residentBytes }) => residentBytes)),
+    // All processes are in one container.
+    limitBytes: all[0]?.limitBytes,
     heapBytes: sum(all.map(({ heapBytes }) => heapBytes)),
     startSeconds: Math.min(...all.map(({ startSeconds }) => startSeconds)),
     openFiles: sum(all.map(({ openFiles }) => openFiles ?? 0)),

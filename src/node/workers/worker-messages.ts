@@ -1,8 +1,10 @@
-import type { Entry } from '../../rewrite-log/entry.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import type { ProcessLine } from '../log/process-log.ts';
 import type { ProcessStats } from '../../rewrite-log/stat-families.ts';
 import type { CapturedExchange } from '../../rewrite-log/observer.ts';
+import type { WorkerRollout } from './merged-rollout.ts';
+import type { StoreCall, StoreOutcome } from './store-link.ts';
+import type { EntryBatch } from './entry-batch.ts';
 
 /** Messages of the first process to a worker. */
 export type ToWorker =
@@ -13,12 +15,18 @@ export type ToWorker =
   /** Finish requests in flight, then exit. */
   | { readonly kind: 'stop' }
   /** The report that a worker asked for. */
-  | { readonly kind: 'own-report'; readonly id: number; readonly outcome: OwnReportOutcome };
+  | { readonly kind: 'own-report'; readonly id: number; readonly outcome: OwnReportOutcome }
+  /** The outcome of a call of the store. */
+  | { readonly kind: 'store-outcome'; readonly id: number; readonly outcome: StoreOutcome }
+  /** The text of a key of the store may be another. */
+  | { readonly kind: 'store-changed'; readonly key: string };
 
-/** An exchange of a worker. */
-export interface ObservedExchange {
-  readonly entry: Entry;
-  readonly captured: CapturedExchange | undefined;
+/** Exchanges of a worker, gathered over some milliseconds: the first process logs and observes them. */
+export interface WorkerReport extends EntryBatch {
+  /** Content of sampled exchanges, by the index of their entries. */
+  readonly captured: ReadonlyMap<number, CapturedExchange>;
+  /** Indexes of entries that are only logged. */
+  readonly unobserved: readonly number[];
 }
 
 /** State of a worker. */
@@ -29,6 +37,7 @@ export interface WorkerStats {
   readonly process: ProcessStats;
   /** Lines of the log that the first process did not take in time, since the start. */
   readonly dropped: number;
+  readonly rollout: WorkerRollout;
 }
 
 /** Messages of a worker to the first process. */
@@ -36,8 +45,7 @@ export type FromWorker =
   | { readonly kind: 'listening'; readonly origin: string }
   /** It cannot start, and exits. */
   | { readonly kind: 'faults'; readonly faults: readonly string[] }
-  /** Lines of the log, and exchanges for subscribed observers, gathered over some milliseconds. */
-  | { readonly kind: 'seen'; readonly lines: readonly string[]; readonly seen: readonly ObservedExchange[] }
+  | ({ readonly kind: 'seen' } & WorkerReport)
   /** A line of the process log. */
   | { readonly kind: 'process-line'; readonly line: ProcessLine }
   | { readonly kind: 'stats'; readonly stats: WorkerStats }
@@ -47,7 +55,9 @@ export type FromWorker =
       readonly id: number;
       readonly client: string;
       readonly type: OwnReportType;
-    };
+    }
+  /** A call of the store that the first process keeps. */
+  | { readonly kind: 'store-call'; readonly id: number; readonly call: StoreCall };
 
 /** True for any object on the channel: only the two processes write to it. */
 export function isFromWorker(message: unknown): message is FromWorker {

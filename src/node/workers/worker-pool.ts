@@ -1,14 +1,20 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import type { Entry } from '../../rewrite-log/entry.ts';
+import type { Observer } from '../../rewrite-log/observer.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
+import type { Store } from '../../rollout/store.ts';
+import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import type { ClientListener } from '../clients/client-listener.ts';
+import { carryOutStoreCall } from './store-link.ts';
+import { EntryReader } from './entry-batch.ts';
 import {
   type FromWorker,
   isFromWorker,
-  type ObservedExchange,
   type ToWorker,
+  type WorkerReport,
   type WorkerStats,
 } from './worker-messages.ts';
 
@@ -19,11 +25,13 @@ export interface WorkerPoolParts {
   readonly fork: () => ChildProcess;
   /** Settings for every worker, as flags. */
   readonly flags: Readonly<Record<string, string>>;
-  /** Takes a line of the log, with its line feed. */
-  readonly write: (line: string) => void;
-  readonly observe: (seen: ObservedExchange) => void;
+  /** Logs an entry. */
+  readonly record: (entry: Entry) => void;
+  readonly observe: Observer['observe'];
   /** The report of the client with a hash, which a worker asks for. */
   readonly ownReport: (client: string, type: OwnReportType) => Promise<OwnReportOutcome>;
+  /** What all processes share; undefined when they share nothing. */
+  readonly store: Store | undefined;
   readonly log: WriteProcessLine;
 }
 
@@ -43,6 +51,7 @@ interface Worker {
   readonly number: number;
   readonly child: ChildProcess;
   readonly since: number;
+  readonly reader: EntryReader;
   up: boolean;
   stats: WorkerStats | undefined;
 }
@@ -56,6 +65,7 @@ export class WorkerPool implements ClientListener {
   private stopping = false;
   /** Losses of workers that have ended. */
   private lost = 0;
+  private unsubscribe = (): void => {};
 
   constructor(parts: WorkerPoolParts) {
     this.parts = parts;
@@ -83,6 +93,10 @@ export class WorkerPool implements ClientListener {
   /** Starts the first worker, which chooses the port where any free one is wanted, and then the others on the same port. */
   async listen(address: ListenAddress): Promise<string> {
     this.address = address;
+    this.unsubscribe =
+      this.parts.store?.subscribe(ROLLOUT_KEY, () =>
+        this.broadcast({ kind: 'store-changed', key: ROLLOUT_KEY }),
+      ) ?? this.unsubscribe;
     const origin = await this.start(1);
     this.address = { host: address.host, port: Number(new URL(origin).port) };
     const others = Array.from({ length: this.parts.count - 1 }, (_, index) => this.start(index + 2));
@@ -92,6 +106,7 @@ export class WorkerPool implements ClientListener {
 
   async drain(milliseconds: number): Promise<void> {
     this.stopping = true;
+    this.unsubscribe();
     const ended = [...this.workers.values()].map(({ child }) => once(child, 'exit'));
     this.broadcast({ kind: 'stop' });
     const deadline = setTimeout(() => this.cut(), milliseconds);
@@ -114,7 +129,14 @@ export class WorkerPool implements ClientListener {
 
   private start(number: number): Promise<string> {
     const child = this.parts.fork();
-    const worker: Worker = { number, child, since: Date.now(), up: false, stats: undefined };
+    const worker: Worker = {
+      number,
+      child,
+      since: Date.now(),
+      reader: new EntryReader(),
+      up: false,
+      stats: undefined,
+    };
     this.workers.set(number, worker);
     const { host, port } = this.address;
     const listen = `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -145,8 +167,7 @@ export class WorkerPool implements ClientListener {
         failed(new WorkerFault(message.faults.join('\n')));
         return;
       case 'seen':
-        for (const line of message.lines) this.parts.write(line);
-        for (const seen of message.seen) this.parts.observe(seen);
+        this.take(worker.reader.read(message), message);
         return;
       case 'process-line':
         this.parts.log({
@@ -161,6 +182,17 @@ export class WorkerPool implements ClientListener {
       case 'own-report':
         void this.report(worker, message);
         return;
+      case 'store-call':
+        void this.callStore(worker, message);
+        return;
+    }
+  }
+
+  private take(entries: readonly Entry[], { captured, unobserved }: WorkerReport): void {
+    const isOnlyLogged = new Set(unobserved);
+    for (const [index, entry] of entries.entries()) {
+      this.parts.record(entry);
+      if (!isOnlyLogged.has(index)) this.parts.observe(entry, captured.get(index));
     }
   }
 
@@ -170,6 +202,16 @@ export class WorkerPool implements ClientListener {
   ): Promise<void> {
     const outcome = await this.parts.ownReport(client, type).catch(() => BUSY);
     send(child, { kind: 'own-report', id, outcome });
+  }
+
+  private async callStore(
+    { child }: Worker,
+    { id, call }: Extract<FromWorker, { kind: 'store-call' }>,
+  ): Promise<void> {
+    const { store } = this.parts;
+    const outcome =
+      store === undefined ? { fault: 'there is no store' } : await carryOutStoreCall(store, call);
+    send(child, { kind: 'store-outcome', id, outcome });
   }
 
   private ended(worker: Worker, how: string): void {

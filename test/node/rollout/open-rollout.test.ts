@@ -17,7 +17,7 @@ import type { ProcessLine } from '../../../src/node/log/process-log.ts';
 import { type OpenRollout, openRollout } from '../../../src/node/rollout/open-rollout.ts';
 import { readSettings, type Settings } from '../../../src/settings/read-settings.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
-import { RedisServer } from '../../support/redis-server.ts';
+import { playedRedis } from '../../support/played-redis.ts';
 import { until } from '../../support/until.ts';
 
 interface Opened extends OpenRollout {
@@ -154,7 +154,7 @@ test('a folder that cannot be written is reported, and the change holds in memor
 });
 
 test('replicas on a Redis server follow each other; one that starts without it has its copy', async () => {
-  const server = await RedisServer.start();
+  const server = await playedRedis();
   const copy = join(folder(), 'copy.json');
   const one = await replica({ store: server.url });
   const other = await replica({ store: server.url, 'rollout-file': copy });

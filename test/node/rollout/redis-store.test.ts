@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { RedisStore } from '../../../src/node/rollout/redis-store.ts';
-import { RedisServer } from '../../support/redis-server.ts';
+import { playedRedis } from '../../support/played-redis.ts';
 import { storeContract } from '../../rollout/store-contract.ts';
 import { until } from '../../support/until.ts';
 
@@ -16,7 +16,7 @@ async function open(
 }
 
 storeContract(async () => {
-  const server = await RedisServer.start();
+  const server = await playedRedis();
   const stores: RedisStore[] = [];
   return {
     open: async () => {
@@ -32,14 +32,14 @@ storeContract(async () => {
 });
 
 test('gateways of another name share nothing', async () => {
-  const { url } = await RedisServer.start();
+  const { url } = await playedRedis();
   const [one, other] = [await open(url), await open(url, { name: 'other' })];
   await one.compareAndSet('rollout', undefined, 'a');
   expect(await other.read('rollout')).toBe(undefined);
 });
 
 test('a password is needed where the server has one, and a wrong one is told', async () => {
-  const { url } = await RedisServer.start(['--requirepass', 'open sesame']);
+  const { url } = await playedRedis(['--requirepass', 'open sesame']);
   const sound = await open(url, { password: 'open sesame' });
   expect(await sound.compareAndSet('rollout', undefined, 'a')).toBe(true);
   const wrong = await open(url, { password: 'guess' });
@@ -49,7 +49,7 @@ test('a password is needed where the server has one, and a wrong one is told', a
 });
 
 test('without a server, calls fail at once and say why; a server that comes later is found', async () => {
-  const server = await RedisServer.start();
+  const server = await playedRedis();
   await server.kill();
   const store = await open(server.url);
   await expect(store.read('rollout')).rejects.toThrow(/ECONNREFUSED/);
@@ -64,7 +64,7 @@ test('without a server, calls fail at once and say why; a server that comes late
 });
 
 test('after a restart of the server, calls of subscriptions come again', async () => {
-  const server = await RedisServer.start();
+  const server = await playedRedis();
   const [one, other] = [await open(server.url), await open(server.url)];
   let calls = 0;
   one.subscribe('rollout', () => {

@@ -33,6 +33,7 @@ describe('work in the thread', () => {
     const expected = await doOperatorWork(work, {
       compiled: () => rules,
       decode: decodeBody,
+      now: () => 0,
       pause: async () => {},
     });
     let turns = 0;

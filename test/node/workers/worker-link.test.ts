@@ -1,38 +1,71 @@
 import { expect, test } from 'vitest';
+import { MemoryStore } from '../../../src/rollout/memory-store.ts';
+import type { Entry } from '../../../src/rewrite-log/entry.ts';
+import type { CapturedExchange } from '../../../src/rewrite-log/observer.ts';
+import { EntryReader } from '../../../src/node/workers/entry-batch.ts';
 import { WorkerLink } from '../../../src/node/workers/worker-link.ts';
+import type { FromWorker } from '../../../src/node/workers/worker-messages.ts';
+import { sampleEntry } from '../../support/sample-entries.ts';
 
 /** A link whose messages are only with the first process when `take` is called. */
 function slowLink() {
   const waiting: (() => void)[] = [];
-  const lines: string[] = [];
+  const reports: Extract<FromWorker, { kind: 'seen' }>[] = [];
   const link = new WorkerLink({
     send: (message, done) => {
-      if (message.kind === 'seen') lines.push(...message.lines);
+      if (message.kind === 'seen') reports.push(structuredClone(message));
       waiting.push(done);
     },
     wanted: () => 'nothing',
     bodyLimit: 0,
     ownReport: () => Promise.resolve({ kind: 'busy' }),
+    store: new MemoryStore(Date.now),
   });
   const take = (): void => {
     for (const done of waiting.splice(0)) done();
   };
-  return { link, lines, take };
+  const arrived = (): readonly Entry[] => {
+    const reader = new EntryReader();
+    return reports.flatMap((report) => reader.read(report));
+  };
+  return { link, reports, arrived, take };
 }
 
-test('lines wait for a slow first process, up to a limit; lines beyond it are counted', async () => {
-  const { link, lines, take } = slowLink();
-  const line = `${'x'.repeat(1023)}\n`;
-  for (let count = 0; count < 12_000; count += 1) link.write(line);
-  expect(link.dropped).toBeGreaterThan(3000);
-  expect(link.dropped).toBeLessThan(4000);
+test('entries wait for a slow first process, up to a limit; entries beyond it are counted', async () => {
+  const { link, arrived, take } = slowLink();
+  const entry: Entry = { ...sampleEntry(1, 0), path: `/${'x'.repeat(4000)}` };
+  for (let count = 0; count < 4000; count += 1) {
+    link.record(entry);
+    link.observe(entry);
+  }
+  expect(link.dropped).toBeGreaterThan(1500);
+  expect(link.dropped).toBeLessThan(2500);
   const { dropped } = link;
   take();
-  link.write('again\n');
+  link.record(sampleEntry(2, 0));
   const flushed = link.flush(1000);
   take();
   await flushed;
   expect(link.dropped).toBe(dropped);
-  expect(lines).toHaveLength(12_000 - dropped + 1);
-  expect(lines.at(-1)).toBe('again\n');
+  expect(arrived()).toHaveLength(4000 - dropped + 1);
+  expect(arrived().at(-1)).toEqual(sampleEntry(2, 0));
+});
+
+test('an entry is sent once for log and observer, with its content where it was captured', async () => {
+  const { link, reports, arrived, take } = slowLink();
+  const captured: CapturedExchange = { v1Request: { method: 'GET', target: '/', headers: [] } };
+  const [refused, seen, plain] = [0, 1, 2].map((n) => sampleEntry(n, n));
+  if (refused === undefined || seen === undefined || plain === undefined) throw new Error('no entries');
+  link.record(refused);
+  link.record(seen);
+  link.observe(seen, captured);
+  link.record(plain);
+  link.observe(plain);
+  const flushed = link.flush(1000);
+  take();
+  await flushed;
+  expect(arrived()).toEqual([refused, seen, plain]);
+  expect(reports.map((report) => [report.unobserved, [...report.captured]])).toEqual([
+    [[0], [[1, captured]]],
+  ]);
 });

@@ -1,0 +1,91 @@
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build, type Plugin } from 'esbuild';
+
+/** A bundle as a user of the package makes it: what it imports, and the most that it may weigh. */
+export interface Bundle {
+  readonly name: string;
+  /** The module that is bundled, with imports below `src`. */
+  readonly source: string;
+  /** Maximum size in bytes, minified and gzipped; absent where another test holds it. */
+  readonly limit?: number;
+}
+
+/** The bundles whose sizes are promised in docs/library.md, and the edge worker. */
+export const BUNDLES: readonly Bundle[] = [
+  {
+    name: 'engine: request rules on bytes (capture-gateway/rewrite/plan)',
+    source: `export { compilePlans } from './rewrite/plan.ts';`,
+    limit: 12_000,
+  },
+  {
+    name: 'createMigration: decision, headers, requests and responses (capture-gateway)',
+    source: `export { createMigration } from './library/capture-gateway.ts';`,
+    limit: 28_000,
+  },
+  {
+    name: 'createMigration with migrateV1 (capture-gateway/hono), without Hono',
+    source: `export { createMigration } from './library/capture-gateway.ts';\nexport { migrateV1 } from './library/hono.ts';`,
+    limit: 30_000,
+  },
+  {
+    name: 'edge worker, with the rule book that ships',
+    source: `export { default } from './edge/main.ts';`,
+  },
+];
+
+/** A bundle that was made. */
+export interface MadeBundle {
+  readonly text: string;
+  /** Size in bytes, minified. */
+  readonly minified: number;
+  /** Size in bytes, minified and gzipped. */
+  readonly gzipped: number;
+}
+
+/** Bundles a module and everything that it imports, as a deployment does; `ruleBook` is that of the edge worker. */
+export async function makeBundle({ source }: Bundle, ruleBook: unknown): Promise<MadeBundle> {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: source,
+      resolveDir: fileURLToPath(new URL('../src/', import.meta.url)),
+      loader: 'ts',
+    },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2024',
+    platform: 'neutral',
+    external: ['cloudflare:*', 'node:*'],
+    mainFields: ['module', 'main'],
+    conditions: ['workerd', 'worker', 'browser'],
+    plugins: [generated(ruleBook)],
+    write: false,
+  });
+  const [file] = outputFiles;
+  if (file === undefined) throw new Error('esbuild wrote nothing');
+  return {
+    text: file.text,
+    minified: file.contents.length,
+    gzipped: gzipSync(file.contents, { level: 9 }).length,
+  };
+}
+
+/** The modules that Wrangler's build generates. */
+function generated(ruleBook: unknown): Plugin {
+  return {
+    name: 'generated',
+    setup: (context) => {
+      context.onResolve({ filter: /\/dist\/edge\/[\w-]+\.js$/ }, ({ path }) => ({
+        path,
+        namespace: 'generated',
+      }));
+      context.onLoad({ filter: /rule-book\.js$/, namespace: 'generated' }, () => ({
+        contents: `export const ruleBook = ${JSON.stringify(ruleBook)};`,
+      }));
+      context.onLoad({ filter: /v2-schemas\.js$/, namespace: 'generated' }, () => ({
+        contents: 'export const v2Schemas = undefined;',
+      }));
+    },
+  };
+}

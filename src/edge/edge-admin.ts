@@ -1,0 +1,64 @@
+import { Hono } from 'hono/tiny';
+import { failureBody } from '../inspector/failure-body.ts';
+import { requestRate, sameSite, secureHeaders, tokenGate } from '../inspector/guard.ts';
+import { createRolloutAdmin } from '../inspector/rollout-admin.ts';
+import { rolloutRoutes } from '../inspector/rollout-routes.ts';
+import { type Rate, RateLimit } from '../rollout/rate-limit.ts';
+import type { RolloutControl } from '../rollout/rollout-control.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
+import type { EdgeReplica } from './edge-replica.ts';
+
+/** Parts of the operators' routes of a worker. */
+export interface EdgeAdminParts {
+  /** Host names at which the worker serves operators, and no clients. */
+  readonly hosts: readonly string[];
+  readonly token: string;
+  readonly control: RolloutControl;
+  readonly replica: EdgeReplica;
+  readonly ruleBook: RuleBook;
+  /** Address of V1; undefined when there is none. */
+  readonly v1Origin: string | undefined;
+  /** False while client hashes are new in each isolate. */
+  readonly isSticky: boolean;
+}
+
+/** Limits in an isolate, of all addresses together. */
+const WRONG_TOKEN_RATE: Rate = { burst: 10, perSecond: 1 };
+const REQUEST_RATE: Rate = { burst: 100, perSecond: 20 };
+
+/** Creates the routes by which operators steer the rollout of all isolates. A choice is answered once it is stored. */
+export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Promise<Response> {
+  const { control, replica, ruleBook, v1Origin, isSticky } = parts;
+  const app = new Hono();
+  app.use(secureHeaders(), sameSite(parts));
+  app.use(requestRate(new RateLimit(REQUEST_RATE, Date.now)));
+  app.use(tokenGate(parts, new RateLimit(WRONG_TOKEN_RATE, Date.now)));
+  app.use(async (c, next) => {
+    await replica.sync();
+    if (!replica.isTogether) return c.json(failureBody(503, 'store-unreachable', UNREACHABLE), 503);
+    await next();
+    if (c.req.method !== 'POST') return undefined;
+    await replica.sync();
+    return replica.status.waiting === 0
+      ? undefined
+      : c.json(failureBody(503, 'store-unreachable', NOT_STORED), 503);
+  });
+  rolloutRoutes(
+    app,
+    createRolloutAdmin({
+      control,
+      replica,
+      ruleBook: () => ruleBook,
+      v1Origin,
+      isSticky,
+      names: () => new Map(),
+    }),
+  );
+  app.notFound((c) => c.json(failureBody(404, 'not-found', 'There is GET and POST /rollout here.'), 404));
+  return async (request) => app.fetch(request);
+}
+
+const UNREACHABLE =
+  'The Durable Object that all isolates share does not respond; nothing was changed. Try again.';
+const NOT_STORED =
+  'The Durable Object that all isolates share did not take the choice in time; it may still do so. Look with GET /rollout.';

@@ -1,0 +1,208 @@
+import { bodyCheckFault } from '../rollout/body-check-gate.ts';
+import type { BodyCheckTally } from '../rollout/body-check-tally.ts';
+import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
+import type { RolloutControl } from '../rollout/rollout-control.ts';
+import type { RolloutCommand, RolloutState } from '../rollout/rollout-state.ts';
+import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-view.ts';
+import { didYouMean } from '../rules/did-you-mean.ts';
+import type { Mode } from '../rules/rollout.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
+import type { RolloutAdmin } from './rollout-routes.ts';
+
+/** What a process counted of its own requests. */
+export interface RolloutCounts {
+  readonly requests: NonNullable<RolloutView['requests']>;
+  readonly comparisons: { readonly list: RolloutView['shadows'] };
+  readonly bodyChecks: { readonly isOn: boolean; readonly tally: Pick<BodyCheckTally, 'list'> };
+}
+
+/** Parts of the rollout routes. */
+export interface RolloutAdminParts {
+  readonly control: RolloutControl;
+  /** Absent where nobody counts for all who serve, as at the edge: then only the log knows. */
+  readonly counts?: RolloutCounts | undefined;
+  /** This gateway among others; absent without a store. */
+  readonly replica?: Pick<Replica, 'status' | 'isTogether' | 'follow'> | undefined;
+  readonly ruleBook: () => RuleBook;
+  /** Origin of V1; undefined when there is none. */
+  readonly v1Origin: string | undefined;
+  /** False while the secret is generated at each start. */
+  readonly isSticky: boolean;
+  /** Display names, by client hash. */
+  readonly names: () => ReadonlyMap<string, string>;
+}
+
+/** Creates the routes by which operators see the state of a migration, and change it. */
+export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
+  return {
+    view: () => viewOf(parts),
+    command: async (request) => {
+      const command = commandOf(parts, request);
+      if ('fault' in command) return command;
+      const fault = request.force === true ? undefined : gateFault(parts, command);
+      if (fault !== undefined) return { fault };
+      parts.control.command(command);
+      // Another operator may have chosen at the same time: the response says what holds.
+      if (parts.replica?.isTogether === true) await parts.replica.follow();
+      return undefined;
+    },
+  };
+}
+
+/** Why V2's schema, or the gateway itself, speaks against migrating more requests; undefined when neither does. */
+function gateFault(
+  parts: RolloutAdminParts,
+  { mode, operation, client }: RolloutCommand,
+): string | undefined {
+  const { control, counts } = parts;
+  if (counts === undefined || (mode?.mode !== 'canary' && mode?.mode !== 'migrate')) return undefined;
+  const book = parts.ruleBook();
+  const names = namesOf(parts);
+  return bodyCheckFault(
+    counts.bodyChecks.tally.list(book.hash),
+    { operation, client },
+    control.modes(book),
+    (hash) => names.get(hash),
+  );
+}
+
+/** Pairs of client and operation that are listed. */
+const MAX_COUNTS = 50;
+
+function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'> {
+  const { bodyChecks } = parts.counts ?? {};
+  if (bodyChecks === undefined) return {};
+  const counts = bodyChecks.tally.list(parts.ruleBook().hash);
+  const isRefused = counts.some(({ refused }) => refused > 0);
+  if (!bodyChecks.isOn && !isRefused) return {};
+  const fault = gateFault(parts, { mode: { mode: 'migrate' } });
+  return {
+    bodyChecks: {
+      counts: counts.slice(0, MAX_COUNTS),
+      omitted: Math.max(0, counts.length - MAX_COUNTS),
+      ...(fault === undefined ? {} : { fault }),
+    },
+  };
+}
+
+function commandOf(
+  parts: RolloutAdminParts,
+  request: RolloutRequest,
+): RolloutCommand | { readonly fault: string } {
+  const { mode, share, operation, client } = request;
+  if (operation !== undefined && client !== undefined)
+    return { fault: 'Name an operation or a client, not both.' };
+  if ((mode === 'canary') !== (share !== undefined))
+    return { fault: 'A canary needs a share of the clients in percent, and nothing else has one.' };
+  if (share !== undefined && !(share > 0 && share <= 100))
+    return { fault: `The share must be above 0 and at most 100 percent, not ${share}.` };
+  if (mode !== undefined && mode !== 'migrate' && parts.v1Origin === undefined) {
+    return { fault: `The mode ${mode} sends requests to V1; start the gateway with GATEWAY_V1_UPSTREAM.` };
+  }
+  if (operation !== undefined) {
+    const ids = parts.ruleBook().operations.map(({ id }) => id);
+    if (!ids.includes(operation))
+      return {
+        fault: `The rule book has no operation ${operation}${didYouMean(operation, ids) || `; there are ${ids.join(', ')}`}.`,
+      };
+  }
+  const hash = client === undefined ? undefined : hashOf(parts, client);
+  if (client !== undefined && hash === undefined)
+    return {
+      fault: `No client is called ${client}; give its hash of 16 hex digits, or name it in the rule book.`,
+    };
+  const chosen: Mode | undefined =
+    mode === undefined ? undefined : { mode, ...(share === undefined ? {} : { share }) };
+  return { mode: chosen, operation, client: hash };
+}
+
+function hashOf(parts: RolloutAdminParts, client: string): string | undefined {
+  if (/^[0-9a-f]{16}$/.test(client)) return client;
+  return [...namesOf(parts)].find(([, name]) => name === client)?.[0];
+}
+
+function namesOf({ ruleBook, names }: RolloutAdminParts): ReadonlyMap<string, string> {
+  return new Map([...names(), ...Object.entries(ruleBook().rollout?.clients ?? {})]);
+}
+
+function viewOf(parts: RolloutAdminParts): RolloutView {
+  const { control, counts, v1Origin, isSticky } = parts;
+  const book = parts.ruleBook();
+  const { state } = control;
+  const modes = control.modes(book);
+  const names = namesOf(parts);
+  const ofBook = book.rollout?.modes;
+  return {
+    ...(v1Origin === undefined ? {} : { v1Origin }),
+    ...(parts.replica === undefined ? {} : { replica: replicaView(parts.replica.status) }),
+    revision: state.revision,
+    ...(state.revision === 0 ? {} : { changed: state.changed }),
+    isSticky,
+    default: {
+      ...modes.default,
+      from: sourceOf(state.default, ofBook?.default, isStanding(state, undefined)),
+    },
+    operations: Object.fromEntries(
+      Object.entries(modes.operations).map(([id, mode]) => [
+        id,
+        { ...mode, from: sourceOf(state.operations[id], mode, isStanding(state, id)) },
+      ]),
+    ),
+    clients: Object.fromEntries(
+      Object.entries(modes.clients).map(([hash, mode]) => {
+        const name = names.get(hash);
+        const from = sourceOf(state.clients[hash], mode, false);
+        return [hash, { ...mode, from, ...(name === undefined ? {} : { name }) }];
+      }),
+    ),
+    rollback: modes.rollback,
+    canaries: [...control.counts].map(([operation, count]) => ({
+      ...(operation === undefined ? {} : { operation }),
+      ...count,
+    })),
+    rollbacks: state.rollbacks,
+    shadows: counts?.comparisons.list ?? [],
+    ...bodyChecksOf(parts),
+    ...(counts === undefined ? {} : { requests: counts.requests }),
+    ...endOfV1(book),
+  };
+}
+
+function replicaView({ aloneSince, ...status }: ReplicaStatus): ReplicaView {
+  return {
+    ...status,
+    ...(aloneSince === undefined ? {} : { aloneSince: new Date(aloneSince).toISOString() }),
+  };
+}
+
+function sourceOf(
+  chosen: Mode | undefined,
+  ofBook: Mode | undefined,
+  isRolledBack: boolean,
+): ModeView['from'] {
+  if (isRolledBack) return 'roll-back';
+  if (chosen !== undefined) return 'operator';
+  return ofBook === undefined ? 'default' : 'rule-book';
+}
+
+function isStanding({ rollbacks }: RolloutState, operation: string | undefined): boolean {
+  return rollbacks.some((rollback) => rollback.operation === operation && rollback.resolved === undefined);
+}
+
+function endOfV1({ rollout }: RuleBook): Pick<RolloutView, 'sunset' | 'deprecation' | 'brownouts'> {
+  const { since, sunset } = rollout?.signals ?? {};
+  const now = Date.now();
+  return {
+    ...(since === undefined ? {} : { deprecation: new Date(since).toISOString() }),
+    ...(sunset === undefined ? {} : { sunset: new Date(sunset).toISOString() }),
+    brownouts: (rollout?.brownouts ?? []).map(({ id, from, until, share, status }) => ({
+      id,
+      state:
+        until !== undefined && now >= until ? 'over' : from !== undefined && now < from ? 'to-come' : 'on',
+      ...(from === undefined ? {} : { from: new Date(from).toISOString() }),
+      ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+      share,
+      status,
+    })),
+  };
+}

@@ -1,0 +1,102 @@
+import type { HeaderList } from '../http/header-list.ts';
+import { requestHeaders, responseHeaders, toHeaders } from '../http/web-headers.ts';
+import type { HeaderFields } from './header-fields.ts';
+import { isV1Target } from './is-v1-target.ts';
+import type { Migration } from './migration.ts';
+import type { MigratedRequest, RefusedRequest } from './request-verdict.ts';
+import { splitUrl } from './split-url.ts';
+import { collectStream, continueStream, finishWith, WEB_CODINGS, type WebBody } from './web-body.ts';
+
+/** A handler in the shape of `fetch`; everything that the platform passes beside the request is handed on. */
+export type FetchHandler<Rest extends readonly unknown[] = []> = (
+  request: Request,
+  ...rest: Rest
+) => Response | Promise<Response>;
+
+/**
+ * Wraps the handler of a V2 service so that it serves V1 clients, too: requests under `/api/v1` reach `v2` migrated, all others as
+ * they are. Bodies are decoded from gzip and deflate, and streamed where no rule needs them whole.
+ */
+export function migrateFetch<Rest extends readonly unknown[]>(
+  migration: Migration,
+  v2: FetchHandler<Rest>,
+): (request: Request, ...rest: Rest) => Promise<Response> {
+  return async (request, ...rest) => {
+    const { origin, target } = splitUrl(request.url);
+    if (!isV1Target(target)) return v2(request, ...rest);
+    const migrated = await migrateRequest(migration, request, target);
+    if ('verdict' in migrated) return refusal(migrated);
+    const { sent, body } = migrated;
+    return migrateResponse(migration, sent, await v2(requestTo(origin, request, sent, body), ...rest));
+  };
+}
+
+async function migrateRequest(
+  migration: Migration,
+  request: Request,
+  target: string,
+): Promise<{ readonly sent: MigratedRequest; readonly body: WebBody } | RefusedRequest> {
+  const { method, headers, body } = request;
+  const hasBody = body !== null && headers.get('content-length') !== '0';
+  const facts = { hasBody, codings: WEB_CODINGS };
+  const started = migration.startRequest(method, target, fieldsOf(request), facts);
+  if (started.action === 'refuse') return started.refused;
+  if (started.action === 'pass') throw new Error('a target under /api/v1 is not for V2');
+  if (started.action === 'forward') return { sent: started.request, body };
+  if (body === null) throw new Error('a request without a body is complete');
+  const read = await collectStream(body, started.bodyLimit);
+  if ('reader' in read) {
+    // The rest is of no account; a client that went away meanwhile neither.
+    read.reader.cancel().catch(() => {});
+    return started.tooLarge();
+  }
+  const outcome = await finishWith(started, read.whole, started.bodyLimit);
+  if (outcome.verdict === 'refused') return outcome;
+  return { sent: outcome, body: outcome.body && new Uint8Array(outcome.body) };
+}
+
+/** The header fields as received; platforms without a field for it have `Host` in the address alone. */
+function fieldsOf({ headers, url }: Request): HeaderList {
+  const fields = requestHeaders(headers, undefined);
+  return headers.has('host') ? fields : [...fields, 'Host', new URL(url).host];
+}
+
+function requestTo(origin: string, request: Request, sent: MigratedRequest, body: WebBody): Request {
+  const { method, signal, headers: received } = request;
+  const headers = toHeaders(sent.headers.flat());
+  const length = body instanceof Uint8Array ? String(body.length) : received.get('content-length');
+  if (length !== null) headers.set('content-length', length);
+  const host = received.get('host');
+  if (host !== null) headers.set('host', host);
+  const init: StreamingInit = { method, headers, signal, body, duplex: 'half' };
+  return new Request(origin + sent.target, init);
+}
+
+/** `duplex` is required for a body that is a stream, and not yet in every declaration. */
+interface StreamingInit extends RequestInit {
+  readonly duplex: 'half';
+}
+
+async function migrateResponse(
+  migration: Migration,
+  request: MigratedRequest,
+  response: Response,
+): Promise<Response> {
+  const { status, headers, body } = response;
+  const started = migration.startResponse(request, status, responseHeaders(headers));
+  const { unchanged } = started;
+  if (started.action === 'forward' || body === null) return withFields(response, unchanged.headers, body);
+  const read = await collectStream(body, started.limit);
+  if ('reader' in read)
+    return withFields(response, unchanged.headers, continueStream(read.start, read.reader));
+  const outcome = await finishWith(started, read.whole, started.limit);
+  return withFields(response, outcome.headers, outcome.body && new Uint8Array(outcome.body));
+}
+
+function withFields({ status, statusText }: Response, fields: HeaderFields, body: WebBody): Response {
+  return new Response(body, { status, statusText, headers: toHeaders(fields.flat()) });
+}
+
+function refusal({ status, headers, body }: RefusedRequest): Response {
+  return new Response(new Uint8Array(body), { status, headers: toHeaders(headers.flat()) });
+}

@@ -1,0 +1,32 @@
+import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
+import { migrateFetch } from './fetch.ts';
+import { isV1Target } from './is-v1-target.ts';
+import type { Migration } from './migration.ts';
+import { splitUrl } from './split-url.ts';
+
+/**
+ * Returns middleware for a V2 service on Hono that serves V1 clients, too: a request under `/api/v1` is migrated and handled by the
+ * route of `app` that V2 has for it. Register it before the routes: `app.use(migrateV1(migration, app))`.
+ */
+export function migrateV1<E extends Env>(
+  migration: Migration,
+  app: Pick<Hono<E>, 'fetch'>,
+): MiddlewareHandler<E> {
+  return async (context, next) => {
+    const { raw } = context.req;
+    if (!isV1Target(splitUrl(raw.url).target)) return next();
+    const handle = migrateFetch(migration, (request) =>
+      app.fetch(request, context.env, executionContextOf(context)),
+    );
+    return handle(raw);
+  };
+}
+
+/** The execution context of the platform; reading it throws where there is none, as on Node. */
+function executionContextOf<E extends Env>(context: Context<E>): Context['executionCtx'] | undefined {
+  try {
+    return context.executionCtx;
+  } catch {
+    return undefined;
+  }
+}

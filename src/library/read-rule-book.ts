@@ -1,0 +1,10 @@
+import type { RuleBookReading } from '../rules/read-rule-book.ts';
+
+/**
+ * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults, all of which are reported at once. YAML and zod are
+ * loaded by the first call only. Never rejects, whatever the text is.
+ */
+export async function readRuleBook(text: string, file = 'rules.yaml'): Promise<RuleBookReading> {
+  const reader = await import('../rules/read-rule-book.ts');
+  return reader.readRuleBook(text, file);
+}

@@ -1,0 +1,66 @@
+import { concatBytes } from '../http/byte-collector.ts';
+import { type Coding, isZlib } from '../http/content-coding.ts';
+import type { WorkMemory } from '../json/work-memory.ts';
+import type { DecodedBody } from './decoded-body.ts';
+
+/** Decodes a body, up to `limit` bytes; decoding stops as soon as the output exceeds it (a decompression bomb), or the memory there is. */
+export function decodeWebBody(
+  coding: Coding,
+  body: Uint8Array,
+  limit: number,
+  memory: WorkMemory,
+  done: (outcome: DecodedBody) => void,
+): void {
+  decode(formatOf(coding, body), body, limit, memory).then(done, () => done('undecodable'));
+}
+
+async function decode(
+  format: CompressionFormat | undefined,
+  body: Uint8Array,
+  limit: number,
+  memory: WorkMemory,
+): Promise<DecodedBody> {
+  // Workers do not support Brotli.
+  if (format === undefined) return 'undecodable';
+  const { readable, writable } = new DecompressionStream(format);
+  const writer = writable.getWriter();
+  const written = writer.write(new Uint8Array(body)).then(() => writer.close());
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for (const reader = readable.getReader(); ;) {
+    const { value } = await both(reader.read(), written);
+    if (value === undefined) break;
+    bytes += value.length;
+    const isTooLarge = bytes > limit;
+    if (isTooLarge || !memory.take(value.length)) {
+      reader.cancel().catch(ignore);
+      written.catch(ignore);
+      return isTooLarge ? 'too-large' : 'buffer-full';
+    }
+    chunks.push(value);
+  }
+  await written;
+  return concatBytes(chunks);
+}
+
+/** An error on the writing side ends the reading. */
+function both<Value>(reading: Promise<Value>, written: Promise<void>): Promise<Value> {
+  const failed = new Promise<never>((_resolve, reject) => {
+    written.catch(reject);
+  });
+  return Promise.race([reading, failed]);
+}
+
+function formatOf(coding: Coding, body: Uint8Array): CompressionFormat | undefined {
+  switch (coding) {
+    case 'gzip':
+      return 'gzip';
+    case 'deflate':
+      return isZlib(body) ? 'deflate' : 'deflate-raw';
+    case 'br':
+      return undefined;
+  }
+}
+
+/** Ignores failures of a cancelled stream. */
+function ignore(): void {}

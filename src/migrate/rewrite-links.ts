@@ -1,0 +1,88 @@
+import { type HeaderList, isNamed } from '../http/header-list.ts';
+import { mapLinkTargets } from '../http/link-targets.ts';
+
+/** The addresses of V2 and of the gateway. */
+export interface LinkRewriting {
+  /** Host of V2, with its port unless it is the scheme's default; undefined when unknown. */
+  readonly upstreamHost: string | undefined;
+  /** Prefix of every target that is sent, without a trailing slash. */
+  readonly upstreamPath: string;
+  /** Prefix of the origin's API. */
+  readonly prefix: '/api/v1' | '/api/v2';
+  /**
+   * The gateway as the client addressed it, such as `https://gateway.example`; undefined for a client that sent no `Host`;
+   * `same-origin` if V2 is addressed alike.
+   */
+  readonly gateway: string | undefined;
+  /**
+   * Turns the query of a link back to V1, with its question mark; `path` is the path below the prefix, undefined for a link that
+   * is only a query.
+   */
+  readonly restoreQuery?: ((path: string | undefined, query: string) => string) | undefined;
+}
+
+/**
+ * Points `Location`, `Content-Location` and `Link` of a response back to V1, in place: `/api/v2/` of the upstream becomes
+ * `/api/v1/` of the gateway, query rules are undone, and every other character stays.
+ */
+export function rewriteLinks(headers: string[], places: LinkRewriting): void {
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at];
+    const value = headers[at + 1] ?? '';
+    if (isAddress(name)) headers[at + 1] = rewrittenLink(value, places);
+    if (isNamed(name, 'link'))
+      headers[at + 1] = mapLinkTargets(value, (target) => rewrittenLink(target, places));
+  }
+}
+
+/** True when a response has any of these fields. */
+export function hasLinks(headers: HeaderList): boolean {
+  for (let at = 0; at < headers.length; at += 2) {
+    if (isAddress(headers[at]) || isNamed(headers[at], 'link')) return true;
+  }
+  return false;
+}
+
+function isAddress(name: string | undefined): boolean {
+  return isNamed(name, 'location') || isNamed(name, 'content-location');
+}
+
+/** Returns the address for the client; unchanged when it points anywhere else than below `/api/v2` of the upstream. */
+export function rewrittenLink(uri: string, places: LinkRewriting): string {
+  if (uri.startsWith('?')) return withQuery(uri, undefined, places);
+  const absolute = /^(?:(https?):)?\/\/([^/?#]*)(.*)$/is.exec(uri);
+  if (absolute === null) return rewrittenPath(uri, places) ?? uri;
+  const [, scheme, host = '', path = ''] = absolute;
+  if (places.upstreamHost === undefined || !isHost(host, scheme, places.upstreamHost)) return uri;
+  const rewritten = rewrittenPath(path, places);
+  if (rewritten === undefined) return uri;
+  if (places.gateway === undefined) return rewritten;
+  if (places.gateway === SAME_ORIGIN) return uri.slice(0, uri.length - path.length) + rewritten;
+  // `//host/path` has no scheme, and the rewritten address has none either.
+  return (scheme === undefined ? places.gateway.replace(/^https?:/, '') : places.gateway) + rewritten;
+}
+
+const SAME_ORIGIN = 'same-origin';
+
+function rewrittenPath(target: string, places: LinkRewriting): string | undefined {
+  const prefix = places.upstreamPath + places.prefix;
+  if (!target.startsWith(prefix)) return undefined;
+  const rest = target.slice(prefix.length);
+  if (!(rest === '' || /^[/?#]/.test(rest))) return undefined;
+  const path = /^[^?#]*/.exec(rest)?.[0] ?? '';
+  return `/api/v1${path}${withQuery(rest.slice(path.length), path, places)}`;
+}
+
+/** Turns a query back, up to a fragment. */
+function withQuery(text: string, path: string | undefined, { restoreQuery }: LinkRewriting): string {
+  if (restoreQuery === undefined || !text.startsWith('?')) return text;
+  const [query = ''] = text.split('#', 1);
+  return restoreQuery(path, query) + text.slice(query.length);
+}
+
+/** Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared. */
+function isHost(host: string, scheme: string | undefined, upstream: string): boolean {
+  const lower = host.toLowerCase();
+  if (lower === upstream) return true;
+  return lower === `${upstream}:${scheme?.toLowerCase() === 'http' ? 80 : 443}`;
+}

@@ -1,0 +1,157 @@
+import { ServerResponse } from 'node:http';
+import { ByteCollector } from '../../http/byte-collector.ts';
+import { isHopByHop } from '../../http/hop-by-hop.ts';
+import { unlimitedMemory } from '../../json/work-memory.ts';
+import type { Migration } from '../../library/migration.ts';
+import type { ResponseVerdict } from '../../library/response-verdict.ts';
+import type { CollectedResponse } from '../../library/started-response.ts';
+import type { RequestOfResponse } from '../../library/v1-response.ts';
+import { decodeBody } from '../decode-body.ts';
+import { applyHead, fieldsOf, readWriteArguments, setFields } from './outgoing-arguments.ts';
+
+/**
+ * Makes everything that a V2 service writes to `outgoing` the response to a migrated request, as its V1 client reads it. The
+ * methods of this one object are replaced, as compression middleware does, so that any framework can write to it.
+ */
+export function rewriteResponse(
+  migration: Migration,
+  request: RequestOfResponse,
+  outgoing: ServerResponse,
+): void {
+  const rewritten = new RewrittenOutgoing(migration, request, outgoing);
+  Object.assign(outgoing, {
+    writeHead: (...given: unknown[]) => rewritten.writeHead(given),
+    write: (...given: unknown[]) => rewritten.write(given),
+    end: (...given: unknown[]) => rewritten.end(given),
+    flushHeaders: () => rewritten.flushHeaders(),
+  });
+  // For the service, the head is sent as soon as it can no longer change it.
+  Object.defineProperty(outgoing, 'headersSent', { configurable: true, get: () => rewritten.headersSent });
+}
+
+/** The methods of a response that write to it. */
+type Method = 'writeHead' | 'write' | 'end' | 'flushHeaders';
+
+/** A response that is collected until its end. */
+interface Collected {
+  readonly started: CollectedResponse;
+  readonly body: ByteCollector;
+}
+
+class RewrittenOutgoing {
+  private readonly migration: Migration;
+  private readonly request: RequestOfResponse;
+  private readonly outgoing: ServerResponse;
+  private readonly original: Readonly<Pick<ServerResponse, Method>>;
+  private hasBegun = false;
+  private collected: Collected | undefined = undefined;
+
+  constructor(migration: Migration, request: RequestOfResponse, outgoing: ServerResponse) {
+    this.migration = migration;
+    this.request = request;
+    this.outgoing = outgoing;
+    this.original = {
+      writeHead: outgoing.writeHead.bind(outgoing),
+      write: outgoing.write.bind(outgoing),
+      end: outgoing.end.bind(outgoing),
+      flushHeaders: outgoing.flushHeaders.bind(outgoing),
+    };
+  }
+
+  get headersSent(): boolean {
+    const { outgoing, collected } = this;
+    return collected !== undefined || Reflect.get(ServerResponse.prototype, 'headersSent', outgoing);
+  }
+
+  writeHead(given: readonly unknown[]): unknown {
+    const { outgoing } = this;
+    if (this.hasBegun) {
+      // Node calls it, too, when it sends a head that was not written.
+      if (this.collected === undefined) return this.call('writeHead', given);
+      throw Object.assign(new Error('Cannot write headers after they are sent to the client'), {
+        code: 'ERR_HTTP_HEADERS_SENT',
+      });
+    }
+    applyHead(outgoing, given);
+    this.begin();
+    if (this.collected === undefined) this.call('writeHead', [outgoing.statusCode]);
+    return outgoing;
+  }
+
+  flushHeaders(): unknown {
+    this.begin();
+    return this.collected === undefined ? this.call('flushHeaders', []) : undefined;
+  }
+
+  write(given: readonly unknown[]): unknown {
+    this.begin();
+    const { collected } = this;
+    if (collected === undefined) return this.call('write', given);
+    const { chunk, callback } = readWriteArguments(given);
+    // The service may use its buffer again.
+    if (chunk !== undefined) collected.body.add(chunk.slice());
+    if (callback !== undefined) queueMicrotask(callback);
+    return collected.body.length > collected.started.limit ? this.stream(collected) : true;
+  }
+
+  end(given: readonly unknown[]): unknown {
+    this.begin();
+    const { collected } = this;
+    if (collected === undefined) return this.call('end', given);
+    const { chunk, callback } = readWriteArguments(given);
+    if (chunk !== undefined) collected.body.add(chunk);
+    const { started, body } = collected;
+    if (body.length > started.limit) {
+      this.stream(collected);
+      return this.call('end', [callback]);
+    }
+    const whole = body.take();
+    const { coding, limit } = started;
+    if (coding === undefined || whole.length === 0) this.finish(started.finish(whole), callback);
+    else
+      decodeBody(coding, whole, limit, unlimitedMemory, (decoded) =>
+        this.finish(started.finish(decoded, whole), callback),
+      );
+    return this.outgoing;
+  }
+
+  /** Decides on the response, once its head is complete. */
+  private begin(): void {
+    if (this.hasBegun) return;
+    this.hasBegun = true;
+    const { outgoing, migration, request } = this;
+    const started = migration.startResponse(request, outgoing.statusCode, fieldsOf(outgoing));
+    if (started.action === 'collect') this.collected = { started, body: new ByteCollector() };
+    else this.replaceFields(started.unchanged);
+  }
+
+  /** Sends the response that was collected so far as it is, and streams its rest. */
+  private stream({ started, body }: Collected): unknown {
+    this.collected = undefined;
+    this.replaceFields(started.unchanged);
+    return this.call('write', [body.take()]);
+  }
+
+  private finish(outcome: ResponseVerdict, callback: (() => void) | undefined): void {
+    this.collected = undefined;
+    this.replaceFields(outcome);
+    this.call('end', outcome.body === null ? [callback] : [outcome.body, callback]);
+  }
+
+  /** Hop-by-hop fields are the service's own: the connection is, too. Only the framing changes with the body. */
+  private replaceFields({ verdict, headers }: ResponseVerdict): void {
+    const { outgoing } = this;
+    const fields = headers.filter(([name]) => !isHopByHop(name.toLowerCase()));
+    const kept = new Set(fields.map(([name]) => name.toLowerCase()));
+    for (const name of outgoing.getHeaderNames()) {
+      const isFraming = name === 'transfer-encoding' || name === 'trailer';
+      const stays = isHopByHop(name) ? !(isFraming && verdict === 'rewritten') : kept.has(name);
+      if (!stays) outgoing.removeHeader(name);
+    }
+    setFields(outgoing, fields.flat());
+  }
+
+  private call(method: Method, given: readonly unknown[]): unknown {
+    return Reflect.apply(this.original[method], undefined, given);
+  }
+}

@@ -1,0 +1,107 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createClientHash } from '../../src/node/client-hash.ts';
+import { entryLine } from '../../src/rewrite-log/entry-line.ts';
+import { command } from '../support/command.ts';
+import { commandRuns } from '../support/command-runs.ts';
+import { watchedServices } from '../support/watched-services.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const folder = temporaryFolder('json');
+const LOG = join(folder, 'log');
+const FIXTURE = join(folder, 'fixture');
+const RULES = join(folder, 'rules.yaml');
+const V2 = join(folder, 'v2.json');
+const ORDERS = 200;
+
+writeFileSync(
+  LOG,
+  Array.from({ length: ORDERS }, (_, n) => entryLine(sampleEntry(n, Date.UTC(2026, 10, 1) + n))).join(''),
+);
+writeFileSync(RULES, readFileSync('config/rules.yaml', 'utf8').replace('under: address', 'under: place'));
+writeFileSync(
+  V2,
+  JSON.stringify({
+    openapi: '3.0.3',
+    info: { title: 'Clients', version: '2025-01-01' },
+    paths: {
+      '/api/v2/clients': {
+        post: {
+          operationId: 'create_client',
+          requestBody: {
+            content: {
+              'application/json': { schema: { type: 'object', properties: { name: { type: 'string' } } } },
+            },
+          },
+          responses: {},
+        },
+      },
+    },
+  }),
+);
+
+/** Runs a command as text and as JSON. */
+async function both(
+  ...args: string[]
+): Promise<{ readonly text: string; readonly json: unknown; readonly codes: readonly number[] }> {
+  const [text, json] = await commandRuns([args, [...args, '--json']]);
+  return {
+    text: text?.out ?? '',
+    json: JSON.parse(json?.out ?? ''),
+    codes: [text?.code ?? -1, json?.code ?? -1],
+  };
+}
+
+test('replay prints the counts that it prints for people, with the same exit codes', async () => {
+  const recorded = await both('replay', 'record', '--log', LOG, '--out', FIXTURE);
+  const [, requests, different] = /^Recorded (\d+) requests, (\d+) different/.exec(recorded.text) ?? [];
+  expect(recorded.json).toEqual({ requests: Number(requests), different: Number(different), out: FIXTURE });
+  const checked = await both('replay', 'check', FIXTURE, '--rules', RULES);
+  const [, changed] = /^(\d+) of \d+ requests change/.exec(checked.text) ?? [];
+  expect(checked.json).toMatchObject({ requests: Number(requests), changed: Number(changed) });
+  expect(JSON.stringify(checked.json)).toContain('"place":"/property/place"');
+  expect(checked.codes).toEqual([1, 1]);
+});
+
+test('draft prints rule book, faults and what V2 would refuse', async () => {
+  const drafted = await both('draft', '--v2', V2, '--log', LOG);
+  expect(drafted.json).toMatchObject({
+    ruleBook: drafted.text,
+    faults: [],
+    trial: { requests: expect.any(Number) as number },
+  });
+});
+
+test('clients and rollout print what the gateway says, and fit their tables', async () => {
+  const { gateway } = await watchedServices({ default: { mode: 'observe' } });
+  const admin = ['--admin', gateway.adminOrigin];
+  await fetch(`${gateway.origin}/api/v1/clients`, {
+    headers: { authorization: 'Bearer k', 'user-agent': 'an integration of some years/1.0' },
+  });
+  const clients = await both('clients', 'list', ...admin);
+  expect(clients.json).toMatchObject({ clients: [{ userAgents: ['an integration of some years/1.0'] }] });
+  const rollout = await both('rollout', ...admin);
+  expect(rollout.json).toMatchObject({ default: { mode: 'observe' } });
+  expect(rollout.text).toContain('default     observe');
+  const fitted = await commandRuns(
+    [
+      ['clients', 'list', ...admin],
+      ['rollout', ...admin],
+    ],
+    60,
+  );
+  for (const [at, { out }] of fitted.entries()) {
+    const words = (at === 0 ? clients : rollout).text.split(/\s+/);
+    expect(out.split('\n').filter((line) => line.length > 60)).toEqual([]);
+    expect(out.split(/\s+/).toSorted()).toEqual(words.toSorted());
+  }
+});
+
+test('clients hash prints the hash as a member', async () => {
+  const secret = 'a secret of sixteen or more';
+  const run = command(['clients', 'hash', '--json'], { GATEWAY_CLIENT_SECRET: secret }, 'the key\n');
+  expect(await run.exit).toBe(0);
+  expect(JSON.parse(run.stdout())).toEqual({ client: createClientHash(secret)('the key') });
+});

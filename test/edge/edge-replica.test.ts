@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { RemoteStore } from '../../src/edge/edge-bindings.ts';
+import { EdgeReplica } from '../../src/edge/edge-replica.ts';
+import { MemoryStore } from '../../src/rollout/memory-store.ts';
+import { RolloutControl } from '../../src/rollout/rollout-control.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+interface Isolate {
+  readonly replica: EdgeReplica;
+  readonly calls: string[];
+  /** Whether the object responds. */
+  readonly object: { responds: boolean };
+}
+
+function isolate(): Isolate {
+  const calls: string[] = [];
+  const object = { responds: true };
+  const store = new MemoryStore(Date.now);
+  const through = <Value>(name: string, call: () => Promise<Value>): Promise<Value> => {
+    calls.push(name);
+    return object.responds ? call() : new Promise(() => {});
+  };
+  const remote: RemoteStore = {
+    read: (key) => through('read', () => store.read(key)),
+    compareAndSet: (...given) => through('set', () => store.compareAndSet(...given)),
+    count: (additions) => through('count', () => store.count(additions)),
+  };
+  const replica = new EdgeReplica({
+    control: new RolloutControl({ time: Date.now, onNotice: () => {} }),
+    namespace: { idFromName: (name) => name, get: () => remote },
+    copy: undefined,
+    name: 'isolate 1',
+    onNotice: () => {},
+    later: () => {},
+  });
+  return { replica, calls, object };
+}
+
+test('the first request waits for the object, 250 ms at most; later ones never do', async () => {
+  const { replica, object } = isolate();
+  object.responds = false;
+  let isOver = false;
+  void replica.begin()?.then(() => {
+    isOver = true;
+  });
+  await vi.advanceTimersByTimeAsync(240);
+  expect(isOver).toBe(false);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(isOver).toBe(true);
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(replica.status.aloneSince).toBeDefined();
+  expect(replica.begin()).toBeUndefined();
+});
+
+test('an isolate that had no request for ten seconds wakes as it started', async () => {
+  const { replica } = isolate();
+  await Promise.all([replica.begin(), vi.advanceTimersByTimeAsync(100)]);
+  await vi.advanceTimersByTimeAsync(9000);
+  expect(replica.begin()).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(11_000);
+  const waiting = replica.begin();
+  expect(waiting).toBeInstanceOf(Promise);
+  await Promise.all([waiting, vi.advanceTimersByTimeAsync(300)]);
+});
+
+test('requests share what they count, and one that is over sees to it that its counts are shared', async () => {
+  const { replica, calls } = isolate();
+  await Promise.all([replica.begin(), vi.advanceTimersByTimeAsync(100)]);
+  const before = calls.length;
+  for (let request = 0; request < 50; request += 1) {
+    expect(replica.begin()).toBeUndefined();
+    void replica.accompany(Promise.resolve());
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  expect(calls.length).toBe(before);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(calls.slice(before)).toEqual(['read']);
+});
+
+test('an exchange that died with its request is begun anew', async () => {
+  const { replica, calls, object } = isolate();
+  object.responds = false;
+  void replica.begin();
+  await vi.advanceTimersByTimeAsync(0);
+  const before = calls.length;
+  const start = Date.now();
+  // The platform ended the request: none of its timers runs any more.
+  vi.clearAllTimers();
+  vi.setSystemTime(start + 14_000);
+  void replica.begin();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(calls.length).toBe(before);
+  object.responds = true;
+  vi.clearAllTimers();
+  vi.setSystemTime(start + 16_000);
+  void replica.begin();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(calls.length).toBeGreaterThan(before);
+  expect(replica.isTogether).toBe(true);
+});

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import {
+  throughFetch,
+  throughGateway,
+  throughListener,
+  throughMigration,
+  type Way,
+} from '../support/migration-ways.ts';
+import { requestRulesBook } from '../support/request-rules-book.ts';
+import { responseRulesBook } from '../support/response-rules-book.ts';
+import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
+import { readTextCases, type TextCase } from '../support/text-case.ts';
+import { exchanges } from './arbitrary-exchange.ts';
+
+const WAYS: Readonly<Record<string, (rules: CompiledRuleBook) => Way | Promise<Way>>> = {
+  createMigration: throughMigration,
+  'capture-gateway/fetch': throughFetch,
+  'capture-gateway/node with writeHead': (rules) => throughListener(rules, 'writeHead'),
+  'capture-gateway/node with setHeader': (rules) => throughListener(rules, 'setHeader'),
+};
+
+/** Codings that the gateway decodes and a way does not: its `Accept-Encoding` says so. */
+const CODINGS: Readonly<Record<string, string>> = {
+  createMigration: 'identity',
+  'capture-gateway/fetch': 'gzip, deflate',
+};
+
+const read = (file: string): readonly TextCase[] =>
+  readTextCases(readFileSync(new URL(`../cases/${file}`, import.meta.url), 'utf8'));
+
+/** The adapters leave all other requests to the service. */
+const isV1 = ({ request }: TextCase): boolean => / \/api\/v1(?:[/?]|$)/.test(request.line);
+
+describe.each(Object.entries(WAYS))('%s', (name, start) => {
+  /** Plays cases in both ways; returns their outcomes by title. */
+  async function playBoth(
+    rules: CompiledRuleBook,
+    cases: readonly TextCase[],
+  ): Promise<readonly [way: object, gateway: object]> {
+    const [way, gateway] = [await start(rules), await throughGateway(rules)];
+    const outcomes: [object, object] = [{}, {}];
+    for (const { title, request, upstreamResponse } of cases) {
+      Object.assign(outcomes[0], { [title]: await way(request, upstreamResponse) });
+      Object.assign(outcomes[1], { [title]: await gateway(request, upstreamResponse) });
+    }
+    return outcomes;
+  }
+
+  test.each([
+    ['requests.txt', compiledShippedRuleBook],
+    ['responses.txt', compiledShippedRuleBook],
+    ['request-rules/rules.txt', requestRulesBook],
+  ])('does with all cases of %s what the gateway does', async (file, book) => {
+    const cases = read(file).filter((textCase) => name === 'createMigration' || isV1(textCase));
+    expect(cases.length).toBeGreaterThan(20);
+    const [way, gateway] = await playBoth(await book(), cases);
+    const expected = JSON.stringify(gateway).replace('gzip, deflate, br', CODINGS[name] ?? '$&');
+    expect(way).toEqual(JSON.parse(expected));
+  });
+
+  test('does with all cases of response-rules/rules.txt what the gateway does', async () => {
+    const cases = read('response-rules/rules.txt');
+    expect(cases.length).toBeGreaterThan(9);
+    for (const textCase of cases) {
+      const [way, gateway] = await playBoth(responseRulesBook(textCase), [textCase]);
+      expect(way).toEqual(gateway);
+    }
+  });
+
+  test('does with random requests and responses what the gateway does', { timeout: 60_000 }, async () => {
+    const rules = await requestRulesBook();
+    const shipped = await compiledShippedRuleBook();
+    const pairs = await Promise.all(
+      [rules, shipped].map(async (book) => [await start(book), await throughGateway(book)] as const),
+    );
+    const verdicts = { sent: 0, refused: 0 };
+    await fc.assert(
+      fc.asyncProperty(exchanges, async ({ request, response }) => {
+        for (const [way, gateway] of pairs) {
+          const expected = await gateway(request, response);
+          expect(await way(request, response)).toEqual(expected);
+          verdicts[expected.sent === undefined ? 'refused' : 'sent'] += 1;
+        }
+      }),
+      { numRuns: 150 },
+    );
+    expect(verdicts.sent).toBeGreaterThan(100);
+    expect(verdicts.refused).toBeGreaterThan(10);
+  });
+});

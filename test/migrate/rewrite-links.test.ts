@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { rewriteLinks, rewrittenLink, type LinkRewriting } from '../../src/migrate/rewrite-links.ts';
+
+const PLACES: LinkRewriting = {
+  upstreamHost: 'captur3d.io',
+  upstreamPath: '',
+  prefix: '/api/v2',
+  gateway: 'https://gateway.example:8443',
+};
+
+test.each([
+  ['https://captur3d.io/api/v2/clients/1', 'https://gateway.example:8443/api/v1/clients/1'],
+  ['http://CAPTUR3D.io/api/v2/clients?a=%20#x', 'https://gateway.example:8443/api/v1/clients?a=%20#x'],
+  ['https://captur3d.io:443/api/v2', 'https://gateway.example:8443/api/v1'],
+  ['http://captur3d.io:80/api/v2/', 'https://gateway.example:8443/api/v1/'],
+  ['//captur3d.io/api/v2/x', '//gateway.example:8443/api/v1/x'],
+  ['/api/v2/x', '/api/v1/x'],
+])('%s leads back: %s', (uri, expected) => {
+  expect(rewrittenLink(uri, PLACES)).toBe(expected);
+});
+
+// Attack: a response that names another host, which the gateway would make its own by reading it loosely.
+test.each([
+  'https://captur3d.io.evil.test/api/v2/x',
+  'https://captur3d.io@evil.test/api/v2/x',
+  'https://evil@captur3d.io/api/v2/x',
+  'https://captur3d.io:8080/api/v2/x',
+  'ftp://captur3d.io/api/v2/x',
+  'https:/api/v2/x',
+  'https://captur3d.io/api/v20/x',
+  'https://captur3d.io/API/V2/x',
+  '/x/api/v2/',
+  'api/v2/x',
+  '',
+])('%s stays', (uri) => {
+  expect(rewrittenLink(uri, PLACES)).toBe(uri);
+});
+
+test('an upstream below a path, and one whose host is not known', () => {
+  const below = { ...PLACES, upstreamPath: '/base' };
+  expect(rewrittenLink('https://captur3d.io/base/api/v2/x', below)).toBe(
+    'https://gateway.example:8443/api/v1/x',
+  );
+  expect(rewrittenLink('/api/v2/x', below)).toBe('/api/v2/x');
+  expect(rewrittenLink('https://captur3d.io/api/v2/x', { ...PLACES, upstreamHost: undefined })).toBe(
+    'https://captur3d.io/api/v2/x',
+  );
+});
+
+test('a client without Host gets a path', () => {
+  expect(rewrittenLink('https://captur3d.io/api/v2/x', { ...PLACES, gateway: undefined })).toBe('/api/v1/x');
+});
+
+test('every Link of a list is looked at, in quotes nothing is', () => {
+  const headers = [
+    'LINK',
+    '<//captur3d.io/api/v2/a>;rel=a;title="<\\"/api/v2/b>",</api/v2/c>',
+    'X',
+    '/api/v2/',
+  ];
+  rewriteLinks(headers, PLACES);
+  expect(headers).toEqual([
+    'LINK',
+    '<//gateway.example:8443/api/v1/a>;rel=a;title="<\\"/api/v2/b>",</api/v1/c>',
+    'X',
+    '/api/v2/',
+  ]);
+});
+
+test.each([
+  [
+    'https://captur3d.io/api/v2/x?new=1&a=%20#new',
+    'https://gateway.example:8443/api/v1/x?[/x ?new=1&a=%20]#new',
+  ],
+  ['/api/v2?new', '/api/v1?[ ?new]'],
+  ['/api/v2/x#?new', '/api/v1/x#?new'],
+  ['?new=2#new', '?[own ?new=2]#new'],
+  ['https://elsewhere.test/api/v2/x?new=1', 'https://elsewhere.test/api/v2/x?new=1'],
+  ['/other?new=1', '/other?new=1'],
+])('the query of %s is turned back, and nothing else: %s', (uri, expected) => {
+  const restoreQuery = (path: string | undefined, query: string): string => `?[${path ?? 'own'} ${query}]`;
+  expect(rewrittenLink(uri, { ...PLACES, restoreQuery })).toBe(expected);
+});

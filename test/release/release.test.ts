@@ -1,0 +1,142 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { lockedPackages, productionPackages } from '../../config/release/locked-packages.ts';
+import { copyProject, type PreparedRelease, prepareRelease } from '../../config/release/release.ts';
+import { softwareBillOfMaterials } from '../../config/release/sbom.ts';
+import { withVersion } from '../../config/release/version-places.ts';
+
+const project = new URL('../../', import.meta.url);
+const current = versionIn(project);
+/** The next major version, so that it is later than any that the project may have. */
+const VERSION = `${Number(current.split('.')[0]) + 1}.0.0`;
+const DATE = '2026-11-22';
+
+let root = project;
+let prepared: PreparedRelease | undefined;
+let before = '';
+
+/** A dry run: the same steps as a release, in a copy of the project. */
+beforeAll(() => {
+  before = git('status', '--porcelain');
+  root = copyProject(project);
+  prepared = prepareRelease(root, { version: VERSION, date: DATE });
+}, 120_000);
+
+afterAll(() => rmSync(root, { recursive: true }));
+
+test('the artefacts match their checksums, and nothing in the project has changed', () => {
+  expect(prepared?.artefacts).toEqual([
+    'THIRD-PARTY-LICENSES.md',
+    `capture-gateway-${VERSION}.tgz`,
+    'sbom.cdx.json',
+    'tag-message.txt',
+    'SHA256SUMS',
+  ]);
+  const cwd = new URL(`release/${VERSION}/`, root);
+  const said = execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd, encoding: 'utf8' });
+  expect(said.match(/: OK$/gm)).toHaveLength(4);
+  expect(git('status', '--porcelain')).toBe(before);
+});
+
+test('the package, the image, the manifests and the documentation have the version', () => {
+  const tarball = fileURLToPath(new URL(`release/${VERSION}/capture-gateway-${VERSION}.tgz`, root));
+  const packed = execFileSync('tar', ['-xzOf', tarball, 'package/package.json'], { encoding: 'utf8' });
+  expect(JSON.parse(packed)).toMatchObject({ name: 'capture-gateway', version: VERSION });
+  const listed = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' });
+  expect(listed).toContain('package/dist/library/capture-gateway.js\n');
+  const places = withVersion(root, VERSION, current).map(([file]) => file);
+  expect(prepared?.changed).toEqual([...places, 'CHANGELOG.md']);
+});
+
+test('every file that names the version of the package or its image is changed', () => {
+  const word = current.replaceAll('.', String.raw`\.`);
+  const named = git(
+    'grep',
+    '-lE',
+    `(capture-gateway[:-]|[vV]ersion"?[:=] ?"?|newTag: )${word}`,
+    '--',
+    '.',
+    ':!test',
+  );
+  const changed = new Set<string>(prepared?.changed);
+  expect(
+    named
+      .trim()
+      .split('\n')
+      .filter((file) => !changed.has(file)),
+  ).toEqual([]);
+});
+
+test('the changelog and the message of the tag have what is new', () => {
+  const text = readFileSync(new URL('CHANGELOG.md', root), 'utf8');
+  expect(text).toContain(`## [Unreleased]\n\n## [${VERSION}] - ${DATE}\n\n### Added\n`);
+  expect(prepared?.tagMessage).toMatch(new RegExp(`^capture-gateway ${VERSION}\n\nAdded:\n\n- `));
+  expect(prepared?.tagMessage).not.toMatch(/^#/m);
+});
+
+test('the bill of materials has every package that ships, with the hash of the lock file, and is the same when made again', () => {
+  const text = readFileSync(new URL(`release/${VERSION}/sbom.cdx.json`, root), 'utf8');
+  expect(softwareBillOfMaterials(root, DATE)).toBe(text);
+  const bom = JSON.parse(text) as BillOfMaterials;
+  expect(bom).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 });
+  expect(bom.serialNumber).toMatch(/^urn:uuid:[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-8[\da-f]{3}-[\da-f]{12}$/);
+  expect(bom.metadata.component).toMatchObject({ name: 'capture-gateway', version: VERSION });
+  const shipped = productionPackages(lockedPackages(project));
+  expect(bom.components.map(({ name, version }) => `${name}@${version}`)).toEqual(
+    shipped.map(({ name, version }) => `${name}@${version}`),
+  );
+  for (const [at, { hashes }] of bom.components.entries()) {
+    const base64 = Buffer.from(hashes[0]?.content ?? '', 'hex').toString('base64');
+    expect(`sha512-${base64}`).toBe(shipped[at]?.integrity);
+  }
+  // Everything that ships is reached from the project, and nothing else is named.
+  const graph = new Map(bom.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
+  const reached = new Set([bom.metadata.component['bom-ref']]);
+  for (const ref of reached) for (const next of graph.get(ref) ?? []) reached.add(next);
+  expect([...reached].sort()).toEqual([...graph.keys()].sort());
+  expect(reached.size).toBe(bom.components.length + 1);
+});
+
+test('the list of licences has the text of each', () => {
+  const text = readFileSync(new URL(`release/${VERSION}/THIRD-PARTY-LICENSES.md`, root), 'utf8');
+  for (const { name, version, license } of productionPackages(lockedPackages(project))) {
+    expect(text).toContain(`| ${name} | ${version} | ${license} |`);
+    expect(text).toContain(`## ${name} ${version}\n\n\`\`\`\n`);
+  }
+  // Packages that have none in their tarball; their licence is what package.json declares.
+  const without = [...text.matchAll(/^The package (\S+) has no file with its licence\.$/gm)].map(
+    ([, name]) => name,
+  );
+  expect(without).toEqual(['@cfworker/json-schema', '@redis/client']);
+});
+
+test.each([current, '0.0.1', '1.0', 'v9.0.0', ''])('%s is refused before anything is written', (version) => {
+  const read = (): string => readFileSync(new URL('package.json', root), 'utf8');
+  const text = read();
+  expect(() => prepareRelease(root, { version, date: DATE })).toThrow(/is not a version after/);
+  expect(read()).toBe(text);
+});
+
+interface BillOfMaterials {
+  readonly serialNumber: string;
+  readonly metadata: { readonly component: { readonly 'bom-ref': string } };
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly hashes: readonly { readonly content: string }[];
+  }[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
+}
+
+function git(...given: readonly string[]): string {
+  return execFileSync('git', given, { cwd: project, encoding: 'utf8' });
+}
+
+function versionIn(folder: URL): string {
+  const { version } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')) as {
+    version: string;
+  };
+  return version;
+}

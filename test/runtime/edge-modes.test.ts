@@ -1,0 +1,126 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { createClientHash } from '../../src/node/client-hash.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { shareOf } from '../../src/rollout/modes.ts';
+import { exchange, statusOf } from '../support/raw-client.ts';
+import { ok, type RawResponse, rawServer, type RawServer } from '../support/raw-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
+import { bundleWorkerWith, type RunningWorkerd, startWorkerd } from '../support/workerd.ts';
+
+const SECRET = 'a secret of the tests';
+const clientOf = createClientHash(SECRET);
+const keys = Array.from({ length: 200 }, (_, number) => `key-${number}`);
+const shareOfKey = (key: string): number => shareOf(clientOf(key));
+/** A key below the canary's share of 50 %, and one above. */
+const inside = keys.find((key) => shareOfKey(key) < 50) ?? '';
+const outside = keys.find((key) => shareOfKey(key) >= 50) ?? '';
+
+/** What the rule book says; each operation has a mode of its own. */
+const ROLLOUT = `
+clients: { pinned: ${clientOf('pinned')}, brown: ${clientOf('brown')} }
+modes:
+  default: migrate
+  operations:
+    create_client: observe
+    order_floor_plan: { canary: 50 }
+    list_clients: shadow
+  rollback: { window: 1m, margin: 5, requests: 4 }
+pins: [{ version: 2025-06-01, clients: [pinned] }]
+brownouts: [{ id: first, clients: [brown], share: 100, status: 503, message: V1 ends soon. }]
+shield: { requests: 3, per: 1s, wait: 5s, queue: 20 }
+`;
+
+let file = '';
+
+beforeAll(async () => {
+  const rules = join(temporaryFolder('modes'), 'rules.yaml');
+  const shipped = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
+  writeFileSync(rules, `${shipped}${ROLLOUT}`);
+  file = await bundleWorkerWith(rules);
+}, 60_000);
+
+interface Edge extends RunningWorkerd {
+  readonly v1: RawServer;
+  readonly v2: RawServer;
+  entries(count: number): Promise<readonly Entry[]>;
+}
+
+async function edgeFor(
+  responses: { readonly v1?: RawResponse; readonly v2?: RawResponse } = {},
+): Promise<Edge> {
+  const v1 = await rawServer(responses.v1 ?? ((socket) => socket.write(ok('{"data":{"from":"v1"}}'))));
+  const v2 = await rawServer(responses.v2 ?? ((socket) => socket.write(ok('{"data":{"from":"v2"}}'))));
+  const worker = await startWorkerd(file, {
+    GATEWAY_UPSTREAM: v2.origin,
+    GATEWAY_V1_UPSTREAM: v1.origin,
+    GATEWAY_CLIENT_SECRET: SECRET,
+  });
+  const entries = (): Entry[] =>
+    worker.lines.filter((line) => line.startsWith('{"time"')).map((line) => JSON.parse(line) as Entry);
+  return {
+    ...worker,
+    v1,
+    v2,
+    entries: async (count) => {
+      await until(() => entries().length >= count);
+      return entries();
+    },
+  };
+}
+
+const get = (path: string, key = 'k'): string =>
+  `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+const post = (path: string, key = 'k', body = '{"data":{"name":"A"}}'): string =>
+  `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+test('observe: V1 gets the request as it came, and the log has the edits', async () => {
+  const edge = await edgeFor();
+  expect((await exchange(edge.port, post('/api/v1/clients'))).text).toContain('"v1"');
+  expect(edge.v1.received[0]).toMatch(/\{"data":\{"name":"A"\}\}$/);
+  expect(edge.v2.received).toEqual([]);
+  expect((await edge.entries(1))[0]).toMatchObject({
+    mode: 'observe',
+    origin: 'v1',
+    would: { verdict: 'rewritten' },
+    edits: [{ change: 'body-wrapper' }],
+  });
+});
+
+test('shadow: a read is compared, though nobody waits for the comparison', async () => {
+  const edge = await edgeFor();
+  expect((await exchange(edge.port, get('/api/v1/clients'))).text).toContain('"v1"');
+  const [entry] = await edge.entries(1);
+  expect(entry).toMatchObject({
+    mode: 'shadow',
+    comparison: { verdict: 'different', differences: [{ path: '/data/from', kind: 'value' }] },
+  });
+  expect([edge.v1.received.join('').match(/GET /g)?.length, edge.v2.received.length]).toEqual([2, 1]);
+});
+
+test('canary: the same clients as on Node are migrated', async () => {
+  const edge = await edgeFor();
+  expect((await exchange(edge.port, post('/api/v1/orders/floor_plans', inside))).text).toContain('"v2"');
+  expect((await exchange(edge.port, post('/api/v1/orders/floor_plans', outside))).text).toContain('"v1"');
+});
+
+test('pins and brownouts', async () => {
+  const edge = await edgeFor();
+  await exchange(edge.port, get('/api/v1/heartbeat', 'pinned'));
+  expect(edge.v2.received[0]).toMatch(/\r\nx-api-version: 2025-06-01\r\n/i);
+  const refused = await exchange(edge.port, get('/api/v1/heartbeat', 'brown'));
+  expect(statusOf(refused)).toBe(503);
+  expect(refused.text).toContain('V1 ends soon.');
+});
+
+test('the shield holds requests back, each in its own turn, though its isolate forbids one to act for another', async () => {
+  const edge = await edgeFor();
+  const responses = await Promise.all(
+    Array.from({ length: 10 }, () => exchange(edge.port, get('/api/v1/heartbeat'), 15_000)),
+  );
+  expect(responses.map(statusOf)).toEqual(Array.from({ length: 10 }, () => 200));
+  const entries = await edge.entries(10);
+  expect(entries.filter(({ heldMs = 0 }) => heldMs > 0)).toHaveLength(7);
+});

@@ -1,0 +1,173 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { onTestFinished } from 'vitest';
+import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import { isHopByHop } from '../../src/http/hop-by-hop.ts';
+import { createMigration, type HeaderFields, type Migration } from '../../src/library/capture-gateway.ts';
+import { migrateFetch } from '../../src/library/fetch.ts';
+import { splitUrl } from '../../src/library/split-url.ts';
+import { migrateListener } from '../../src/node/library/migrate-listener.ts';
+import { gatewayFor } from './gateway.ts';
+import { exchange } from './raw-client.ts';
+import { readRawMessage, writeRawRequest, writeRawResponse } from './raw-message.ts';
+import { rawServer } from './raw-server.ts';
+import type { TextMessage } from './text-case.ts';
+
+/** An exchange as V2 and the client see it. */
+export interface Played {
+  /** The request that V2 got; undefined if none. */
+  readonly sent: TextMessage | undefined;
+  readonly response: TextMessage;
+}
+
+/** A way from a V1 client to V2: plays a request to which V2 responds with `respond`. */
+export type Way = (request: TextMessage, respond: TextMessage) => Promise<Played>;
+
+/** The gateway, on sockets. */
+export async function throughGateway(rules: CompiledRuleBook): Promise<Way> {
+  let next = '';
+  const v2 = await rawServer((socket) => void socket.write(next, 'latin1'));
+  const gateway = await gatewayFor(v2.origin, { rules });
+  return async (request, respond) => {
+    next = writeRawResponse(respond);
+    const before = v2.received.join('').length;
+    const response = await exchange(gateway.port, Buffer.from(writeRawRequest(request), 'latin1'));
+    const received = v2.received.join('').slice(before);
+    return {
+      sent: received === '' ? undefined : plain(readRawMessage(received)),
+      response: plain(readRawMessage(response.text)),
+    };
+  };
+}
+
+/** `request` and `response` of the library. */
+export function throughMigration({ ruleBook }: CompiledRuleBook): Way {
+  const migration = createMigration(ruleBook);
+  return (request, respond) => {
+    const [method = '', target = ''] = request.line.split(' ');
+    const fields = request.headers.flat();
+    const host = ['Host', 'gateway.test'];
+    const outcome = migration.request(method, target, [...host, ...fields], request.body);
+    if (outcome.verdict === 'refused') {
+      const { status, headers, body } = outcome;
+      return Promise.resolve({ sent: undefined, response: messageOf(String(status), headers, body) });
+    }
+    if (outcome.verdict === 'passed')
+      return Promise.resolve({ sent: plain(request), response: plain(respond) });
+    const sent = messageOf(`${method} ${outcome.target}`, outcome.headers, outcome.body);
+    const back = migration.response(outcome, Number(respond.line), respond.headers.flat(), respond.body);
+    return Promise.resolve({ sent, response: messageOf(respond.line, back.headers, back.body) });
+  };
+}
+
+/** A service in the shape of `fetch`. */
+export function throughFetch({ ruleBook }: CompiledRuleBook): Way {
+  return async (request, respond) => {
+    let sent: TextMessage | undefined;
+    const serve = migrateFetch(createMigration(ruleBook), async (received) => {
+      const { target } = splitUrl(received.url);
+      const body = new Uint8Array(await received.arrayBuffer());
+      sent = messageOf(`${received.method} ${target}`, [...received.headers], body);
+      return new Response(bodyOf(respond), { status: Number(respond.line), headers: pairs(respond) });
+    });
+    const [method = '', target = ''] = request.line.split(' ');
+    const body = request.body === '' ? null : bytesOf(request);
+    const headers = pairs(request);
+    const response = await serve(new Request(`http://gateway.test${target}`, { method, headers, body }));
+    const text = new Uint8Array(await response.arrayBuffer());
+    return { sent, response: messageOf(String(response.status), [...response.headers], text) };
+  };
+}
+
+/** A service on `node:http`, which writes its response in the way that `respondWith` does. */
+export async function throughListener(
+  { ruleBook }: CompiledRuleBook,
+  style: 'writeHead' | 'setHeader' = 'writeHead',
+): Promise<Way> {
+  let next: TextMessage = { line: '500', headers: [], body: '' };
+  let sent: TextMessage | undefined;
+  const migration: Migration = createMigration(ruleBook);
+  const server = createServer(
+    migrateListener(migration, (incoming, outgoing) => {
+      void whole(incoming).then((body) => {
+        sent = messageOf(`${incoming.method} ${incoming.url}`, fieldsOf(incoming.rawHeaders), body);
+        const bytes = bytesOf(next);
+        const length = ['Content-Length', String(bytes.length)];
+        if (style === 'writeHead') {
+          outgoing.writeHead(Number(next.line), [...next.headers.flat(), ...length]);
+          outgoing.write(bytes.subarray(0, 3));
+          outgoing.end(bytes.subarray(3));
+          return;
+        }
+        outgoing.statusCode = Number(next.line);
+        for (const [name, value] of next.headers) outgoing.appendHeader(name, value);
+        outgoing.end(bytes.toString(), 'utf8');
+      });
+    }),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const bound = server.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+  return async (request, respond) => {
+    next = respond;
+    sent = undefined;
+    const response = await exchange(port, Buffer.from(writeRawRequest(request), 'latin1'));
+    return { sent, response: plain(readRawMessage(response.text)) };
+  };
+}
+
+/** Fields of a connection, or that a gateway makes anew for each request. */
+const VOLATILE: ReadonlySet<string> = new Set([
+  'content-length',
+  'date',
+  'host',
+  'traceparent',
+  'x-request-id',
+]);
+
+/** The message with fields sorted and lines of one name joined, as `fetch` has them; without those of the hop. */
+function plain({ line, headers, body }: TextMessage): TextMessage {
+  const joined = new Map<string, string>();
+  for (const [name, value] of headers) {
+    if (VOLATILE.has(name) || isHopByHop(name)) continue;
+    const before = joined.get(name);
+    joined.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return { line, headers: [...joined].sort(([one], [other]) => (one < other ? -1 : 1)), body };
+}
+
+function messageOf(
+  line: string,
+  fields: HeaderFields | readonly [string, string][],
+  body: Uint8Array | null,
+): TextMessage {
+  const headers = fields.map(([name, value]) => [name.toLowerCase(), value.trim()] as const);
+  return plain({ line, headers, body: body === null ? '' : Buffer.from(body).toString('utf8') });
+}
+
+function pairs({ headers }: TextMessage): [string, string][] {
+  return headers.map(([name, value]) => [name, value]);
+}
+
+function bytesOf({ body }: TextMessage): Buffer<ArrayBuffer> {
+  return Buffer.from(body, 'utf8');
+}
+
+function bodyOf(message: TextMessage): Buffer<ArrayBuffer> | null {
+  return ['204', '304'].includes(message.line) ? null : bytesOf(message);
+}
+
+function fieldsOf(raw: readonly string[]): [string, string][] {
+  return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as [string, string]] : []));
+}
+
+async function whole(incoming: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
