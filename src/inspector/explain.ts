@@ -99,7 +99,7 @@ function sentRequest(
   if (decision.route === 'pass') return { target, headers: head.forwardedHeaders, body };
   const isRewritten = outcome.verdict === 'rewritten';
   const hasTrace = readTraceparent(head.traceparent) !== undefined;
-  const version = chooseApiVersion(head.apiVersion, rules.ruleBook.version);
+  const version = chooseApiVersion(head.apiVersion, rules.ruleBook, Date.now());
   return {
     target: migratedTarget(decision),
     headers: migratedHeaders(head, { version, isRewritten, hasTrace }),

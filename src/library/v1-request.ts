@@ -92,7 +92,7 @@ function migratedHead(
   isRewritten: boolean,
   records: readonly EditRecord[],
 ): MigratedRequestHead {
-  const version = chooseApiVersion(head.apiVersion, rules.ruleBook.version);
+  const version = chooseApiVersion(head.apiVersion, rules.ruleBook, Date.now());
   const hasTrace = readTraceparent(head.traceparent) !== undefined;
   return {
     method,

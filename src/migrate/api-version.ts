@@ -1,7 +1,8 @@
 import { isReleaseDate } from '../rules/release-date.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
 
 /** How the `x-api-version` of the forwarded request was chosen. */
-export type ApiVersionReason = 'absent' | 'invalid' | 'client' | 'pin';
+export type ApiVersionReason = 'absent' | 'invalid' | 'future' | 'client' | 'pin';
 
 /** The dated release to request from V2, and why. */
 export interface ApiVersion {
@@ -12,16 +13,27 @@ export interface ApiVersion {
 /**
  * Chooses the `x-api-version` of a migrated request. A valid one is the client's choice. Without one, V2 would move the client to
  * the latest release without notice, so the gateway sends that of the rule book, or the one pinned for the client or operation.
- * The reason is `invalid` even if a pin replaces the value, since the report lists those clients.
+ * A day that is still to come selects the latest release in the same way; the policy `future` decides. The reasons `invalid` and
+ * `future` stay even if a pin replaces the value, since the report lists those clients. `now` is in milliseconds since 1970.
  */
 export function chooseApiVersion(
   requested: string | undefined,
-  ruleBook: string,
+  { version, policies }: Pick<RuleBook, 'version' | 'policies'>,
+  now: number,
   pinned?: string,
 ): ApiVersion {
   if (requested !== undefined) {
-    if (isReleaseDate(requested)) return { sent: requested, why: 'client' };
-    return { sent: pinned ?? ruleBook, why: 'invalid' };
+    if (!isReleaseDate(requested)) return { sent: pinned ?? version, why: 'invalid' };
+    if (requested <= latestDay(now)) return { sent: requested, why: 'client' };
+    return { sent: policies.future === 'replace' ? (pinned ?? version) : requested, why: 'future' };
   }
-  return pinned === undefined ? { sent: ruleBook, why: 'absent' } : { sent: pinned, why: 'pin' };
+  return pinned === undefined ? { sent: version, why: 'absent' } : { sent: pinned, why: 'pin' };
+}
+
+/** Hours by which the first time zone is ahead of UTC. */
+const FIRST_ZONE_HOURS = 14;
+
+/** The day that it is where it is latest. */
+function latestDay(now: number): string {
+  return new Date(now + FIRST_ZONE_HOURS * 3_600_000).toISOString().slice(0, 10);
 }

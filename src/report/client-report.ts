@@ -72,6 +72,8 @@ export interface ClientReport {
   readonly refused: number;
   /** Requests with an invalid `x-api-version`. */
   readonly invalidVersions: number;
+  /** Requests whose `x-api-version` was a day still to come. */
+  readonly futureVersions: number;
   /** First and last V1 request. */
   readonly firstSeen: string;
   readonly lastSeen: string;
@@ -133,6 +135,7 @@ export function clientReport(
     share: clock.allV1 === 0 ? 0 : tally.v1.count / clock.allV1,
     refused: tally.refused,
     invalidVersions: tally.invalidVersions,
+    futureVersions: tally.futureVersions,
     firstSeen: tally.v1.first,
     lastSeen: tally.v1.last,
     ...(tally.v2.count === 0 ? {} : { lastV2: tally.v2.last }),

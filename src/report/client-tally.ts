@@ -31,6 +31,7 @@ export class ClientTally {
   /** Requests that the gateway refused. */
   refused = 0;
   invalidVersions = 0;
+  futureVersions = 0;
   readonly days = new ActiveDays();
   /** By operation id, or by method and path. */
   readonly calls = new Map<string, CallTally>();
@@ -56,6 +57,7 @@ export class ClientTally {
     recordUse(this.v1, time);
     this.outcomes.add(entry);
     if (entry.apiVersion?.why === 'invalid') this.invalidVersions += 1;
+    if (entry.apiVersion?.why === 'future') this.futureVersions += 1;
     if (entry.verdict === 'refused') this.refused += 1;
     this.bodyChecks.add(call, entry);
     const known = this.callOf(call, time);

@@ -183,6 +183,11 @@ function remaining(clients: readonly ClientReport[], classes: Report['classes'])
     'sends an x-api-version that is not a date',
     'send an x-api-version that is not a date',
   );
+  add(
+    active.filter((client) => client.futureVersions > 0).length,
+    'sends an x-api-version of a day still to come, which is no pin',
+    'send an x-api-version of a day still to come, which is no pin',
+  );
   const keyless = active.find((client) => client.client === '-');
   if (keyless !== undefined)
     sentences.push(`${keyless.v1} V1 requests had no API key, so their clients are unknown.`);

@@ -82,7 +82,7 @@ export const entrySchema = z
     operation: z.exactOptional(z.string()).describe('Operation id in the rule book.'),
     apiVersion: z
       .exactOptional(
-        z.strictObject({ sent: z.string(), why: z.enum(['absent', 'invalid', 'client', 'pin']) }),
+        z.strictObject({ sent: z.string(), why: z.enum(['absent', 'invalid', 'future', 'client', 'pin']) }),
       )
       .describe('The x-api-version that V2 received, and the reason for it.'),
     mode: z

@@ -21,7 +21,7 @@ const FIXED: KnownValues = {
   failure: ['*', '-'],
   cause: ['*', '-'],
   method: ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'],
-  version: ['absent', 'invalid', 'client', 'pin'],
+  version: ['absent', 'invalid', 'future', 'client', 'pin'],
   note: ['already-flat', 'conflict', 'sibling', 'duplicate'],
   ms: ['>100', '>1000'],
   edits: ['0', '>0'],

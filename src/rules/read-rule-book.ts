@@ -28,6 +28,7 @@ const DEFAULT_POLICIES: Policies = {
   wrapper: 'refuse',
   malformed: 'refuse',
   unsupported: 'refuse',
+  future: 'forward',
 };
 
 /** The limits that a rule book has by default. */

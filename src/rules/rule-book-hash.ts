@@ -20,7 +20,11 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
       ])
       .sort(byFirst),
     book.changes.map((change) => meaningOf(change, book.policies)),
-    [book.policies.malformed, book.policies.unsupported],
+    [
+      book.policies.malformed,
+      book.policies.unsupported,
+      ...(book.policies.future === 'forward' ? [] : ['future']),
+    ],
     [book.limits.depth, book.limits.body, book.limits.response],
     ...(book.rollout === undefined ? [] : [book.rollout]),
   ]);

@@ -289,6 +289,10 @@ export const ruleBookSource = strict({
       .enum(['refuse', 'forward'])
       .exactOptional()
       .describe('A charset or content coding that the gateway cannot read.'),
+    future: z
+      .enum(['forward', 'replace'])
+      .exactOptional()
+      .describe('x-api-version is a day that is still to come.'),
   })
     .exactOptional()
     .describe('Decisions where the specification leaves a choice.'),

@@ -93,8 +93,9 @@ function missingRuleFault(path: SourcePath, value: object, words: readonly strin
 
 function unknownKey(path: SourcePath, key: string, holder: SourcePath, known: string): SourceFault {
   const where = holder.length === 0 ? '' : ` in ${printSourcePath(holder)}`;
-  if (holder.length > 1 && (key === 'malformed' || key === 'unsupported')) {
-    const message = `the policy ${key} applies to whole bodies, before any change; move it to the policies of the rule book`;
+  if (holder.length > 1 && (key === 'malformed' || key === 'unsupported' || key === 'future')) {
+    const subject = key === 'future' ? 'requests' : 'bodies';
+    const message = `the policy ${key} applies to whole ${subject}, before any change; move it to the policies of the rule book`;
     return { path, blame: 'key', message };
   }
   const hint = didYouMean(key, known.split(', '));

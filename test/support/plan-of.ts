@@ -10,6 +10,7 @@ export const DEFAULT_POLICIES: Policies = {
   wrapper: 'refuse',
   malformed: 'refuse',
   unsupported: 'refuse',
+  future: 'forward',
 };
 
 /** A rule book of one change with the given request rules. */

@@ -9,6 +9,7 @@ const POLICIES: Policies = {
   wrapper: 'refuse',
   malformed: 'refuse',
   unsupported: 'refuse',
+  future: 'forward',
 };
 
 const OPERATIONS: readonly Operation[] = [

@@ -138,7 +138,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   protected v2Headers(isRewritten = false): string[] {
     const { exchange, head } = this.received;
     const { parts, options } = this.gateway;
-    const version = chooseApiVersion(head.apiVersion, this.rules.ruleBook.version, this.pinned());
+    const version = chooseApiVersion(head.apiVersion, this.rules.ruleBook, parts.time(), this.pinned());
     const { facts } = this;
     facts.apiVersion = version;
     const hasTrace = facts.traceId !== undefined;

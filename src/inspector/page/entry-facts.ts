@@ -90,6 +90,7 @@ export function EntryIds({ entry }: { readonly entry: NumberedEntry }): VNode {
 const WHY = {
   absent: 'the client sent none',
   invalid: 'the client’s was not a date',
+  future: 'the client’s was a day still to come',
   client: 'the client’s own',
   pin: 'pinned',
 } as const;

@@ -95,7 +95,7 @@ function v1Fault(settings: Settings, { rollout }: RuleBook, state: RolloutState)
 }
 
 function damageOf(place: string): string {
-  return `${place} is damaged; remove it to begin anew.`;
+  return `The rollout in ${place} (--rollout-file, --store) is damaged; remove it to begin anew.`;
 }
 
 const CLOCK: ReplicaClock = {
