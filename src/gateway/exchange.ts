@@ -4,7 +4,7 @@ import type { HttpVersion } from '../migrate/head-failure.ts';
 /** A request body for V2: whole, streamed in chunks, or none. It can be read once; only a whole one can be sent again. */
 export type Body = Uint8Array | BodyParts | null;
 
-/** A body that arrives in parts. */
+/** A body that arrives in parts. A part is valid until the next one is asked for: its memory may be used again. */
 export interface BodyParts extends AsyncIterable<Uint8Array> {
   /** Its trailers, once the last part is read. */
   readonly trailers?: HeaderList;

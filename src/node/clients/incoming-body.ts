@@ -76,6 +76,8 @@ export class IncomingBody
   private mode: 'waiting' | 'collect' | 'open' | 'stream' | 'discard' = 'waiting';
   private listening = false;
   private readonly parts: ByteCollector;
+  /** Memory of the large parts that a waiting consumer gets. */
+  private lent: Uint8Array | undefined = undefined;
   /** Bytes of memory taken from the read-ahead budget that all bodies share. */
   private readAheadBytes = 0;
   private turn: NodeJS.Immediate | undefined = undefined;
@@ -200,6 +202,7 @@ export class IncomingBody
       return;
     }
     this.timer?.refresh();
+    if (this.mode === 'stream' && this.lend(chunk)) return;
     const held = this.parts.add(chunk, this.source.lendsParts);
     if (this.mode === 'collect') {
       if (!this.owner.acceptChunk(held)) this.parts.take();
@@ -232,6 +235,20 @@ export class IncomingBody
     this.want = undefined;
     this.stopTimers();
     want.resolve({ done: false, value: this.takeParts() });
+  }
+
+  /** Gives a waiting consumer a large part in memory that is used for each of them; false when it has to be kept. */
+  private lend(chunk: Uint8Array): boolean {
+    const { want } = this;
+    const { length } = chunk;
+    if (want === undefined || this.parts.length > 0 || this.source.lendsParts !== true) return false;
+    if (length < LARGE_PART_BYTES || length > BUFFERED_BYTES) return false;
+    this.want = undefined;
+    this.stopTimers();
+    this.lent ??= new Uint8Array(BUFFERED_BYTES);
+    this.lent.set(chunk);
+    want.resolve({ done: false, value: this.lent.subarray(0, length) });
+    return true;
   }
 
   private takeParts(): Uint8Array {

@@ -2,6 +2,8 @@ import type { Socket } from 'node:net';
 import type { BodyParts } from '../../gateway/exchange.ts';
 import { writeFieldLines } from '../../http/field-lines.ts';
 
+const NOTHING = Buffer.alloc(0);
+
 /** Receives the failure of a body. */
 export interface BodyWriterOwner {
   /** The body broke, or differs from its length: the part already written must never look complete. */
@@ -10,12 +12,14 @@ export interface BodyWriterOwner {
 
 /**
  * Writes a body that arrives in parts after the head of its request, framed by its length or by chunks (RFC 9112 §6), and reads
- * the next part only once the socket has taken the one before: a large upload takes no more memory than a part.
+ * the next part only once the system has taken the one before: a large upload takes no more memory than a part.
  */
 export class BodyWriter {
   /** True once the socket has the last byte. */
   isWhole = false;
   private isAwaitingPart = false;
+  /** True while the system has not taken all that was written. */
+  private isAwaitingSystem = false;
   /** True when bytes were read or written since the last check. */
   private moved = true;
   private readonly socket: Socket;
@@ -52,9 +56,11 @@ export class BodyWriter {
     void this.parts.return?.().catch(ignore);
   }
 
-  /** `drain` also covers earlier writes: a long head, or small parts. */
+  /** The system has taken all that was written; `drain` also covers earlier writes: a long head, or small parts. */
   private readonly drained = (): void => {
-    if (!this.isAwaitingPart) this.pull();
+    if (this.isStopped || !this.isAwaitingSystem || this.socket.writableLength > 0) return;
+    this.isAwaitingSystem = false;
+    this.pull();
   };
 
   private pull(): void {
@@ -72,7 +78,15 @@ export class BodyWriter {
       return;
     }
     // An empty chunk would be the last one.
-    if (value.length === 0 || this.write(value)) this.pull();
+    const isRoom = value.length === 0 || this.write(value);
+    const { socket } = this;
+    if (isRoom && socket.writableLength === 0) {
+      this.pull();
+      return;
+    }
+    this.isAwaitingSystem = true;
+    // Below its high-water mark the socket emits no `drain`.
+    if (isRoom) socket.write(NOTHING, this.drained);
   };
 
   /** False when the socket has enough for now, and when there is nothing more to read. */
