@@ -26,7 +26,7 @@ const kilobyte = worksOf(1000);
 /** 14,000 issues of an order. */
 const megabyte = worksOf(1_181_000);
 
-/** What issue by issue was found to differ: size, rate, connections, and TLS on either side. */
+/** The rows of the table: sizes, rates, connections, and TLS on either side. */
 export const rows: readonly Row[] = [
   row('1kb', '1 KB, saturated', kilobyte, 1.5, 1),
   { ...row('rate', '1,000 requests a second', kilobyte, 1.4, 1.4), rate: 1000, length: 2 },
