@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { allSettings, environmentName } from '../../src/settings/settings.ts';
 import { docPages } from '../support/doc-pages.ts';
@@ -67,4 +67,15 @@ describe.each(pages)('$file', ({ file, text }) => {
     const outside = text.replaceAll(/^```[^]*?^```$/gm, '');
     expect(outside.match(/^# /gm)).toHaveLength(1);
   });
+});
+
+test('every npm script that a page names is one of the package', () => {
+  const named = pages.flatMap(({ file, text }) =>
+    [...text.matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g)].map(([, name = '']) => ({ file, name })),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  expect(named.filter(({ name }) => scripts[name] === undefined)).toEqual([]);
 });
