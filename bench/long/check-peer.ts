@@ -41,8 +41,7 @@ async function sendOverH2(session: ClientHttp2Session, work: Work): Promise<stri
   const stream = session.request(Object.fromEntries(h2Fields(work)));
   stream.end(work.body);
   const [head] = (await once(stream, 'response')) as [{ readonly ':status'?: number }];
-  if (head[':status'] !== 201)
-    throw new Error(`${work.name} over HTTP/2 is answered with ${head[':status']}`);
+  if (head[':status'] !== 201) throw new Error(`${work.name} over HTTP/2 gets ${head[':status']}`);
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();

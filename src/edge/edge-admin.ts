@@ -26,7 +26,7 @@ export interface EdgeAdminParts {
 const WRONG_TOKEN_RATE: Rate = { burst: 10, perSecond: 1 };
 const REQUEST_RATE: Rate = { burst: 100, perSecond: 20 };
 
-/** Creates the routes by which operators steer the rollout of all isolates. A choice is answered once it is stored. */
+/** Creates the routes by which operators steer the rollout of all isolates. The response to a choice comes once it is stored. */
 export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Promise<Response> {
   const { control, replica, ruleBook, v1Origin, isSticky } = parts;
   const app = new Hono();

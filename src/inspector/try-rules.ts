@@ -118,11 +118,11 @@ async function tryOne(
   };
   const [before, now] = [await explained(parts.current), await explained(next)];
   if (before === undefined || now === undefined) return undefined;
-  const answers = [
+  const responses = [
     responseOf(kept, entry, before, parts.current),
     responseOf(kept, entry, now, next),
   ] as const;
-  const [oldResponse, newResponse] = answers;
+  const [oldResponse, newResponse] = responses;
   const hasResponse = oldResponse !== undefined && newResponse !== undefined;
   return {
     hasResponse,

@@ -1,48 +1,31 @@
-const DAY_MS = 86_400_000;
-const WORD_BITS = 32;
+import { MarkedNumbers } from './marked-numbers.ts';
 
-/** The days (UTC) on which a client was seen, in any order; as many bits as days lie between the first and the last. */
+const DAY_MS = 86_400_000;
+/** Days of eleven years. */
+const MAX_DAYS = 4096;
+
+/** The days (UTC) on which a client was seen, in any order. */
 export class ActiveDays {
-  private base = 0;
-  private bits = new Uint32Array(0);
+  private readonly marked = new MarkedNumbers(MAX_DAYS);
 
   /** `day` is a number of days since 1970. */
   add(day: number): void {
-    const word = Math.floor(day / WORD_BITS);
-    if (this.bits.length === 0) {
-      this.base = word;
-      this.bits = new Uint32Array(1);
-    }
-    const first = Math.min(word, this.base);
-    const end = Math.max(word + 1, this.base + this.bits.length);
-    if (end - first > MAX_WORDS) return;
-    if (end - first > this.bits.length) {
-      const bits = new Uint32Array(end - first);
-      bits.set(this.bits, this.base - first);
-      this.base = first;
-      this.bits = bits;
-    }
-    this.bits[word - this.base] = (this.bits[word - this.base] ?? 0) | (1 << (day % WORD_BITS));
+    this.marked.add(day);
   }
 
   /** Days from the first to the last one, and the longest time in days between two neighbouring ones; 0 for a single day. */
   get rhythm(): { readonly span: number; readonly longestPause: number } {
-    let first = -1;
-    let last = -1;
+    let first: number | undefined;
+    let last = 0;
     let longestPause = 0;
-    for (let index = 0; index < this.bits.length * WORD_BITS; index += 1) {
-      const word = this.bits[Math.floor(index / WORD_BITS)] ?? 0;
-      if ((word & (1 << (index % WORD_BITS))) === 0) continue;
-      if (first === -1) first = index;
-      else longestPause = Math.max(longestPause, index - last);
-      last = index;
+    for (const day of this.marked.values()) {
+      if (first === undefined) first = day;
+      else longestPause = Math.max(longestPause, day - last);
+      last = day;
     }
-    return { span: last - first, longestPause };
+    return { span: last - (first ?? last), longestPause };
   }
 }
-
-/** Eleven years: a log with invented times needs no more memory than that. */
-const MAX_WORDS = 128;
 
 /** The number of days since 1970 of a time in RFC 3339, UTC; undefined for text that is no time. */
 export function dayNumber(time: string): number | undefined {

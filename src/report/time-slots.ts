@@ -1,6 +1,7 @@
-const WORD_BITS = 32;
-/** Slots of eleven years: a log with invented times needs no more memory than that. */
-const MAX_WORDS = 20_000;
+import { MarkedNumbers } from './marked-numbers.ts';
+
+/** Slots of eleven years. */
+const MAX_SLOTS = 640_000;
 
 /** Length of a slot in milliseconds: ten minutes. */
 export const SLOT_MS = 600_000;
@@ -11,39 +12,18 @@ export interface Silence {
   readonly until: number;
 }
 
-/** The slots of time in which something was seen, in any order; a bit each, between the first and the last. */
+/** The slots of time in which something was seen, in any order. */
 export class TimeSlots {
-  private base = 0;
-  private bits = new Uint32Array(0);
+  private readonly marked = new MarkedNumbers(MAX_SLOTS);
 
   /** Marks the slot of a time in milliseconds since 1970. */
   add(time: number): void {
-    const slot = Math.floor(time / SLOT_MS);
-    const word = Math.floor(slot / WORD_BITS);
-    if (this.bits.length === 0) {
-      this.base = word;
-      this.bits = new Uint32Array(1);
-    }
-    const first = Math.min(word, this.base);
-    const end = Math.max(word + 1, this.base + this.bits.length);
-    if (end - first > MAX_WORDS) return;
-    if (end - first > this.bits.length) {
-      const bits = new Uint32Array(end - first);
-      bits.set(this.bits, this.base - first);
-      this.base = first;
-      this.bits = bits;
-    }
-    const at = word - this.base;
-    this.bits[at] = (this.bits[at] ?? 0) | (1 << (slot % WORD_BITS));
+    this.marked.add(Math.floor(time / SLOT_MS));
   }
 
   /** The marked slots, as numbers of slots since 1970, in order. */
-  *seen(): Generator<number, void, undefined> {
-    for (let at = 0; at < this.bits.length; at += 1) {
-      const word = this.bits[at] ?? 0;
-      for (let bit = 0; word >>> bit !== 0 && bit < WORD_BITS; bit += 1)
-        if ((word & (1 << bit)) !== 0) yield (this.base + at) * WORD_BITS + bit;
-    }
+  seen(): Generator<number, void, undefined> {
+    return this.marked.values();
   }
 
   /** Runs of slots without an entry between the first and the last marked one, in order. */

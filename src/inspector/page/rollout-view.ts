@@ -1,3 +1,4 @@
+// Longer than other files: the cards of one view, each a table of a few lines.
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RulesView } from '../api.ts';

@@ -41,7 +41,7 @@ export class StoreLink implements Store {
   private readonly subscribers = new Map<() => void, string>();
   private lastId = 0;
 
-  /** `send` sends a call to the first process, which answers with its id. */
+  /** `send` sends a call to the first process, which replies with its id. */
   constructor(send: (id: number, call: StoreCall) => void) {
     this.send = send;
   }
