@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { NEVER_MS } from './until.ts';
 
 const FLAGS = [
   '--headless',
@@ -46,7 +47,7 @@ export async function startBrowser(): Promise<Browser> {
     permissions: ['clipboard-read', 'clipboard-write'],
     reducedMotion: 'reduce',
   });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(NEVER_MS);
   return {
     open: async (address, { width = 1440, height = 900, scheme = 'light' } = {}) => {
       const page = await context.newPage();
