@@ -50,7 +50,7 @@ const SERVERS: readonly (readonly [pattern: RegExp, ready: RegExp])[] = [
 ];
 
 /** Time that a server has to start. */
-const SERVER_TIMEOUT_MS = 20_000;
+const SERVER_TIMEOUT_MS = 60_000;
 
 /** Addresses that the pages name; each gets a free port of the machine. */
 const ADDRESSES = ['127.0.0.1:8080', '127.0.0.1:8081', '127.0.0.1:8090', '127.0.0.1:8091'] as const;
@@ -71,7 +71,7 @@ const runnable = pages
 const TIDY: ReadonlySet<string> = new Set(['README.md', 'docs/migrating.md']);
 
 describe.each(runnable)('$file', ({ file, commands }) => {
-  test('every command works, in order, on the machine’s own Node', { timeout: 180_000 }, async () => {
+  test('every command works, in order, on the machine’s own Node', { timeout: 360_000 }, async () => {
     const shell = await docShell();
     const before = shell.files();
     for (const command of commands) expect(await shell.run(command)).toBeUndefined();
@@ -146,7 +146,7 @@ async function finish(
   env: Readonly<Record<string, string>>,
 ): Promise<Complaint> {
   try {
-    await promisify(execFile)('bash', ['-o', 'pipefail', '-c', command], { cwd, env, timeout: 60_000 });
+    await promisify(execFile)('bash', ['-o', 'pipefail', '-c', command], { cwd, env, timeout: 110_000 });
     return undefined;
   } catch (error) {
     const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string };
