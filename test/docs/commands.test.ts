@@ -1,6 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { commandsOf, docPages } from '../support/doc-pages.ts';
+import { freePort } from '../support/free-port.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const pages = docPages().map(({ file, text }) => ({ file, commands: commandsOf(text) }));
@@ -94,7 +94,7 @@ async function docShell(): Promise<{ run(command: string): Promise<Complaint>; f
   const temporary = mkdtempSync(join(tmpdir(), 'docs-tmp-'));
   onTestFinished(() => rmSync(temporary, { recursive: true, force: true }));
   const ports = new Map(
-    await Promise.all(ADDRESSES.map(async (address) => [address, await freeAddress()] as const)),
+    await Promise.all(ADDRESSES.map(async (address) => [address, `127.0.0.1:${await freePort()}`] as const)),
   );
   const address = (name: (typeof ADDRESSES)[number]): string => ports.get(name) ?? name;
   const environment: Record<string, string> = {
@@ -191,17 +191,4 @@ function checkout(): string {
     else if (name !== '.git') symlinkSync(join(root, name), join(folder, name));
   }
   return folder;
-}
-
-async function freeAddress(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return `127.0.0.1:${address.port}`;
 }
