@@ -62,5 +62,6 @@ test.each(['/api/v2/x', '/api/v1/x'])('one-byte chunks on %s leave time for ever
     await new Promise((resolve) => void setTimeout(resolve, 20));
   }
   times.sort((left, right) => left - right);
-  expect(times[20]).toBeLessThan(100);
+  // Without turns the fastest of 40 takes three times as long; on a busy machine many take longer with them.
+  expect(times[5]).toBeLessThan(100);
 });

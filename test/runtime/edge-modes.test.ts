@@ -40,7 +40,7 @@ beforeAll(async () => {
   const shipped = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
   writeFileSync(rules, `${shipped}${ROLLOUT}`);
   file = await bundleWorkerWith(rules);
-}, 60_000);
+});
 
 interface Edge extends RunningWorkerd {
   readonly v1: RawServer;

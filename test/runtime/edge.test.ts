@@ -341,7 +341,7 @@ describe('limits of the platform', () => {
   });
 });
 
-test('npm run edge serves the worker before the embedded V2', { timeout: 60_000 }, async () => {
+test('npm run edge serves the worker before the embedded V2', async () => {
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const child = spawn(
     process.execPath,

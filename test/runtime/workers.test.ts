@@ -248,7 +248,7 @@ test('with a V1 origin, workers share modes and windows without a store', async 
       );
     return of('v1') === received(v1) && of('v2') === received(v2);
   });
-}, 60_000);
+});
 
 test('a rate limit is one of all workers together', async () => {
   const rules = join(temporaryFolder('rules'), 'rules.yaml');
@@ -268,4 +268,4 @@ test('a rate limit is one of all workers together', async () => {
     setTimeout(resolve, 1500);
   });
   expect(received()).toBe(10);
-}, 60_000);
+});
