@@ -258,10 +258,12 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('session', (session) => {
       this.sessions.add(session);
       this.h2Floods.begin(session);
+      this.h2Turns.begin(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
       const closed = (): void => {
         this.sessions.delete(session);
         this.h2Floods.end(session);
+        this.h2Turns.close(session);
         this.h2Streams.closed(session);
       };
       session.on('close', closed);
