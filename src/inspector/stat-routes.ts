@@ -48,13 +48,17 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     }
     const days = /^\d{1,4}$/.exec(c.req.query('gone-after') ?? '')?.[0];
     const now = new Date(time()).toISOString();
+    const { tally, gaps } = await parts.totals.tally(pause);
+    const known = parts.totals.coverage();
+    const coverage = { ...known, gaps: [...known.gaps, ...gaps] };
     const options = {
       now,
-      observed: { since: new Date(parts.startedAt).toISOString(), until: now },
+      observed: { since: new Date(coverage.since).toISOString(), until: now },
+      coverage,
       names: parts.names(),
       goneAfterDays: days === undefined ? undefined : Number(days),
     };
-    const report = await makeReportInSteps(view.tally, options, pause);
+    const report = await makeReportInSteps(tally, options, pause);
     const format = c.req.query('format') ?? acceptedFormat(c.req.header('accept') ?? '');
     if (format === 'csv') return partsResponse(reportCsvLines(report), CSV_TYPE, CSV_HEADERS);
     if (format === 'md') return partsResponse(reportMarkdownParts(report), MARKDOWN_TYPE);

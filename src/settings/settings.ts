@@ -86,6 +86,12 @@ export const settings = {
     file,
     "PEM file of the authorities for the certificate of a rediss store. Unset: the system's.",
   ),
+  reportKeep: withDefault(
+    'report-keep',
+    positive,
+    '180',
+    'Days after which a client that no replica sees any more is forgotten in the totals that replicas share by a file or Redis store.',
+  ),
   rules: withDefault('rules', file, 'config/rules.yaml', 'Path of the rule book.'),
   logLevel: withDefault(
     'log-level',
