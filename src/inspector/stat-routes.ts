@@ -36,11 +36,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     const client = c.req.query('client');
     if (client !== undefined) {
       const guide = await guideOf(client, parts);
-      if (guide === undefined)
-        return c.json(
-          failureBody(404, 'no-client', 'No recent V1 request comes from a single matching client.'),
-          404,
-        );
+      if (guide === undefined) return c.json(failureBody(404, 'no-client', noGuide(parts)), 404);
       const wanted = c.req.query('format');
       if (wanted === 'json') return jsonResponse(guide);
       if (wanted === 'html') return c.body(guideHtml(guide), 200, { 'Content-Type': HTML_TYPE });
@@ -119,6 +115,12 @@ async function guideOf(
   if (only === undefined || guide.clients.length > 1) return undefined;
   const { changes, version } = rules().current.ruleBook;
   return guide.document(changes, version, names().get(only));
+}
+
+function noGuide({ totals }: InspectorParts): string {
+  if (totals.coverage().kind === 'gateway')
+    return 'No recent V1 request comes from a single matching client.';
+  return 'No recent V1 request to this replica comes from a single matching client; a guide is made of the requests that one replica keeps.';
 }
 
 function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {

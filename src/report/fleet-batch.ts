@@ -1,10 +1,9 @@
 import { type CensusShard, mergeCensus, packCensus, readCensus } from './census-record.ts';
-import { type ClientShard, packShard, readShard } from './client-shard.ts';
-import { ClientTally } from './client-tally.ts';
+import { addToShard, type ClientShard } from './client-shard.ts';
+import type { ClientTally } from './client-tally.ts';
 import type { RecordChange } from '../rollout/record-store.ts';
 import type { FleetCopy } from './fleet-copy.ts';
 import { type FleetSums, mergeSums, noSums, omit, sumsOf } from './fleet-sums.ts';
-import { mergeClient } from './merge-clients.ts';
 import { censusKey, clientKey, replicaKey } from './record-keys.ts';
 import { DamagedRecord } from './record-fields.ts';
 import { noReplicas, packReplicas, readReplicas, type ReplicaFigures } from './replica-record.ts';
@@ -69,9 +68,8 @@ export function changesOf(
   const sums = noSums();
   if (batch.sums !== undefined) mergeSums(sums, batch.sums);
   for (const [key, clients] of batch.clients) {
-    const shard = sound(key, readShard(copy.textOf(key) ?? '[]'));
-    for (const [hash, client] of clients) mergeClient(clientIn(shard, hash), client);
-    const { text, omitted } = packShard(shard, new Date(from).toISOString());
+    const added = addToShard(copy.textOf(key) ?? '[]', clients, new Date(from).toISOString());
+    const { text, omitted } = sound(key, added);
     omit(sums, new Date(now).toISOString(), omitted);
     changes.push(copy.changeTo(key, text));
   }
@@ -91,14 +89,6 @@ export function changesOf(
   record.replicas.set(id, lost === undefined ? figures : { ...figures, lost });
   changes.push(copy.changeTo(own, packReplicas(record, from)));
   return changes;
-}
-
-function clientIn(shard: ClientShard, hash: string): ClientTally {
-  const known = shard.get(hash);
-  if (known !== undefined) return known;
-  const client = new ClientTally(shard.size);
-  shard.set(hash, client);
-  return client;
 }
 
 function sound<Value>(key: string, value: Value | undefined): Value {

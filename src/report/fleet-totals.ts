@@ -35,13 +35,13 @@ export interface FleetTotalsParts {
 }
 
 /** Milliseconds between two additions; longer where many replicas share the store. */
-const INTERVAL_MS = 4000;
-const INTERVAL_PER_REPLICA_MS = 100;
+const INTERVAL_MS = 2000;
+const INTERVAL_PER_REPLICA_MS = 20;
 /** Milliseconds that one call of the store may take. */
 const TIMEOUT_MS = 2000;
 /** Records of one call, and characters of one batch: about, for it is at least one record. */
 const PAGE = 32;
-const BATCH_CHARACTERS = 128 * 1024;
+const BATCH_CHARACTERS = 32 * 1024;
 const NEW_CHARACTERS = 1000;
 /** Characters a second that a replica writes, and reads. */
 const WRITE_RATE = 256 * 1024;
@@ -87,8 +87,11 @@ export class FleetTotals implements ReportTotals {
   start(): void {
     const { clock } = this.parts;
     void this.exchange();
-    const interval = (): number => Math.max(INTERVAL_MS, this.others.length * INTERVAL_PER_REPLICA_MS);
-    this.end = repeat(clock, interval, () => this.exchange());
+    this.end = repeat(
+      clock,
+      () => Math.max(INTERVAL_MS, (this.coverage().replicas ?? 1) * INTERVAL_PER_REPLICA_MS),
+      () => this.exchange(),
+    );
   }
 
   /** Reads what others added, and adds what this replica counted; while that is under way, resolves with it. Never rejects. */

@@ -72,7 +72,7 @@ export const settings = {
     'store',
     store,
     'memory',
-    'Where replicas share modes, canary windows and rate limits: memory (one gateway), file: and a path (one machine), or a Redis or Valkey server, as redis://host:6379/0 or rediss://host:6379/0 (TLS).',
+    'Where replicas share modes, canary windows, rate limits and the totals of the report: memory (one gateway), file: and a path (one machine), or a Redis or Valkey server, as redis://host:6379/0 or rediss://host:6379/0 (TLS).',
   ),
   storeName: withDefault(
     'store-name',
