@@ -27,13 +27,17 @@ test('YAML and zod come with readRuleBook, so that the check above can fail', as
 test('docs/library.md tells the size of each bundle, and its limit', async () => {
   const page = readFileSync(new URL('../../docs/library.md', import.meta.url), 'utf8');
   const rows = [...page.matchAll(/^\| (.+) \| ([\d.]+) kB \| (?:(\d+) kB|none) \|$/gm)];
-  const told = BUNDLES.filter(({ name }) => name !== 'edge worker, with the rule book that ships');
+  const entries = BUNDLES.filter(({ name }) => name !== 'edge worker, with the rule book that ships');
   expect(rows.map(([, name, , limit = '0']) => [name, Number(limit) * 1000])).toEqual(
-    told.map(({ name, limit = 0 }) => [name, limit]),
+    entries.map(({ name, limit = 0 }) => [name, limit]),
   );
   const { ruleBook } = await compiledShippedRuleBook();
-  for (const [at, bundle] of told.entries()) {
+  for (const [at, bundle] of entries.entries()) {
     const { gzipped } = await makeBundle(bundle, ruleBook);
-    expect(Math.abs(gzipped / 1000 - Number(rows[at]?.[2])), bundle.name).toBeLessThan(0.5);
+    const told = Number(rows[at]?.[2]);
+    expect([bundle.name, Math.abs(gzipped / 1000 - told) < 0.5 ? told : gzipped / 1000]).toEqual([
+      bundle.name,
+      told,
+    ]);
   }
 });

@@ -169,8 +169,11 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   }
 
   stopAccepting(): Promise<void> {
+    // Bun's HTTP server is no `net.Server`; its own `close` lets requests in flight finish.
+    const closing: Pick<NetServer, 'close'> =
+      this.server instanceof NetServer ? NetServer.prototype : this.server;
     return new Promise((resolve) => {
-      NetServer.prototype.close.call(this.server, () => resolve());
+      closing.close.call(this.server, () => resolve());
     });
   }
 
