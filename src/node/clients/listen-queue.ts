@@ -31,7 +31,9 @@ interface ConnectingHandle {
  * closes. Resolves when the port is closed.
  */
 export async function closePort(server: Server, options: ListenQueueOptions): Promise<void> {
-  const close = (): void => void Server.prototype.close.call(server, options.onClosed);
+  // That of `net.Server` closes no connection. Bun's HTTP server is none; its own lets requests in flight finish.
+  const closing: Pick<Server, 'close'> = server instanceof Server ? Server.prototype : server;
+  const close = (): void => void closing.close.call(server, options.onClosed);
   for (let count = 0; count < MAX_TURNS && server.listening; count += 1) {
     // A process that has just slept is not likely to be suspended before it closes its port.
     await pause(1);
