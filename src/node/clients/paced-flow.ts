@@ -40,9 +40,12 @@ export class PacedFlow {
     this.flow.resume();
   }
 
-  /** Counts a part. Tiny ones end the reading for this turn: the system would deliver thirty times as many as fit one read. */
-  count(bytes: number): void {
-    this.pieces += 1;
+  /**
+   * Counts a part of so many pieces. Tiny ones end the reading for this turn: the system would deliver thirty times as many as fit
+   * one read.
+   */
+  count(bytes: number, pieces = 1): void {
+    this.pieces += pieces;
     this.bytes += bytes;
     if (this.isHeld || !this.turns.areTooSmall(this.pieces, this.bytes)) return;
     this.isHeld = true;
