@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { exchange } from '../support/raw-client.ts';
 import { readRawMessage, writeRawResponse, writeRawRequest } from '../support/raw-message.ts';
-import { type RawServer, rawServer } from '../support/raw-server.ts';
+import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
 import { type RuntimeGateway, runtimes, type StartRuntime } from '../support/runtimes.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { differences, readTextCases, type TextCase, type TextMessage } from '../support/text-case.ts';
@@ -65,6 +65,29 @@ test.each(['bun', 'deno', 'workerd'] as const)(
     }
     expect(cases.length).toBeGreaterThan(25);
     expect(faults).toEqual([]);
+  },
+);
+
+test.each(['bun', 'deno'] as const)(
+  'SIGTERM finishes the request in flight on %s, without an error, and exits with 0',
+  async (name) => {
+    let respond = (): void => {};
+    const v2 = await rawServer((socket) => {
+      respond = () => void socket.write(ok('{"data":{}}'));
+    });
+    const gateway = await runtimes[name](v2.origin);
+    const request = exchange(
+      gateway.port,
+      'GET /api/v2/clients HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    );
+    await until(() => v2.received.length > 0);
+    process.kill(gateway.pid, 'SIGTERM');
+    await until(() => gateway.said().includes('stopping: finishing requests in flight.'));
+    respond();
+    expect((await request).text).toContain('{"data":{}}');
+    expect(await gateway.exit).toBe(0);
+    expect(gateway.said()).not.toMatch(/ error /);
+    expect(gateway.said()).toMatch(/stopped\.$/);
   },
 );
 
