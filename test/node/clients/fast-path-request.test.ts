@@ -3,6 +3,7 @@ import { Duplex } from 'node:stream';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readFastPathRequest } from '../../../src/node/clients/fast-path-request.ts';
+import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
 
 const LIMIT = 16 * 1024;
 const read = (text: string): ReturnType<typeof readFastPathRequest> =>
@@ -214,8 +215,8 @@ describe('whatever is read as a usual request, Node reads alike', () => {
       return text;
     });
 
-  const runs = 5000;
-  test('random and mutated requests', async () => {
+  const runs = fuzzRuns(5000);
+  test('random and mutated requests', fuzzTime(60_000), async () => {
     let accepted = 0;
     await fc.assert(
       fc.asyncProperty(requests, async (text) => {
@@ -234,5 +235,5 @@ describe('whatever is read as a usual request, Node reads alike', () => {
       { numRuns: runs },
     );
     expect(accepted).toBeGreaterThan(runs / 10);
-  }, 60_000);
+  });
 });
