@@ -36,6 +36,8 @@ export interface InspectorParts extends GuardOptions {
   readonly decode: ExplainParts['decode'];
   /** Does large work beside the event loop; absent where the runtime has no threads. */
   readonly beside?: WorkBeside | undefined;
+  /** Called when somebody begins to watch the entries, who may soon open a large one; the returned function when they leave. */
+  readonly watch?: (() => () => void) | undefined;
   /** Scheme, host and port of the gateway and of V2. */
   readonly gatewayOrigin: () => string;
   readonly origin: string;

@@ -80,6 +80,14 @@ describe('two services that run', () => {
     expect(out).not.toMatch(/[[\p{Cf}\p{Cc}]--[\n]]/v);
   });
 
+  test('are different far inside a long value: both are shown around that place, and the omission is told', async () => {
+    const body = (suburb: string): string => `{"data":"${'x'.repeat(3000)} ${suburb} ${'y'.repeat(500)}"}`;
+    const { out } = await real(await service(body('Enmore')), await service(body('Newtown')));
+    expect(out).toMatch(
+      /\/data +value +\(… 2,982 characters …\) x+ Enmore y+ \(… \d+ characters …\) .* x+ Newtown y+ \(…/,
+    );
+  });
+
   test('are compared for programs with --json', async () => {
     const { code, out } = await real(await service('{"data":[1]}'), await service('{"data":[2]}'), '--json');
     expect(code).toBe(1);

@@ -11,6 +11,7 @@ import { count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
+import { sentence } from './sentence.ts';
 
 /** Properties of the retirement report. */
 export interface RetirementViewProps extends Pick<ClientNameProps, 'clients' | 'onNamed'> {
@@ -73,12 +74,12 @@ function responseBanner(report: Report): VNode {
   return el(
     'section',
     { class: `response ${verdict === 'yes' || verdict === 'no' ? verdict : 'unknown'}` },
-    el('h3', null, switchOff.sentence),
+    el('h3', null, sentence(switchOff.sentence)),
     el(
       'ul',
       { class: 'plain' },
-      [...switchOff.conditions.map(({ text }) => text), ...remaining].map((sentence) =>
-        el('li', { key: sentence }, sentence),
+      [...switchOff.conditions.map(({ text }) => text), ...remaining].map((text) =>
+        el('li', { key: text }, sentence(text)),
       ),
     ),
     el(

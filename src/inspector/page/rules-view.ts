@@ -9,6 +9,7 @@ import { Loading } from './loading.ts';
 import { assumedSign, OperationTable } from './operation-table.ts';
 import type { Go } from './page-state.ts';
 import { RulesTrial } from './rules-trial.ts';
+import { unbrokenWords } from './sentence.ts';
 
 /** Properties of the rule book. */
 export interface RulesViewProps {
@@ -71,7 +72,7 @@ function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
         el(
           'li',
           { key: index },
-          el('code', null, rule.text),
+          el('code', null, unbrokenWords(rule.text)),
           el('span', null, rule.hits === undefined ? 'on responses' : count(rule.hits)),
         ),
       ),

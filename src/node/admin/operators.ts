@@ -8,6 +8,7 @@ import { captureOptions } from '../../settings/capture-options.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import type { PageFile } from '../../inspector/api.ts';
+import type { ExplainParts } from '../../inspector/explain.ts';
 import { createInspector } from '../../inspector/inspector.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { GatewayStats } from '../../rewrite-log/stat-families.ts';
@@ -28,6 +29,7 @@ import { resendThrough } from './resend.ts';
 import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './process-stats.ts';
 import { createRolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
+import { warmUpWork } from '../../inspector/warm-up.ts';
 import { memoryLimit } from '../memory-limit.ts';
 import type { RuleBooks } from '../rule-books.ts';
 
@@ -173,6 +175,15 @@ export function createOperators(parts: OperatorParts): Operators {
       limits: gateway.options,
       decode: gateway.parts.decode,
       beside: thread.do,
+      watch: () =>
+        thread.hold(() =>
+          warmUpWork({
+            ruleBook: ruleBooks.current.ruleBook,
+            limits: plainLimits(gateway.options),
+            gatewayOrigin: parts.gatewayOrigin(),
+            origin: parts.origin,
+          }),
+        ),
       gatewayOrigin: parts.gatewayOrigin,
       origin: parts.origin,
       names,
@@ -204,6 +215,11 @@ export function createOperators(parts: OperatorParts): Operators {
     return () => fleet?.close() ?? Promise.resolve();
   };
   return { view, observer, admin, share, ownReport: (client, type) => own.of(client, type) };
+}
+
+/** Only what can be sent to a thread. */
+function plainLimits({ count, bytes, bodyLimit, codings }: ExplainParts['limits']): ExplainParts['limits'] {
+  return { count, bytes, bodyLimit, codings };
 }
 
 /** Remembers the rule books that were recently in force. */

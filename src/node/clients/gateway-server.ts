@@ -7,7 +7,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { Server as NetServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { Hono } from 'hono';
@@ -28,6 +28,7 @@ import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
 import { RequestLines } from './request-lines.ts';
+import { closePort } from './listen-queue.ts';
 import { LingeringConnections } from './lingering-connections.ts';
 import { H2Floods } from './h2-floods.ts';
 import { H2Streams } from './h2-streams.ts';
@@ -67,6 +68,8 @@ export interface GatewayServerOptions extends ReaderLimits {
 
 /** Bytes of all request bodies together that are buffered before they take a connection to V2. */
 const READ_AHEAD_BYTES = 32 * 1024 * 1024;
+/** Milliseconds that bodies wait for each tiny chunk that the gateway reads itself: four times what reading it takes. */
+const WAIT_PER_CHUNK_MS = 0.0005;
 /** ALPN names (RFC 7301 §6), the preferred one first; `curl -0` offers nothing but `http/1.0`. */
 const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
 /** Milliseconds between two checks for timed-out connections. */
@@ -112,6 +115,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     this.bodies = {
       readAhead: new BufferBudget(READ_AHEAD_BYTES),
       turns: new PieceTurns(),
+      chunkTurns: new PieceTurns(WAIT_PER_CHUNK_MS),
       streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
     };
     this.app = createApp(gateway, Hono);
@@ -160,18 +164,13 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     return drainConnections(this, this.options.drainDelay, milliseconds);
   }
 
-  get accepted(): number {
-    return this.limit.accepted;
-  }
-
   get open(): number {
     return this.limit.sockets.size;
   }
 
-  stopAccepting(): Promise<void> {
-    return new Promise((resolve) => {
-      NetServer.prototype.close.call(this.server, () => resolve());
-    });
+  stopAccepting(onClosed: () => void): Promise<void> {
+    const isOwn = process.platform === 'linux' && !IS_OTHER_RUNTIME && this.options.reusePort !== true;
+    return closePort(this.server, { accepted: () => this.limit.accepted, isOwn, onClosed });
   }
 
   /** Closes every connection, even one with an exchange in flight. */
@@ -262,10 +261,12 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('session', (session) => {
       this.sessions.add(session);
       this.h2Floods.begin(session);
+      this.h2Turns.begin(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
       const closed = (): void => {
         this.sessions.delete(session);
         this.h2Floods.end(session);
+        this.h2Turns.close(session);
         this.h2Streams.closed(session);
       };
       session.on('close', closed);
@@ -338,6 +339,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 
   get bodyTimeout(): number {
     return this.options.bodyTimeout;
+  }
+
+  get requestTimeout(): number {
+    return this.options.requestTimeout;
   }
 
   get minDataRate(): number {
