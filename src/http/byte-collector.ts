@@ -5,8 +5,8 @@ const FIRST_BUFFER_BYTES = 1024;
 const LARGE_CHUNK_BYTES = 32 * 1024;
 
 /**
- * Collects the chunks of a body in one growing buffer. However many chunks there are, they use at most twice their size: kept
- * separately, a chunk of one byte takes 400.
+ * Collects the chunks of a body in one growing buffer. However many chunks there are, they use at most one and a half times their
+ * size: kept separately, a chunk of one byte takes 400.
  */
 export class ByteCollector {
   /** Bytes added so far. */
@@ -37,7 +37,7 @@ export class ByteCollector {
     }
     if (needed > bytes.length) {
       const limit = this.expected >= needed ? this.expected : Infinity;
-      this.bytes = new Uint8Array(Math.max(Math.min(needed * 2, limit), FIRST_BUFFER_BYTES));
+      this.bytes = new Uint8Array(Math.max(Math.min(Math.ceil(needed * 1.5), limit), FIRST_BUFFER_BYTES));
       this.bytes.set(bytes.subarray(0, length));
     }
     this.bytes.set(part, length);

@@ -1,4 +1,5 @@
 import type { RateLimitQueue, RateLimitSharing } from './rate-limit-queue.ts';
+import { repeat } from './repeat.ts';
 import { ReplicaPresence } from './replica-presence.ts';
 import type { RolloutControl } from './rollout-control.ts';
 import type { RolloutState } from './rollout-state.ts';
@@ -144,8 +145,16 @@ export class Replica implements RateLimitSharing {
     const { follow, exchange } = this.intervals;
     this.ends.push(
       store.subscribe(ROLLOUT_KEY, () => void this.follow()),
-      repeat(clock, follow, () => this.follow()),
-      repeat(clock, exchange, () => this.exchange()),
+      repeat(
+        clock,
+        () => follow,
+        () => this.follow(),
+      ),
+      repeat(
+        clock,
+        () => exchange,
+        () => this.exchange(),
+      ),
     );
     void this.exchange();
   }
@@ -169,21 +178,6 @@ export class Replica implements RateLimitSharing {
     for (const end of this.ends.splice(0)) end();
     if (this.rollout.waiting > 0) await this.follow();
   }
-}
-
-/** Runs something again and again: each time some milliseconds after the last one ended, a little more or less. */
-function repeat(clock: ReplicaClock, milliseconds: number, run: () => Promise<void>): () => void {
-  let cancel = (): void => {};
-  let hasEnded = false;
-  const schedule = (): void => {
-    if (hasEnded) return;
-    cancel = clock.after(milliseconds * (0.9 + clock.random() * 0.2), () => void run().then(schedule));
-  };
-  schedule();
-  return () => {
-    hasEnded = true;
-    cancel();
-  };
 }
 
 function aloneSentence({ revision }: RolloutState, reason: string): string {

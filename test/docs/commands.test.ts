@@ -1,6 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { commandsOf, docPages } from '../support/doc-pages.ts';
+import { freePort } from '../support/free-port.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const pages = docPages().map(({ file, text }) => ({ file, commands: commandsOf(text) }));
@@ -50,7 +50,7 @@ const SERVERS: readonly (readonly [pattern: RegExp, ready: RegExp])[] = [
 ];
 
 /** Time that a server has to start. */
-const SERVER_TIMEOUT_MS = 20_000;
+const SERVER_TIMEOUT_MS = 60_000;
 
 /** Addresses that the pages name; each gets a free port of the machine. */
 const ADDRESSES = ['127.0.0.1:8080', '127.0.0.1:8081', '127.0.0.1:8090', '127.0.0.1:8091'] as const;
@@ -71,7 +71,7 @@ const runnable = pages
 const TIDY: ReadonlySet<string> = new Set(['README.md', 'docs/migrating.md']);
 
 describe.each(runnable)('$file', ({ file, commands }) => {
-  test('every command works, in order, on the machine’s own Node', { timeout: 180_000 }, async () => {
+  test('every command works, in order, on the machine’s own Node', { timeout: 360_000 }, async () => {
     const shell = await docShell();
     const before = shell.files();
     for (const command of commands) expect(await shell.run(command)).toBeUndefined();
@@ -94,7 +94,7 @@ async function docShell(): Promise<{ run(command: string): Promise<Complaint>; f
   const temporary = mkdtempSync(join(tmpdir(), 'docs-tmp-'));
   onTestFinished(() => rmSync(temporary, { recursive: true, force: true }));
   const ports = new Map(
-    await Promise.all(ADDRESSES.map(async (address) => [address, await freeAddress()] as const)),
+    await Promise.all(ADDRESSES.map(async (address) => [address, `127.0.0.1:${await freePort()}`] as const)),
   );
   const address = (name: (typeof ADDRESSES)[number]): string => ports.get(name) ?? name;
   const environment: Record<string, string> = {
@@ -146,7 +146,7 @@ async function finish(
   env: Readonly<Record<string, string>>,
 ): Promise<Complaint> {
   try {
-    await promisify(execFile)('bash', ['-o', 'pipefail', '-c', command], { cwd, env, timeout: 60_000 });
+    await promisify(execFile)('bash', ['-o', 'pipefail', '-c', command], { cwd, env, timeout: 110_000 });
     return undefined;
   } catch (error) {
     const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string };
@@ -191,17 +191,4 @@ function checkout(): string {
     else if (name !== '.git') symlinkSync(join(root, name), join(folder, name));
   }
   return folder;
-}
-
-async function freeAddress(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return `127.0.0.1:${address.port}`;
 }

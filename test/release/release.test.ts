@@ -24,7 +24,7 @@ beforeAll(() => {
   before = git('status', '--porcelain');
   root = copyProject(project);
   prepared = prepareRelease(root, { version: VERSION, date: DATE });
-}, 120_000);
+});
 
 afterAll(() => rmSync(root, { recursive: true }));
 

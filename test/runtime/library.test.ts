@@ -24,7 +24,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'library-'));
   writeFileSync(join(folder, 'package.json'), '{"name":"user","private":true,"type":"module"}');
   await done('npm', ['install', '--prefer-offline', '--ignore-scripts', tarball], folder);
-}, 120_000);
+});
 
 afterAll(() => {
   for (const path of [folder, dirname(tarball)]) rmSync(path, { recursive: true });

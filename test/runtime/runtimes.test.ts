@@ -45,7 +45,6 @@ interface Pair {
 
 test.each(['bun', 'deno', 'workerd'] as const)(
   'the text cases give the same bytes at V2 and the same entries on %s as on node',
-  { timeout: 90_000 },
   async (name) => {
     const node = await pair(runtimes.node);
     const other = await pair(runtimes[name]);
@@ -71,7 +70,6 @@ test.each(['bun', 'deno', 'workerd'] as const)(
 
 test.each(['bun', 'deno'] as const)(
   'SIGTERM finishes the request in flight on %s, without an error, and exits with 0',
-  { timeout: 60_000 },
   async (name) => {
     let respond = (): void => {};
     const v2 = await rawServer((socket) => {
@@ -93,7 +91,7 @@ test.each(['bun', 'deno'] as const)(
   },
 );
 
-test('maps, query rules and PUT are the same on workerd as on node', { timeout: 90_000 }, async () => {
+test('maps, query rules and PUT are the same on workerd as on node', async () => {
   const rules = fileURLToPath(new URL('request-rules/rules.yaml', folder));
   const text = readFileSync(new URL('request-rules/rules.txt', folder), 'utf8');
   const node = await pair((upstream) => runtimes.node(upstream, rules));
@@ -116,7 +114,7 @@ test('maps, query rules and PUT are the same on workerd as on node', { timeout: 
 test.each([
   ['bun', 'bun/bin/bun.exe', ['--bun']],
   ['deno', 'deno/deno', ['run', '--allow-all', '--quiet']],
-])('the contract of the upstream holds on %s', { timeout: 60_000 }, async (_name, path, given) => {
+])('the contract of the upstream holds on %s', async (_name, path, given) => {
   const tool = (name: string): string => join(root, 'node_modules', name);
   const folder = temporaryFolder('contract');
   const vitest = [tool('vitest/vitest.mjs'), 'run', '--config', 'config/vitest.config.ts', '--reporter=json'];

@@ -7,7 +7,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { Server as NetServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { Hono } from 'hono';
@@ -28,6 +28,7 @@ import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
 import { RequestLines } from './request-lines.ts';
+import { closePort } from './listen-queue.ts';
 import { LingeringConnections } from './lingering-connections.ts';
 import { H2Floods } from './h2-floods.ts';
 import { H2Streams } from './h2-streams.ts';
@@ -160,21 +161,13 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     return drainConnections(this, this.options.drainDelay, milliseconds);
   }
 
-  get accepted(): number {
-    return this.limit.accepted;
-  }
-
   get open(): number {
     return this.limit.sockets.size;
   }
 
-  stopAccepting(): Promise<void> {
-    // Bun's HTTP server is no `net.Server`; its own `close` lets requests in flight finish.
-    const closing: Pick<NetServer, 'close'> =
-      this.server instanceof NetServer ? NetServer.prototype : this.server;
-    return new Promise((resolve) => {
-      closing.close.call(this.server, () => resolve());
-    });
+  stopAccepting(onClosed: () => void): Promise<void> {
+    const isOwn = process.platform === 'linux' && !IS_OTHER_RUNTIME && this.options.reusePort !== true;
+    return closePort(this.server, { accepted: () => this.limit.accepted, isOwn, onClosed });
   }
 
   /** Closes every connection, even one with an exchange in flight. */
@@ -265,10 +258,12 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('session', (session) => {
       this.sessions.add(session);
       this.h2Floods.begin(session);
+      this.h2Turns.begin(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
       const closed = (): void => {
         this.sessions.delete(session);
         this.h2Floods.end(session);
+        this.h2Turns.close(session);
         this.h2Streams.closed(session);
       };
       session.on('close', closed);

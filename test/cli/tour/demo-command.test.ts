@@ -52,7 +52,7 @@ test('on a terminal the tour stops for Enter after each step, and leaves no file
   expect(text.replaceAll(/\s+/g, ' ')).toContain('The services are stopped, and');
   expect(readdirSync(folder)).toEqual([]);
   expect(readFileSync('config/rules.yaml', 'utf8')).toBe(shipped);
-}, 90_000);
+});
 
 test('Ctrl-C in the middle ends everything that the tour has started, and removes its files', async () => {
   const folder = emptyFolder();

@@ -47,7 +47,7 @@ beforeAll(async () => {
     before += entries.length;
     played.set(title, { text, entries, rollout, metrics, rules: readFileSync(stage.rulesPath, 'utf8') });
   }
-}, 90_000);
+});
 
 // A test closes it, unless one before it throws.
 afterAll(() => stage?.abandon());
