@@ -82,8 +82,13 @@ const commandsOf = (): Readonly<Record<string, readonly string[]>> => ({
  * a gateway (json-output.test.ts).
  */
 const OTHERS: ReadonlySet<string> = new Set([
-  ...['draft', 'openapi', 'replay record', 'clients hash', 'clients name'],
-  ...['twin', 'clients list'],
+  'draft',
+  'openapi',
+  'replay record',
+  'clients hash',
+  'clients name',
+  'twin',
+  'clients list',
   ...['show', 'observe', 'shadow', 'migrate', 'canary', 'clear'].map((mode) => `rollout ${mode}`),
 ]);
 
