@@ -217,7 +217,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     const server = createSecureServer({
       ...tls,
       allowHTTP1: true,
-      ALPNCallback: ({ protocols }) => PROTOCOLS.find((name) => protocols.includes(name)),
+      ...('deno' in process.versions ? { ALPNProtocols: PROTOCOLS } : { ALPNCallback: chooseProtocol }),
       noDelay: true,
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
@@ -361,6 +361,11 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 /** Node treats every protocol that it does not know as HTTP/2; the version of an HTTP/1 request is in its request line. */
 function serveOldProtocols(socket: TLSSocket): void {
   if (socket.alpnProtocol !== 'h2') socket.alpnProtocol = 'http/1.1';
+}
+
+/** Deno takes a list instead, and refuses a client that offers nothing but HTTP/1.0. */
+function chooseProtocol({ protocols }: { readonly protocols: readonly string[] }): string | undefined {
+  return PROTOCOLS.find((name) => protocols.includes(name));
 }
 
 /** An error closes the connection, and its exchanges report that. */
