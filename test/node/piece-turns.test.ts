@@ -127,10 +127,11 @@ test.each([
     await Promise.all(
       clients.map((client) => client.until(head === '' ? /200 OK/ : /200 OK[^]*200 OK/, 25_000)),
     );
-    expect(clients.map((client) => statusOf({ text: client.text() }))).toEqual(clients.map(() => 200));
+    const statuses = new Set(clients.map((client) => statusOf({ text: client.text() })));
+    expect([...statuses]).toEqual([200]);
     if (isByNode) expect(read.begun()).toBe(40);
     expect(read.most()).toBeGreaterThan(0);
-    expect(read.most()).toBeLessThan(5 * bytes.length);
+    expect(read.most()).toBeLessThan(10 * bytes.length);
     for (const { socket } of clients) socket.destroy();
   },
 );

@@ -118,7 +118,9 @@ export class IncomingBody
   ) {
     this.source = source;
     const { turns, chunkTurns } = options.bodies;
-    this.flow = new PacedFlow(source, source.pieces === undefined ? turns : chunkTurns);
+    this.flow = new PacedFlow(source, source.pieces === undefined ? turns : chunkTurns, () =>
+      this.onTurnChange(),
+    );
     this.length = length;
     this.parts = new ByteCollector(length);
     this.options = options;
@@ -358,12 +360,19 @@ export class IncomingBody
     else if (this.parts.length > 0) this.forward();
   }
 
+  /** While the body waits for its turn, its client is not waited for. */
+  private onTurnChange(): void {
+    if (this.complete || this.mode === 'discard') return;
+    if (this.flow.waitsForTurn) this.stopTimers();
+    else if (this.mode !== 'stream' || this.want !== undefined) this.waitForClient();
+  }
+
   private leaveStream(): void {
     if (this.mode === 'stream') this.options.bodies.streams.delete(this);
   }
 
   private waitForClient(): void {
-    if (this.isOver || this.mode === 'waiting' || this.broken !== undefined) return;
+    if (this.isOver || this.mode === 'waiting' || this.broken !== undefined || this.flow.waitsForTurn) return;
     this.rate.start();
     const { bodyTimeout } = this.options;
     if (this.timer === undefined && bodyTimeout > 0) this.timer = setTimeout(stall, bodyTimeout, this);

@@ -33,6 +33,7 @@ export class MinimumRate {
   private counted = 0;
   private since = 0;
   private timer: NodeJS.Timeout | undefined = undefined;
+  private reading: NodeJS.Immediate | undefined = undefined;
 
   constructor(limits: RateLimits, transfer: RatedTransfer) {
     this.rate = limits.minDataRate;
@@ -49,25 +50,37 @@ export class MinimumRate {
 
   /** Starts the clock; no effect while it runs. */
   start(): void {
-    if (this.rate === 0 || this.timer !== undefined) return;
+    if (this.rate === 0 || this.isRunning) return;
     this.since = performance.now();
     this.timer = setTimeout(check, Math.ceil(this.creditMs / TIMER_STEP_MS) * TIMER_STEP_MS, this);
   }
 
   /** Stops the clock: the gateway does not read at the moment, or the transfer is over. */
   stop(): void {
-    if (this.timer === undefined) return;
+    if (!this.isRunning) return;
     clearTimeout(this.timer);
+    clearImmediate(this.reading);
     this.timer = undefined;
+    this.reading = undefined;
     this.settle();
   }
 
-  /** Checks whether the credit is spent. */
+  /** Checks whether the credit is spent, once the bytes that have already arrived are read: a process that stood still is late. */
   check(): void {
     this.timer = undefined;
+    this.reading = setImmediate(judge, this);
+  }
+
+  /** Ends the transfer if its credit is spent. */
+  judge(): void {
+    this.reading = undefined;
     this.settle();
     if (this.creditMs <= 0) this.transfer.tooSlow();
     else this.start();
+  }
+
+  private get isRunning(): boolean {
+    return this.timer !== undefined || this.reading !== undefined;
   }
 
   private settle(): void {
@@ -81,4 +94,8 @@ export class MinimumRate {
 
 function check(rate: MinimumRate): void {
   rate.check();
+}
+
+function judge(rate: MinimumRate): void {
+  rate.judge();
 }

@@ -13,6 +13,7 @@ export class PacedFlow implements HeldFlow {
   private readonly source: PacedSource;
   private readonly flow: Flow;
   private readonly turns: PieceTurns;
+  private readonly onTurnChange: () => void;
   /** Parts and bytes of this turn of the event loop. */
   private pieces = 0;
   private bytes = 0;
@@ -22,10 +23,17 @@ export class PacedFlow implements HeldFlow {
   /** True while all bodies wait for the next turn of the event loop. */
   private isHeld = false;
 
-  constructor(source: PacedSource, turns: PieceTurns) {
+  /** `onTurnChange` is called when it begins or ends to wait for its turn. */
+  constructor(source: PacedSource, turns: PieceTurns, onTurnChange: () => void) {
     this.source = source;
     this.flow = flowOf(source);
     this.turns = turns;
+    this.onTurnChange = onTurnChange;
+  }
+
+  /** True while it is not read, because there are many tiny pieces and others come first. */
+  get waitsForTurn(): boolean {
+    return this.isWaiting || this.isHeld;
   }
 
   /** True when its connection is closed. */
@@ -57,6 +65,7 @@ export class PacedFlow implements HeldFlow {
     if (this.isWaiting || !this.turns.areTooSmall(this.pieces, this.bytes)) return;
     this.isWaiting = true;
     this.flow.pause();
+    this.onTurnChange();
   }
 
   /** The body is complete, or nobody reads it any more. */
@@ -69,11 +78,13 @@ export class PacedFlow implements HeldFlow {
   hold(): void {
     this.isHeld = true;
     this.flow.pause();
+    this.onTurnChange();
   }
 
   release(): void {
     this.isHeld = false;
     this.goOn();
+    this.onTurnChange();
   }
 
   /** The turn of the event loop is over. */
@@ -87,6 +98,7 @@ export class PacedFlow implements HeldFlow {
   resume(): void {
     this.isWaiting = false;
     this.goOn();
+    this.onTurnChange();
   }
 
   /** Pauses: the consumer wants no more for now. */

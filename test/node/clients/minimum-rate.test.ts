@@ -36,6 +36,17 @@ describe('the minimum rate of a transfer', () => {
     expect(slow()).toBe(1);
   });
 
+  test('bytes that are read in the turn in which the grace is over still count', () => {
+    const { rate, move, slow } = measured();
+    // Timers run before the reads of a turn: after a pause of the process the grace is over, and the bytes are still to be read.
+    setTimeout(() => setImmediate(() => move(10_000)), 5000);
+    rate.start();
+    vi.advanceTimersByTime(5000);
+    expect(slow()).toBe(0);
+    vi.advanceTimersByTime(60_000);
+    expect(slow()).toBe(1);
+  });
+
   test('a byte every five seconds does not prolong it', () => {
     const { rate, move, slow } = measured();
     rate.start();
