@@ -18,6 +18,7 @@ import type { Gateway } from '../../gateway/gateway.ts';
 import type { AddressRange } from '../../http/address-range.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import { BufferBudget } from '../../gateway/buffer-budget.ts';
+import { BodyMemory } from './body-memory.ts';
 import { BusyPeers, type Peer } from './busy-peers.ts';
 import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
 import type { ClientListener } from './client-listener.ts';
@@ -117,6 +118,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       turns: new PieceTurns(),
       chunkTurns: new PieceTurns(WAIT_PER_CHUNK_MS),
       streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
+      memory: new BodyMemory(),
     };
     this.app = createApp(gateway, Hono);
     this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));
