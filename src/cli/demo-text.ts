@@ -3,6 +3,7 @@ import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { refusalText } from '../rewrite/malformed.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { DemoRequest } from './demo-requests.ts';
+import { wrapLines } from './wrap-text.ts';
 
 /** A response as the demo prints it. */
 export interface DemoResponse {
@@ -24,7 +25,12 @@ export interface DemoComparison {
 }
 
 /** The V1 request, the V2 request that the gateway makes of it, and the reason of each edit. */
-export function describeRewrite(request: DemoRequest, path: string, rules: CompiledRuleBook): string {
+export function describeRewrite(
+  request: DemoRequest,
+  path: string,
+  rules: CompiledRuleBook,
+  columns: number | undefined,
+): string {
   const { ruleBook } = rules;
   const rewrite = rules
     .requestPlan(rules.match(request.method, path))
@@ -41,7 +47,9 @@ export function describeRewrite(request: DemoRequest, path: string, rules: Compi
     ...lines,
     `  V2  ${styleText('green', `${request.method} /api/v2${path}`)}  ${versionText(ruleBook.version)}`,
     indent(new TextDecoder().decode(rewrite.body)),
-    ...rewrite.records.map((record, k) => describeRecord(record, rewrite.records[k - 1], reasons)),
+    ...rewrite.records.map((record, k) =>
+      wrapLines(describeRecord(record, rewrite.records[k - 1], reasons), columns, 8),
+    ),
     '',
   ].join('\n');
 }

@@ -13,6 +13,8 @@ import {
 import { liveUntilSignal } from './life-cycle.ts';
 import { refuseStart, stderrLog } from './process-log.ts';
 import { startServing } from './serving.ts';
+import { terminalOf } from './terminal.ts';
+import { wrapLines } from './wrap-text.ts';
 
 /** Plays the demo with these flags, and keeps serving until a signal. */
 export async function runDemo(flagsGiven: Readonly<Record<string, string | undefined>>): Promise<void> {
@@ -34,9 +36,9 @@ export async function runDemo(flagsGiven: Readonly<Record<string, string | undef
     return;
   }
   await play(started.running.origin, started.ruleBooks.current);
-  process.stdout.write(
-    `${styleText('bold', 'Still serving')} on ${started.running.origin}; these requests are on ${started.running.adminOrigin}. Stop with Ctrl-C.\n`,
-  );
+  const { origin, adminOrigin } = started.running;
+  const end = `${styleText('bold', 'Still serving')} on ${origin}; these requests are on ${adminOrigin}. Stop with Ctrl-C.\n`;
+  print(wrapLines(end, terminalOf(process.stdout).columns, 0));
   process.exit(await liveUntilSignal(started.life));
 }
 
@@ -56,7 +58,9 @@ async function play(origin: string, rules: CompiledRuleBook): Promise<void> {
     const [, propertyId = '1'] = /"property_id":(\d+)/.exec(response.text) ?? [];
     if (request.operation === 'order_floor_plan') property = propertyId;
     if (request.operation === 'order_post_production') order = `${path}/${id}`;
-    print(`${describeRewrite(request, path, rules)}${describeResponse(response)}\n`);
+    print(
+      `${describeRewrite(request, path, rules, terminalOf(process.stdout).columns)}${describeResponse(response)}\n`,
+    );
   }
   const pin = rules.ruleBook.version;
   const read = await send(origin, `GET /api/v1${order}`, undefined);

@@ -3,7 +3,9 @@ import type { ListenAddress } from '../settings/setting-kinds.ts';
 import { environmentName, settings, type Setting } from '../settings/settings.ts';
 import { ReferenceFault, startReference } from '../node/reference/reference-server.ts';
 import { NOT_STARTED, SUCCESS } from './exit-codes.ts';
+import { type Fact, factLines } from './fact-lines.ts';
 import { camelCase } from './setting-options.ts';
+import { terminalOf } from './terminal.ts';
 
 /** Runs the service until it receives a signal, and sets the exit code. */
 export async function runReference(texts: Readonly<Record<string, string | undefined>>): Promise<void> {
@@ -39,8 +41,10 @@ async function run(texts: Readonly<Record<string, string | undefined>>): Promise
   if (faults.length > 0) return fail(faults);
   try {
     const running = await startReference({ ...facts, listen, report });
+    // Before the address is printed: who reads it may stop the service at once.
+    const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     process.stderr.write(banner(running.origin, listen, facts));
-    await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+    await stopped;
     await running.close();
     return SUCCESS;
   } catch (error) {
@@ -71,17 +75,23 @@ function banner(origin: string, { host }: ListenAddress, facts: Facts): string {
   const { db, unknown, rate, dialects, releases, deprecated } = facts;
   const [first = 'v2'] = dialects.toReversed();
   const loopback = ['127.0.0.1', '::1', 'localhost'].includes(host);
+  const lines: readonly Fact[] = [
+    ['data', db ?? 'in memory, gone when it stops'],
+    [
+      'unknown',
+      `attributes that a version does not have are ${unknown === 'refuse' ? 'refused with 422' : 'stripped silently'}`,
+    ],
+    ...(deprecated.length === 0 ? [] : [['V1 only', deprecated.join(', ')] as const]),
+    ...(dialects.includes('v2')
+      ? [['releases', `${releases.join(', ')} of V2; without x-api-version the last`] as const]
+      : []),
+    ['rate', rate === 0 ? 'no limit' : `${rate} requests a minute for each API key`],
+    ['API', `${origin}/api/${first}/openapi.json`],
+    ...(loopback ? [] : [['careful', 'others can reach this address, and any API key is accepted'] as const]),
+  ];
   return [
     `${dialects.map((name) => name.toUpperCase()).join(' and ')} reference service on ${origin}`,
-    `  data      ${db ?? 'in memory, gone when it stops'}`,
-    `  unknown   attributes that a version does not have are ${unknown === 'refuse' ? 'refused with 422' : 'stripped silently'}`,
-    ...(deprecated.length === 0 ? [] : [`  V1 only   ${deprecated.join(', ')}`]),
-    ...(dialects.includes('v2')
-      ? [`  releases  ${releases.join(', ')} of V2; without x-api-version the last`]
-      : []),
-    `  rate      ${rate === 0 ? 'no limit' : `${rate} requests a minute for each API key`}`,
-    `  API       ${origin}/api/${first}/openapi.json`,
-    ...(loopback ? [] : ['  careful   others can reach this address, and any API key is accepted']),
+    ...factLines(lines, 10, terminalOf(process.stderr).columns),
     '',
     `curl ${origin}/api/${first}/clients -H 'authorization: Bearer any-key' -H 'content-type: application/json' \\`,
     `  -d '${first === 'v1' ? '{"data":{"name":"Harbour Realty"}}' : '{"name":"Harbour Realty"}'}'`,

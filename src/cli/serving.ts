@@ -148,7 +148,16 @@ export async function startServing(
       onUnexpectedError,
     });
     if (worker === undefined)
-      log.write(startedLine({ running, settings, ruleBooks, rulesPath: path, embedded: embedded?.origin }));
+      log.write(
+        startedLine({
+          running,
+          settings,
+          ruleBooks,
+          rulesPath: path,
+          embedded: embedded?.origin,
+          columns: terminalOf(process.stderr).columns,
+        }),
+      );
     const endSharing = operators.share();
     const life = lifeOf({
       running,

@@ -12,6 +12,7 @@ import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import type { TwinReport } from '../../src/twin/tally.ts';
 import { commandRuns } from '../support/command-runs.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { until } from '../support/until.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 const ESCAPE = '\u001B[';
@@ -153,6 +154,35 @@ test.each([100, 80, 60])('the differences of twin at %d columns: no word is cut'
   for (const word of ['street_address', '(…', '12,345', 'differences']) expect(fitted).toContain(word);
   const long = fitted.split('\n').filter((line) => line.length > columns && line.trim().includes(' '));
   expect(long).toEqual([]);
+});
+
+test.each([
+  [
+    'serve',
+    ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'],
+    /set\s+GATEWAY_CLIENT_SECRET\s+to\s+keep\s+them/,
+  ],
+  [
+    'reference',
+    ['--listen', '127.0.0.1:0', '--rate', '60'],
+    /60\s+requests\s+a\s+minute\s+for\s+each\s+API\s+key/,
+  ],
+] as const)('what %s says at its start fits 60 columns', async (name, flags, said) => {
+  const line = `stty cols 60 rows 50; exec ${process.execPath} src/cli/main.ts ${name} ${flags.join(' ')}`;
+  const child = spawn('script', ['-qefc', line, '/dev/null'], {
+    cwd: new URL('../../', import.meta.url).pathname,
+    env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm-256color', NO_COLOR: '1', ...COMPILE_CACHE },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const closed = once(child, 'close');
+  await until(() => text.includes('curl '));
+  child.stdin.write('\u0003');
+  await closed;
+  const [facts = ''] = text.replaceAll('\r', '').split('\n\n');
+  expect(facts).toMatch(said);
+  expect(facts.split('\n').filter((each) => each.length > 60)).toEqual([]);
 });
 
 test('times have their date and their zone', async () => {

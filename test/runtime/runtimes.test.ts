@@ -77,6 +77,7 @@ test.each(['bun', 'deno'] as const)(
       respond = () => void socket.write(ok('{"data":{}}'));
     });
     const gateway = await runtimes[name](v2.origin);
+    expect(gateway.said()).toMatch(new RegExp(`^capture-gateway \\S+ on ${name} [\\d.]+$`, 'im'));
     const request = exchange(
       gateway.port,
       'GET /api/v2/clients HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
