@@ -66,6 +66,7 @@ export interface EntryFacts {
  * request's head alive. `client` is the keyed hash of its API key.
  */
 export function exchangeEntry(facts: EntryFacts, client: string | undefined): Entry {
+  const path = ownText(redactTarget(facts.target));
   return {
     time: timeText(facts.time ?? 0),
     level: levelOf(facts),
@@ -78,8 +79,8 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
     client,
     route: facts.route,
     method: ownText(facts.method),
-    path: ownText(redactTarget(facts.target)),
-    upstreamPath: owned(facts.upstreamTarget === undefined ? undefined : redactTarget(facts.upstreamTarget)),
+    path,
+    upstreamPath: upstreamPath(facts, path),
     operation: facts.operation,
     apiVersion: facts.apiVersion,
     mode: facts.mode,
@@ -116,6 +117,12 @@ export function exchangeEntry(facts: EntryFacts, client: string | undefined): En
     attributes: facts.attributes,
     ruleBook: facts.ruleBook,
   };
+}
+
+/** V2's own traffic has the same path on both sides: one text serves both. */
+function upstreamPath({ target, upstreamTarget }: EntryFacts, path: string): string | undefined {
+  if (upstreamTarget === undefined) return undefined;
+  return upstreamTarget === target ? path : ownText(redactTarget(upstreamTarget));
 }
 
 function owned(text: string | undefined): string | undefined {
