@@ -68,6 +68,8 @@ export interface GatewayServerOptions extends ReaderLimits {
 
 /** Bytes of all request bodies together that are buffered before they take a connection to V2. */
 const READ_AHEAD_BYTES = 32 * 1024 * 1024;
+/** Milliseconds that bodies wait for each tiny chunk that the gateway reads itself: four times what reading it takes. */
+const WAIT_PER_CHUNK_MS = 0.0005;
 /** ALPN names (RFC 7301 §6), the preferred one first; `curl -0` offers nothing but `http/1.0`. */
 const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
 /** Milliseconds between two checks for timed-out connections. */
@@ -113,6 +115,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     this.bodies = {
       readAhead: new BufferBudget(READ_AHEAD_BYTES),
       turns: new PieceTurns(),
+      chunkTurns: new PieceTurns(WAIT_PER_CHUNK_MS),
       streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
     };
     this.app = createApp(gateway, Hono);
@@ -336,6 +339,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 
   get bodyTimeout(): number {
     return this.options.bodyTimeout;
+  }
+
+  get requestTimeout(): number {
+    return this.options.requestTimeout;
   }
 
   get minDataRate(): number {

@@ -46,11 +46,14 @@ export class PacedFlow implements HeldFlow {
     this.turns.begin(this);
   }
 
-  /** Counts a part. Tiny ones end the reading for this turn: the system would deliver thirty times as many as fit one read. */
-  count(bytes: number): void {
-    this.pieces += 1;
+  /**
+   * Counts a part of so many pieces. Tiny ones end the reading for this turn: the system would deliver thirty times as many as fit
+   * one read.
+   */
+  count(bytes: number, pieces = 1): void {
+    this.pieces += pieces;
     this.bytes += bytes;
-    this.turns.count(bytes);
+    this.turns.count(bytes, pieces);
     if (this.isWaiting || !this.turns.areTooSmall(this.pieces, this.bytes)) return;
     this.isWaiting = true;
     this.flow.pause();
