@@ -2,7 +2,7 @@
 const GROUPS: readonly (readonly [heading: string, names: RegExp])[] = [
   ['Addresses:', /^(?:listen|admin-listen|upstream|v1-upstream)$/],
   ['Rules and rollout:', /^(?:rules|rollout-file|v2-openapi)$/],
-  ['Store that replicas share:', /^(?:store|replica)/],
+  ['Store that replicas share:', /^(?:store|replica|report-)/],
   ['Logs:', /^(?:log-|rewrite-log-)/],
   ['TLS:', /^(?:tls-|upstream-(?:ca|cert|key|sni)$)/],
   ['Connections to V2:', /^(?:upstream-|breaker)/],
