@@ -17,7 +17,8 @@ let last = Math.floor(Math.random() * COUNT);
 export async function freePort(): Promise<number> {
   for (;;) {
     last = (last + 1) % COUNT;
-    if (await isFree(first + last)) return first + last;
+    const port = first + last;
+    if (await isFree(port)) return port;
   }
 }
 
