@@ -20,7 +20,13 @@ function reportOfOne(entries: readonly TallyEntry[], now: number): unknown {
 }
 
 function comparable(report: object): unknown {
-  const { switchOff: _, canSwitchOff: __, gaps: ___, ...rest } = report as Record<string, unknown>;
+  const {
+    switchOff: _,
+    canSwitchOff: __,
+    gaps: ___,
+    coverage: ____,
+    ...rest
+  } = report as Record<string, unknown>;
   return inOneOrder(rest);
 }
 
@@ -300,9 +306,9 @@ test('a record that nobody can read stops the additions, and is named', async ()
   if (client === undefined) throw new Error('there is one');
   await records.replace(life, [{ ...client, text: '[["aa",1]]' }]);
   await time.pass(6000);
-  expect((await one.totals.tally(() => Promise.resolve())).gaps.map(({ sentence }) => sentence)).toEqual([
+  expect((await one.report(time.now)).gaps?.map(({ sentence }) => sentence)).toContain(
     `The record ${client.key} of the store cannot be read.`,
-  ]);
+  );
   one.add(request('aa', time.now));
   await time.pass(6000);
   expect(one.totals.coverage().sentence).toContain(`the record ${client.key} of the store cannot be read`);
