@@ -145,7 +145,7 @@ export class EdgeReplica {
       },
       parse: parsedJson,
       onNotice,
-      intervals: { ...REPLICA_INTERVALS, timeout: CALL_MS },
+      intervals: { ...REPLICA_INTERVALS, hurry: SYNC_MS, timeout: CALL_MS },
     });
     if (!control.isInitial) replica.begin(control.state);
     if (this.queue !== undefined) replica.shareRateLimits(this.queue);

@@ -36,6 +36,8 @@ export interface ReplicaIntervals {
   readonly exchange: number;
   /** Between two exchanges in which also windows without new counts are read. */
   readonly survey: number;
+  /** Least time between two exchanges that were asked for before their time. */
+  readonly hurry: number;
   /** Time that one call of the store may take. */
   readonly timeout: number;
 }
@@ -62,6 +64,7 @@ export const REPLICA_INTERVALS: ReplicaIntervals = {
   follow: 500,
   exchange: 200,
   survey: 1000,
+  hurry: 50,
   timeout: 1000,
 };
 
@@ -75,6 +78,7 @@ export class Replica implements RateLimitSharing {
   private readonly presence: ReplicaPresence;
   private readonly ends: (() => void)[] = [];
   private surveyAt = 0;
+  private hurriedAt = -Infinity;
 
   constructor(parts: ReplicaParts) {
     const { control, store, clock, onNotice, intervals = REPLICA_INTERVALS } = parts;
@@ -171,6 +175,15 @@ export class Replica implements RateLimitSharing {
     const isSurvey = now >= this.surveyAt || this.surveyAt - now > this.intervals.survey || !this.isTogether;
     if (isSurvey) this.surveyAt = now + this.intervals.survey;
     return this.windows.exchange(isSurvey);
+  }
+
+  hurry(): void {
+    const now = this.parts.clock.time();
+    const sinceMs = now - this.hurriedAt;
+    // A clock may be set back.
+    if (sinceMs >= 0 && sinceMs < this.intervals.hurry) return;
+    this.hurriedAt = now;
+    void this.windows.exchangeAnew();
   }
 
   /** Ends the timers, after a last attempt to store what waits here. The store stays open. */

@@ -79,7 +79,7 @@ async function run(options: Partial<EdgeFleetOptions> = {}): Promise<Run> {
       orders += 1;
       const body = `{"data":{"name":"order-${orders}"}}`;
       const head = `POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${client}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
-      const response = await exchange(portOf(isolate), head + body, 5000);
+      const response = await exchange(portOf(isolate), head + body, 20_000);
       const from = /"from":"(v[12])"/.exec(response.text)?.[1];
       return from === 'v1' || from === 'v2' ? from : statusOf(response);
     },
