@@ -17,7 +17,9 @@ let last = Math.floor(Math.random() * COUNT);
 export async function freePort(): Promise<number> {
   for (;;) {
     last = (last + 1) % COUNT;
-    if (await isFree(first + last)) return first + last;
+    // Others may ask meanwhile, and get further ones.
+    const port = first + last;
+    if (await isFree(port)) return port;
   }
 }
 
