@@ -4,13 +4,11 @@ import type { RecordChange, RecordPage, RecordStore, Replaced } from '../src/rol
 import { PlayedReplica } from '../test/support/played-replica.ts';
 import { sampleEntry } from '../test/support/sample-entries.ts';
 import { VirtualTime } from '../test/support/virtual-time.ts';
-import { collectGarbage } from './garbage.ts';
 import { printTable, whole } from './scale-figures.ts';
 
 /** What the totals of three replicas cost with so many clients. */
 interface TotalsCost {
   readonly clients: number;
-  readonly heapMiB: number;
   readonly storeMiB: number;
   /** Characters a second of virtual time that one replica wrote and read, in KiB. */
   readonly writtenKiB: number;
@@ -35,16 +33,18 @@ export async function benchReplicaTotals(isQuick: boolean): Promise<void> {
     [
       ['clients in the report', ...costs.map(({ report }) => whole(report.clients.length))],
       ['requests of clients left out', ...costs.map(({ report }) => whole(report.omittedClients))],
-      ['V1 requests counted', ...costs.map(({ report }) => whole(report.v1))],
-      ['heap of one replica, its copy included', ...costs.map(({ heapMiB }) => `${whole(heapMiB)} MiB`)],
-      ['characters in the store', ...costs.map(({ storeMiB }) => `${storeMiB.toFixed(1)} MiB`)],
+      ['V1 requests counted, those left out included', ...costs.map(({ report }) => whole(report.v1))],
+      [
+        'characters in the store, and in the copy of each replica',
+        ...costs.map(({ storeMiB }) => `${storeMiB.toFixed(1)} MiB`),
+      ],
       ['one replica writes, a second', ...costs.map(({ writtenKiB }) => `${whole(writtenKiB)} KiB`)],
       ['one replica reads, a second', ...costs.map(({ readKiB }) => `${whole(readKiB)} KiB`)],
       [
         'of one processor, it takes',
         ...costs.map(({ processorShare }) => `${(processorShare * 100).toFixed(1)} %`),
       ],
-      ['processor time of a report', ...costs.map(({ reportMs }) => `${whole(reportMs)} ms`)],
+      ['processor time of a report, in steps', ...costs.map(({ reportMs }) => `${whole(reportMs)} ms`)],
       ['switching V1 off', ...costs.map(({ report }) => report.switchOff.verdict)],
     ],
   );
@@ -52,7 +52,6 @@ export async function benchReplicaTotals(isQuick: boolean): Promise<void> {
 
 async function costOf(clients: number): Promise<TotalsCost> {
   const time = new VirtualTime();
-  const before = collectGarbage();
   const store = new MeteredRecords(new MemoryRecords());
   const replicas = Array.from({ length: REPLICAS }, (_, k) => new PlayedReplica(`r${k}`, store, time));
   const [first] = replicas;
@@ -70,13 +69,11 @@ async function costOf(clients: number): Promise<TotalsCost> {
   const { written, read } = store;
   // Whatever waits is added in its own time.
   await time.pass(300_000);
-  const heap = collectGarbage() - before;
   const reportFrom = processorMs();
   const report = await first.report(time.now);
   const reportMs = processorMs() - reportFrom;
   return {
     clients,
-    heapMiB: heap / 2 ** 20,
     storeMiB: (await store.characters()) / 2 ** 20,
     writtenKiB: written / REPLICAS / SECONDS / 1024,
     readKiB: read / REPLICAS / SECONDS / 1024,

@@ -46,7 +46,12 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     const now = new Date(time()).toISOString();
     const { tally, gaps } = await parts.totals.tally(pause);
     const known = parts.totals.coverage();
-    const coverage = { ...known, gaps: [...known.gaps, ...gaps] };
+    const coverage = {
+      ...known,
+      get gaps() {
+        return [...known.gaps, ...gaps];
+      },
+    };
     const options = {
       now,
       observed: { since: new Date(coverage.since).toISOString(), until: now },

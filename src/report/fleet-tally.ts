@@ -1,7 +1,7 @@
 import { mergeCensus, readCensus } from './census-record.ts';
 import { isForgotten, readShard } from './client-shard.ts';
 import { ClientTally } from './client-tally.ts';
-import type { FleetCounts } from './fleet-batch.ts';
+import { countsOf, type FleetCounts } from './fleet-batch.ts';
 import { type FleetSums, mergeSums, noSums, sumsOf } from './fleet-sums.ts';
 import type { LogGap } from './log-gaps.ts';
 import { mergeClient } from './merge-clients.ts';
@@ -23,49 +23,61 @@ export interface TallyParts {
   readonly now: string;
 }
 
-/** Number of clients per step. */
-const CLIENTS_PER_STEP = 50;
-
-/** Makes the totals of a fleet; awaits `pause` between steps. */
+/**
+ * Makes the totals of a fleet; awaits `pause` between steps. Clients are read from their records only as they are asked for: thousands of
+ * them at once would take tens of megabytes.
+ */
 export async function fleetTally(parts: TallyParts, pause: () => Promise<void>): Promise<ReadTotals> {
+  const tally = new Tally();
   const gaps: LogGap[] = [];
-  const tally = new Tally(Number.POSITIVE_INFINITY);
-  const sums = fleetSums(parts);
-  setSums(tally, sums, parts.from.slice(0, 10));
-  const days = new Map([...tally.days.values()].map((day) => [day.number, day]));
-  const add = (hash: string, client: ClientTally): void => {
-    if (isForgotten(client, parts.from)) return;
-    const into = tally.clientOf(hash);
-    mergeClient(into, client);
-    for (const day of client.days.all()) days.get(day)?.clients.add(into.index);
-    for (const day of client.rewrittenDays.all()) days.get(day)?.rewritten.add(into.index);
-  };
+  setSums(tally, fleetSums(parts), parts.from.slice(0, 10));
   for (const [key, text] of parts.texts) {
-    if (key.startsWith('clients/')) {
-      const shard = readShard(text);
-      if (shard === undefined) gaps.push(unreadableGap(key, parts));
-      else for (const [hash, client] of shard) add(hash, client);
-      await pause();
-    } else if (key.startsWith('census/')) {
-      const names = readCensus(text);
-      if (names === undefined) gaps.push(unreadableGap(key, parts));
-      else mergeCensus(tally.census.operations, names);
-      await pause();
-    }
-  }
-  for (const { clients, census } of parts.counts) {
-    for (const shard of clients.values()) for (const [hash, client] of shard) add(hash, client);
-    for (const names of census.values()) mergeCensus(tally.census.operations, names);
+    if (!key.startsWith('census/')) continue;
+    const names = readCensus(text);
+    if (names === undefined) gaps.push(unreadableGap(key, parts));
+    else mergeCensus(tally.census.operations, names);
     await pause();
   }
-  let seen = 0;
-  for (const [hash, client] of parts.own.clients) {
-    add(hash, client);
-    seen += 1;
-    if (seen % CLIENTS_PER_STEP === 0) await pause();
-  }
+  for (const { census } of parts.counts)
+    for (const names of census.values()) mergeCensus(tally.census.operations, names);
   mergeCensus(tally.census.operations, parts.own.census.operations);
-  return { tally, gaps };
+  const { entries, v1, v2, since, until, days, census, omittedClients } = tally;
+  const sums = { entries, v1, v2, since, until, days, census, omittedClients };
+  return { tally: { ...sums, clients: clientsOf(parts, tally.days, gaps) }, gaps };
+}
+
+/** The clients, record by record; marks the days of each, and adds a gap for a record that nobody can read. */
+function* clientsOf(
+  parts: TallyParts,
+  days: Tally['days'],
+  gaps: LogGap[],
+): Generator<readonly [string, ClientTally], void, undefined> {
+  const byNumber = new Map([...days.values()].map((day) => [day.number, day]));
+  const own = countsOf(parts.own);
+  const counts = [...parts.counts, own];
+  const keys = new Set([
+    ...[...parts.texts.keys()].filter((key) => key.startsWith('clients/')),
+    ...counts.flatMap(({ clients }) => [...clients.keys()]),
+  ]);
+  let index = 0;
+  for (const key of keys) {
+    const text = parts.texts.get(key) ?? '[]';
+    const merged = readShard(text) ?? new Map<string, ClientTally>();
+    if (merged.size === 0 && text !== '[]') gaps.push(unreadableGap(key, parts));
+    for (const { clients } of counts)
+      for (const [hash, client] of clients.get(key) ?? []) {
+        const into = merged.get(hash) ?? new ClientTally(0);
+        merged.set(hash, into);
+        mergeClient(into, client);
+      }
+    for (const [hash, client] of merged) {
+      if (isForgotten(client, parts.from)) continue;
+      for (const day of client.days.all()) byNumber.get(day)?.clients.add(index);
+      for (const day of client.rewrittenDays.all()) byNumber.get(day)?.rewritten.add(index);
+      index += 1;
+      yield [hash, client];
+    }
+  }
 }
 
 /** The counts of one client in a fleet; undefined when it was not seen. */

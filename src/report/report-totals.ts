@@ -17,9 +17,18 @@ export interface ReportCoverage {
   readonly gaps: readonly LogGap[];
 }
 
-/** Totals, and the times of which counts could not be read. */
+/** The totals that a report is made from: a tally, or one whose clients are read one by one, once, from wherever they are. */
+export interface ReportTally extends Pick<
+  Tally,
+  'entries' | 'v1' | 'v2' | 'since' | 'until' | 'days' | 'census' | 'omittedClients'
+> {
+  /** Complete the days, too. */
+  readonly clients: Iterable<readonly [hash: string, client: ClientTally]>;
+}
+
+/** Totals, and the times of which counts could not be read: known once the clients are read. */
 export interface ReadTotals {
-  readonly tally: Tally;
+  readonly tally: ReportTally;
   readonly gaps: readonly LogGap[];
 }
 

@@ -2,9 +2,8 @@ import type { Census } from './census.ts';
 import { type ClientClass, type ClientReport, clientReport } from './client-report.ts';
 import type { LogGap } from './log-gaps.ts';
 import type { OpenApiNames } from './openapi-names.ts';
-import type { ReportCoverage } from './report-totals.ts';
+import type { ReportCoverage, ReportTally } from './report-totals.ts';
 import { type SwitchOff, switchOff } from './switch-off.ts';
-import type { Tally } from './tally.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
 export interface ReportDay {
@@ -91,7 +90,7 @@ const WEIGHT: Readonly<Record<ClientClass, number>> = {
 };
 
 /** Makes the report from a tally. */
-export function makeReport(tally: Tally, options: ReportOptions): Report {
+export function makeReport(tally: ReportTally, options: ReportOptions): Report {
   const steps = reportSteps(tally, options);
   for (;;) {
     const { value, done } = steps.next();
@@ -101,7 +100,7 @@ export function makeReport(tally: Tally, options: ReportOptions): Report {
 
 /** Like `makeReport`, but awaits `pause` between steps of a few milliseconds each. */
 export async function makeReportInSteps(
-  tally: Tally,
+  tally: ReportTally,
   options: ReportOptions,
   pause: () => Promise<void>,
 ): Promise<Report> {
@@ -116,10 +115,9 @@ export async function makeReportInSteps(
 /** Number of clients per step: one with every table full takes some 60 µs. */
 const CLIENTS_PER_STEP = 50;
 
-function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined, Report, undefined> {
+function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<undefined, Report, undefined> {
   const goneAfterDays = options.goneAfterDays ?? 14;
   const { now, observed, coverage } = options;
-  const gaps = coverage?.gaps ?? options.gaps;
   const clock = { now: Date.parse(now), goneAfterDays, allV1: tally.v1 };
   const clients: ClientReport[] = [];
   for (const [hash, client] of tally.clients) {
@@ -127,6 +125,7 @@ function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined
     clients.push(clientReport(hash, client, clock, options.names?.get(hash)));
     if (clients.length % CLIENTS_PER_STEP === 0) yield;
   }
+  const gaps = coverage?.gaps ?? options.gaps;
   clients.sort((one, other) => WEIGHT[one.class] - WEIGHT[other.class] || other.v1 - one.v1);
   const classes = { gone: 0, unknown: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 0 };
   for (const client of clients) classes[client.class] += 1;
@@ -137,9 +136,9 @@ function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined
     now,
     goneAfterDays,
     clients,
-    since: observed?.since ?? tally.sinceOrNone,
-    until: observed?.until ?? tally.untilOrNone,
-    days: observed === undefined ? tally.daysSeen : undefined,
+    since: observed?.since ?? textOrNone(tally.since),
+    until: observed?.until ?? textOrNone(tally.until),
+    days: observed === undefined ? daysSeen(tally) : undefined,
     gaps: gaps ?? [],
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
@@ -173,6 +172,15 @@ function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
   };
+}
+
+function textOrNone(text: string): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+/** Days since 1970 that have an entry. */
+function daysSeen({ days }: ReportTally): ReadonlySet<number> {
+  return new Set([...days.values()].flatMap(({ number }) => (number === undefined ? [] : [number])));
 }
 
 function coverageOf(coverage: ReportCoverage): Omit<ReportCoverage, 'gaps' | 'since'> {

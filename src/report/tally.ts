@@ -58,20 +58,6 @@ export class Tally {
     this.maxClients = maxClients;
   }
 
-  /** Times of the first and the last entry; undefined without entries. */
-  get sinceOrNone(): string | undefined {
-    return this.since === '' ? undefined : this.since;
-  }
-
-  get untilOrNone(): string | undefined {
-    return this.until === '' ? undefined : this.until;
-  }
-
-  /** Days since 1970 that have an entry. */
-  get daysSeen(): ReadonlySet<number> {
-    return new Set([...this.days.values()].flatMap(({ number }) => (number === undefined ? [] : [number])));
-  }
-
   add(entry: TallyEntry): void {
     this.entries += 1;
     if (this.since === '' || entry.time < this.since) this.since = entry.time;

@@ -190,8 +190,8 @@ function stopGroup(child: ChildProcess): void {
 
 /** Ends a group, and waits until the last of its processes has closed its output. */
 async function stopped(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const closed = once(child, 'close');
-  if (child.exitCode !== null) return;
   stopGroup(child);
   await closed;
 }

@@ -20,7 +20,13 @@ function reportOfOne(entries: readonly TallyEntry[], now: number): unknown {
 }
 
 function comparable(report: object): unknown {
-  const { switchOff: _, canSwitchOff: __, gaps: ___, ...rest } = report as Record<string, unknown>;
+  const {
+    switchOff: _,
+    canSwitchOff: __,
+    gaps: ___,
+    coverage: ____,
+    ...rest
+  } = report as Record<string, unknown>;
   return inOneOrder(rest);
 }
 
@@ -300,15 +306,40 @@ test('a record that nobody can read stops the additions, and is named', async ()
   if (client === undefined) throw new Error('there is one');
   await records.replace(life, [{ ...client, text: '[["aa",1]]' }]);
   await time.pass(6000);
-  expect((await one.totals.tally(() => Promise.resolve())).gaps.map(({ sentence }) => sentence)).toEqual([
+  expect((await one.report(time.now)).gaps?.map(({ sentence }) => sentence)).toContain(
     `The record ${client.key} of the store cannot be read.`,
-  ]);
+  );
   one.add(request('aa', time.now));
   await time.pass(6000);
   expect(one.totals.coverage().sentence).toContain(`the record ${client.key} of the store cannot be read`);
   expect((await records.changes(0, 100)).records).toContainEqual(
     expect.objectContaining({ text: '[["aa",1]]' }),
   );
+});
+
+test('as long as clients are left out, V1 is not said to be unused', async () => {
+  const time = new VirtualTime();
+  const one = new PlayedReplica('one', new MemoryRecords(), time, { maxClients: 10 });
+  for (let client = 0; client < 30; client += 1) one.add(request(`c${client}`, time.now));
+  await time.pass(6000);
+  const early = await one.report(time.now);
+  expect([early.v1, early.clients.length + early.omittedClients, early.switchOff.verdict]).toEqual([
+    30,
+    30,
+    'no',
+  ]);
+  expect(early.omittedClients).toBeGreaterThan(0);
+  time.now += 60 * DAY_MS;
+  await time.pass(6000);
+  const { switchOff, omittedClients } = await one.report(time.now);
+  expect([switchOff.verdict, omittedClients]).toEqual(['unknown', early.omittedClients]);
+  expect(switchOff.conditions.filter(({ state }) => state === 'unknown').map(({ text }) => text)).toEqual([
+    `0 lines could not be read, and ${omittedClients} requests came from clients beyond the limit.`,
+  ]);
+  // They are forgotten as clients are.
+  time.now += 130 * DAY_MS;
+  await time.pass(6000);
+  expect((await one.report(time.now)).omittedClients).toBe(0);
 });
 
 test('a client that nobody sees for the time to keep is forgotten, and the report begins later', async () => {

@@ -108,7 +108,7 @@ test('each of three gateways on a real Redis server reports all clients; a kill 
   expect(alone.gaps?.map(({ log }) => log)).toContain('store');
   redis.resume();
   await untilAll([second, third], { ...counts, two: 2, all: 4, last: 1 });
-}, 120_000);
+}, 240_000);
 
 test('replicas on one machine share a file, and a start finds what was counted before', async () => {
   const folder = temporaryFolder('totals');
@@ -124,7 +124,7 @@ test('replicas on one machine share a file, and a start finds what was counted b
   expect((await reportOf(third)).coverage?.sentence).toMatch(
     /^Counts of 1 replica and of 2 that ended, since /,
   );
-}, 120_000);
+}, 240_000);
 
 test('without a store a gateway says that it counts alone', async () => {
   const start = await fleetOn('memory');
@@ -135,4 +135,4 @@ test('without a store a gateway says that it counts alone', async () => {
       /^Counts of this gateway alone, since \S+Z: no store is set\.$/,
     ) as string,
   });
-});
+}, 60_000);

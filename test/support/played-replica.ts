@@ -41,12 +41,18 @@ export class PlayedReplica {
 
   /** The report that an operator gets from this replica. */
   async report(now: number): Promise<Report> {
-    const { tally } = await this.totals.tally(() => Promise.resolve());
-    const coverage = this.totals.coverage();
+    const { tally, gaps } = await this.totals.tally(() => Promise.resolve());
+    const known = this.totals.coverage();
+    const coverage = {
+      ...known,
+      get gaps() {
+        return [...known.gaps, ...gaps];
+      },
+    };
     return makeReport(tally, {
       now: new Date(now).toISOString(),
       observed: { since: new Date(coverage.since).toISOString(), until: new Date(now).toISOString() },
-      gaps: coverage.gaps,
+      coverage,
     });
   }
 }
