@@ -100,6 +100,7 @@ export async function startServing(
       v1Origin: rollout.v1Origin?.origin,
       replica: rollout.replica,
       records: rollout.records,
+      log: log.write,
       gatewayOrigin: () => running.origin,
       version: packageVersion(),
       page: once(loadInspectorPage),

@@ -28,6 +28,9 @@ export interface FleetTotalsParts {
   readonly id: string;
   /** Milliseconds after which a client that is not seen is forgotten. */
   readonly keepMs: number;
+  /** Called when counts can no longer be added, with the reason, and when they can again, with the milliseconds in between. */
+  readonly onLost: (reason: string) => void;
+  readonly onFound: (aloneMs: number) => void;
   /** The counts since the last call of `take`. */
   readonly own: () => Tally;
   /** Returns these counts, and begins new ones. */
@@ -80,7 +83,7 @@ export class FleetTotals implements ReportTotals {
     this.startedAt = clock.time();
     this.takenAt = this.startedAt;
     this.added = { number: 0, at: this.startedAt };
-    this.contact = new StoreContact({ clock, timeoutMs: TIMEOUT_MS, onLost: () => {}, onFound: () => {} });
+    this.contact = new StoreContact({ ...parts, timeoutMs: TIMEOUT_MS });
   }
 
   /** Begins to exchange counts. */

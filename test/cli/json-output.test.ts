@@ -87,17 +87,19 @@ test('clients and rollout print what the gateway says, and fit their tables', as
   const rollout = await both('rollout', ...admin);
   expect(rollout.json).toMatchObject({ default: { mode: 'observe' } });
   expect(rollout.text).toContain('default     observe');
-  const fitted = await commandRuns(
-    [
-      ['clients', 'list', ...admin],
-      ['rollout', ...admin],
-    ],
-    60,
-  );
-  for (const [at, { out }] of fitted.entries()) {
-    const words = (at === 0 ? clients : rollout).text.split(/\s+/);
-    expect(out.split('\n').filter((line) => line.length > 60)).toEqual([]);
-    expect(out.split(/\s+/).toSorted()).toEqual(words.toSorted());
+  for (const columns of [100, 80, 60]) {
+    const fitted = await commandRuns(
+      [
+        ['clients', 'list', ...admin],
+        ['rollout', ...admin],
+      ],
+      columns,
+    );
+    for (const [at, { out }] of fitted.entries()) {
+      const words = (at === 0 ? clients : rollout).text.split(/\s+/);
+      expect(out.split('\n').filter((line) => line.length > columns)).toEqual([]);
+      expect(out.split(/\s+/).toSorted()).toEqual(words.toSorted());
+    }
   }
 });
 

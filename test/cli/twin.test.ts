@@ -177,26 +177,30 @@ test('differences by choice are counted by their name, and end with exit code 0'
   });
 });
 
-test('a random sequence that is different is printed as a script that shows the difference again', async () => {
-  // Without the rule for the wrapper, V2 gets bodies that it refuses.
-  const rules = file(
-    'rules.yaml',
-    'version: 2025-01-01\noperations: { create_client: POST /clients }\nchanges: []\n',
-  );
-  const first = await twin(
-    '--rules',
-    rules,
-    '--script',
-    file('none.txt', ''),
-    '--sequences',
-    '50',
-    '--seed',
-    '1',
-  );
-  expect(first.code).toBe(1);
-  const script = first.out.slice(first.out.indexOf('# 1. '));
-  expect(script.length).toBeLessThan(400);
-  const again = await twin('--rules', rules, '--script', file('found.txt', script));
-  expect(again.code).toBe(1);
-  expect(again.out).toContain('1. ');
-});
+test(
+  'a random sequence that is different is printed as a script that shows the difference again',
+  { timeout: 120_000 },
+  async () => {
+    // Without the rule for the wrapper, V2 gets bodies that it refuses.
+    const rules = file(
+      'rules.yaml',
+      'version: 2025-01-01\noperations: { create_client: POST /clients }\nchanges: []\n',
+    );
+    const first = await twin(
+      '--rules',
+      rules,
+      '--script',
+      file('none.txt', ''),
+      '--sequences',
+      '50',
+      '--seed',
+      '1',
+    );
+    expect(first.code).toBe(1);
+    const script = first.out.slice(first.out.indexOf('# 1. '));
+    expect(script.length).toBeLessThan(400);
+    const again = await twin('--rules', rules, '--script', file('found.txt', script));
+    expect(again.code).toBe(1);
+    expect(again.out).toContain('1. ');
+  },
+);

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -113,6 +114,7 @@ async function docShell(): Promise<{ run(command: string): Promise<Complaint>; f
     if (!isRollout) return text;
     return `${text}${text.includes(' -- ') ? '' : ' --'} --admin http://${address('127.0.0.1:8081')}`;
   };
+  const servers: ChildProcess[] = [];
   return {
     // Names, and what is in the rule book: npm keeps files of its own in hidden folders.
     files: () => [
@@ -133,9 +135,11 @@ async function docShell(): Promise<{ run(command: string): Promise<Complaint>; f
           if (names.has(name)) environment[name] = value;
         return undefined;
       }
+      // The page says so: a folder goes once the servers that write to it are stopped.
+      if (command.startsWith('rm -r ')) await Promise.all(servers.splice(0).map(stopped));
       const server = SERVERS.find(([pattern]) => pattern.test(command));
       if (server === undefined) return finish(here(command), folder, environment);
-      return serve(here(command), server[1], folder, environment);
+      return serve(here(command), server[1], folder, environment, (child) => servers.push(child));
     },
   };
 }
@@ -159,6 +163,7 @@ async function serve(
   ready: RegExp,
   cwd: string,
   env: Readonly<Record<string, string>>,
+  onStarted: (child: ChildProcess) => void,
 ): Promise<Complaint> {
   // A group of its own: npm does not pass every signal on.
   const child = spawn('bash', ['-c', command], {
@@ -168,6 +173,7 @@ async function serve(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => stopGroup(child));
+  onStarted(child);
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (said += text));
@@ -180,6 +186,14 @@ async function serve(
 function stopGroup(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null) return;
   process.kill(-child.pid, 'SIGKILL');
+}
+
+/** Ends a group, and waits until the last of its processes has closed its output. */
+async function stopped(child: ChildProcess): Promise<void> {
+  const closed = once(child, 'close');
+  if (child.exitCode !== null) return;
+  stopGroup(child);
+  await closed;
 }
 
 /** A checkout whose files commands may change. */

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { certificate } from '../support/certificates.ts';
 import { exchange } from '../support/raw-client.ts';
 import { readRawMessage, writeRawResponse, writeRawRequest } from '../support/raw-message.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
@@ -88,6 +89,27 @@ test.each(['bun', 'deno'] as const)(
     expect(await gateway.exit).toBe(0);
     expect(gateway.said()).not.toMatch(/ error /);
     expect(gateway.said()).toMatch(/stopped\.$/);
+  },
+);
+
+test.each(['bun', 'deno'] as const)(
+  'clients use TLS with HTTP/1.1 and HTTP/2 on %s',
+  { timeout: 60_000 },
+  async (name) => {
+    const v2 = await rawServer((socket) => void socket.write(ok('{"data":{}}')));
+    const own = certificate({ name: 'gateway', hosts: ['127.0.0.1'] });
+    const tls = temporaryFolder('tls');
+    writeFileSync(join(tls, 'cert.pem'), own.cert);
+    writeFileSync(join(tls, 'key.pem'), own.key);
+    const flags = ['--tls-cert', join(tls, 'cert.pem'), '--tls-key', join(tls, 'key.pem')];
+    const { port } = await runtimes[name](v2.origin, undefined, flags);
+    for (const version of ['1.1', '2']) {
+      const output = ['--silent', '--cacert', join(tls, 'cert.pem'), '--write-out', ' %{http_version}'];
+      const request = ['--header', 'Content-Type: application/json', '--data', '{"data":{}}'];
+      const url = `https://127.0.0.1:${port}/api/v1/clients`;
+      const { stdout } = await promisify(execFile)('curl', [...output, `--http${version}`, ...request, url]);
+      expect(stdout).toBe(`{"data":{}} ${version}`);
+    }
   },
 );
 

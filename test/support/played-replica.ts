@@ -23,6 +23,8 @@ export class PlayedReplica {
       name,
       id: `${name} ${Math.random()}`,
       keepMs,
+      onLost: () => {},
+      onFound: () => {},
       own: () => this.own,
       take: () => {
         const { own } = this;

@@ -35,9 +35,10 @@ export type StartRuntime = (upstream: string, rules?: string) => Promise<Runtime
 /** The runtimes that the gateway is for, Node first. */
 export const runtimes = {
   node: (upstream: string, rules?: string) => startMain(tool('node/bin/node'), [], upstream, rules),
-  bun: (upstream: string, rules?: string) => startMain(tool('bun/bin/bun.exe'), [], upstream, rules),
-  deno: (upstream: string, rules?: string) =>
-    startMain(tool('deno/deno'), ['run', '--allow-all', '--quiet'], upstream, rules),
+  bun: (upstream: string, rules?: string, more?: readonly string[]) =>
+    startMain(tool('bun/bin/bun.exe'), [], upstream, rules, more),
+  deno: (upstream: string, rules?: string, more?: readonly string[]) =>
+    startMain(tool('deno/deno'), ['run', '--allow-all', '--quiet'], upstream, rules, more),
   workerd: startEdge,
 } satisfies Readonly<Record<string, StartRuntime>>;
 
@@ -46,8 +47,10 @@ async function startMain(
   given: readonly string[],
   upstream: string,
   rules: string | undefined,
+  more: readonly string[] = [],
 ): Promise<ProcessGateway> {
-  const settings = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--upstream', upstream];
+  const listen = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
+  const settings = [...listen, '--upstream', upstream, ...more];
   const child = spawn(command, [...given, 'src/cli/main.ts', 'serve', ...settings], {
     cwd: fileURLToPath(root),
     env: {
@@ -73,7 +76,7 @@ async function startMain(
   const port = await new Promise<number>((resolve, reject) => {
     createInterface({ input: child.stderr }).on('line', (line) => {
       said.push(line);
-      const match = /^ {2}clients +http:\/\/127\.0\.0\.1:(\d+)$/.exec(line);
+      const match = /^ {2}clients +https?:\/\/127\.0\.0\.1:(\d+)$/.exec(line);
       if (match !== null) resolve(Number(match[1]));
     });
     child.on('exit', () => reject(new Error(`${command} ended:\n${said.join('\n')}`)));

@@ -24,6 +24,7 @@ import { watchClientNames } from './client-names.ts';
 import { findLoggedEntry } from '../log/find-logged-entry.ts';
 import { nameClient } from './name-client.ts';
 import type { LogQueue } from '../log/log-sink.ts';
+import type { WriteProcessLine } from '../log/process-log.ts';
 import { resendThrough } from './resend.ts';
 import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './process-stats.ts';
@@ -48,6 +49,7 @@ export interface OperatorParts {
   readonly replica?: Replica | undefined;
   /** Records that this gateway shares with its replicas; undefined without a store. */
   readonly records?: RecordStore | undefined;
+  readonly log?: WriteProcessLine | undefined;
   /** Merges the stats of other processes with those of this one. */
   readonly merge?: ((own: GatewayStats) => GatewayStats) | undefined;
   /** Merges the counts of the rollout of other processes with those of this one. */
@@ -112,6 +114,18 @@ export function createOperators(parts: OperatorParts): Operators {
       name: parts.replica?.name ?? run,
       id: randomBytes(8).toString('hex'),
       keepMs: settings.get(table.reportKeep) * DAY_MS,
+      onLost: (reason) =>
+        parts.log?.({
+          level: 'warn',
+          event: 'store-lost',
+          message: `report: the counts of this replica wait, since the store does not take them (${reason}).`,
+        }),
+      onFound: (aloneMs) =>
+        parts.log?.({
+          level: 'info',
+          event: 'store-found',
+          message: `report: counts are shared again after ${(aloneMs / 1000).toFixed(1)} s.`,
+        }),
       own: () => view.tally,
       take: () => view.takeTally(),
     });

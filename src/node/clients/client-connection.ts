@@ -36,10 +36,10 @@ export interface ClientConnectionOwner {
   closed(connection: ClientConnection): void;
 }
 
-/** Largest body in bytes that is read whole before its exchange begins. */
-const WHOLE_BODY_BYTES = 64 * 1024;
+/** Largest body in bytes that is read whole before its exchange begins; memory of larger ones is used again. */
+const WHOLE_BODY_BYTES = 8 * 1024;
 /** Bytes of a read that may be the beginning of a long body, of which no copy is made. */
-const LARGE_READ_BYTES = 16 * 1024;
+const LARGE_READ_BYTES = 8 * 1024;
 /** Bytes of further requests that are read while one is in flight. */
 const READ_AHEAD_BYTES = 16 * 1024;
 /** Requests that are served directly before other connections have their turn. */
@@ -217,7 +217,7 @@ export class ClientConnection implements ExchangeConnection {
         this.handleUnusual(unparsed);
         break;
       }
-      if (isLong(request, unparsed)) {
+      if (isLong(request)) {
         this.unparsed = this.beginLong(request, unparsed);
       } else if (request.end > unparsed.length) {
         if (this.partialRequest === undefined) owner.awaitBody(this);
@@ -269,7 +269,7 @@ export class ClientConnection implements ExchangeConnection {
   /** Begins the exchange of a long body that `bytes` begin with; false when they begin with something else. */
   private beginLongFrom(bytes: Buffer): boolean {
     const request = readFastPathRequest(bytes, this.owner.headerBytes);
-    if (request === undefined || !isLong(request, bytes)) return false;
+    if (request === undefined || !isLong(request)) return false;
     const rest = this.beginLong(request, bytes);
     if (rest !== undefined) this.readHeads(copyOf(rest));
     return true;
@@ -337,9 +337,8 @@ export class ClientConnection implements ExchangeConnection {
 }
 
 /** True when the exchange begins before its body has arrived: that is too large to wait for, or its client waits. */
-function isLong({ bodyAt, end, expectsContinue }: FastPathRequest, bytes: Buffer): boolean {
-  if (end - bodyAt > WHOLE_BODY_BYTES && end > bytes.length) return true;
-  return expectsContinue && end > bodyAt;
+function isLong({ bodyAt, end, expectsContinue }: FastPathRequest): boolean {
+  return end - bodyAt > (expectsContinue ? 0 : WHOLE_BODY_BYTES);
 }
 
 function continueParsing(connection: ClientConnection): void {

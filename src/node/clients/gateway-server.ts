@@ -18,6 +18,7 @@ import type { Gateway } from '../../gateway/gateway.ts';
 import type { AddressRange } from '../../http/address-range.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import { BufferBudget } from '../../gateway/buffer-budget.ts';
+import { BodyMemory } from './body-memory.ts';
 import { BusyPeers, type Peer } from './busy-peers.ts';
 import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
 import type { ClientListener } from './client-listener.ts';
@@ -117,6 +118,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       turns: new PieceTurns(),
       chunkTurns: new PieceTurns(WAIT_PER_CHUNK_MS),
       streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
+      memory: new BodyMemory(),
     };
     this.app = createApp(gateway, Hono);
     this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));
@@ -217,7 +219,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     const server = createSecureServer({
       ...tls,
       allowHTTP1: true,
-      ALPNCallback: ({ protocols }) => PROTOCOLS.find((name) => protocols.includes(name)),
+      ...('deno' in process.versions ? { ALPNProtocols: PROTOCOLS } : { ALPNCallback: chooseProtocol }),
       noDelay: true,
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
@@ -361,6 +363,11 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 /** Node treats every protocol that it does not know as HTTP/2; the version of an HTTP/1 request is in its request line. */
 function serveOldProtocols(socket: TLSSocket): void {
   if (socket.alpnProtocol !== 'h2') socket.alpnProtocol = 'http/1.1';
+}
+
+/** Deno takes a list instead, and refuses a client that offers nothing but HTTP/1.0. */
+function chooseProtocol({ protocols }: { readonly protocols: readonly string[] }): string | undefined {
+  return PROTOCOLS.find((name) => protocols.includes(name));
 }
 
 /** An error closes the connection, and its exchanges report that. */

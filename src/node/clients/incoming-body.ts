@@ -5,6 +5,7 @@ import type { Body } from '../../gateway/exchange.ts';
 import { ByteCollector } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { requestTrailersOf } from '../../http/hop-by-hop.ts';
+import type { BodyMemory } from './body-memory.ts';
 import { JoinedParts } from './joined-parts.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
 import { PacedFlow } from './paced-flow.ts';
@@ -41,6 +42,7 @@ export interface BodyResources {
   /** Turns of bodies whose chunks the gateway reads itself. */
   readonly chunkTurns: PieceTurns;
   readonly streams: StreamedBodies;
+  readonly memory: BodyMemory;
 }
 
 /** How bodies are read. */
@@ -85,11 +87,15 @@ export class IncomingBody
   private readonly rate: MinimumRate;
   private mode: 'waiting' | 'collect' | 'open' | 'stream' | 'discard' = 'waiting';
   private listening = false;
-  private readonly parts: ByteCollector;
+  private readonly length: number | undefined;
+  private parts: ByteCollector;
   /** Joins tiny parts, where Node reads the body. */
   private joined: JoinedParts | undefined = undefined;
   /** Memory of the large parts that a waiting consumer gets. */
   private lent: Uint8Array | undefined = undefined;
+  /** Memory of the part that a consumer has, which is free once it asks for the next one, or the exchange is over. */
+  private inUse: Uint8Array | undefined = undefined;
+  private isWholeLent = false;
   /** Bytes of memory taken from the read-ahead budget that all bodies share. */
   private readAheadBytes = 0;
   private turn: NodeJS.Immediate | undefined = undefined;
@@ -113,6 +119,7 @@ export class IncomingBody
     this.source = source;
     const { turns, chunkTurns } = options.bodies;
     this.flow = new PacedFlow(source, source.pieces === undefined ? turns : chunkTurns);
+    this.length = length;
     this.parts = new ByteCollector(length);
     this.options = options;
     this.owner = owner;
@@ -137,8 +144,15 @@ export class IncomingBody
     this.begin('collect');
   }
 
-  /** Reads ahead before the body takes a connection to V2, then hands it over. */
-  open(): void {
+  /**
+   * Reads ahead before the body takes a connection to V2, then hands it over; with the lifetime `exchange` the memory of a whole body
+   * may be used again after `rest`.
+   */
+  open(lifetime?: 'exchange'): void {
+    this.isWholeLent = lifetime === 'exchange';
+    // Memory is used again where no stream of Node has a part in it.
+    if (this.source.lendsParts === true)
+      this.parts = new ByteCollector(this.length, this.options.bodies.memory);
     this.begin('open');
   }
 
@@ -176,6 +190,7 @@ export class IncomingBody
     this.leaveStream();
     this.release();
     this.flow.end();
+    this.giveBack();
     this.flow.readMore();
   }
 
@@ -184,6 +199,7 @@ export class IncomingBody
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {
+    this.giveInUse();
     if (this.parts.length > 0) {
       const value = this.takeParts();
       this.flow.readMore();
@@ -250,6 +266,7 @@ export class IncomingBody
     this.mode = 'stream';
     this.stopTimers();
     this.options.bodies.streams.add(this);
+    if (this.parts.length > BUFFERED_BYTES) this.flow.pause();
     this.owner.onBody(this);
   }
 
@@ -269,7 +286,7 @@ export class IncomingBody
     if (length < LARGE_PART_BYTES || length > BUFFERED_BYTES) return false;
     this.want = undefined;
     this.stopTimers();
-    this.lent ??= new Uint8Array(BUFFERED_BYTES);
+    this.lent ??= this.options.bodies.memory.take(BUFFERED_BYTES);
     this.lent.set(chunk);
     want.resolve({ done: false, value: this.lent.subarray(0, length) });
     return true;
@@ -277,7 +294,21 @@ export class IncomingBody
 
   private takeParts(): Uint8Array {
     this.release();
+    this.giveInUse();
+    this.inUse = this.parts.buffer;
     return this.parts.take();
+  }
+
+  /** The consumer is done with its part. */
+  private giveInUse(): void {
+    if (this.inUse !== undefined) this.options.bodies.memory.give(this.inUse);
+    this.inUse = undefined;
+  }
+
+  private giveBack(): void {
+    this.giveInUse();
+    if (this.lent !== undefined) this.options.bodies.memory.give(this.lent);
+    this.lent = undefined;
   }
 
   private release(): void {
@@ -302,6 +333,7 @@ export class IncomingBody
   /** A body with trailers stays one in parts: they follow its last chunk. */
   private readWhole(): Body {
     if (this.trailers.length > 0) return this;
+    if (this.isWholeLent) this.inUse = this.parts.buffer;
     return this.parts.length === 0 ? null : this.parts.take();
   }
 

@@ -51,9 +51,9 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
     this.incoming.collect();
   }
 
-  override open(): void {
+  override open(lifetime?: 'exchange'): void {
     this.writeContinue();
-    this.incoming.open();
+    this.incoming.open(lifetime);
   }
 
   override head(status: number, reason: string | undefined, headers: HeaderList): void {
@@ -75,9 +75,10 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
   }
 
   override disconnected(): void {
-    this.stopBody('client gone');
+    if (!this.incoming.complete) this.incoming.stop(new Error('client gone'));
     clearTimeout(this.timer);
     super.disconnected();
+    this.incoming.rest();
   }
 
   acceptChunk(bytes: number): boolean {

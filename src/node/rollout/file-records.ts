@@ -88,7 +88,7 @@ export class FileRecords implements RecordStore {
     const { DatabaseSync } = await import('node:sqlite');
     const database = new DatabaseSync(this.path, { timeout: 0 });
     try {
-      await patiently(() => database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;'));
+      await patiently(() => database.exec('PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = OFF;'));
       await patiently(() => database.exec(TABLES));
     } catch (error) {
       database.close();

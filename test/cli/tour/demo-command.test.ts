@@ -31,7 +31,8 @@ test('on a terminal the tour stops for Enter after each step, and leaves no file
     env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm', TMPDIR: folder, ...COMPILE_CACHE },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  // Killed, it would leave the command behind.
+  onTestFinished(() => void child.kill('SIGTERM'));
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => (text += stripVTControlCharacters(chunk.toString())));
   const ended = once(child, 'close');

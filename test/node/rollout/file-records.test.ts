@@ -20,7 +20,7 @@ recordContract(async () => {
     },
     lose: async () => {
       closeAll();
-      for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+      for (const end of ['', '-journal']) rmSync(`${path}${end}`, { force: true });
     },
     close: async () => {
       closeAll();
