@@ -124,12 +124,18 @@ export class EdgeReplica {
   /** The object knows what holds; while it does not respond, its copy does. */
   private async wake(work: Promise<void>): Promise<void> {
     const { control, copy } = this.parts;
-    const copied = control.isInitial ? copy?.get(ROLLOUT_KEY).catch(() => null) : undefined;
-    await Promise.race([work, sleep(START_MS)]);
-    if (copied === undefined || this.isTogether) return;
-    const text = await Promise.race([copied, sleep(START_MS)]);
-    const state = typeof text === 'string' ? readRollout(parsedJson(text)) : undefined;
-    if (state !== undefined && control.isInitial) this.replica.begin(state);
+    const objectTime = Promise.race([work, sleep(START_MS)]);
+    const copied = copy !== undefined && control.isInitial ? this.takeCopy(copy, objectTime) : undefined;
+    if (copied !== undefined) this.parts.later(copied);
+    await objectTime;
+    if (!this.isTogether) await Promise.race([copied, sleep(START_MS)]);
+  }
+
+  /** Begins with the copy unless the object has responded in its time; a copy that comes late is as good. */
+  private async takeCopy(copy: CopyNamespace, objectTime: Promise<void>): Promise<void> {
+    const [text] = await Promise.all([copy.get(ROLLOUT_KEY).catch(() => null), objectTime]);
+    const state = text === null ? undefined : readRollout(parsedJson(text));
+    if (state !== undefined && this.parts.control.isInitial && !this.isTogether) this.replica.begin(state);
   }
 
   private newReplica(): Replica {

@@ -106,14 +106,15 @@ export class RateLimitQueue implements WindowSource {
     const now = this.parts.now();
     const client = this.clientOf(name, shield, now);
     if (client.queue.length === 0 && this.dispatchTime(client, now, 0) <= now && this.mayGo(client, now)) {
-      send(client, now);
-      client.unasked.count();
-      request.release(0);
+      this.releaseUnasked(client, request, now);
       return;
     }
     const waiting = client.queue.filter((held) => !held.request.isOver).length;
-    if (waiting >= shield.queue || this.dispatchTime(client, now, waiting) - now > shield.wait) {
-      request.release(0);
+    const waitMs = this.dispatchTime(client, now, waiting) - now;
+    if (waiting >= shield.queue || waitMs > shield.wait) {
+      // A slot that seems free is used, though nobody granted it.
+      if (waitMs <= 0) this.releaseUnasked(client, request, now);
+      else request.release(0);
       return;
     }
     const held = { request, since: now, grantedAt: undefined, lookMs: LOOK_MS[0] };
@@ -218,6 +219,12 @@ export class RateLimitQueue implements WindowSource {
       client.sent.push(now);
       held.grantedAt = now;
     }
+  }
+
+  private releaseUnasked(client: Client, request: QueuedRequest, now: number): void {
+    send(client, now);
+    client.unasked.count();
+    request.release(0);
   }
 
   /** True when a request needs no claim. */

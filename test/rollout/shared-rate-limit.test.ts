@@ -142,6 +142,19 @@ test('a replica that never met the client lets no more than its share through be
   expect(fleet.sent.get('a')).toHaveLength(80);
 });
 
+test('what the queue has no room for goes at once and counts, where there seems to be a slot', async () => {
+  const fleet = await new Fleet({ ...SHIELD, queue: 10 }).start([0, 0, 0]);
+  fleet.send('a', 1);
+  await fleet.time.pass(2000);
+  for (let number = 0; number < 54; number += 1) fleet.send('a', 0);
+  expect(fleet.sent.get('a')).toHaveLength(45);
+  await fleet.time.pass(5000);
+  expect(fleet.sent.get('a')).toHaveLength(55);
+  for (let number = 0; number < 6; number += 1) fleet.send('a', 1);
+  await fleet.time.pass(20_000);
+  expect(fleet.sent.get('a')).toHaveLength(60);
+});
+
 test('a limit of few requests, or of seconds, is not divided: most requests would wait', async () => {
   for (const shield of [
     { ...SHIELD, requests: 3, per: 1000 },

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -9,6 +9,7 @@ import { startReference } from '../../src/node/reference/reference-server.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import type { RolloutRequest, RolloutView } from '../../src/rollout/rollout-view.ts';
 import { type EdgeFleet, edgeFleet, type EdgeFleetOptions } from '../support/edge-fleet.ts';
+import { isOnDisk } from '../support/on-disk.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -168,8 +169,3 @@ test('sums outlive the process', async () => {
   const second = await run({ isolates: 1, disk });
   expect(await second.view(0)).toMatchObject({ countedSince, shadows: [{ different: 1 }] });
 });
-
-function isOnDisk(folder: string, text: string): boolean {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
-  return names.some((name) => statSync(name).isFile() && readFileSync(name).includes(text));
-}
