@@ -38,8 +38,11 @@ export interface Exchange {
   attach(owner: ExchangeOwner): void;
   /** Reads the whole body and calls `owner.onWholeBody`, unless `owner.acceptChunk` stops it. */
   collect(): void;
-  /** Prepares the body for forwarding and calls `owner.onBody`, synchronously or within the same turn; a small body is whole. */
-  open(): void;
+  /**
+   * Prepares the body for forwarding and calls `owner.onBody`, synchronously or within the same turn; a small body is whole. With
+   * the lifetime `exchange` nobody reads that after the exchange: its memory may be used again.
+   */
+  open(lifetime?: 'exchange'): void;
 
   /** Sends an informational response (1xx), if the client can read one. */
   information(status: number, headers: HeaderList): void;

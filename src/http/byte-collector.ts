@@ -4,19 +4,40 @@ const FIRST_BUFFER_BYTES = 1024;
 /** Size in bytes of a lent first chunk from which the buffer has room for as much again: it is the beginning of a large body. */
 const LARGE_CHUNK_BYTES = 32 * 1024;
 
+/** Where a collector takes its buffers from. */
+export interface CollectorMemory {
+  /** Returns a buffer of at least so many bytes. */
+  take(bytes: number): Uint8Array;
+  /** Takes back a buffer that was outgrown. */
+  give(buffer: Uint8Array): void;
+}
+
+/** Memory that is new each time. */
+const newMemory: CollectorMemory = {
+  take: (bytes) => new Uint8Array(bytes),
+  give: () => {},
+};
+
 /**
- * Collects the chunks of a body in one growing buffer. However many chunks there are, they use at most twice their size: kept
- * separately, a chunk of one byte takes 400.
+ * Collects the chunks of a body in one growing buffer. However many chunks there are, they use at most one and a half times their
+ * size: kept separately, a chunk of one byte takes 400.
  */
 export class ByteCollector {
   /** Bytes added so far. */
   length = 0;
   private readonly expected: number;
+  private readonly memory: CollectorMemory;
   private bytes: Uint8Array = empty;
 
   /** `expected` is the expected total in bytes, where it is known; only a hint, since it may be wrong. */
-  constructor(expected = 0) {
+  constructor(expected = 0, memory = newMemory) {
     this.expected = expected;
+    this.memory = memory;
+  }
+
+  /** The buffer that holds what was added, and room for more; it is not to be given back while that is in use. */
+  get buffer(): Uint8Array {
+    return this.bytes;
   }
 
   /**
@@ -27,21 +48,24 @@ export class ByteCollector {
     const { bytes, length } = this;
     const needed = length + part.length;
     this.length = needed;
-    if (length === 0 && isLent && (part.length < LARGE_CHUNK_BYTES || this.expected <= part.length)) {
-      this.bytes = new Uint8Array(part);
-      return part.length;
-    }
     if (length === 0 && !isLent && part.length * 2 > part.buffer.byteLength) {
       this.bytes = part;
       return part.length;
     }
     if (needed > bytes.length) {
-      const limit = this.expected >= needed ? this.expected : Infinity;
-      this.bytes = new Uint8Array(Math.max(Math.min(needed * 2, limit), FIRST_BUFFER_BYTES));
+      this.bytes = this.memory.take(this.room(needed, length === 0 && isLent));
       this.bytes.set(bytes.subarray(0, length));
+      this.memory.give(bytes);
     }
     this.bytes.set(part, length);
     return this.bytes.length - bytes.length;
+  }
+
+  /** The size of the next buffer: a lent part that may be all there is gets no more than it needs. */
+  private room(needed: number, isFirstLent: boolean): number {
+    if (isFirstLent && (needed < LARGE_CHUNK_BYTES || this.expected <= needed)) return needed;
+    const limit = this.expected >= needed ? this.expected : Infinity;
+    return Math.max(Math.min(Math.ceil(needed * 1.5), limit), FIRST_BUFFER_BYTES);
   }
 
   /** Returns everything that was added; the collector is then empty and starts with a new buffer. */

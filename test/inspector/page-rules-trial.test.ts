@@ -58,4 +58,4 @@ test('the rule book is edited in the page as a dry run, and exported as a patch'
   // Nothing was put into force.
   expect(await rules()).toMatchObject({ hash: before.hash, loadedAt: before.loadedAt });
   expect(complaints).toEqual([]);
-}, 60_000);
+});

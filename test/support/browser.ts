@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { NEVER_MS } from './until.ts';
 
 const FLAGS = [
   '--headless',
@@ -50,7 +51,7 @@ export async function startBrowser(): Promise<Browser> {
     permissions: ['clipboard-read', 'clipboard-write'],
     reducedMotion: 'reduce',
   });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(NEVER_MS);
   return {
     open: async (address, { width = 1440, height = 900, scheme = 'light', zoom = 1, textSize } = {}) => {
       const page = await context.newPage();

@@ -4,6 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import { BufferBudget } from '../../src/gateway/buffer-budget.ts';
 import type { Exchange, ExchangeOwner } from '../../src/gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from '../../src/node/clients/client-connection.ts';
+import { BodyMemory } from '../../src/node/clients/body-memory.ts';
 import { StreamedBodies } from '../../src/node/clients/streamed-bodies.ts';
 import { PieceTurns } from '../../src/node/piece-turns.ts';
 
@@ -23,10 +24,13 @@ export async function heldConnection(): Promise<{
     readerLimits: NO_LIMITS,
     bodyOptions: {
       ...NO_LIMITS,
+      requestTimeout: 0,
       bodies: {
         readAhead: new BufferBudget(1024 * 1024),
         turns: new PieceTurns(),
+        chunkTurns: new PieceTurns(),
         streams: new StreamedBodies(1),
+        memory: new BodyMemory(),
       },
     },
     keepAliveLines: '',

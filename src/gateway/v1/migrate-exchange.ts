@@ -20,7 +20,7 @@ export class MigrateExchange extends V1Exchange {
         return this.refuse(decision.body.failure);
       case 'forward':
         this.facts.note = decision.body.note;
-        return received.exchange.open();
+        return received.exchange.open('exchange');
       case 'rewrite':
         return received.exchange.collect();
     }

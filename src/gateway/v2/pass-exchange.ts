@@ -13,7 +13,7 @@ export class PassExchange extends ProxiedExchange {
   start(): void {
     const { exchange } = this.received;
     if (exchange.hasBody) {
-      exchange.open();
+      exchange.open('exchange');
       return;
     }
     this.onBody(null);

@@ -104,7 +104,7 @@ function rollbackSentence({ operation, share, migrated, v1, at, by }: RollbackVi
 }
 
 function modesCard(rollout: Rollout, go: Go): VNode {
-  const { requests = { v1: 0, v2: 0 } } = rollout;
+  const { requests } = rollout;
   return card(
     'Modes',
     `since the start ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1`,

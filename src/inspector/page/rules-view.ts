@@ -19,7 +19,7 @@ export interface RulesViewProps {
   readonly announce: (sentence: string) => void;
 }
 
-/** The rule book in force: its changes, operations and assumptions, with their hits in this run. */
+/** The rule book in force: its changes, operations and assumptions, with their hits. */
 export function RulesView({ asked, go, hueOf, announce }: RulesViewProps): VNode {
   const { response: rules, failure } = asked;
   if (rules === undefined) return part(Loading, { failure, subject: 'the rule book' });
@@ -36,8 +36,9 @@ export function RulesView({ asked, go, hueOf, announce }: RulesViewProps): VNode
       el('time', { dateTime: rules.loadedAt }, clockTime(rules.loadedAt).slice(0, 8)),
       ', hash ',
       el('code', null, rules.hash),
-      '. Hits count from the start of this run.',
+      '.',
     ),
+    el('p', { class: 'coverage' }, rules.counts),
     el('h3', null, counted(rules.changes.length, 'change')),
     el(
       'ol',

@@ -4,7 +4,9 @@ import type { Exchange } from '../../gateway/exchange.ts';
 import type { IncomingBodyOptions } from './incoming-body.ts';
 import { LongBodyExchange } from './long-body-exchange.ts';
 import { copyOf, SharedReads } from './shared-reads.ts';
-import { SocketBody } from './socket-body.ts';
+import { ChunkedBody } from './chunked-body.ts';
+import { SizedBody } from './sized-body.ts';
+import type { SocketBody } from './socket-body.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { readFastPathRequest, type FastPathRequest } from './fast-path-request.ts';
@@ -34,10 +36,10 @@ export interface ClientConnectionOwner {
   closed(connection: ClientConnection): void;
 }
 
-/** Largest body in bytes that is read whole before its exchange begins. */
-const WHOLE_BODY_BYTES = 64 * 1024;
+/** Largest body in bytes that is read whole before its exchange begins; memory of larger ones is used again. */
+const WHOLE_BODY_BYTES = 8 * 1024;
 /** Bytes of a read that may be the beginning of a long body, of which no copy is made. */
-const LARGE_READ_BYTES = 16 * 1024;
+const LARGE_READ_BYTES = 8 * 1024;
 /** Bytes of further requests that are read while one is in flight. */
 const READ_AHEAD_BYTES = 16 * 1024;
 /** Requests that are served directly before other connections have their turn. */
@@ -70,6 +72,8 @@ export class ClientConnection implements ExchangeConnection {
   /** True while further requests wait for others to have their turn of the event loop. */
   private isYielding = false;
   private isClosing = false;
+  /** True once Node's own server has taken over. */
+  private isReleased = false;
 
   constructor(socket: Socket, owner: ClientConnectionOwner) {
     this.socket = socket;
@@ -182,9 +186,18 @@ export class ClientConnection implements ExchangeConnection {
   /** Returns the bytes behind the body; undefined when there are none, and nothing to begin. */
   private readBody(body: SocketBody, bytes: Buffer): Buffer | undefined {
     const rest = body.take(bytes);
+    if (body.isFaulty) this.refuseBody();
     if (!body.isComplete) return undefined;
     if (this.body === body) this.body = undefined;
     return rest.length === 0 ? undefined : rest;
+  }
+
+  /** The framing of the body is broken: where the next request begins is unknown. */
+  private refuseBody(): void {
+    const { exchange } = this;
+    this.stopReading();
+    if (exchange instanceof LongBodyExchange) exchange.fault('bad-framing');
+    else this.owner.linger(this);
   }
 
   /** Its turn of the event loop has come again. */
@@ -204,18 +217,17 @@ export class ClientConnection implements ExchangeConnection {
         this.handleUnusual(unparsed);
         break;
       }
-      if (isLong(request, unparsed)) {
-        this.beginLong(request, unparsed);
-        break;
-      }
-      if (request.end > unparsed.length) {
+      if (isLong(request)) {
+        this.unparsed = this.beginLong(request, unparsed);
+      } else if (request.end > unparsed.length) {
         if (this.partialRequest === undefined) owner.awaitBody(this);
         this.partialRequest = request;
         break;
+      } else {
+        this.partialRequest = undefined;
+        this.unparsed = request.end === unparsed.length ? undefined : unparsed.subarray(request.end);
+        this.begin(request, unparsed.subarray(request.bodyAt, request.end));
       }
-      this.partialRequest = undefined;
-      this.unparsed = request.end === unparsed.length ? undefined : unparsed.subarray(request.end);
-      this.begin(request, unparsed.subarray(request.bodyAt, request.end));
       if (count === REQUESTS_PER_TURN && this.unparsed !== undefined && this.exchange === undefined) {
         this.isYielding = true;
         setImmediate(continueParsing, this);
@@ -225,7 +237,7 @@ export class ClientConnection implements ExchangeConnection {
     this.isReading = false;
     // A pipelining client is read no faster than it is served.
     const isAhead = this.partialRequest === undefined && (this.unparsed?.length ?? 0) > READ_AHEAD_BYTES;
-    if (socket.isPaused() && !isAhead) socket.resume();
+    if (socket.isPaused() && !isAhead && !this.isReleased) socket.resume();
   }
 
   /** The bytes are not a fast-path request: the head is incomplete, suits only Node's server, or is malformed. */
@@ -248,6 +260,8 @@ export class ClientConnection implements ExchangeConnection {
   private begin(request: FastPathRequest, body: Buffer): void {
     this.isUsed = true;
     const exchange = new SocketExchange(this, request, body);
+    // As Node's server has it, where no 100 Continue was sent.
+    if (request.expectsContinue) exchange.closeAfterResponse();
     this.exchange = exchange;
     this.owner.take(exchange);
   }
@@ -255,21 +269,26 @@ export class ClientConnection implements ExchangeConnection {
   /** Begins the exchange of a long body that `bytes` begin with; false when they begin with something else. */
   private beginLongFrom(bytes: Buffer): boolean {
     const request = readFastPathRequest(bytes, this.owner.headerBytes);
-    if (request === undefined || !isLong(request, bytes)) return false;
-    this.beginLong(request, bytes);
+    if (request === undefined || !isLong(request)) return false;
+    const rest = this.beginLong(request, bytes);
+    if (rest !== undefined) this.readHeads(copyOf(rest));
     return true;
   }
 
-  private beginLong(request: FastPathRequest, bytes: Buffer): void {
+  /** Returns the bytes behind the body, if all of it has arrived. */
+  private beginLong(request: FastPathRequest, bytes: Buffer): Buffer | undefined {
     this.isUsed = true;
     this.partialRequest = undefined;
     this.unparsed = undefined;
-    const body = new SocketBody(this.socket, request.end - request.bodyAt);
+    const length = request.end - request.bodyAt;
+    const body = Number.isFinite(length)
+      ? new SizedBody(this.socket, length)
+      : new ChunkedBody(this.socket, this.owner.headerBytes);
     const exchange = new LongBodyExchange(this, request, body, this.owner.bodyOptions);
     this.exchange = exchange;
     this.body = body;
     this.owner.take(exchange);
-    if (this.body === body) this.readBody(body, bytes.subarray(request.bodyAt));
+    return this.body === body ? this.readBody(body, bytes.subarray(request.bodyAt)) : undefined;
   }
 
   /** The client disconnected in the middle of a body: its request is logged, as one without a client. */
@@ -283,6 +302,7 @@ export class ClientConnection implements ExchangeConnection {
 
   private release(bytes: Buffer): void {
     const { socket } = this;
+    this.isReleased = true;
     this.unparsed = undefined;
     this.partialRequest = undefined;
     this.sharedReads?.end();
@@ -316,9 +336,9 @@ export class ClientConnection implements ExchangeConnection {
   };
 }
 
-/** True when the request is not whole in `bytes`, and too large to wait for. */
-function isLong({ bodyAt, end }: FastPathRequest, bytes: Buffer): boolean {
-  return end - bodyAt > WHOLE_BODY_BYTES && end > bytes.length;
+/** True when the exchange begins before its body has arrived: that is too large to wait for, or its client waits. */
+function isLong({ bodyAt, end, expectsContinue }: FastPathRequest): boolean {
+  return end - bodyAt > (expectsContinue ? 0 : WHOLE_BODY_BYTES);
 }
 
 function continueParsing(connection: ClientConnection): void {

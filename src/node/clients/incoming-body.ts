@@ -1,9 +1,12 @@
 // Longer than other files: it is one state machine: each way in which a body arrives ends in the same few states.
+import type { Readable } from 'node:stream';
 import type { BufferBudget } from '../../gateway/buffer-budget.ts';
 import type { Body } from '../../gateway/exchange.ts';
 import { ByteCollector } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { requestTrailersOf } from '../../http/hop-by-hop.ts';
+import type { BodyMemory } from './body-memory.ts';
+import { JoinedParts } from './joined-parts.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
 import { PacedFlow } from './paced-flow.ts';
 import type { Flow, PieceTurns } from '../piece-turns.ts';
@@ -13,6 +16,8 @@ import type { StreamedBodies, StreamedBody } from './streamed-bodies.ts';
 export interface BodySource extends Flow {
   /** True when a part is valid only until its listener returns. */
   readonly lendsParts?: boolean;
+  /** Number of chunks in the part that is reported, where the gateway reads the chunks itself. */
+  readonly pieces?: number | undefined;
   on(event: 'data', listener: (part: Uint8Array) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
 }
@@ -23,6 +28,8 @@ export interface IncomingBodyOwner {
   acceptChunk(bytes: number): boolean;
   onWholeBody(body: Uint8Array): void;
   onBody(body: Body): void;
+  /** Called for every part that its connection brings, however small. */
+  onPart?(bytes: number): void;
   /** Nothing arrived for the client's body time, or less than the minimum rate. */
   onStalled(): void;
 }
@@ -32,13 +39,18 @@ export interface BodyResources {
   /** Bytes of all bodies together that are read before they take a connection to V2. */
   readonly readAhead: BufferBudget;
   readonly turns: PieceTurns;
+  /** Turns of bodies whose chunks the gateway reads itself. */
+  readonly chunkTurns: PieceTurns;
   readonly streams: StreamedBodies;
+  readonly memory: BodyMemory;
 }
 
 /** How bodies are read. */
 export interface IncomingBodyOptions extends RateLimits {
   /** Maximum milliseconds between two parts; 0 is no limit. */
   readonly bodyTimeout: number;
+  /** Maximum milliseconds for the whole request, where no server of Node's limits it; 0 is no limit. */
+  readonly requestTimeout: number;
   readonly bodies: BodyResources;
 }
 
@@ -75,9 +87,15 @@ export class IncomingBody
   private readonly rate: MinimumRate;
   private mode: 'waiting' | 'collect' | 'open' | 'stream' | 'discard' = 'waiting';
   private listening = false;
-  private readonly parts: ByteCollector;
+  private readonly length: number | undefined;
+  private parts: ByteCollector;
+  /** Joins tiny parts, where Node reads the body. */
+  private joined: JoinedParts | undefined = undefined;
   /** Memory of the large parts that a waiting consumer gets. */
   private lent: Uint8Array | undefined = undefined;
+  /** Memory of the part that a consumer has, which is free once it asks for the next one, or the exchange is over. */
+  private inUse: Uint8Array | undefined = undefined;
+  private isWholeLent = false;
   /** Bytes of memory taken from the read-ahead budget that all bodies share. */
   private readAheadBytes = 0;
   private turn: NodeJS.Immediate | undefined = undefined;
@@ -99,7 +117,9 @@ export class IncomingBody
     owner: IncomingBodyOwner,
   ) {
     this.source = source;
-    this.flow = new PacedFlow(source, options.bodies.turns);
+    const { turns, chunkTurns } = options.bodies;
+    this.flow = new PacedFlow(source, source.pieces === undefined ? turns : chunkTurns);
+    this.length = length;
     this.parts = new ByteCollector(length);
     this.options = options;
     this.owner = owner;
@@ -114,13 +134,25 @@ export class IncomingBody
     return this.want !== undefined;
   }
 
+  /** Has the tiny parts of a stream of Node joined; called before any part arrives. */
+  joinParts(source: Readable): void {
+    this.joined = new JoinedParts(source, (bytes) => this.countPart(bytes));
+  }
+
   /** Collects the whole body; `owner.acceptChunk` is called for every part. */
   collect(): void {
     this.begin('collect');
   }
 
-  /** Reads ahead before the body takes a connection to V2, then hands it over. */
-  open(): void {
+  /**
+   * Reads ahead before the body takes a connection to V2, then hands it over; with the lifetime `exchange` the memory of a whole body
+   * may be used again after `rest`.
+   */
+  open(lifetime?: 'exchange'): void {
+    this.isWholeLent = lifetime === 'exchange';
+    // Memory is used again where no stream of Node has a part in it.
+    if (this.source.lendsParts === true)
+      this.parts = new ByteCollector(this.length, this.options.bodies.memory);
     this.begin('open');
   }
 
@@ -157,6 +189,8 @@ export class IncomingBody
     this.stopTimers();
     this.leaveStream();
     this.release();
+    this.flow.end();
+    this.giveBack();
     this.flow.readMore();
   }
 
@@ -165,6 +199,7 @@ export class IncomingBody
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {
+    this.giveInUse();
     if (this.parts.length > 0) {
       const value = this.takeParts();
       this.flow.readMore();
@@ -195,8 +230,7 @@ export class IncomingBody
 
   private take(chunk: Uint8Array): void {
     this.bytes += chunk.length;
-    this.flow.count(chunk.length);
-    this.scheduleTurnEnd();
+    if (this.joined === undefined) this.countPart(chunk.length, this.source.pieces);
     if (this.mode === 'discard') {
       if (this.bytes > this.discardLimit) this.overrun?.();
       return;
@@ -214,6 +248,12 @@ export class IncomingBody
     }
   }
 
+  private countPart(bytes: number, pieces?: number): void {
+    this.scheduleTurnEnd();
+    this.flow.count(bytes, pieces);
+    this.owner.onPart?.(bytes);
+  }
+
   /** Goes on reading ahead before the body takes a connection, as long as the budget allows. */
   private readAhead(held: number): void {
     if (this.bytes < READ_AHEAD_BYTES && this.options.bodies.readAhead.take(held))
@@ -226,6 +266,7 @@ export class IncomingBody
     this.mode = 'stream';
     this.stopTimers();
     this.options.bodies.streams.add(this);
+    if (this.parts.length > BUFFERED_BYTES) this.flow.pause();
     this.owner.onBody(this);
   }
 
@@ -245,7 +286,7 @@ export class IncomingBody
     if (length < LARGE_PART_BYTES || length > BUFFERED_BYTES) return false;
     this.want = undefined;
     this.stopTimers();
-    this.lent ??= new Uint8Array(BUFFERED_BYTES);
+    this.lent ??= this.options.bodies.memory.take(BUFFERED_BYTES);
     this.lent.set(chunk);
     want.resolve({ done: false, value: this.lent.subarray(0, length) });
     return true;
@@ -253,7 +294,21 @@ export class IncomingBody
 
   private takeParts(): Uint8Array {
     this.release();
+    this.giveInUse();
+    this.inUse = this.parts.buffer;
     return this.parts.take();
+  }
+
+  /** The consumer is done with its part. */
+  private giveInUse(): void {
+    if (this.inUse !== undefined) this.options.bodies.memory.give(this.inUse);
+    this.inUse = undefined;
+  }
+
+  private giveBack(): void {
+    this.giveInUse();
+    if (this.lent !== undefined) this.options.bodies.memory.give(this.lent);
+    this.lent = undefined;
   }
 
   private release(): void {
@@ -263,6 +318,7 @@ export class IncomingBody
 
   private end(): void {
     this.complete = true;
+    this.flow.end();
     this.stopTimers();
     this.leaveStream();
     if ('rawTrailers' in this.source && isFields(this.source.rawTrailers))
@@ -277,6 +333,7 @@ export class IncomingBody
   /** A body with trailers stays one in parts: they follow its last chunk. */
   private readWhole(): Body {
     if (this.trailers.length > 0) return this;
+    if (this.isWholeLent) this.inUse = this.parts.buffer;
     return this.parts.length === 0 ? null : this.parts.take();
   }
 
@@ -293,6 +350,7 @@ export class IncomingBody
 
   /** The turn is over: timing starts for bytes still missing, and small parts are forwarded as one. */
   turnOver(): void {
+    this.joined?.flush();
     this.turn = undefined;
     this.flow.endTurn();
     if (this.complete || this.mode === 'discard') return;

@@ -5,8 +5,8 @@ import { writeFieldLines } from '../../http/field-lines.ts';
 import type { PendingRequest, UpstreamConnection } from './upstream-connection.ts';
 
 const nothing = Buffer.alloc(0);
-/** Largest body in bytes that is copied behind its head. */
-const SMALL_BODY_BYTES = 16 * 1024;
+/** Largest body in bytes that is copied behind its head: beyond it, new memory costs more than a second buffer. */
+const SMALL_BODY_BYTES = 4 * 1024;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VISIBLE = /^[\x21-\x7e]+$/;
 

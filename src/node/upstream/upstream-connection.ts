@@ -242,7 +242,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     writer?.stop();
     const isSpent = now >= this.retiredAt || this.requests === options.maxRequests;
     // The response came before the whole body was sent: the rest of the body must not be read as another request.
-    const isCut = writer?.isWhole === false;
+    const isCut = writer?.isWhole === false || this.isBodyUnsent(request);
     if (keepAliveMs <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
     request?.receiver.end(trailers);
     if (socket.destroyed) return;
@@ -256,6 +256,14 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     // another request.
     this.due = now + FLUSH_MS;
     socket.write(nothing, this.release);
+  }
+
+  /**
+   * True while the system has not taken all of a body. Its memory is used again once the exchange is over; TLS has a copy.
+   */
+  private isBodyUnsent(request: PendingRequest | undefined): boolean {
+    const hasBody = request?.body !== undefined || request?.parts !== undefined;
+    return hasBody && !this.destination.isSecure && this.socket.writableLength > 0;
   }
 
   private readonly release = (): void => {

@@ -13,10 +13,10 @@ interface Lane {
   readonly client: Socket;
 }
 
-/** Both readers of HTTP/1.1: a request with an expectation goes to Node's server. */
+/** Both readers of HTTP/1.1: a request with this field goes to Node's server. */
 const LANES = {
   'the gateway itself': (origin: string) => plain(origin, ''),
-  "Node's server": (origin: string) => plain(origin, 'Expect: 100-continue\r\n'),
+  "Node's server": (origin: string) => plain(origin, 'Proxy-Connection: keep-alive\r\n'),
   TLS: async (origin: string): Promise<Lane> => {
     const gateway = await secureGateway(origin, FLAGS);
     const client = tlsConnect({ port: gateway.port, host: 'localhost', ca: ca.cert });

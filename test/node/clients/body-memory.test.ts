@@ -1,0 +1,128 @@
+import { createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+import * as fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { BodyMemory } from '../../../src/node/clients/body-memory.ts';
+import { gatewayFor } from '../../support/gateway.ts';
+import { rawClient } from '../../support/raw-client.ts';
+import { ok } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+
+describe('memory of bodies', () => {
+  test('is used again once it is given back, and never twice at a time', () => {
+    const memory = new BodyMemory();
+    const first = memory.take(100_000);
+    const second = memory.take(100_000);
+    expect(first.length).toBe(128 * 1024);
+    expect(second).not.toBe(first);
+    memory.give(first);
+    memory.give(first);
+    expect(memory.take(70_000)).toBe(first);
+    expect(memory.take(70_000)).not.toBe(first);
+  });
+
+  test('is of its own size where little is needed, or very much', () => {
+    const memory = new BodyMemory();
+    for (const size of [0, 1, 5000, 600_000]) {
+      const buffer = memory.take(size);
+      expect(buffer.length).toBe(size);
+      memory.give(buffer);
+      if (size > 0) expect(memory.take(size)).not.toBe(buffer);
+    }
+  });
+
+  test('is kept up to a limit', () => {
+    const memory = new BodyMemory();
+    const taken = Array.from({ length: 40 }, () => memory.take(512 * 1024));
+    for (const buffer of taken) memory.give(buffer);
+    const again = new Set(taken.map(() => memory.take(512 * 1024)));
+    expect(taken.filter((buffer) => again.has(buffer))).toHaveLength(16);
+  });
+});
+
+/** Letters that no head and no size of a chunk has in a run. */
+const LETTERS = 'ghijklmnopqrstuvwxyz';
+
+/** A V2 that reads slowly, responds early, or closes, each as the target says; `onBody` gets what it receives. */
+async function oddV2(onBody: (socket: Socket, letter: string, bytes: string) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    let letter = '';
+    let seen = '';
+    socket.on('error', () => {});
+    socket.on('data', (bytes: Buffer) => {
+      const text = bytes.toString('latin1');
+      seen = (seen + text).slice(-400);
+      const [, kind, own] = /PUT \/api\/v2\/(\w+)\/(\w) HTTP/.exec(text) ?? [];
+      if (own !== undefined) letter = own;
+      onBody(socket, letter, own === undefined ? text : text.slice(text.indexOf('\r\n\r\n')));
+      if (kind === 'early') socket.write(ok());
+      if (kind === 'reset') socket.resetAndDestroy();
+      if (kind === 'slow') {
+        socket.pause();
+        setTimeout(() => socket.resume(), 20);
+      }
+      if (kind !== 'early' && seen.endsWith('END')) socket.write(ok());
+      else if (seen.endsWith('END\r\n0\r\n\r\n')) socket.write(ok());
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+}
+
+// Attack: a part of one client's body in the request of another.
+test('no byte of a body is ever sent in the body of another', async () => {
+  const foreign: string[] = [];
+  const received = new Map<string, number>();
+  const origin = await oddV2((_socket, letter, bytes) => {
+    received.set(letter, (received.get(letter) ?? 0) + bytes.length);
+    const others = bytes.match(/([g-z])\1{9}/g)?.filter((run) => !run.startsWith(letter)) ?? [];
+    foreign.push(...others.map((run) => `${run} in ${letter}`));
+  });
+  const gateway = await gatewayFor(origin, { flags: { breaker: 'off' } });
+  const uploads = fc.record({
+    kind: fc.constantFrom('plain', 'plain', 'slow', 'early', 'reset'),
+    letter: fc.constantFrom(...LETTERS.split('')),
+    length: fc.integer({ min: 4000, max: 600_000 }),
+    isChunked: fc.boolean(),
+    leavesAt: fc.oneof(
+      { weight: 4, arbitrary: fc.constant(1) },
+      { weight: 1, arbitrary: fc.double({ min: 0.1, max: 0.9, noNaN: true }) },
+    ),
+  });
+  const upload = async ({
+    kind,
+    letter,
+    length,
+    isChunked,
+    leavesAt,
+  }: (typeof samples)[number]): Promise<void> => {
+    const client = rawClient(gateway.port);
+    const body = `${letter.repeat(length)}END`;
+    const framed = isChunked
+      ? `Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+      : `Content-Length: ${body.length}\r\n\r\n${body}`;
+    const bytes = `PUT /api/v2/${kind}/${letter} HTTP/1.1\r\nHost: g\r\n${framed}`;
+    client.write(bytes.slice(0, Math.ceil(bytes.length * leavesAt)));
+    if (leavesAt === 1) await client.until(/HTTP\/1\.1 [2-5]\d\d /, 20_000);
+    else await new Promise((resolve) => void setTimeout(resolve, 5));
+    client.socket.destroy();
+  };
+  const samples = fc.sample(uploads, 150);
+  const queue = [...samples];
+  const worker = async (): Promise<void> => {
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) await upload(next);
+  };
+  await Promise.all(Array.from({ length: 12 }, worker));
+  await until(() => gateway.gateway.inFlight === 0);
+  expect(foreign).toEqual([]);
+  expect([...received.values()].reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(5_000_000);
+  expect(gateway.surprises).toEqual([]);
+}, 60_000);
