@@ -61,7 +61,7 @@ const STATES: readonly {
   {
     view: 'Retirement',
     before: [
-      'This gateway has seen no exchange since its start, which says nothing about V1. The command report reads the logs of earlier times.',
+      'No exchange was seen in this time, which says nothing about V1. The command report reads the logs of earlier times.',
       'No V1 request has been seen yet.',
       'Clients on V1 by day: none yet.',
     ],

@@ -26,6 +26,7 @@ const NOT_YET: ReadonlySet<string> = new Set([
   'Its values were not kept; types stand in their place, which changes nothing for the rules.',
   'No headers.',
   'No recent V1 request comes from a single matching client.',
+  'No recent V1 request to this replica comes from a single matching client; a guide is made of the requests that one replica keeps.',
   'None was seen yet under this rule book.',
   'Nothing would be sent to V2.',
   'Only a sample is shown at this rate. Pause or filter to see every exchange.',
