@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { DEMO_REQUESTS } from '../src/cli/demo-requests.ts';
 import { startReference } from '../src/node/reference/reference-server.ts';
@@ -9,8 +10,12 @@ import { type Browser, type Look, startBrowser } from '../test/support/browser.t
 import { inspectGateway, type InspectedGateway } from '../test/support/inspected-gateway.ts';
 import { asWebp } from './webp.ts';
 
-/** `npm run gallery -- <folder> [name]`: takes pictures of the page in every state, or of those whose name contains `name`. */
-const [folder = 'gallery', wanted = ''] = process.argv.slice(2);
+/**
+ * `npm run gallery -- <folder> [name] [--axe]`: takes pictures of the page in every state, or of those whose name contains `name`.
+ * With `--axe` each state is examined for barriers, too: they are printed, and end it with 1.
+ */
+const [folder = 'gallery', wanted = ''] = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const isExamined = process.argv.includes('--axe');
 
 const WIDE: Look = { width: 1280, height: 900 };
 const HUGE: Look = { width: 2560, height: 1400 };
@@ -121,8 +126,18 @@ async function take(
   const size = look.zoom !== undefined ? 'zoomed' : look.textSize !== undefined ? 'large-text' : look.width;
   const file = join(folder, `${name}-${look.scheme}-${size}.webp`);
   writeFileSync(file, await asWebp(by, await page.screenshot(), 0.6));
+  const barriers = isExamined ? await barriersOf(page) : [];
   await page.close();
   process.stdout.write(`${file}, ${readFileSync(file).length} bytes\n`);
+  for (const barrier of barriers) process.stderr.write(`${file}: ${barrier}\n`);
+  if (barriers.length > 0) process.exitCode = 1;
+}
+
+async function barriersOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  const { violations }: { readonly violations: readonly { readonly id: string; readonly help: string }[] } =
+    await page.evaluate('axe.run()');
+  return violations.map(({ id, help }) => `${id}: ${help}`);
 }
 
 /** A gateway between V1 and V2 whose exchanges are in every state. */

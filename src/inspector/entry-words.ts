@@ -243,13 +243,15 @@ export function bodyCheckWords({ would }: Pick<Entry, 'would'>): string | undefi
 
 function comparisonSentence({ comparison }: Entry): string | undefined {
   if (comparison === undefined) return undefined;
-  const { verdict, differences, status, why } = comparison;
+  const { verdict, differences, status, why, noise } = comparison;
   if (verdict === 'unknown') return `V1 and V2 could not be compared (${why ?? 'no reason is known'}).`;
   const start = 'After the response, the read was repeated on V2 and V1 for a comparison:';
-  if (verdict === 'same') return `${start} V2 has every field of V1 with the same value.`;
+  const ignored =
+    noise === 0 ? '' : `, except for ${noise} that ${noise === 1 ? 'differs' : 'differ'} on V1 itself`;
+  if (verdict === 'same') return `${start} V2 has every field of V1 with the same value${ignored}.`;
   const statuses = status === undefined ? '' : ` V1 responded with ${status.v1}, V2 with ${status.v2}.`;
   const number = `${differences.length === MAX_DIFFERENCES ? 'at least ' : ''}${differences.length}`;
-  return `${start} V2 differs in ${number} ${differences.length === 1 ? 'field' : 'fields'}.${statuses}`;
+  return `${start} V2 differs in ${number} ${differences.length === 1 ? 'field' : 'fields'}${ignored}.${statuses}`;
 }
 
 /** The log lists no more differences and response edits than these. */

@@ -38,6 +38,7 @@ const PLACES = [
   ['the retirement of V1', './?view=retirement'],
   ['the explanation', './?view=explain'],
   ['the errors', './?view=errors'],
+  ['the rollout', './?view=rollout'],
 ] as const;
 
 interface AxeResult {
@@ -81,6 +82,18 @@ describe.each(['light', 'dark'] as const)('axe, %s', (scheme) => {
     expect(await violations(page)).toEqual([]);
   });
 });
+
+test.each(['./', './?entry=order', './?view=rollout', './?view=retirement'])(
+  'axe finds nothing wrong with %s on a phone',
+  async (place) => {
+    const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href, {
+      width: 360,
+      height: 740,
+    });
+    await settled(page);
+    expect(await violations(page)).toEqual([]);
+  },
+);
 
 describe('the keyboard', () => {
   test('moves through the list, opens, changes perspective, closes and pauses', async () => {

@@ -50,7 +50,7 @@ describe.each<[string, Look]>([
     const { page } = await browser.open(`${gateway.adminOrigin}/${place}`, look);
     await settled(page, place);
     // Lines and charts are drawn once their size is known.
-    await expect.poll(() => page.evaluate(textFaults)).toEqual([]);
+    await expect.poll(() => page.evaluate(textFaults), { timeout: 10_000 }).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   });
 });

@@ -46,8 +46,18 @@ describe('a kept request', () => {
   });
 
   test.each([
-    ['whose values are not kept', { 'inspector-resend': 'v2' }, ORDER, 'are not kept'],
-    ['with masked values', { ...ALLOWED, 'capture-mask': 'suburb' }, ORDER, 'are masked'],
+    [
+      'whose values are not kept',
+      { 'inspector-resend': 'v2' },
+      ORDER,
+      'The values of this request are not kept: only GATEWAY_CAPTURE=bodies keeps them.',
+    ],
+    [
+      'with masked values',
+      { ...ALLOWED, 'capture-mask': 'suburb' },
+      ORDER,
+      'Values are masked (GATEWAY_CAPTURE_MASK), so this is not the request that was sent.',
+    ],
     ['that would be refused', ALLOWED, '{"data":1}', 'would be refused'],
   ])('%s is not sent', async (_, flags, body, fault) => {
     const services = await played(flags, body);
@@ -60,6 +70,7 @@ describe('a kept request', () => {
     const { page, complaints } = await browser.open(services.gateway.adminOrigin);
     await page.locator('.entry').first().click();
     await page.getByRole('button', { name: 'Send to V2 again' }).click();
+    await page.getByText('V2 carries the request out once more.').waitFor();
     await page.getByLabel('API key').fill('key-of-the-operator');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.locator('.account li').filter({ hasText: 'Sent to V2 unread.' }).waitFor();

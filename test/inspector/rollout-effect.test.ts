@@ -83,7 +83,9 @@ test.each<[RolloutRequest, SeenClients, string]>([
 
 test('hashes that change at each start are told', () => {
   const { sentences } = rolloutEffect({ mode: 'canary', share: 1 }, rolloutOf({ isSticky: false }), seen([]));
-  expect(sentences.at(-1)).toContain('set GATEWAY_CLIENT_SECRET');
+  expect(sentences.at(-1)).toBe(
+    'Client hashes change at each start, and with them the clients in the share: set GATEWAY_CLIENT_SECRET.',
+  );
 });
 
 test('the clients named are those that the choice of live requests moves', () => {

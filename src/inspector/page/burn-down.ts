@@ -67,5 +67,6 @@ function summaryOf(days: readonly ReportDay[]): string {
   const first = days[0];
   const last = days.at(-1);
   if (first === undefined || last === undefined) return 'Clients on V1 by day: none yet.';
-  return `Clients on V1 by day: ${counted(first.clients, 'client')} on ${first.day}, ${count(last.clients)} on ${last.day}.`;
+  const later = last === first ? '' : `, ${count(last.clients)} on ${last.day}`;
+  return `Clients on V1 by day: ${counted(first.clients, 'client')} on ${first.day}${later}.`;
 }

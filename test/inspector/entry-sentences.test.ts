@@ -1,0 +1,348 @@
+import { describe, expect, test } from 'vitest';
+import {
+  accountOf,
+  bodyCheckWords,
+  durationWords,
+  editsTitle,
+  failureWords,
+  MODE_MEANINGS,
+  OUTCOME_MEANINGS,
+  sentToWords,
+} from '../../src/inspector/entry-words.ts';
+import { whyMissing } from '../../src/inspector/page/perspective-view.ts';
+import type { Perspective } from '../../src/inspector/page/page-state.ts';
+import { editReason, requestRuleWords, responseRuleWords } from '../../src/inspector/rule-words.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { modeOf, outcomeOf } from '../../src/rewrite-log/entry-outcome.ts';
+import type { EditRecord } from '../../src/rewrite/rewrite.ts';
+import type { Comparison } from '../../src/rollout/comparison.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+
+/** A V1 request that went to V2, which took 4 ms to respond with 201; a case states what is different. */
+function entryWith(different: Partial<Entry>): Entry {
+  const { edits: _, cause: _cause, failure: _failure, ...sample } = sampleEntry(1, 0);
+  return {
+    ...sample,
+    route: 'migrate',
+    verdict: 'unchanged',
+    upstreamPath: '/api/v2/clients',
+    status: 201,
+    bytesIn: 10,
+    totalMs: 9,
+    upstreamMs: 4,
+    edits: [],
+    ...different,
+  };
+}
+
+const SAME: Comparison = { verdict: 'same', differences: [], noise: 0, extra: 0 };
+
+/** An entry without members that the sample may have. */
+function without(entry: Entry, ...names: readonly (keyof Entry)[]): Entry {
+  return Object.fromEntries(
+    Object.entries(entry).filter(([name]) => !names.includes(name as keyof Entry)),
+  ) as unknown as Entry;
+}
+
+describe('the account of an entry', () => {
+  const unsent = without(entryWith({ verdict: 'unchanged', status: 0 }), 'upstreamPath', 'upstreamMs');
+
+  test.each<[fact: string, entry: Entry, sentences: readonly string[]]>([
+    [
+      'the client left while it sent its body',
+      unsent,
+      ['The client went away before its request was complete. Nothing was sent.'],
+    ],
+    [
+      'the gateway had no room',
+      { ...unsent, status: 503, failure: 'overloaded' },
+      [
+        'The gateway sent nothing (overloaded).',
+        'V2 gave no response; the gateway responded with 503 (overloaded).',
+      ],
+    ],
+    [
+      'V1 has ended',
+      entryWith({ verdict: 'refused', status: 410, failure: 'sunset' }),
+      ['The gateway responded with 410: V1 has ended. Nothing was sent to V1 or V2.'],
+    ],
+    [
+      'a client asked for its own report',
+      entryWith({ verdict: 'served', status: 200 }),
+      ['The client asked for its own report; the gateway responded with 200. Nothing was sent to V1 or V2.'],
+    ],
+    [
+      'a client asked for its own report, and left',
+      entryWith({ verdict: 'served', status: 0 }),
+      [
+        'The client asked for its own report, and went away before the response. Nothing was sent to V1 or V2.',
+      ],
+    ],
+    [
+      'the client left when V2 had responded',
+      entryWith({ status: 0 }),
+      ['Sent to V2 with its body unchanged.', 'V2 responded after 4.0 ms, but the client had gone away.'],
+    ],
+    [
+      'V1 got a body that the gateway did not read whole',
+      entryWith({ origin: 'v1', verdict: 'passed', upstreamPath: '/api/v1/clients' }),
+      [
+        'Sent to V1 as it came.',
+        'V1 responded with 201 after 4.0 ms.',
+        'What a migration would have done is not known: the gateway did not read the whole body.',
+      ],
+    ],
+    [
+      'a response of V2 that could not be used',
+      entryWith({ status: 502, failure: 'upstream-invalid', sent: true }),
+      [
+        'Sent to V2 with its body unchanged. V2 may have carried it out.',
+        'V2 responded after 4.0 ms, not usably; the gateway responded with 502 (upstream-invalid).',
+      ],
+    ],
+    [
+      'a request that waited for the rate limit',
+      entryWith({ heldMs: 1500 }),
+      [
+        'Sent to V2 with its body unchanged.',
+        'V2 responded with 201 after 4.0 ms.',
+        'It was held for 1,500 ms for the rate limit of the service.',
+      ],
+    ],
+    [
+      'a response that ended with its TLS connection',
+      entryWith({ responseNote: 'response-until-close' }),
+      [
+        'Sent to V2 with its body unchanged.',
+        'V2 responded with 201 after 4.0 ms.',
+        'Only the close of the TLS connection marked the end of the response.',
+      ],
+    ],
+    [
+      'a response that was too large for its rule',
+      entryWith({ responseNote: 'response-too-large' }),
+      [
+        'Sent to V2 with its body unchanged.',
+        'V2 responded with 201 after 4.0 ms.',
+        'The response was passed on as it came, although a response rule applies (response-too-large).',
+      ],
+    ],
+    [
+      'a body that no rule reads',
+      entryWith({ note: 'media-type' }),
+      ['Sent to V2 with its body unchanged (media-type).', 'V2 responded with 201 after 4.0 ms.'],
+    ],
+  ])('%s', (_fact, entry, sentences) => {
+    expect(accountOf(entry)).toEqual(sentences);
+  });
+
+  test.each([
+    ['unusable-schema', 'the schema could not be interpreted'],
+    ['no-description', "V2's description could not be read yet"],
+    ['not-read', 'the gateway does not read such a body'],
+    ['not-json', 'the body is not JSON'],
+    ['too-large', 'it is larger than 16 KiB'],
+    ['budget', 'the checks of that second were used up'],
+    ['a-new-one', 'a-new-one'],
+  ])('a check that could not be made for %s says so', (why, words) => {
+    const entry = entryWith({
+      origin: 'v1',
+      verdict: 'passed',
+      would: { verdict: 'unchanged', v2: 'unknown', why },
+    });
+    expect(accountOf(entry)).toContain(`Whether V2 accepts that body is not known: ${words}.`);
+    expect(bodyCheckWords(entry)).toBe(`V2's schema: not known (${why})`);
+  });
+
+  test('what the entry does not have is said to be unknown', () => {
+    const nothingKnown = without({ ...unsent, status: 502 }, 'failure');
+    expect(accountOf(nothingKnown)[0]).toBe('The gateway sent nothing (no reason is known).');
+    expect(accountOf(entryWith({ verdict: 'refused', status: 400 }))).toEqual([
+      'The gateway refused it with 400: no reason is known. Nothing was sent to V1 or V2.',
+    ]);
+    expect(accountOf(entryWith({ sent: false, status: 502, failure: 'upstream-unreachable' }))[0]).toBe(
+      'Nothing of the request reached V2 (upstream-unreachable).',
+    );
+    expect(accountOf(without(entryWith({ sent: false, status: 502 }), 'failure'))[0]).toBe(
+      'Nothing of the request reached V2 (no cause is known).',
+    );
+  });
+
+  test('more differences and edits than the log lists are "at least"', () => {
+    const differences = Array.from({ length: 32 }, (_, at) => ({
+      path: `/data/${at}`,
+      kind: 'value' as const,
+    }));
+    const responseEdits: NonNullable<Entry['responseEdits']> = Array.from({ length: 64 }, (_, at) => ({
+      change: 'c',
+      rule: 'rename',
+      from: `/a${at}`,
+      path: `/b${at}`,
+    }));
+    const words = accountOf(
+      entryWith({ comparison: { ...SAME, verdict: 'different', differences, noise: 1 }, responseEdits }),
+    ).join(' ');
+    expect(words).toContain('V2 differs in at least 32 fields, except for 1 that differs on V1 itself.');
+    expect(words).toContain('Its response was rewritten for the V1 client with at least 64 edits.');
+    expect(accountOf(entryWith({ comparison: SAME })).join(' ')).toContain(
+      'After the response, the read was repeated on V2 and V1 for a comparison: V2 has every field of V1 with the same value.',
+    );
+    expect(accountOf(entryWith({ comparison: { ...SAME, noise: 2 } })).join(' ')).toContain(
+      'V2 has every field of V1 with the same value, except for 2 that differ on V1 itself.',
+    );
+    expect(accountOf(entryWith({ comparison: { ...SAME, verdict: 'unknown' } })).join(' ')).toContain(
+      'V1 and V2 could not be compared (no reason is known).',
+    );
+  });
+});
+
+test('a failure is told with the place and the cause that are known, a duration with the share of the service', () => {
+  expect(failureWords({ failure: 'malformed', position: { offset: 7, line: 1, column: 8 } })).toBe(
+    'malformed at byte 7, line 1, column 8',
+  );
+  expect(durationWords(entryWith({}))).toBe('9.0 ms, of it V2 4.0 ms');
+  expect(durationWords(without(entryWith({ totalMs: 1204 }), 'upstreamMs'))).toBe('1,204 ms');
+});
+
+// Each meaning is compared with what the outcome or the mode is worked out from.
+test.each<[Partial<Entry>, meaning: string]>([
+  [{ verdict: 'rewritten' }, 'V1 request with an edited body'],
+  [{ verdict: 'unchanged' }, 'V1 request with an unchanged body'],
+  [{ verdict: 'refused' }, 'refused by the gateway; nothing was sent'],
+  [{ verdict: 'passed', route: 'pass' }, 'native V2 request, passed unread'],
+  [{ verdict: 'served' }, 'a client read its own report; nothing was sent'],
+  [
+    { verdict: 'passed', origin: 'v1', would: { verdict: 'rewritten' } },
+    'went to V1 as it came; migration would have edited its body',
+  ],
+  [
+    { verdict: 'passed', origin: 'v1', would: { verdict: 'unchanged' } },
+    'went to V1 as it came; migration would have left its body unchanged',
+  ],
+  [
+    { verdict: 'passed', origin: 'v1', would: { verdict: 'refused' } },
+    'went to V1 as it came; migration would have refused it',
+  ],
+  [{ verdict: 'passed', origin: 'v1' }, 'went to V1 as it came; the outcome of a migration is not known'],
+])('the outcome of %j means: %s', (facts, meaning) => {
+  const entry = entryWith(facts);
+  expect(OUTCOME_MEANINGS[outcomeOf(entry)]).toBe(meaning);
+  expect(meaning.includes('nothing was sent')).toBe(
+    facts.verdict === 'refused' || facts.verdict === 'served',
+  );
+  expect(meaning.includes('went to V1')).toBe(facts.origin === 'v1');
+});
+
+test.each<[Entry['mode'], meaning: string]>([
+  [undefined, 'V1 requests go to V2'],
+  ['observe', 'V1 responds; migration is only worked out'],
+  ['shadow', 'V1 responds; reads are repeated on V2 and compared'],
+  ['canary', 'some clients are migrated, V1 responds to the others'],
+])('the mode %s means: %s', (mode, meaning) => {
+  const entry = entryWith(mode === undefined ? {} : { mode });
+  expect(MODE_MEANINGS[modeOf(entry) ?? 'migrate']).toBe(meaning);
+});
+
+test.each<[Partial<Entry>, title: string]>([
+  [{ verdict: 'served' }, 'No edits: the gateway itself responded'],
+  [{ verdict: 'passed', origin: 'v1' }, 'Edits are not known'],
+  [
+    { verdict: 'passed', origin: 'v1', would: { verdict: 'refused' } },
+    'It would have been refused: no edits',
+  ],
+  [{ verdict: 'unchanged', bytesIn: 0 }, 'No edits: there is no body'],
+  [{ verdict: 'unchanged', bytesIn: 5 }, 'No edits: the body stays as it is'],
+  [{ verdict: 'refused' }, 'Refused: no edits'],
+])('the edits of %j stand under: %s', (facts, title) => {
+  expect(editsTitle(entryWith(facts))).toBe(title);
+});
+
+test('a read that was also compared was sent to both, one that could not be was not', () => {
+  const compared = (verdict: Comparison['verdict']): Entry =>
+    entryWith({ origin: 'v1', upstreamPath: '/x', comparison: { ...SAME, verdict } });
+  expect([
+    sentToWords(compared('same')),
+    sentToWords(compared('different')),
+    sentToWords(compared('unknown')),
+  ]).toEqual(['V1, V2', 'V1, V2', 'V1']);
+});
+
+describe('a perspective without a message says why', () => {
+  const nothingSent = without(
+    entryWith({ status: 503, failure: 'overloaded' }),
+    'upstreamPath',
+    'upstreamMs',
+  );
+  const toV1 = entryWith({ origin: 'v1', verdict: 'passed', upstreamPath: '/api/v1/clients' });
+  const shadowed = { ...toV1, comparison: SAME };
+  const unheard = without(entryWith({ status: 504, failure: 'upstream-timeout' }), 'upstreamMs');
+
+  test.each<[Perspective, Entry, 'nothing' | 'bodies', string]>([
+    [
+      'v2-request',
+      without({ ...nothingSent, status: 0 }, 'failure'),
+      'bodies',
+      'Nothing was sent: the client went away before.',
+    ],
+    ['v2-request', nothingSent, 'bodies', 'Nothing was sent: the gateway responded itself.'],
+    ['v2-request', toV1, 'bodies', 'Nothing was sent to V2: the mode sends this request to V1.'],
+    [
+      'v2-request',
+      shadowed,
+      'bodies',
+      'The mode sends this request to V1. The copy of the read for the comparison is not kept.',
+    ],
+    ['v2-response', unheard, 'bodies', 'There is no response: upstream-timeout.'],
+    ['client-response', entryWith({}), 'nothing', 'Only the log entry of this exchange was kept.'],
+    ['client-response', entryWith({}), 'bodies', 'The gateway has no record of this side.'],
+  ])('%s', (perspective, entry, kept, words) => {
+    expect(whyMissing({ entry: { seq: 1, ...entry }, kept }, perspective)).toBe(words);
+  });
+});
+
+describe('the reason of an edit', () => {
+  const edit = (parts: Partial<EditRecord> & Pick<EditRecord, 'rule'>): EditRecord => ({
+    change: 'c',
+    ...parts,
+  });
+
+  test.each<[EditRecord, string]>([
+    [
+      edit({ rule: 'unwrap', from: '', path: '', note: 'already-flat' }),
+      'The body has no wrapper; nothing to remove.',
+    ],
+    [
+      edit({ rule: 'unwrap', from: '', note: 'byte-order-mark' }),
+      'The byte order mark goes; JSON does not allow one.',
+    ],
+    [
+      edit({ rule: 'unwrap', from: '/source', note: 'sibling' }),
+      'source stands beside the wrapper, where V1 ignores it; it goes.',
+    ],
+    [
+      edit({ rule: 'rename', from: '/data/a', note: 'duplicate' }),
+      'a occurs more than once; the last one counts, this one goes.',
+    ],
+    [
+      edit({ rule: 'rename', from: '/data/b', note: 'conflict' }),
+      'b is the V2 name of an attribute that is present under its V1 name; V1 ignores it, so it goes.',
+    ],
+    [
+      edit({ rule: 'nest', from: '/data/p/suburb', path: '/p/address/suburb', note: 'conflict' }),
+      'suburb moves into address. V2’s name is there too; the V1 value wins.',
+    ],
+    [edit({ rule: 'only', from: '/data/x' }), 'x is not an attribute that V2 accepts; it goes.'],
+    [edit({ rule: 'strip', from: '/data/x' }), 'x goes.'],
+    [
+      edit({ rule: 'rename', from: '?b', note: 'conflict' }),
+      'The query parameter b is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.',
+    ],
+  ])('%j', (record, words) => {
+    expect(editReason(record, undefined)).toBe(words);
+  });
+
+  test('and a rule, in words', () => {
+    expect(requestRuleWords({ rule: 'only', members: ['a', 'b'], in: [] })).toBe('keep only a, b');
+    expect(responseRuleWords({ rule: 'inverse', status: [] })).toBe('undo the request rules');
+  });
+});

@@ -1,0 +1,225 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { EntryDetail } from '../../src/inspector/api.ts';
+import { type Browser, startBrowser } from '../support/browser.ts';
+import {
+  API_KEY,
+  FLOOR_PLAN_ORDER,
+  inspectGateway,
+  type InspectedGateway,
+} from '../support/inspected-gateway.ts';
+
+let browser: Browser;
+
+/** A machine that stalls is waited for. */
+const PATIENT = { timeout: 10_000 };
+
+beforeAll(async () => {
+  browser = await startBrowser();
+}, 60_000);
+
+afterEach(() => browser.closePages());
+
+afterAll(() => browser.close());
+
+async function started(flags: Readonly<Record<string, string>> = {}): Promise<InspectedGateway> {
+  const gateway = await inspectGateway(flags);
+  onTestFinished(() => gateway.stop());
+  return gateway;
+}
+
+/** Everything that a view tells: its text, the names of its pictures and the titles of its signs. */
+async function toldBy(
+  gateway: InspectedGateway,
+  place: string,
+): Promise<{ readonly page: Page; readonly text: () => Promise<string> }> {
+  const { page } = await browser.open(`${gateway.adminOrigin}/${place}`);
+  await page.getByText(/^(?:Live|Paused)$/).waitFor();
+  await page.locator('.traffic, .view:not(.empty)').waitFor();
+  const text = (): Promise<string> =>
+    page.evaluate<string>(
+      `[document.body.innerText, ...[...document.querySelectorAll('[title], [aria-label]')].map((one) => one.title + ' ' + (one.ariaLabel ?? ''))].join('\\n')`,
+    );
+  return { page, text };
+}
+
+/** What a view tells of a gateway that has seen nothing, and what it tells in its place after an exchange. */
+const STATES: readonly {
+  readonly view: string;
+  readonly before: readonly string[];
+  readonly after: readonly (string | RegExp)[];
+}[] = [
+  {
+    view: 'Traffic',
+    before: ['No exchanges yet. Send a request to the gateway, and it appears here.', 'nothing is kept yet'],
+    after: ['1 matching exchange', 'Only keys and structure of bodies are captured, no values.'],
+  },
+  { view: 'Errors', before: ['No exchange is kept yet.'], after: ['None of them has an error.'] },
+  {
+    view: 'Retirement',
+    before: [
+      'No exchange was seen in this time, which says nothing about V1. The command report reads the logs of earlier times.',
+      'No V1 request has been seen yet.',
+      'Clients on V1 by day: none yet.',
+    ],
+    after: [
+      /Clients on V1 by day: 1 client on \d{4}-\d\d-\d\d\./,
+      'clients with edits',
+      'without an edit that was seen',
+      'No rule to propose: nothing shows for certain that V2 does not take an attribute.',
+    ],
+  },
+  {
+    view: 'Last hour',
+    before: [
+      'Response times for clients: no requests in the last hour.',
+      'Response times of V2: no requests in the last hour.',
+    ],
+    after: [/Response times for clients, by minute; the latest: p99 [\d,.]+ ms/],
+  },
+];
+
+test('a view that has nothing to tell says so, and only then', async () => {
+  const gateway = await started();
+  // One page whose views are changed: each asks for its data when it is opened.
+  const { page, text } = await toldBy(gateway, '');
+  const open = async (view: string): Promise<void> => {
+    await page.getByRole('navigation').getByRole('link', { name: view }).click();
+    await page.locator('.traffic, .view:not(.empty)').waitFor();
+  };
+  for (const { view, before } of STATES) {
+    await open(view);
+    for (const sentence of before) await expect.poll(text, PATIENT).toContain(sentence);
+  }
+  expect(await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order')).toBe(
+    201,
+  );
+  for (const { view, before, after } of STATES) {
+    await open(view);
+    for (const sentence of after) await expect.poll(text, PATIENT).toMatch(sentence);
+    for (const sentence of before) await expect.poll(text, PATIENT).not.toContain(sentence);
+  }
+  await open('Traffic');
+  await page.getByRole('combobox', { name: 'Filter' }).fill('status:5xx');
+  await expect.poll(text, PATIENT).toContain('No recent exchange matches this filter. New ones appear here.');
+}, 120_000);
+
+test('an exchange without two bodies says why', async () => {
+  const gateway = await started();
+  await gateway.send('GET', '/api/v1/heartbeat', undefined, undefined, 'read');
+  await gateway.send('POST', '/api/v2/clients', '{"name":"native"}', undefined, 'native');
+  await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}', undefined, 'refused');
+  for (const [id, sentence] of [
+    ['read', 'The request has no body.'],
+    ['native', 'The body was not read, so there is nothing to compare.'],
+    ['refused', 'There is no V2 body: the gateway refused the request (wrapper-not-object).'],
+    [
+      'gone',
+      'The gateway no longer keeps the exchange gone. If the rewrite log of its day is kept, it has the entry: gateway tail <log> --filter id:gone',
+    ],
+  ] as const) {
+    const { text } = await toldBy(gateway, `?entry=${id}`);
+    await expect.poll(text, PATIENT).toContain(sentence);
+    await browser.closePages();
+  }
+});
+
+test('curl is copied with a place for the key, and the page says what it copied', async () => {
+  const gateway = await started({ capture: 'bodies' });
+  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
+  const { page, text } = await toldBy(gateway, '?entry=order');
+  await page.getByText('curl has $API_KEY in the place of the key').waitFor();
+  for (const version of ['V1', 'V2'] as const) {
+    await page.getByRole('button', { name: `Copy curl for ${version}` }).click();
+    await expect
+      .poll(text, PATIENT)
+      .toContain(version === 'V1' ? 'Copied: the V1 request as curl.' : 'Copied: the V2 request as curl.');
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(copied).toContain('Bearer $API_KEY');
+    expect(copied).not.toContain(API_KEY);
+    expect(copied).toContain(`/api/${version.toLowerCase()}/orders/floor_plans`);
+  }
+});
+
+test('an explanation is sent to nobody', async () => {
+  const gateway = await started();
+  const { page, text } = await toldBy(gateway, '?view=explain');
+  expect(await text()).toContain(
+    'Shows what the gateway would do with a request, by the same plan as live traffic. Nothing is sent.',
+  );
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await expect.poll(text, PATIENT).toContain('only worked out: nothing is sent');
+  const { latest } = (await (await fetch(`${gateway.adminOrigin}/entries`)).json()) as {
+    readonly latest: number;
+  };
+  expect(latest).toBe(0);
+});
+
+test('a dry run says how much of what is kept it could try', async () => {
+  const gateway = await started();
+  const { page, text } = await toldBy(gateway, '?view=rules');
+  const tryIt = page.getByRole('button', { name: 'Try it' });
+  await tryIt.click();
+  await expect.poll(text, PATIENT).toContain('No kept exchange could be tried.');
+  expect(await text()).toContain('The text is that of the rule book in force,');
+  expect(await text()).toContain(
+    'Neither the specification nor the documentation shows these. Confirm them with the service.',
+  );
+  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
+  await page.getByLabel('Rule book', { exact: true }).press('End');
+  await page.keyboard.type(' ');
+  await tryIt.click();
+  await expect
+    .poll(text, PATIENT)
+    .toContain(
+      'the values are not kept: placeholders stand for them, so rules that map values have no effect there.',
+    );
+  const dry = await text();
+  // The response is kept where the machine had the time to capture it.
+  const { v2Response } = (await (await fetch(`${gateway.adminOrigin}/entries/1`)).json()) as EntryDetail;
+  expect(dry).toContain(
+    v2Response?.body.state === 'structure'
+      ? 'Their responses were compared too.'
+      : 'Responses were compared for 0 of them: of the others no response of V2 is kept.',
+  );
+  expect(dry).toContain('. Hits count from the start of this run.');
+  expect(dry).toContain('Neither the specification nor the documentation shows this.');
+  expect(dry).toContain('nothing is applied from here');
+});
+
+test('the rollout says what it lacks, and what V1 responses announce', async () => {
+  const v2 = await started();
+  const alone = await toldBy(v2, '?view=rollout');
+  await expect
+    .poll(alone.text, PATIENT)
+    .toContain('No V1 service is configured, so V1 requests can only be migrated.');
+  expect(await alone.text()).toContain(
+    'Client hashes change at each start, so shares are not stable: set GATEWAY_CLIENT_SECRET.',
+  );
+  expect(await alone.text()).not.toContain('The end of V1');
+
+  const folder = mkdtempSync(join(tmpdir(), 'sentences-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const shipped = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
+  const rules = join(folder, 'rules.yaml');
+  writeFileSync(rules, `${shipped}\nsunset: 2099-06-30\ndeprecation: 2026-01-01\n`);
+  const beside = await started({
+    rules,
+    upstream: v2.origin,
+    'v1-upstream': 'http://127.0.0.1:9',
+    'client-secret': 'a secret of the tests',
+  });
+  const response = await fetch(`${beside.origin}/api/v1/heartbeat`);
+  expect(response.headers.get('sunset')).toContain('30 Jun 2099');
+  expect(response.headers.get('deprecation')).toMatch(/^@\d+$/);
+  const { text } = await toldBy(beside, '?view=rollout');
+  await expect.poll(text, PATIENT).toContain('It ends on 2099-06-30, as V1 responses announce.');
+  const told = await text();
+  expect(told).toContain('Deprecated since 2026-01-01, as V1 responses announce.');
+  expect(told).toContain('None: GATEWAY_V2_OPENAPI is not set.');
+  expect(told).not.toContain('GATEWAY_CLIENT_SECRET');
+  expect(told).not.toContain('No V1 service');
+});

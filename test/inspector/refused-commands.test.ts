@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { explain } from '../../src/inspector/explain.ts';
+import type { ExplainRequest } from '../../src/inspector/api.ts';
+import { assumptionsOf } from '../../src/inspector/rules-view.ts';
+import { decodeBody } from '../../src/node/decode-body.ts';
+import { inspected } from '../support/inspected.ts';
+import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
+
+interface Refused {
+  readonly errors: readonly { readonly detail: string }[];
+}
+
+// Each refusal is played, and what was asked for has not happened afterwards.
+describe('a command that is refused', () => {
+  test('says what is missing, and changes nothing', async () => {
+    const gateway = await inspected();
+    await gateway.post('/clients', '{"data":{"name":"Ada"}}');
+    await gateway.entry();
+    const before = await gateway.readJson<object>('/rollout');
+    const refused = async (path: string, body: string, type = 'application/json'): Promise<string> => {
+      const response = await fetch(`${gateway.adminOrigin}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': type },
+        body,
+      });
+      expect(response.status).toBeGreaterThanOrEqual(400);
+      return ((await response.json()) as Refused).errors[0]?.detail ?? '';
+    };
+    for (const path of ['/rollout', '/clients', '/entries/1/resend'])
+      expect(await refused(path, '{}', 'text/plain')).toBe('Send application/json.');
+    expect(await refused('/clients', '{"client":"0123456789abcdef","name":"acme"}')).toBe(
+      'Names are kept in a file: set GATEWAY_CLIENT_NAMES, and start the gateway again.',
+    );
+    expect(await refused('/entries/1/resend', '{"key":"k"}')).toBe(
+      'Set GATEWAY_INSPECTOR_RESEND=v2 to allow this.',
+    );
+    expect(await refused('/rollout', '{"mode":"canary"}')).toBe(
+      'A canary needs a share of the clients in percent, and nothing else has one.',
+    );
+    expect(await refused('/rollout', '{"mode":"migrate","operation":"create_client","client":"x"}')).toBe(
+      'Name an operation or a client, not both.',
+    );
+    expect(await refused('/rollout', '{"mode":"observe"}')).toBe(
+      'The mode observe sends requests to V1; start the gateway with GATEWAY_V1_UPSTREAM.',
+    );
+    expect(await refused('/rollout', '{"mode":"migrate","client":"nobody"}')).toBe(
+      'No client is called nobody; give its hash of 16 hex digits, or name it in the rule book.',
+    );
+    expect(await gateway.readJson<object>('/rollout')).toEqual(before);
+    expect(gateway.v2.received).toHaveLength(1);
+  });
+
+  test('for an exchange that is not kept says so', async () => {
+    const gateway = await inspected({ 'inspector-resend': 'v2' });
+    const missing = async (path: string, method: string): Promise<readonly [number, string]> => {
+      const response = await fetch(`${gateway.adminOrigin}${path}`, {
+        method,
+        ...(method === 'POST'
+          ? { headers: { 'content-type': 'application/json' }, body: '{"key":"k"}' }
+          : {}),
+      });
+      return [response.status, ((await response.json()) as Refused).errors[0]?.detail ?? ''];
+    };
+    const notKept = 'The content of this exchange is not kept.';
+    expect(await missing('/entries/7/resend', 'POST')).toEqual([404, notKept]);
+    expect(await missing('/entries/7/har', 'GET')).toEqual([404, notKept]);
+    expect(await missing('/entries/find?id=none', 'GET')).toEqual([
+      404,
+      'No exchange with this request id is kept.',
+    ]);
+  });
+});
+
+describe('an explanation', () => {
+  const told = async (request: ExplainRequest): Promise<readonly string[]> => {
+    const result = await explain(request, {
+      rules: await compiledShippedRuleBook(),
+      limits: { count: 100, bytes: 16_384, bodyLimit: undefined },
+      decode: decodeBody,
+      gatewayOrigin: 'http://g',
+      origin: 'http://v2',
+    });
+    return 'fault' in result ? [result.fault] : result.rules.map(({ why }) => why);
+  };
+
+  test.each<[ExplainRequest, string]>([
+    [{}, 'Name an operation, or give a method and a target.'],
+    [{ operation: 'create_client', bodyBase64: '*' }, 'The bodyBase64 is not Base64.'],
+    [{ operation: 'create_client' }, 'There is no body.'],
+    [{ method: 'DELETE', target: '/api/v1/clients/1', body: '{}' }, 'Bodies of DELETE are not read.'],
+    [
+      { method: 'POST', target: '/api/v1/clients', headers: [], body: '{}' },
+      'The body is not read: there is no Content-Type.',
+    ],
+    [{ operation: 'create_client', body: '{"data":1}' }, 'The request was refused.'],
+  ])('of %j says: %s', async (request, sentence) => {
+    expect(await told(request)).toContain(sentence);
+  });
+});
+
+test('the assumptions are those that the rule book marks as such, and no others', async () => {
+  const { ruleBook } = await compiledShippedRuleBook();
+  const assumptions = assumptionsOf(ruleBook);
+  expect(assumptions).toContain('The path of create_booking, POST /bookings, is assumed.');
+  expect(assumptions).toContain('Where or whether property-address applies is assumed in part.');
+  expect(assumptions.filter((one) => / create_client,| order_floor_plan,| body-wrapper /.test(one))).toEqual(
+    [],
+  );
+});
