@@ -60,7 +60,7 @@ test.each(['/api/v2/x', '/api/v1/x'])('one-byte chunks on %s leave time for ever
   });
   await until(() => gateway.gateway.inFlight === 3);
   const times: number[] = [];
-  for (let count = 0; count < 40; count += 1) {
+  for (let count = 0; count < 15; count += 1) {
     // Time of the processor, which a busy machine does not add to.
     const before = processorMs();
     expect(statusOf(await exchange(gateway.port, 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n', 20_000))).toBe(
@@ -70,7 +70,7 @@ test.each(['/api/v2/x', '/api/v1/x'])('one-byte chunks on %s leave time for ever
     await new Promise((resolve) => void setTimeout(resolve, 20));
   }
   times.sort((left, right) => left - right);
-  expect(times[20]).toBeLessThan(100);
+  expect(times[7]).toBeLessThan(100);
 });
 
 test('when the tiny pieces of one turn are many, all bodies wait for the next one', async () => {
