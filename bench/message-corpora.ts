@@ -29,8 +29,8 @@ let held = 0;
 for (const text of messages.responses) {
   v2.message = text;
   const [whole, inParts, byNode] = [
-    await readThrough(gateway.port, 'whole', WAIT_MS),
-    await readThrough(gateway.port, 'in parts', WAIT_MS),
+    await readThrough(gateway.port, 'whole'),
+    await readThrough(gateway.port, 'in parts'),
     await readByNode(v2.port, WAIT_MS),
   ];
   const paths = whole === inParts ? outcome(whole) : `${outcome(whole)} / in parts ${outcome(inParts)}`;

@@ -56,6 +56,16 @@ export function isFieldValue(text: string): boolean {
   return consistsOf(text, VALUE_CHARACTER);
 }
 
+/** True for the code of a character that a token may contain (RFC 9110 §5.6.2). */
+export function isTokenCharacter(code: number): boolean {
+  return hasClass(code, TOKEN_CHARACTER);
+}
+
+/** True for the code of a character that a field value may contain (RFC 9110 §5.5). */
+export function isValueCharacter(code: number): boolean {
+  return hasClass(code, VALUE_CHARACTER);
+}
+
 const TOKEN_CHARACTER = 1;
 const VALUE_CHARACTER = 2;
 

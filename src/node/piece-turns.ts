@@ -60,12 +60,13 @@ export class PieceTurns {
     this.flows.delete(flow);
   }
 
-  /** Counts a piece of any body in this turn of the event loop. */
-  count(bytes: number): void {
-    if (bytes >= SMALL_PIECE_BYTES) return;
+  /** Counts pieces of any body in this turn of the event loop. */
+  count(bytes: number, pieces = 1): void {
+    if (bytes >= pieces * SMALL_PIECE_BYTES) return;
     this.end ??= setImmediate(endTurn, this);
-    this.pieces += 1;
-    if (this.pieces !== PIECES_PER_TURN) return;
+    const wasFull = this.pieces >= PIECES_PER_TURN;
+    this.pieces += pieces;
+    if (wasFull || this.pieces < PIECES_PER_TURN) return;
     for (const flow of this.flows) flow.hold();
   }
 

@@ -23,9 +23,11 @@ export async function heldConnection(): Promise<{
     readerLimits: NO_LIMITS,
     bodyOptions: {
       ...NO_LIMITS,
+      requestTimeout: 0,
       bodies: {
         readAhead: new BufferBudget(1024 * 1024),
         turns: new PieceTurns(),
+        chunkTurns: new PieceTurns(),
         streams: new StreamedBodies(1),
       },
     },

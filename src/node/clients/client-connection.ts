@@ -4,7 +4,9 @@ import type { Exchange } from '../../gateway/exchange.ts';
 import type { IncomingBodyOptions } from './incoming-body.ts';
 import { LongBodyExchange } from './long-body-exchange.ts';
 import { copyOf, SharedReads } from './shared-reads.ts';
-import { SocketBody } from './socket-body.ts';
+import { ChunkedBody } from './chunked-body.ts';
+import { SizedBody } from './sized-body.ts';
+import type { SocketBody } from './socket-body.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { readFastPathRequest, type FastPathRequest } from './fast-path-request.ts';
@@ -184,9 +186,18 @@ export class ClientConnection implements ExchangeConnection {
   /** Returns the bytes behind the body; undefined when there are none, and nothing to begin. */
   private readBody(body: SocketBody, bytes: Buffer): Buffer | undefined {
     const rest = body.take(bytes);
+    if (body.isFaulty) this.refuseBody();
     if (!body.isComplete) return undefined;
     if (this.body === body) this.body = undefined;
     return rest.length === 0 ? undefined : rest;
+  }
+
+  /** The framing of the body is broken: where the next request begins is unknown. */
+  private refuseBody(): void {
+    const { exchange } = this;
+    this.stopReading();
+    if (exchange instanceof LongBodyExchange) exchange.fault('bad-framing');
+    else this.owner.linger(this);
   }
 
   /** Its turn of the event loop has come again. */
@@ -207,17 +218,16 @@ export class ClientConnection implements ExchangeConnection {
         break;
       }
       if (isLong(request, unparsed)) {
-        this.beginLong(request, unparsed);
-        break;
-      }
-      if (request.end > unparsed.length) {
+        this.unparsed = this.beginLong(request, unparsed);
+      } else if (request.end > unparsed.length) {
         if (this.partialRequest === undefined) owner.awaitBody(this);
         this.partialRequest = request;
         break;
+      } else {
+        this.partialRequest = undefined;
+        this.unparsed = request.end === unparsed.length ? undefined : unparsed.subarray(request.end);
+        this.begin(request, unparsed.subarray(request.bodyAt, request.end));
       }
-      this.partialRequest = undefined;
-      this.unparsed = request.end === unparsed.length ? undefined : unparsed.subarray(request.end);
-      this.begin(request, unparsed.subarray(request.bodyAt, request.end));
       if (count === REQUESTS_PER_TURN && this.unparsed !== undefined && this.exchange === undefined) {
         this.isYielding = true;
         setImmediate(continueParsing, this);
@@ -250,6 +260,8 @@ export class ClientConnection implements ExchangeConnection {
   private begin(request: FastPathRequest, body: Buffer): void {
     this.isUsed = true;
     const exchange = new SocketExchange(this, request, body);
+    // As Node's server has it, where no 100 Continue was sent.
+    if (request.expectsContinue) exchange.closeAfterResponse();
     this.exchange = exchange;
     this.owner.take(exchange);
   }
@@ -258,20 +270,25 @@ export class ClientConnection implements ExchangeConnection {
   private beginLongFrom(bytes: Buffer): boolean {
     const request = readFastPathRequest(bytes, this.owner.headerBytes);
     if (request === undefined || !isLong(request, bytes)) return false;
-    this.beginLong(request, bytes);
+    const rest = this.beginLong(request, bytes);
+    if (rest !== undefined) this.readHeads(copyOf(rest));
     return true;
   }
 
-  private beginLong(request: FastPathRequest, bytes: Buffer): void {
+  /** Returns the bytes behind the body, if all of it has arrived. */
+  private beginLong(request: FastPathRequest, bytes: Buffer): Buffer | undefined {
     this.isUsed = true;
     this.partialRequest = undefined;
     this.unparsed = undefined;
-    const body = new SocketBody(this.socket, request.end - request.bodyAt);
+    const length = request.end - request.bodyAt;
+    const body = Number.isFinite(length)
+      ? new SizedBody(this.socket, length)
+      : new ChunkedBody(this.socket, this.owner.headerBytes);
     const exchange = new LongBodyExchange(this, request, body, this.owner.bodyOptions);
     this.exchange = exchange;
     this.body = body;
     this.owner.take(exchange);
-    if (this.body === body) this.readBody(body, bytes.subarray(request.bodyAt));
+    return this.body === body ? this.readBody(body, bytes.subarray(request.bodyAt)) : undefined;
   }
 
   /** The client disconnected in the middle of a body: its request is logged, as one without a client. */
@@ -319,9 +336,10 @@ export class ClientConnection implements ExchangeConnection {
   };
 }
 
-/** True when the request is not whole in `bytes`, and too large to wait for. */
-function isLong({ bodyAt, end }: FastPathRequest, bytes: Buffer): boolean {
-  return end - bodyAt > WHOLE_BODY_BYTES && end > bytes.length;
+/** True when the exchange begins before its body has arrived: that is too large to wait for, or its client waits. */
+function isLong({ bodyAt, end, expectsContinue }: FastPathRequest, bytes: Buffer): boolean {
+  if (end - bodyAt > WHOLE_BODY_BYTES && end > bytes.length) return true;
+  return expectsContinue && end > bodyAt;
 }
 
 function continueParsing(connection: ClientConnection): void {

@@ -2,15 +2,17 @@ import { readFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { API_METHODS } from '../../http/methods.ts';
 
-/** A request of the most common kind: no body, or one with a length. */
+/** A request of the most common kind: no body, one with a length, or one in chunks. */
 export interface FastPathRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
   /** Offset of the body in the bytes. */
   readonly bodyAt: number;
-  /** Offset of the end of the request; beyond the bytes while part of the body is missing. */
+  /** Offset of the end of the request; beyond the bytes while part of the body is missing, `Infinity` for one in chunks. */
   readonly end: number;
+  /** The client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1). */
+  readonly expectsContinue: boolean;
   /** The client wants the connection closed after the response. */
   readonly isLast: boolean;
 }
@@ -21,7 +23,8 @@ const CLOSE_OPTION = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 
 /**
  * Reads the request at the beginning of `bytes`; undefined when anything about it is unusual: a head that is incomplete or larger
- * than `headerBytes`, another version or method, a target in another form, chunked coding, an expectation, or any error (RFC 9112). Unusual requests are left to Node's own server.
+ * than `headerBytes`, another version or method, a target in another form, another coding or expectation, or any error (RFC 9112).
+ * Unusual requests are left to Node's own server.
  */
 export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPathRequest | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
@@ -33,13 +36,16 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
   if (line === null || headers === undefined) return undefined;
   let length: number | undefined;
   let isLast = false;
+  let expectsContinue = false;
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? '';
     const value = headers[at + 1] ?? '';
     // Five names matter; the length rules out most others.
     switch (name.length) {
       case 6:
-        if (name.toLowerCase() === 'expect') return undefined;
+        if (name.toLowerCase() !== 'expect') break;
+        if (expectsContinue || value.toLowerCase() !== '100-continue') return undefined;
+        expectsContinue = true;
         break;
       case 10:
         if (name.toLowerCase() === 'connection') isLast ||= CLOSE_OPTION.test(value);
@@ -54,7 +60,9 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
         if (name.toLowerCase() === 'proxy-connection') return undefined;
         break;
       case 17:
-        if (name.toLowerCase() === 'transfer-encoding') return undefined;
+        if (name.toLowerCase() !== 'transfer-encoding') break;
+        if (length !== undefined || value.toLowerCase() !== 'chunked') return undefined;
+        length = Number.POSITIVE_INFINITY;
         break;
       default:
     }
@@ -66,6 +74,7 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
     headers,
     bodyAt,
     end: bodyAt + (length ?? 0),
+    expectsContinue,
     isLast,
   };
 }

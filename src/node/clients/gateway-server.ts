@@ -7,7 +7,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { Server as NetServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { Hono } from 'hono';
@@ -29,6 +29,7 @@ import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
 import { RequestLines } from './request-lines.ts';
 import { TurnQueue } from './turn-queue.ts';
+import { closePort } from './listen-queue.ts';
 import { LingeringConnections } from './lingering-connections.ts';
 import { H2Floods } from './h2-floods.ts';
 import { H2Streams } from './h2-streams.ts';
@@ -68,6 +69,8 @@ export interface GatewayServerOptions extends ReaderLimits {
 
 /** Bytes of all request bodies together that are buffered before they take a connection to V2. */
 const READ_AHEAD_BYTES = 32 * 1024 * 1024;
+/** Milliseconds that bodies wait for each tiny chunk that the gateway reads itself: four times what reading it takes. */
+const WAIT_PER_CHUNK_MS = 0.0005;
 /** ALPN names (RFC 7301 §6), the preferred one first; `curl -0` offers nothing but `http/1.0`. */
 const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
 /** Requests over HTTP/2 that begin in one turn of the event loop: one read of a connection brings a hundred. */
@@ -116,6 +119,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     this.bodies = {
       readAhead: new BufferBudget(READ_AHEAD_BYTES),
       turns: new PieceTurns(),
+      chunkTurns: new PieceTurns(WAIT_PER_CHUNK_MS),
       streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
     };
     this.app = createApp(gateway, Hono);
@@ -164,18 +168,13 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     return drainConnections(this, this.options.drainDelay, milliseconds);
   }
 
-  get accepted(): number {
-    return this.limit.accepted;
-  }
-
   get open(): number {
     return this.limit.sockets.size;
   }
 
-  stopAccepting(): Promise<void> {
-    return new Promise((resolve) => {
-      NetServer.prototype.close.call(this.server, () => resolve());
-    });
+  stopAccepting(onClosed: () => void): Promise<void> {
+    const isOwn = process.platform === 'linux' && !IS_OTHER_RUNTIME && this.options.reusePort !== true;
+    return closePort(this.server, { accepted: () => this.limit.accepted, isOwn, onClosed });
   }
 
   /** Closes every connection, even one with an exchange in flight. */
@@ -222,7 +221,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     const server = createSecureServer({
       ...tls,
       allowHTTP1: true,
-      ALPNCallback: ({ protocols }) => PROTOCOLS.find((name) => protocols.includes(name)),
+      ...('deno' in process.versions ? { ALPNProtocols: PROTOCOLS } : { ALPNCallback: chooseProtocol }),
       noDelay: true,
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
@@ -347,6 +346,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     return this.options.bodyTimeout;
   }
 
+  get requestTimeout(): number {
+    return this.options.requestTimeout;
+  }
+
   get minDataRate(): number {
     return this.options.minDataRate;
   }
@@ -363,6 +366,11 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 /** Node treats every protocol that it does not know as HTTP/2; the version of an HTTP/1 request is in its request line. */
 function serveOldProtocols(socket: TLSSocket): void {
   if (socket.alpnProtocol !== 'h2') socket.alpnProtocol = 'http/1.1';
+}
+
+/** Deno takes a list instead, and refuses a client that offers nothing but HTTP/1.0. */
+function chooseProtocol({ protocols }: { readonly protocols: readonly string[] }): string | undefined {
+  return PROTOCOLS.find((name) => protocols.includes(name));
 }
 
 /** An error closes the connection, and its exchanges report that. */

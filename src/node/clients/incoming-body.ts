@@ -15,6 +15,8 @@ import type { StreamedBodies, StreamedBody } from './streamed-bodies.ts';
 export interface BodySource extends Flow {
   /** True when a part is valid only until its listener returns. */
   readonly lendsParts?: boolean;
+  /** Number of chunks in the part that is reported, where the gateway reads the chunks itself. */
+  readonly pieces?: number | undefined;
   on(event: 'data', listener: (part: Uint8Array) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
 }
@@ -36,6 +38,8 @@ export interface BodyResources {
   /** Bytes of all bodies together that are read before they take a connection to V2. */
   readonly readAhead: BufferBudget;
   readonly turns: PieceTurns;
+  /** Turns of bodies whose chunks the gateway reads itself. */
+  readonly chunkTurns: PieceTurns;
   readonly streams: StreamedBodies;
 }
 
@@ -43,6 +47,8 @@ export interface BodyResources {
 export interface IncomingBodyOptions extends RateLimits {
   /** Maximum milliseconds between two parts; 0 is no limit. */
   readonly bodyTimeout: number;
+  /** Maximum milliseconds for the whole request, where no server of Node's limits it; 0 is no limit. */
+  readonly requestTimeout: number;
   readonly bodies: BodyResources;
 }
 
@@ -105,7 +111,10 @@ export class IncomingBody
     owner: IncomingBodyOwner,
   ) {
     this.source = source;
-    this.flow = new PacedFlow(source, options.bodies.turns);
+    const { turns, chunkTurns } = options.bodies;
+    this.flow = new PacedFlow(source, source.pieces === undefined ? turns : chunkTurns, () =>
+      this.scheduleTurnEnd(),
+    );
     this.parts = new ByteCollector(length);
     this.options = options;
     this.owner = owner;
@@ -207,7 +216,7 @@ export class IncomingBody
 
   private take(chunk: Uint8Array): void {
     this.bytes += chunk.length;
-    if (this.joined === undefined) this.countPart(chunk.length);
+    if (this.joined === undefined) this.countPart(chunk.length, this.source.pieces);
     if (this.mode === 'discard') {
       if (this.bytes > this.discardLimit) this.overrun?.();
       return;
@@ -225,9 +234,9 @@ export class IncomingBody
     }
   }
 
-  private countPart(bytes: number): void {
+  private countPart(bytes: number, pieces?: number): void {
     this.scheduleTurnEnd();
-    this.flow.count(bytes);
+    this.flow.count(bytes, pieces);
     this.owner.onPart?.(bytes);
   }
 
@@ -317,6 +326,7 @@ export class IncomingBody
     if (this.complete || this.mode === 'discard') return;
     if (this.mode !== 'stream') this.waitForClient();
     else if (this.parts.length > 0) this.forward();
+    else if (this.want !== undefined) this.waitForClient();
   }
 
   private leaveStream(): void {
@@ -325,6 +335,11 @@ export class IncomingBody
 
   private waitForClient(): void {
     if (this.isOver || this.mode === 'waiting' || this.broken !== undefined) return;
+    // Bytes that are not read are not the client's fault.
+    if (this.flow.isOthersTurn) {
+      this.stopTimers();
+      return;
+    }
     this.rate.start();
     const { bodyTimeout } = this.options;
     if (this.timer === undefined && bodyTimeout > 0) this.timer = setTimeout(stall, bodyTimeout, this);

@@ -1,4 +1,4 @@
-import type { Body } from '../../gateway/exchange.ts';
+import type { Body, ClientFault } from '../../gateway/exchange.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
@@ -7,12 +7,17 @@ import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
 
 /** Bytes of a body that may follow an early response on a connection that is kept. */
 const SMALL_REST_BYTES = 1024 * 1024;
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const NO_BODY = Buffer.alloc(0);
 
 /** An exchange whose body is still on its way when it begins. */
 export class LongBodyExchange extends SocketExchange implements IncomingBodyOwner {
+  /** Bytes of the body; `Infinity` for one in chunks. */
   private readonly length: number;
+  private readonly expectsContinue: boolean;
+  private hasContinued = false;
   private readonly incoming: IncomingBody;
+  private readonly timer: NodeJS.Timeout | undefined = undefined;
 
   constructor(
     connection: ExchangeConnection,
@@ -22,24 +27,37 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
   ) {
     super(connection, request, NO_BODY);
     this.length = request.end - request.bodyAt;
-    this.incoming = new IncomingBody(source, this.length, options, this);
+    this.expectsContinue = request.expectsContinue;
+    this.incoming = new IncomingBody(
+      source,
+      Number.isFinite(this.length) ? this.length : undefined,
+      options,
+      this,
+    );
+    if (options.requestTimeout > 0) this.timer = setTimeout(expire, options.requestTimeout, this);
   }
 
   override get bytesIn(): number {
     return this.incoming.bytes;
   }
 
+  /** Those that may be forwarded, once the body is complete. */
+  get trailers(): HeaderList {
+    return this.incoming.trailers;
+  }
+
   override collect(): void {
+    this.writeContinue();
     this.incoming.collect();
   }
 
   override open(): void {
+    this.writeContinue();
     this.incoming.open();
   }
 
   override head(status: number, reason: string | undefined, headers: HeaderList): void {
-    // Much is still to come: the client goes on sending, and the next request is far off.
-    if (this.length - this.bytesIn > SMALL_REST_BYTES) this.closeAfterResponse();
+    if (this.isMuchToCome || (this.expectsContinue && !this.hasContinued)) this.closeAfterResponse();
     super.head(status, reason, headers);
   }
 
@@ -52,11 +70,13 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
 
   override flushed(): void {
     super.flushed();
+    clearTimeout(this.timer);
     if (this.incoming.complete) this.incoming.rest();
   }
 
   override disconnected(): void {
     this.stopBody('client gone');
+    clearTimeout(this.timer);
     super.disconnected();
   }
 
@@ -73,12 +93,42 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
   }
 
   onStalled(): void {
-    this.incoming.stop(new Error('client-timeout'));
-    this.owner?.onClientFault('client-timeout');
+    this.fault('client-timeout');
+  }
+
+  /** The body is broken: no more of it arrives, and the response is the last. */
+  fault(fault: ClientFault): void {
+    this.closeAfterResponse();
+    this.incoming.stop(new Error(fault));
+    this.owner?.onClientFault(fault);
+  }
+
+  /** The whole request was due. */
+  expire(): void {
+    if (!this.incoming.complete) this.fault('client-timeout');
+  }
+
+  /**
+   * True when much of the request, or an unknown amount, is still to come: its client goes on sending, and the next request is far
+   * off.
+   */
+  private get isMuchToCome(): boolean {
+    if (this.incoming.complete) return false;
+    return this.expectsContinue || this.length - this.bytesIn > SMALL_REST_BYTES;
+  }
+
+  private writeContinue(): void {
+    if (!this.expectsContinue || this.hasContinued) return;
+    this.hasContinued = true;
+    this.writeInterim(CONTINUE);
   }
 
   private stopBody(cause: string): void {
     if (!this.incoming.complete) this.incoming.stop(new Error(cause));
     this.incoming.rest();
   }
+}
+
+function expire(exchange: LongBodyExchange): void {
+  exchange.expire();
 }

@@ -13,6 +13,7 @@ export class PacedFlow implements HeldFlow {
   private readonly source: PacedSource;
   private readonly flow: Flow;
   private readonly turns: PieceTurns;
+  private readonly onTurn: () => void;
   /** Parts and bytes of this turn of the event loop. */
   private pieces = 0;
   private bytes = 0;
@@ -22,10 +23,17 @@ export class PacedFlow implements HeldFlow {
   /** True while all bodies wait for the next turn of the event loop. */
   private isHeld = false;
 
-  constructor(source: PacedSource, turns: PieceTurns) {
+  /** `onTurn` is called when the turn of others begins or ends. */
+  constructor(source: PacedSource, turns: PieceTurns, onTurn: () => void) {
     this.source = source;
+    this.onTurn = onTurn;
     this.flow = flowOf(source);
     this.turns = turns;
+  }
+
+  /** True while the source is not read because it is the turn of others. */
+  get isOthersTurn(): boolean {
+    return this.isWaiting || this.isHeld;
   }
 
   /** True when its connection is closed. */
@@ -46,11 +54,14 @@ export class PacedFlow implements HeldFlow {
     this.turns.begin(this);
   }
 
-  /** Counts a part. Tiny ones end the reading for this turn: the system would deliver thirty times as many as fit one read. */
-  count(bytes: number): void {
-    this.pieces += 1;
+  /**
+   * Counts a part of so many pieces. Tiny ones end the reading for this turn: the system would deliver thirty times as many as fit
+   * one read.
+   */
+  count(bytes: number, pieces = 1): void {
+    this.pieces += pieces;
     this.bytes += bytes;
-    this.turns.count(bytes);
+    this.turns.count(bytes, pieces);
     if (this.isWaiting || !this.turns.areTooSmall(this.pieces, this.bytes)) return;
     this.isWaiting = true;
     this.flow.pause();
@@ -66,11 +77,13 @@ export class PacedFlow implements HeldFlow {
   hold(): void {
     this.isHeld = true;
     this.flow.pause();
+    this.onTurn();
   }
 
   release(): void {
     this.isHeld = false;
     this.goOn();
+    this.onTurn();
   }
 
   /** The turn of the event loop is over. */
@@ -84,6 +97,7 @@ export class PacedFlow implements HeldFlow {
   resume(): void {
     this.isWaiting = false;
     this.goOn();
+    this.onTurn();
   }
 
   /** Pauses: the consumer wants no more for now. */

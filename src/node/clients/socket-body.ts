@@ -1,30 +1,29 @@
 import type { Socket } from 'node:net';
 import type { BodySource } from './incoming-body.ts';
 
-/** The bytes of a body on a socket that the gateway reads itself, framed by a length (RFC 9112 §6.2). */
-export class SocketBody implements BodySource {
+const NOTHING = new Uint8Array(0);
+
+/** The bytes of a body on a socket that the gateway reads itself. */
+export abstract class SocketBody implements BodySource {
   readonly lendsParts = true;
+  /** Number of chunks in the part that is reported; undefined for a body that is not chunked. */
+  readonly pieces: number | undefined = undefined;
+  /** True once the last byte has arrived. */
+  abstract readonly isComplete: boolean;
+  /** True once its framing is broken: nothing after it can be read. */
+  isFaulty = false;
   private readonly connection: Socket;
-  /** Bytes that have not arrived. */
-  private missing: number;
   private onData: ((part: Uint8Array) => void) | undefined = undefined;
   private onEnd: (() => void) | undefined = undefined;
   /** Parts that arrived before anybody listened. */
   private early: Buffer[] = [];
 
-  /** `length` is the number of its bytes. */
-  constructor(connection: Socket, length: number) {
+  constructor(connection: Socket) {
     this.connection = connection;
-    this.missing = length;
   }
 
   get destroyed(): boolean {
     return this.connection.destroyed;
-  }
-
-  /** True once the last byte has arrived. */
-  get isComplete(): boolean {
-    return this.missing === 0;
   }
 
   /** Sets the listener of an event; parts that have arrived already are reported later in this turn. */
@@ -44,18 +43,8 @@ export class SocketBody implements BodySource {
     this.connection.resume();
   }
 
-  /** Takes received bytes, which are valid until it returns; returns those behind the body. */
-  take(bytes: Buffer): Buffer {
-    const part = bytes.length > this.missing ? bytes.subarray(0, this.missing) : bytes;
-    this.missing -= part.length;
-    if (this.onEnd === undefined || this.early.length > 0) {
-      this.early.push(Buffer.from(part));
-      this.connection.pause();
-    } else {
-      this.report(part, this.isComplete);
-    }
-    return bytes.subarray(part.length);
-  }
+  /** Takes received bytes, which are valid until it returns, and may be written to; returns those behind the body. */
+  abstract take(bytes: Buffer): Buffer;
 
   /** Reports the parts that arrived before anybody listened. */
   reportEarly(): void {
@@ -66,13 +55,22 @@ export class SocketBody implements BodySource {
     for (const [at, part] of early.entries()) this.report(part, this.isComplete && at === early.length - 1);
   }
 
+  /** Reports a part of the body, the last one if it is complete, or keeps a copy until somebody listens. */
+  protected deliver(part: Buffer): void {
+    if (this.onEnd !== undefined && this.early.length === 0) {
+      this.report(part, this.isComplete);
+      return;
+    }
+    if (part.length === 0 && !this.isComplete) return;
+    this.early.push(Buffer.from(part));
+    this.connection.pause();
+  }
+
   private report(part: Buffer, isLast: boolean): void {
     if (part.length > 0) this.onData?.(part);
     if (isLast) this.onEnd?.();
   }
 }
-
-const NOTHING = new Uint8Array(0);
 
 function reportEarly(body: SocketBody): void {
   body.reportEarly();

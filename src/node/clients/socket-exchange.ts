@@ -97,9 +97,8 @@ export class SocketExchange implements Exchange, SlowReader {
 
   information(status: number, headers: HeaderList): void {
     const lines = writeFieldLines(headers);
-    if (this.framing !== undefined || this.isBroken || !isInterimStatus(status) || lines === undefined)
-      return;
-    this.connection.socket.write(`${statusLine(status, undefined)}${lines}\r\n`, 'latin1');
+    if (!isInterimStatus(status) || lines === undefined) return;
+    this.writeInterim(`${statusLine(status, undefined)}${lines}\r\n`);
   }
 
   head(status: number, reason: string | undefined, headers: HeaderList): void {
@@ -189,6 +188,11 @@ export class SocketExchange implements Exchange, SlowReader {
     this.isOver = true;
     this.guard?.stop();
     this.owner?.disconnected();
+  }
+
+  /** Writes an informational response, unless the head of the response is written. */
+  protected writeInterim(text: string): void {
+    if (this.framing === undefined && !this.isBroken) this.connection.socket.write(text, 'latin1');
   }
 
   private get isBroken(): boolean {

@@ -13,8 +13,14 @@ function upload(length: number, path = '/api/v2/x', fields = ''): Buffer {
   return Buffer.concat([Buffer.from(head), bodyOf(length)]);
 }
 
+const bytesByPlace = Buffer.from(
+  Uint8Array.from({ length: 400_000 }, (_, at) => 33 + ((at * 7 + (at >> 8)) % 90)),
+);
+
 function bodyOf(length: number): Buffer {
-  return Buffer.from(Uint8Array.from({ length }, (_, at) => 33 + ((at * 7 + (at >> 8)) % 90)));
+  return length <= bytesByPlace.length
+    ? bytesByPlace.subarray(0, length)
+    : Buffer.alloc(length, bytesByPlace);
 }
 
 describe('a body that is on its way when its exchange begins', () => {
@@ -93,4 +99,21 @@ describe('a body that is on its way when its exchange begins', () => {
       expect(closed).toBe(true);
     }
   });
+
+  test.each(['Content-Length: 10000000\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n989680\r\n'])(
+    'that arrives steadily, but not within the time of a whole request, gets 408: %j',
+    async (framing) => {
+      const v2 = await rawServer((socket) => socket.write(ok()));
+      const gateway = await gatewayFor(v2.origin, {
+        flags: { 'client-headers-timeout': '200', 'client-request-timeout': '300' },
+      });
+      const client = rawClient(gateway.port);
+      client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\n${framing}`);
+      const trickle = setInterval(() => client.write('x'.repeat(1000)), 10);
+      const { text, closed } = await client.end();
+      clearInterval(trickle);
+      expect(text).toMatch(/^HTTP\/1\.1 408 [^]*connection: close\r\n/i);
+      expect(closed).toBe(true);
+    },
+  );
 });
