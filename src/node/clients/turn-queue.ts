@@ -31,9 +31,10 @@ export class TurnQueue {
       const next = this.waiting.shift();
       if (next === undefined) break;
       this.size += next.size;
+      // Before the work: should it throw, the rest still has its turn.
+      if (this.size > 0) this.end ??= setImmediate(endTurn, this);
       next.work();
     }
-    if (this.size > 0) this.end ??= setImmediate(endTurn, this);
   }
 }
 
