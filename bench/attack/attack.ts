@@ -50,6 +50,9 @@ export const USUAL_LIMITS: Limits = {
   left: 0,
 };
 
+/** Milliseconds to wait for what comes at once on a calm machine: an end that never comes is told from one that is late. */
+export const PATIENCE_MS = 10_000;
+
 /** The attacked gateway, as an attacker reaches it, and as the system and `/metrics` show it. */
 export interface Target {
   readonly port: number;

@@ -9,7 +9,7 @@ import { freePort } from '../../test/support/free-port.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const PROBE = new URL('turn-probe.ts', import.meta.url).href;
-const START_MS = 30_000;
+const START_MS = 60_000;
 /** The heap that Node chooses in the container that ships, of 512 MiB: V8 takes memory from the system for as long as there is some. */
 const HEAP = '--max-old-space-size=256';
 

@@ -1,5 +1,5 @@
 import { exchange, rawClient } from '../../test/support/raw-client.ts';
-import { type Attack, check } from './attack.ts';
+import { type Attack, check, PATIENCE_MS } from './attack.ts';
 import { longString } from './bodies.ts';
 import { chunkedHead, rawRequest } from './raw-request.ts';
 
@@ -27,7 +27,7 @@ export const faultAttacks: readonly Attack[] = [
       const one = async (pipeline: string): Promise<void> => {
         const client = rawClient(port);
         client.write(pipeline);
-        const { text } = await client.until(/HTTP\/1\.1 [45]\d\d/, 3000);
+        const { text } = await client.until(/HTTP\/1\.1 [45]\d\d/, PATIENCE_MS);
         rounds += 1;
         if (statusesIn(text).join(' ') !== '200 400') lost += 1;
         client.socket.destroy();
@@ -66,7 +66,7 @@ export const faultAttacks: readonly Attack[] = [
           pipelines.map(async (pieces) => {
             const client = rawClient(port);
             for (const piece of pieces) client.write(piece);
-            const { text, reset } = await client.end(1500);
+            const { text, reset } = await client.end(PATIENCE_MS);
             client.socket.destroy();
             rounds += 1;
             const [first, second] = statusesIn(text);
@@ -87,7 +87,7 @@ export const faultAttacks: readonly Attack[] = [
       for (const line of refused) {
         const client = rawClient(port);
         client.write(rawRequest(line, undefined, 'Connection: close\r\n'));
-        const { text } = await client.end(2000);
+        const { text } = await client.end(PATIENCE_MS);
         if (!text.endsWith('\r\n\r\n')) withBody.push(line);
         client.socket.destroy();
       }
@@ -116,7 +116,7 @@ export const faultAttacks: readonly Attack[] = [
       for (const bytes of refused) {
         const client = rawClient(port);
         client.write(bytes);
-        const { text, closed } = await client.end(1000);
+        const { text, closed } = await client.end(PATIENCE_MS);
         if (!closed || !/^HTTP\/1\.1 [45]/.test(text)) kept.push(bytes.slice(0, bytes.indexOf('\r\n')));
         client.socket.destroy();
       }

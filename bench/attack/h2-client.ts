@@ -1,4 +1,5 @@
 import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
+import { PATIENCE_MS } from './attack.ts';
 
 /** Connects with a library, as an ordinary client does. */
 export async function openSession(port: number): Promise<ClientHttp2Session> {
@@ -18,7 +19,7 @@ export function statusOf(
   return new Promise((resolve) => {
     const stream = session.request(fields);
     let status = 0;
-    const late = setTimeout(() => stream.close(), 2000);
+    const late = setTimeout(() => stream.close(), PATIENCE_MS);
     stream.on(
       'response',
       (head: IncomingHttpHeaders & { readonly ':status'?: number }) => (status = head[':status'] ?? 0),

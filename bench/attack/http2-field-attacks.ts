@@ -1,4 +1,4 @@
-import { type Attack, check, type Check, type Target } from './attack.ts';
+import { type Attack, check, type Check, type Target, PATIENCE_MS } from './attack.ts';
 import { openSession, statusOf } from './h2-client.ts';
 import { FRAME, H2Attacker, requestFields } from './h2-frames.ts';
 import { rawResponsePath } from './v2.ts';
@@ -93,7 +93,7 @@ export const http2FieldAttacks: readonly Attack[] = [
         attacker.request(1, [...requestFields('GET', '/api/v2/clients'), field]);
         const end = await attacker.until(
           ({ type }) => type === FRAME.headers || type === FRAME.reset || type === FRAME.goaway,
-          2000,
+          PATIENCE_MS,
         );
         // The status comes first; 200 stands at 8 in the static table of HPACK.
         if (end === undefined || (end.type === FRAME.headers && end.payload[0] === 0x88))
@@ -104,7 +104,10 @@ export const http2FieldAttacks: readonly Attack[] = [
       for (const field of DROPPED_FIELDS) {
         const attacker = await H2Attacker.open(port);
         attacker.request(1, [...requestFields('GET', '/api/v2/clients'), field]);
-        const end = await attacker.until(({ type }) => type === FRAME.data || type === FRAME.reset, 2000);
+        const end = await attacker.until(
+          ({ type }) => type === FRAME.data || type === FRAME.reset,
+          PATIENCE_MS,
+        );
         if (end === undefined || end.payload.includes('unsafe')) crossed.push(JSON.stringify(field));
         attacker.socket.destroy();
       }

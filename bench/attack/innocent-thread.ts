@@ -37,6 +37,7 @@ function send(kind: InnocentKind, id: string): void {
   const over = (failure?: string): void => {
     if (!underWay.delete(one)) return;
     took.push(performance.now() - one.began);
+    if (took.length === 1) parentPort?.postMessage('begun');
     if (failure !== undefined) failures[failure] = (failures[failure] ?? 0) + 1;
   };
   outgoing.on('error', (error) => over('code' in error ? String(error.code) : error.message));

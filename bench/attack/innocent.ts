@@ -25,8 +25,15 @@ export interface Felt {
 export class Innocent {
   private readonly worker: Worker;
 
-  constructor(options: InnocentOptions) {
+  private constructor(options: InnocentOptions) {
     this.worker = new Worker(new URL('innocent-thread.ts', import.meta.url), { workerData: options });
+  }
+
+  /** Starts it, and waits for its first response. */
+  static async start(options: InnocentOptions): Promise<Innocent> {
+    const innocent = new Innocent(options);
+    await once(innocent.worker, 'message');
+    return innocent;
   }
 
   /** Ends the sending, waits some seconds for requests under way, and returns the outcome. */

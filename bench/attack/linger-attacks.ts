@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { rawClient, statusOf } from '../../test/support/raw-client.ts';
-import { type Attack, check, type Target } from './attack.ts';
+import { type Attack, check, type Target, PATIENCE_MS } from './attack.ts';
 import { longString } from './bodies.ts';
 import { rawRequest } from './raw-request.ts';
 
@@ -50,7 +50,7 @@ async function statusAfterWriting({ port }: Target, request: string): Promise<nu
     client.socket.write(bytes.subarray(30_000), () => resolve());
   });
   client.socket.resume();
-  const { text } = await client.until(/\r\n\r\n/, 3000);
+  const { text } = await client.until(/\r\n\r\n/, PATIENCE_MS);
   client.socket.destroy();
   return statusOf({ text });
 }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { rawClient } from '../../test/support/raw-client.ts';
-import { type Attack, check, type Target } from './attack.ts';
+import { type Attack, check, type Target, PATIENCE_MS } from './attack.ts';
 import { chunkedHead, rawRequest } from './raw-request.ts';
 import { rawResponsePath } from './v2.ts';
 
@@ -125,7 +125,7 @@ async function outcomeOf({ port }: Target, pieces: readonly string[]): Promise<s
     client.write(piece);
     await delay(20);
   }
-  await client.until(/\r\n\r\n/, 2000);
+  await client.until(/\r\n\r\n/, PATIENCE_MS);
   const { text, closed } = await client.end(300);
   client.socket.destroy();
   const lines = text.match(/(?:HTTP\/|RTSP\/|ICY )\S* ?\S+/g) ?? [];

@@ -69,7 +69,7 @@ async function judge(
 ): Promise<Outcome> {
   const kinds = attack.innocents ?? ALL_KINDS;
   const { port, adminPort } = gateway;
-  const innocent = new Innocent({ port, isTls: attack.isTls === true, kinds });
+  const innocent = await Innocent.start({ port, isTls: attack.isTls === true, kinds });
   const loop = watchLoop(adminPort);
   const longestTurn = gateway.watchTurns();
   await delay(500);

@@ -125,7 +125,7 @@ test.each([
     const bytes = `${head}${'1\r\n \r\n'.repeat(9000)}0\r\n\r\n`;
     for (const client of clients) client.write(bytes);
     await Promise.all(
-      clients.map((client) => client.until(head === '' ? /200 OK/ : /200 OK[^]*200 OK/, 25_000)),
+      clients.map((client) => client.until(head === '' ? /200 OK/ : /200 OK[^]*200 OK/, 60_000)),
     );
     const statuses = new Set(clients.map((client) => statusOf({ text: client.text() })));
     expect([...statuses]).toEqual([200]);

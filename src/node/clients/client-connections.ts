@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { peerName } from './busy-peers.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
-import { HandOvers } from './hand-overs.ts';
 import type { IncomingBodyOptions } from './incoming-body.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
+import { TurnQueue } from './turn-queue.ts';
 
 /** Limits on the time that clients take, in milliseconds, and on the bytes that they send; a time of 0 is no limit. */
 export interface ClientLimits extends ReaderLimits {
@@ -29,6 +29,11 @@ export interface ClientConnectionsOwner extends IncomingBodyOptions {
 
 /** Milliseconds between two checks for connections that have been idle too long. */
 const IDLE_CHECK_MS = 250;
+/**
+ * Bytes of connections that Node's server takes over in one turn of the event loop: its first read of one may be ten thousand
+ * chunks of one byte.
+ */
+const HAND_OVER_BYTES = 64 * 1024;
 /** Minimum milliseconds to wait for the rest of a small body, before its exchange begins without it. */
 const PARTIAL_BODY_WAIT_MS = 25;
 /** Milliseconds by which a kept-alive connection outlives the timeout sent to its client: a request may be on its way by then. */
@@ -51,7 +56,7 @@ export class ClientConnections implements ClientConnectionOwner {
   private readonly secure = new Map<string, ClientConnection>();
   /** Connections that wait for the rest of a body, with the round of checks in which the wait began. */
   private readonly awaiting = new Map<ClientConnection, number>();
-  private readonly handOvers = new HandOvers();
+  private readonly handOvers = new TurnQueue(HAND_OVER_BYTES);
   private round = 0;
   private idleTimer: NodeJS.Timeout | undefined = undefined;
   private partialBodyTimer: NodeJS.Timeout | undefined = undefined;

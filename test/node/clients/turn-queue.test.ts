@@ -1,17 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { HandOvers } from '../../../src/node/clients/hand-overs.ts';
+import { TurnQueue } from '../../../src/node/clients/turn-queue.ts';
 
-test('small hand-overs happen at once, and large ones one in a turn, in their order', async () => {
-  const handOvers = new HandOvers();
+test('small work is done at once, and of large one little in a turn, in its order', async () => {
+  const queue = new TurnQueue(1000);
   const order: string[] = [];
-  const add = (name: string, bytes: number): void => handOvers.add(bytes, () => void order.push(name));
-  add('a', 500);
+  const add = (name: string, size: number): void => queue.add(size, () => void order.push(name));
+  add('a', 10);
   add('b', 0);
-  add('c', 64 * 1024);
+  add('c', 1000);
   expect(order).toEqual(['a', 'b', 'c']);
-  add('d', 64 * 1024);
-  add('e', 64 * 1024);
+  add('d', 1000);
+  add('e', 1000);
   add('f', 10);
   expect(order).toHaveLength(3);
   await setImmediate();
