@@ -52,16 +52,16 @@ function limitsAbove({ felt, loop = 0 }: Outcome): Limits {
 
 function printTable(all: readonly Outcome[]): void {
   console.log(
-    '\n| attack | requests | failed | median | worst | peak memory | loop late | left in flight | lived | bug lines | verdict |',
+    '\n| attack | requests | failed | median | worst | peak memory | loop late | longest turn | left in flight | lived | bug lines | verdict |',
   );
-  console.log('|---|---|---|---|---|---|---|---|---|---|---|');
+  console.log('|---|---|---|---|---|---|---|---|---|---|---|---|');
   for (const one of all) console.log(`| ${row(one).join(' | ')} |`);
   console.log(
     `\n${all.slice(1).filter(({ faults }) => faults.length === 0).length} of ${all.length - 1} attacks came to nothing.`,
   );
 }
 
-function row({ attack, felt, memory, loop, left, isAlive, bugs, faults }: Outcome): readonly string[] {
+function row({ attack, felt, memory, loop, turn, left, isAlive, bugs, faults }: Outcome): readonly string[] {
   const failed = Object.values(felt.failures).reduce((sum, count) => sum + count, 0);
   return [
     attack.id,
@@ -71,6 +71,7 @@ function row({ attack, felt, memory, loop, left, isAlive, bugs, faults }: Outcom
     `${felt.worst.toFixed(0)} ms`,
     `${memory.toFixed(0)} MiB`,
     loop === undefined ? '–' : `${loop.toFixed(0)} ms`,
+    `${turn.toFixed(0)} ms`,
     left === undefined ? '–' : String(left),
     isAlive ? 'yes' : 'no',
     String(bugs),

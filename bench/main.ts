@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | replicas | footprint | start] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
+ * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | replicas | totals | footprint | start] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
  * the engine, its growth, how the gateway scales, and the proxies side by side when nothing is named. `proxies --long [--rounds <n>]
  * [--row <id>]…` measures more sizes, rates and forms of TLS beside nginx and its kind; `guard [<commit>] [--rounds <n>] [--row <id>]…` measures against a commit, HEAD when none is named.
  */
@@ -14,6 +14,7 @@ import { benchGuard } from './guard/guard.ts';
 import { benchLong } from './long/bench-long.ts';
 import { benchProxies } from './proxies.ts';
 import { benchReplicas } from './virtual-replicas/bench-replicas.ts';
+import { benchReplicaTotals } from './replica-totals.ts';
 import { benchScale } from './scale.ts';
 import { benchStart } from './start-time.ts';
 
@@ -48,5 +49,6 @@ if (positionals[0] === 'guard') {
   if (!(await benchGuard(positionals[1] ?? 'HEAD', rounds, values.row))) process.exitCode = 1;
 }
 if (chosen.includes('replicas')) await benchReplicas(values.quick);
+if (chosen.includes('totals')) await benchReplicaTotals(values.quick);
 if (chosen.includes('footprint')) await benchFootprint();
 if (chosen.includes('start')) benchStart();

@@ -1,7 +1,7 @@
 /**
  * `node bench/message-corpora.ts <folder>`: plays the HTTP messages in other projects' tests, whose sources lie in the folder (llhttp,
- * picohttpparser, h11, gunicorn, Puma, aiohttp, hyper, Go …), against a gateway, and prints the outcome of each kind beside Node's. Nothing is
- * fetched; Go's come with Debian: `apt-get download golang-1.19-src`, then `dpkg-deb -x`. Ends with 1 when a message leaves a client without a response and without a close.
+ * picohttpparser, h11, gunicorn, Puma, aiohttp, hyper, Go …: `node bench/fetch-corpora.ts <folder>`), against a gateway, and prints the outcome of
+ * each kind beside Node's. Ends with 1 when a message leaves a client without a response and without a close.
  */
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
@@ -29,8 +29,8 @@ let held = 0;
 for (const text of messages.responses) {
   v2.message = text;
   const [whole, inParts, byNode] = [
-    await readThrough(gateway.port, 'whole', WAIT_MS),
-    await readThrough(gateway.port, 'in parts', WAIT_MS),
+    await readThrough(gateway.port, 'whole'),
+    await readThrough(gateway.port, 'in parts'),
     await readByNode(v2.port, WAIT_MS),
   ];
   const paths = whole === inParts ? outcome(whole) : `${outcome(whole)} / in parts ${outcome(inParts)}`;

@@ -6,6 +6,7 @@ import { createAdminServer } from '../src/node/admin/admin-server.ts';
 import { listen } from '../src/node/listen.ts';
 import { watchProcess } from '../src/node/admin/process-stats.ts';
 import type { LoadedRuleBook } from '../src/node/rule-books.ts';
+import { GatewayTotals } from '../src/report/gateway-totals.ts';
 import { OperatorView } from '../src/inspector/operator-view.ts';
 import type { CaptureLevel } from '../src/rewrite-log/observer.ts';
 import { DayTraffic } from './scale-day-traffic.ts';
@@ -47,6 +48,7 @@ export class DayView {
     const processFigures = watchProcess();
     const inspector = createInspector({
       view: this.view,
+      totals: new GatewayTotals(this.view.tally, midnight),
       run: 'bench',
       startedAt: midnight,
       time: () => this.time,

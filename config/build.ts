@@ -55,5 +55,5 @@ console.log('bundles, minified and gzipped:');
 for (const bundle of BUNDLES) {
   const { gzipped, minified } = await makeBundle(bundle, ruleBook);
   const size = (gzipped / 1000).toFixed(1).padStart(6);
-  console.log(`${size} kB  ${bundle.name} (${(minified / 1000).toFixed(1)} kB minified)`);
+  console.log(`${size} kB  ${bundle.name.replaceAll('`', '')} (${(minified / 1000).toFixed(1)} kB minified)`);
 }

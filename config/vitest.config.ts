@@ -5,8 +5,10 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // For what hangs, and for nothing else: a machine may be several times slower, or stand still for a while.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     // Two cores, shared: more workers only make the socket tests wait for each other.
     maxWorkers: 2,
   },

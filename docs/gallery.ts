@@ -15,8 +15,9 @@ const [folder = 'gallery', wanted = ''] = process.argv.slice(2);
 const WIDE: Look = { width: 1280, height: 900 };
 const HUGE: Look = { width: 2560, height: 1400 };
 const PHONE: Look = { width: 360, height: 740 };
-/** The room that is left of 1280 × 900 when everything is twice as large, as WCAG 1.4.4 asks for. */
-const LARGE: Look = { width: 640, height: 450 };
+/** Twice as large, as WCAG 1.4.4 asks for: by the zoom of the browser, and by the size of text that its user chose. */
+const ZOOMED: Look = { ...WIDE, zoom: 2 };
+const LARGE_TEXT: Look = { ...WIDE, textSize: 32 };
 
 interface Scene {
   readonly name: string;
@@ -38,11 +39,11 @@ const EXCHANGES = [
 ];
 
 const SCENES: readonly Scene[] = [
-  { name: 'traffic', address: '', looks: [WIDE, HUGE, PHONE, LARGE] },
+  { name: 'traffic', address: '', looks: [WIDE, HUGE, PHONE, ZOOMED, LARGE_TEXT] },
   ...EXCHANGES.map((id): Scene => ({
     name: id,
     address: `?entry=${id}`,
-    looks: id === 'migrated' ? [WIDE, HUGE, PHONE, LARGE] : [WIDE],
+    looks: id === 'migrated' ? [WIDE, HUGE, PHONE, ZOOMED, LARGE_TEXT] : [WIDE],
   })),
   {
     name: 'headers',
@@ -50,9 +51,10 @@ const SCENES: readonly Scene[] = [
     looks: [WIDE, PHONE],
     play: (page) => page.locator('.header-term', { hasText: 'x-api-version' }).hover(),
   },
-  { name: 'hour', address: '?view=hour', looks: [WIDE, HUGE, PHONE] },
+  { name: 'hour', address: '?view=hour', looks: [WIDE, HUGE, PHONE, LARGE_TEXT] },
   { name: 'errors', address: '?view=errors', looks: [WIDE, HUGE, PHONE] },
-  { name: 'rules', address: '?view=rules', looks: [WIDE, HUGE, PHONE] },
+  { name: 'rules', address: '?view=rules', looks: [WIDE, HUGE, PHONE, LARGE_TEXT] },
+  { name: 'explain', address: '?view=explain', looks: [WIDE, HUGE, PHONE, LARGE_TEXT] },
   {
     name: 'trial',
     address: '?view=rules',
@@ -65,8 +67,8 @@ const SCENES: readonly Scene[] = [
       await page.locator('.trial-outcome').scrollIntoViewIfNeeded();
     },
   },
-  { name: 'retirement', address: '?view=retirement', looks: [WIDE, HUGE, PHONE, LARGE] },
-  { name: 'rollout', address: '?view=rollout', looks: [WIDE, HUGE, PHONE] },
+  { name: 'retirement', address: '?view=retirement', looks: [WIDE, HUGE, PHONE, ZOOMED, LARGE_TEXT] },
+  { name: 'rollout', address: '?view=rollout', looks: [WIDE, HUGE, PHONE, LARGE_TEXT] },
   {
     name: 'confirmation',
     address: '?view=rollout',
@@ -116,7 +118,8 @@ async function take(
   // Charts and lines are drawn once their width is known; the status line for screen readers covers part of the page for a moment.
   await page.waitForTimeout(400);
   await page.evaluate(`document.querySelector('.said').style.display = 'none'`);
-  const file = join(folder, `${name}-${look.scheme}-${look.width}.webp`);
+  const size = look.zoom !== undefined ? 'zoomed' : look.textSize !== undefined ? 'large-text' : look.width;
+  const file = join(folder, `${name}-${look.scheme}-${size}.webp`);
   writeFileSync(file, await asWebp(by, await page.screenshot(), 0.6));
   await page.close();
   process.stdout.write(`${file}, ${readFileSync(file).length} bytes\n`);

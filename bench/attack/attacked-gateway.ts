@@ -8,7 +8,10 @@ import { certificate } from '../../test/support/certificates.ts';
 import { freePort } from '../../test/support/free-port.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const PROBE = new URL('turn-probe.ts', import.meta.url).href;
 const START_MS = 30_000;
+/** The heap that Node chooses in the container that ships, of 512 MiB: V8 takes memory from the system for as long as there is some. */
+const HEAP = '--max-old-space-size=256';
 
 /** A gateway as it ships, in a process of its own. */
 export interface AttackedGateway {
@@ -19,6 +22,8 @@ export interface AttackedGateway {
   /** Resident bytes now, and at the peak; the last known ones when it has ended. */
   memory(): number;
   peak(): number;
+  /** Watches its event loop; the function returns the processor time of the longest turn since, in milliseconds. */
+  watchTurns(): () => number;
   stderr(): string;
   /** Ends it without waiting for exchanges in flight. */
   kill(): Promise<void>;
@@ -41,13 +46,23 @@ export async function startAttackedGateway(
   const { PATH = '' } = process.env;
   const child = spawn(
     process.execPath,
-    [MAIN, 'serve', ...Object.entries(all).flatMap(([name, value]) => [`--${name}`, value])],
-    { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH } },
+    [
+      HEAP,
+      '--import',
+      PROBE,
+      ...(process.env['PROF'] === undefined ? [] : ['--import', process.env['PROF']]),
+      MAIN,
+      'serve',
+      ...Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]),
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], env: { PATH } },
   );
   let text = '';
-  child.stderr.on('data', (chunk: Buffer) => {
+  child.stderr?.on('data', (chunk: Buffer) => {
     if (text.length < 2 ** 20) text += chunk.toString();
   });
+  let longest = 0;
+  child.on('message', (milliseconds) => (longest = Math.max(longest, Number(milliseconds))));
   const memory = { resident: 0, peak: 0 };
   const read = (): typeof memory => readMemory(child, memory);
   const watch = setInterval(read, 200);
@@ -62,6 +77,10 @@ export async function startAttackedGateway(
     },
     memory: () => read().resident,
     peak: () => read().peak,
+    watchTurns: () => {
+      longest = 0;
+      return () => longest;
+    },
     stderr: () => text,
     kill: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;

@@ -27,7 +27,7 @@ export const faultAttacks: readonly Attack[] = [
       const one = async (pipeline: string): Promise<void> => {
         const client = rawClient(port);
         client.write(pipeline);
-        const { text } = await client.until(/HTTP\/1\.1 [45]\d\d/, 500);
+        const { text } = await client.until(/HTTP\/1\.1 [45]\d\d/, 3000);
         rounds += 1;
         if (statusesIn(text).join(' ') !== '200 400') lost += 1;
         client.socket.destroy();

@@ -17,6 +17,8 @@ export interface Outcome {
   readonly memory: number;
   /** Milliseconds that the event loop was late at most; undefined where nothing tells. */
   readonly loop: number | undefined;
+  /** Milliseconds of processor time of the longest turn of the event loop. */
+  readonly turn: number;
   /** Exchanges in flight when everybody has left; undefined where nothing tells. */
   readonly left: number | undefined;
   readonly isAlive: boolean;
@@ -69,6 +71,7 @@ async function judge(
   const { port, adminPort } = gateway;
   const innocent = new Innocent({ port, isTls: attack.isTls === true, kinds });
   const loop = watchLoop(adminPort);
+  const longestTurn = gateway.watchTurns();
   await delay(500);
   const target: Target = {
     port,
@@ -90,6 +93,7 @@ async function judge(
     left: await leftInFlight(adminPort, attack.milliseconds === undefined ? SETTLE_MS : LONG_SETTLE_MS),
     memory: gateway.peak() / 2 ** 20,
     loop: delayed,
+    turn: longestTurn(),
     isAlive: gateway.isAlive,
     bugs: bugLines(gateway.stderr()),
   };
@@ -115,7 +119,7 @@ function bugLines(text: string): number {
 }
 
 function faultsOf(outcome: Omit<Outcome, 'faults'>, checks: readonly Check[]): readonly string[] {
-  const { limits, felt, memory, loop = 0, left = 0, isAlive, bugs } = outcome;
+  const { limits, felt, memory, loop = 0, turn, left = 0, isAlive, bugs } = outcome;
   const failed = Object.values(felt.failures).reduce((sum, count) => sum + count, 0);
   return [
     check(`${failed} innocent requests failed (${reasons(felt)})`, failed <= limits.failed),
@@ -126,6 +130,7 @@ function faultsOf(outcome: Omit<Outcome, 'faults'>, checks: readonly Check[]): r
     ),
     check(`the gateway took ${memory.toFixed(0)} MiB`, memory <= limits.memory),
     check(`the event loop was ${loop.toFixed(0)} ms late`, loop <= limits.loop),
+    check(`one turn of the event loop took ${turn.toFixed(0)} ms of processor time`, turn <= limits.turn),
     check(`${left} exchanges are in flight for nobody`, left <= limits.left),
     check('the process ended', isAlive),
     check(`stderr has ${bugs} lines of bugs`, bugs === 0),

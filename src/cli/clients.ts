@@ -12,6 +12,7 @@ import { terminalOf } from './terminal.ts';
 export interface NameOptions {
   readonly names?: string;
   readonly admin?: string;
+  readonly format: Format;
 }
 
 type Outcome = { readonly out: string } | CommandFault;
@@ -61,10 +62,15 @@ async function hash(format: Format): Promise<Outcome> {
 async function nameOne(
   client: string,
   name: string | undefined,
-  { names, admin }: NameOptions,
+  { names, admin, format }: NameOptions,
 ): Promise<Outcome> {
   const path = names ?? process.env['GATEWAY_CLIENT_NAMES'];
-  const out = name === undefined ? `${client} has no name now.\n` : `${client} is called ${name.trim()}.\n`;
+  const out =
+    format === 'json'
+      ? `${JSON.stringify({ client, name: name?.trim() ?? null })}\n`
+      : name === undefined
+        ? `${client} has no name now.\n`
+        : `${client} is called ${name.trim()}.\n`;
   if (admin !== undefined) {
     const body = JSON.stringify(name === undefined ? { client } : { client, name });
     const response = await ask(admin, body);

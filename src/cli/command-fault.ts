@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { FAILURE, NOT_STARTED } from './exit-codes.ts';
 
 /** The reason for which a command failed, as a sentence. */
@@ -26,6 +27,17 @@ export function endWith(fault: CommandFault | undefined): void {
 export function unreadable(name: string, error: unknown): CommandFault {
   if (!(error instanceof Error)) throw error;
   return { fault: `${name} cannot be read: ${error.message}.`, isJunk: !isFromSystem(error) };
+}
+
+/** Writes a file that the user named; the fault says why it cannot be written. */
+export function writeOutput(path: string, text: string): CommandFault | undefined {
+  try {
+    writeFileSync(path, text);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { fault: `${path} cannot be written: ${error.message}.` };
+  }
 }
 
 /** The fault of a file of which no line is an entry of the rewrite log; `file` is `-` for stdin. */

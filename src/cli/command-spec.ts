@@ -44,7 +44,8 @@ export function describeCommand(command: Command, path = ''): CommandSpec {
       name: argument.name(),
       description: help.argumentDescription(argument),
       choices: argument.argChoices ?? [],
-      isFile: FILES.test(argument.name()),
+      // The operand of `openapi`; of an option, v2 is a word to choose.
+      isFile: FILES.test(argument.name()) || argument.name() === 'v2',
     })),
     options: help.visibleOptions(command).map((option) => ({
       names: [option.short, option.long].filter((name) => name !== undefined),
@@ -63,7 +64,7 @@ export function everyCommand(command: CommandSpec): readonly CommandSpec[] {
 }
 
 /** Names of values that are files, or may be. */
-const FILES = /^(?:files?|fixture|description|v2)$/;
+const FILES = /^(?:files?|fixture|description)$/;
 
 /** Names that stand for a value rather than being one. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set(['n', 'url', 'file']);

@@ -18,7 +18,7 @@ export async function readDescription(source: string): Promise<Description | Com
     text = await textFrom(source);
   } catch (error) {
     const { message } = error instanceof Error ? error : { message: String(error) };
-    return { fault: `The description cannot be read: ${message}.` };
+    return { fault: `The description ${source} cannot be read: ${message}.` };
   }
   const value = readJsonText(text) ?? readYamlText(text);
   if (isDescription(value)) return value;

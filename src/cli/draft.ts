@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import { readJsonType } from '../http/media-type.ts';
 import { readTarget } from '../http/target.ts';
@@ -10,7 +9,7 @@ import { proposeFromTraffic, type RecordedRequest } from '../openapi/propose-fro
 import { proposeRuleBook } from '../openapi/propose-rule-book.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
 import { readRuleBook } from '../rules/read-rule-book.ts';
-import { type CommandFault, endWith, isFault } from './command-fault.ts';
+import { type CommandFault, endWith, isFault, writeOutput } from './command-fault.ts';
 import { readDescription } from './description-file.ts';
 import { draftTrial } from './draft-trial.ts';
 import { FAILURE } from './exit-codes.ts';
@@ -47,7 +46,8 @@ async function run(options: DraftOptions): Promise<CommandFault | undefined> {
       ? await draftTrial(new CompiledRuleBook(reading.ruleBook), v2, requests)
       : undefined;
   stdout.on('error', () => {});
-  if (options.out !== undefined) writeFileSync(options.out, text);
+  const unwritten = options.out === undefined ? undefined : writeOutput(options.out, text);
+  if (unwritten !== undefined) return unwritten;
   if (options.json === true) {
     const { text: _, ...tried } = trial ?? { text: '' };
     stdout.write(`${JSON.stringify({ ruleBook: text, faults, ...(trial && { trial: tried }) }, null, 2)}\n`);

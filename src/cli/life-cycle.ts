@@ -1,4 +1,5 @@
 import { unwatchFile, watchFile } from 'node:fs';
+import { setExitDeadline } from './exit-deadline.ts';
 
 /** Reactions to signals and to changed files. */
 export interface LifeCycle {
@@ -39,8 +40,7 @@ export function liveUntilSignal(life: LifeCycle): Promise<number> {
       if (stopping) process.exit(1);
       stopping = true;
       for (const file of life.watched) unwatchFile(file);
-      // A write to a paused terminal or a dead disk blocks even the exit: nothing else ends the process in time.
-      setTimeout(() => process.kill(process.pid, 'SIGKILL'), life.drain).unref();
+      setExitDeadline(life.drain);
       life
         .stop()
         .then(() => life.flush())

@@ -4,6 +4,7 @@ import { readSettings, type Settings } from '../settings/read-settings.ts';
 import { settingConflicts } from '../settings/setting-conflicts.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
 import { settings as table } from '../settings/settings.ts';
+import { readClientNames } from '../node/admin/client-names.ts';
 import { adminFault } from '../node/admin/operators.ts';
 import { memoryLimit } from '../node/memory-limit.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
@@ -37,7 +38,9 @@ export async function preflight(
   const clientTls = clientFiles(settings);
   const all = [
     ...settingConflicts(settings, memoryShares(memoryLimit(), workersOf(settings))),
-    ...[adminFault(settings), logFileFault(settings)].filter((fault) => fault !== undefined),
+    ...[adminFault(settings), logFileFault(settings), namesFault(settings)].filter(
+      (fault) => fault !== undefined,
+    ),
     ...[upstreamTls, clientTls, storeFiles(settings)].flatMap((outcome) =>
       'fault' in outcome ? [outcome.fault] : [],
     ),
@@ -66,6 +69,14 @@ function upstreamFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
     cert: { setting: 'upstream-cert', path: settings.get(table.upstreamCert) },
     key: { setting: 'upstream-key', path: settings.get(table.upstreamKey) },
   });
+}
+
+/** Returns the fault of the file of client names. One that is not there is made when the first client gets a name. */
+function namesFault(settings: Settings): string | undefined {
+  const path = settings.get(table.clientNames);
+  if (path === undefined || !existsSync(path)) return undefined;
+  const read = readClientNames(path);
+  return 'fault' in read ? `--client-names (GATEWAY_CLIENT_NAMES): ${read.fault}` : undefined;
 }
 
 /** Returns the fault that prevents appending to the log file, without creating the file. */

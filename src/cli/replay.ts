@@ -1,9 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { count, counted } from '../report/number-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
-import { type CommandFault, endWith, isFault } from './command-fault.ts';
+import { type CommandFault, endWith, isFault, writeOutput } from './command-fault.ts';
 import { FAILURE } from './exit-codes.ts';
 import { readRecordedRequests, type RecordingSource } from './recorded-requests.ts';
 import { printFixture, readFixture, type Recording } from './replay-fixture.ts';
@@ -57,7 +56,8 @@ async function record(options: RecordOptions): Promise<CommandFault | undefined>
     if (known === undefined) recordings.set(key, { name, count: times, request, outcome });
     else known.count += times;
   }
-  writeFileSync(options.out, printFixture([...recordings.values()]));
+  const unwritten = writeOutput(options.out, printFixture([...recordings.values()]));
+  if (unwritten !== undefined) return unwritten;
   stdout.write(
     options.format === 'json'
       ? `${JSON.stringify({ requests: all, different: recordings.size, out: options.out })}\n`
@@ -94,8 +94,8 @@ async function check(
   stdout.write(
     `${format === 'json' ? summaryJson(all, changed, places) : wrapLines(summary(all, changed, places), terminalOf(stdout).columns)}\n`,
   );
-  if (update === true) writeFileSync(fixture, printFixture(updated));
-  else if (changed > 0) process.exitCode = FAILURE;
+  if (update === true) return writeOutput(fixture, printFixture(updated));
+  if (changed > 0) process.exitCode = FAILURE;
   return undefined;
 }
 

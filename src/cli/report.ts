@@ -1,8 +1,6 @@
 import { Buffer } from 'node:buffer';
-import { readFile } from 'node:fs/promises';
 import { stdout } from 'node:process';
 import { readClientNames } from '../node/admin/client-names.ts';
-import { parse } from 'yaml';
 import { sizeOfFiles } from './log-files.ts';
 import { logSources } from './log-sources.ts';
 import { readMergedLogs } from './merged-logs.ts';
@@ -23,7 +21,8 @@ import { Tally } from '../report/tally.ts';
 import { applyStrips } from './apply-strips.ts';
 import { censusTerminal } from './census-terminal.ts';
 import { entriesOfClient } from './client-entries.ts';
-import { type CommandFault, endWith, noRewriteLog, unreadable } from './command-fault.ts';
+import { type CommandFault, endWith, isFault, noRewriteLog, unreadable } from './command-fault.ts';
+import { readDescription } from './description-file.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { reportTerminal } from './report-terminal.ts';
 import { terminalOf } from './terminal.ts';
@@ -100,17 +99,14 @@ async function schemaOf({ openapi, rules }: ReportOptions): Promise<OpenApiNames
   if (openapi === undefined) return undefined;
   const book = await loadRuleBook(rules);
   if ('faults' in book) return { fault: book.faults.join('\n') };
-  try {
-    const document: unknown = parse(await readFile(openapi, 'utf8'));
-    const operations = book.rules.ruleBook.operations.map(({ id, method, template }) => ({
-      id,
-      method,
-      template,
-    }));
-    return new OpenApiNames(document, operations);
-  } catch (error) {
-    return unreadable('--openapi names a file that', error);
-  }
+  const document = await readDescription(openapi);
+  if (isFault(document)) return document;
+  const operations = book.rules.ruleBook.operations.map(({ id, method, template }) => ({
+    id,
+    method,
+    template,
+  }));
+  return new OpenApiNames(document, operations);
 }
 
 function printReport(made: Report, { format, digest }: ReportOptions): string {

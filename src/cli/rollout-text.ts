@@ -43,10 +43,9 @@ export function rolloutText(view: RolloutView, { columns }: Pick<Terminal, 'colu
   return `${lines.map((line) => wrapLines(terminalLines(line), columns, line.startsWith(' ') ? 2 : LABEL)).join('\n')}\n`;
 }
 
-function requestsLine({ requests }: RolloutView): string {
-  if (requests === undefined)
-    return 'requests    not counted here, nor shadows: the log has them; see report';
-  return `requests    ${requests.v2} migrated, ${requests.v1} to V1`;
+function requestsLine({ requests, countedSince }: RolloutView): string {
+  const since = countedSince === undefined ? '' : `; all counts are of all isolates since ${countedSince}`;
+  return `requests    ${requests.v2} migrated, ${requests.v1} to V1${since}`;
 }
 
 function replicaLines({ name, replicas, aloneSince, aloneReason, waiting }: ReplicaView): string[] {
@@ -69,9 +68,9 @@ const MAX_PAIRS = 10;
 const MAX_POINTERS = 5;
 
 /** The checks of bodies that were not sent to V2. */
-function bodyCheckLines({ bodyChecks, clients, v1Origin, requests }: RolloutView): string[] {
+function bodyCheckLines({ bodyChecks, clients, v1Origin }: RolloutView): string[] {
   if (bodyChecks === undefined)
-    return v1Origin === undefined || requests === undefined
+    return v1Origin === undefined
       ? []
       : ["V2's schema not known: no body is checked, as GATEWAY_V2_OPENAPI is not set"];
   const { counts, omitted } = bodyChecks;

@@ -99,6 +99,8 @@ export async function startServing(
       origin: origin.origin,
       v1Origin: rollout.v1Origin?.origin,
       replica: rollout.replica,
+      records: rollout.records,
+      log: log.write,
       gatewayOrigin: () => running.origin,
       version: packageVersion(),
       page: once(loadInspectorPage),
@@ -147,6 +149,7 @@ export async function startServing(
     });
     if (worker === undefined)
       log.write(startedLine({ running, settings, ruleBooks, rulesPath: path, embedded: embedded?.origin }));
+    const endSharing = operators.share();
     const life = lifeOf({
       running,
       settings,
@@ -160,6 +163,7 @@ export async function startServing(
       traces,
       front,
       description,
+      endSharing,
     });
     return { running, settings, ruleBooks, life };
   } catch (error) {
@@ -289,6 +293,8 @@ interface Parts {
   readonly traces: Traces | undefined;
   readonly front: WorkerPool | undefined;
   readonly description: V2Description | undefined;
+  /** Adds the last counts to those of all replicas. */
+  readonly endSharing: () => Promise<void>;
 }
 
 /** Milliseconds of the drain time that are reserved for flushing the log. */
@@ -307,6 +313,7 @@ function lifeOf({
   traces,
   front,
   description,
+  endSharing,
 }: Parts): LifeCycle {
   return {
     watched: [path],
@@ -336,6 +343,7 @@ function lifeOf({
       });
       await running.stop();
       description?.close();
+      await endSharing();
       await rollout.close();
       await embedded?.close();
     },

@@ -1,4 +1,4 @@
-import { count } from '../report/number-text.ts';
+import { count, counted } from '../report/number-text.ts';
 import { terminalText } from '../report/untrusted-text.ts';
 import { type Choice, CHOICES } from '../twin/choices.ts';
 import type { Difference } from '../twin/difference.ts';
@@ -6,6 +6,7 @@ import type { PlayedExchange } from '../twin/play.ts';
 import type { TwinReport } from '../twin/tally.ts';
 import { printColumns } from './columns.ts';
 import type { Terminal } from './terminal.ts';
+import { differingExcerpts, valueExcerpt } from './value-excerpts.ts';
 import { wrapLines } from './wrap-text.ts';
 
 /** Prints a report for people: a line for each difference, then the counts, also of those by choice. Texts of the services are escaped. */
@@ -55,21 +56,19 @@ function rowsOf({ name, differences }: PlayedExchange): readonly (readonly strin
     .slice(0, MAX_ROWS)
     .map((difference, at) => rowOf(at === 0 ? name : '', difference));
   const rest = differences.length - rows.length;
-  return rest === 0 ? rows : [...rows, ['', `… ${rest} more`, '', '', '']];
+  return rest === 0 ? rows : [...rows, ['', `… ${counted(rest, 'more difference')}`, '', '', '']];
 }
 
 function rowOf(name: string, { where, kind, v1, gateway }: Difference): readonly string[] {
+  const [one, other] =
+    v1 === undefined || gateway === undefined
+      ? [v1, gateway].map((value) => (value === undefined ? '–' : valueExcerpt(value)))
+      : differingExcerpts(v1, gateway);
   return [
     terminalText(name),
     where === '' ? '(the body)' : terminalText(where),
     kind,
-    cut(v1 ?? '–', 40),
-    cut(gateway ?? '–', 40),
+    one ?? '',
+    other ?? '',
   ];
-}
-
-/** Values can be whole bodies; what is left out is marked. */
-function cut(text: string, length: number): string {
-  const shown = terminalText(text);
-  return shown.length <= length ? shown : `${shown.slice(0, length - 1)}…`;
 }

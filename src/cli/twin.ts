@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { startRuntimeGateway } from '../node/twin/runtime-gateway.ts';
 import { startTwinServices } from '../node/twin/twin-services.ts';
 import { isWrite, type Script } from '../twin/script.ts';
 import { TwinTally } from '../twin/tally.ts';
+import { loadRuleBook } from '../node/rule-book-file.ts';
+import type { CommandFault } from './command-fault.ts';
 import { FAILURE, NOT_STARTED, SUCCESS } from './exit-codes.ts';
+import { readKeyFile } from './key-file.ts';
 import { terminalOf } from './terminal.ts';
 import { loadScripts } from './twin-scripts.ts';
 import { realStage, referenceStage, type TwinStage } from './twin-stage.ts';
@@ -51,10 +53,12 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
     return fail(['Random sequences are for the reference services: leave --v1 and --v2 out.']);
   const wrong = [v1, v2].find((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''));
   if (wrong !== undefined) return fail([`${wrong} is no http or https address.`]);
+  const key = readKeyFile(keyFile);
+  if (typeof key !== 'string') return failWith(key);
   const stage = realStage({
     v1,
     gateway: v2,
-    key: readFileSync(keyFile, 'utf8').trim(),
+    key,
     isReadOnly: writes !== true,
     rate: Math.max(1, rate),
     ignored: new Set(options.ignore.map((name) => name.toLowerCase())),
@@ -71,6 +75,8 @@ async function playReference(options: TwinOptions, scripts: readonly Script[]): 
   const sequences = options.long === true ? 20_000 : options.sequences;
   if ((sequences > 0 || options.on === 'workerd') && !hasDevelopmentPackages())
     return fail(['Random sequences and workerd need a checkout of the repository, after npm ci.']);
+  const book = await loadRuleBook(rules);
+  if ('faults' in book) return fail(book.faults);
   const services = await startTwinServices();
   const runtime = options.on === 'node-server' ? 'node' : options.on;
   try {
@@ -131,6 +137,10 @@ function report(tally: TwinTally, { json }: TwinOptions): number {
     json === true ? twinJson(tally.report) : twinText(tally.report, terminalOf(process.stdout)),
   );
   return tally.report.different.length === 0 ? SUCCESS : FAILURE;
+}
+
+function failWith({ fault, isJunk }: CommandFault): number {
+  return fail([fault], isJunk === true ? FAILURE : NOT_STARTED);
 }
 
 function fail(faults: readonly string[], code: number = NOT_STARTED): number {

@@ -9,6 +9,7 @@ import { StoreLink } from '../node/workers/store-link.ts';
 import { ReportRequests } from '../node/workers/report-requests.ts';
 import { WorkerLink } from '../node/workers/worker-link.ts';
 import { type FromWorker, isToWorker, type ToWorker } from '../node/workers/worker-messages.ts';
+import { setExitDeadline } from './exit-deadline.ts';
 import { startServing } from './serving.ts';
 
 // One of the processes that share the port (`workers`). Only the first process handles signals: a terminal sends them to every
@@ -70,7 +71,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   const stop = async (): Promise<void> => {
     if (stopping) return;
     stopping = true;
-    setTimeout(() => process.kill(process.pid, 'SIGKILL'), settings.get(table.drain)).unref();
+    setExitDeadline(settings.get(table.drain));
     await life.stop();
     await link.flush(FLUSH_TIMEOUT_MS);
     await new Promise<void>((resolve) => {

@@ -15,7 +15,12 @@ export function createClientHash(secret: string): (authorization: string) => Pro
       ['sign'],
     );
     const latin1 = Uint8Array.from(apiKey, (unit) => unit.charCodeAt(0));
-    const digest = await crypto.subtle.sign('HMAC', await imported, latin1);
-    return hexOf(new Uint8Array(digest, 0, 8));
+    try {
+      const digest = await crypto.subtle.sign('HMAC', await imported, latin1);
+      return hexOf(new Uint8Array(digest, 0, 8));
+    } catch (error) {
+      imported = undefined;
+      throw error;
+    }
   });
 }

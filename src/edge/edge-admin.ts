@@ -7,6 +7,7 @@ import { type Rate, RateLimit } from '../rollout/rate-limit.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { EdgeReplica } from './edge-replica.ts';
+import type { EdgeTotals } from './edge-totals.ts';
 
 /** Parts of the operators' routes of a worker. */
 export interface EdgeAdminParts {
@@ -15,6 +16,7 @@ export interface EdgeAdminParts {
   readonly token: string;
   readonly control: RolloutControl;
   readonly replica: EdgeReplica;
+  readonly totals: EdgeTotals;
   readonly ruleBook: RuleBook;
   /** Address of V1; undefined when there is none. */
   readonly v1Origin: string | undefined;
@@ -28,14 +30,15 @@ const REQUEST_RATE: Rate = { burst: 100, perSecond: 20 };
 
 /** Creates the routes by which operators steer the rollout of all isolates. The response to a choice comes once it is stored. */
 export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Promise<Response> {
-  const { control, replica, ruleBook, v1Origin, isSticky } = parts;
+  const { control, replica, totals, ruleBook, v1Origin, isSticky } = parts;
   const app = new Hono();
   app.use(secureHeaders(), sameSite(parts));
   app.use(requestRate(new RateLimit(REQUEST_RATE, Date.now)));
   app.use(tokenGate(parts, new RateLimit(WRONG_TOKEN_RATE, Date.now)));
   app.use(async (c, next) => {
     await replica.sync();
-    if (!replica.isTogether) return c.json(failureBody(503, 'store-unreachable', UNREACHABLE), 503);
+    if (!replica.isTogether || !(await totals.refresh()))
+      return c.json(failureBody(503, 'store-unreachable', UNREACHABLE), 503);
     await next();
     if (c.req.method !== 'POST') return undefined;
     await replica.sync();
@@ -47,6 +50,7 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
     app,
     createRolloutAdmin({
       control,
+      counts: totals,
       replica,
       ruleBook: () => ruleBook,
       v1Origin,

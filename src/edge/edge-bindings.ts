@@ -1,5 +1,7 @@
 import type { Entry } from '../rewrite-log/entry.ts';
+import type { RolloutTotals } from '../rollout/rollout-tally.ts';
 import type { Store } from '../rollout/store.ts';
+import type { SharedTotals } from './totals-table.ts';
 
 /** The bindings of a deployment: settings as variables and secrets, and destinations for entries beside the log. */
 export interface EdgeBindings {
@@ -18,11 +20,18 @@ export interface EdgeBindings {
 /** A namespace of Durable Objects. */
 export interface RolloutNamespace {
   idFromName(name: string): unknown;
-  get(id: unknown): RemoteStore;
+  get(id: unknown): RemoteStore & RemoteTotals;
 }
 
 /** What `RolloutObject` offers to isolates. */
 export type RemoteStore = Pick<Store, 'read' | 'compareAndSet' | 'count'>;
+
+/** What `RolloutObject` offers to isolates beside a store: the totals of all of them, by the hash of the rule book. */
+export interface RemoteTotals {
+  addTotals(ruleBook: string, totals: RolloutTotals): Promise<void>;
+  /** Undefined when nothing was added. */
+  totals(ruleBook: string): Promise<SharedTotals | undefined>;
+}
 
 /** A namespace of Workers KV. */
 export interface CopyNamespace {

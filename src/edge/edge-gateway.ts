@@ -17,11 +17,13 @@ import { logWriter } from '../rewrite-log/log-writer.ts';
 import { hexOf } from '../rules/digest.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { createClientHash } from './client-hash.ts';
-import { createEdgeAdmin } from './edge-admin.ts';
+import { createEdgeAdmin, type EdgeAdminParts } from './edge-admin.ts';
 import { decodeWebBody } from '../migrate/decode-web-body.ts';
 import { dataPoint, type EdgeBindings, environmentOf } from './edge-bindings.ts';
 import { edgeProcessLine } from './edge-process-line.ts';
 import { EdgeReplica } from './edge-replica.ts';
+import { ROLLOUT_OBJECT } from './edge-store.ts';
+import { EdgeTotals } from './edge-totals.ts';
 import { createFetchUpstream } from './fetch-upstream.ts';
 import { structureObserver } from './structure-observer.ts';
 
@@ -95,14 +97,15 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
     time: Date.now,
     onNotice: (sentence) => print(edgeProcessLine('error', 'rollout-rolled-back', `rollout: ${sentence}`)),
   });
-  const replica = replicaOf(parts, control);
-  const gateway = gatewayOf(parts, settings, origin, control);
+  const totals = totalsOf(parts, control);
+  const replica = totals && replicaOf(parts, control, totals);
+  const gateway = gatewayOf(parts, settings, origin, control, totals);
   replica?.shareRateLimits(gateway.rateLimitQueue);
   return {
     gateway,
     bodyTimeout: settings.get(table.clientBodyTimeout),
     replica,
-    admin: replica && adminOf(parts, settings, control, replica),
+    admin: replica && adminOf(parts, settings, { control, replica, totals }),
   };
 }
 
@@ -117,9 +120,23 @@ function adminFaultOf({ ROLLOUT }: EdgeBindings, settings: Settings): string | u
     : undefined;
 }
 
+function totalsOf(
+  { bindings: { ROLLOUT }, ruleBook, v2Schemas }: EdgeGatewayParts,
+  { requests }: RolloutControl,
+): EdgeTotals | undefined {
+  if (ROLLOUT === undefined) return undefined;
+  return new EdgeTotals({
+    object: () => ROLLOUT.get(ROLLOUT.idFromName(ROLLOUT_OBJECT)),
+    ruleBook: ruleBook.hash,
+    requests,
+    checksBodies: v2Schemas !== undefined,
+  });
+}
+
 function replicaOf(
   { bindings: { ROLLOUT, ROLLOUT_COPY }, print, later }: EdgeGatewayParts,
   control: RolloutControl,
+  totals: EdgeTotals,
 ): EdgeReplica | undefined {
   if (ROLLOUT === undefined) return undefined;
   return new EdgeReplica({
@@ -131,6 +148,7 @@ function replicaOf(
       const [level, event] = NOTICES[kind];
       print(edgeProcessLine(level, event, `rollout: ${sentence}`));
     },
+    shareTotals: () => totals.share(),
     later,
   });
 }
@@ -150,8 +168,7 @@ const NOTICES: Readonly<
 function adminOf(
   { ruleBook }: EdgeGatewayParts,
   settings: Settings,
-  control: RolloutControl,
-  replica: EdgeReplica,
+  shared: Pick<EdgeAdminParts, 'control' | 'replica' | 'totals'>,
 ): EdgeAdmin | undefined {
   const hosts = settings.get(table.adminHosts);
   const token = settings.get(table.adminToken);
@@ -160,8 +177,7 @@ function adminOf(
   const fetch = createEdgeAdmin({
     hosts,
     token,
-    control,
-    replica,
+    ...shared,
     ruleBook,
     v1Origin: v1 && v1.origin + v1.path,
     isSticky: settings.get(table.clientSecret) !== undefined,
@@ -174,6 +190,7 @@ function gatewayOf(
   settings: Settings,
   origin: OriginSetting,
   rollout: RolloutControl,
+  totals: EdgeTotals | undefined,
 ): Gateway {
   const rules = new CompiledRuleBook(ruleBook);
   const options = gatewayOptions(settings, { bufferBytes: ISOLATE_BYTES });
@@ -192,6 +209,7 @@ function gatewayOf(
       v2Schemas: () => v2Schemas,
       record: (entry) => {
         write(entry);
+        totals?.observe(entry);
         ship(entry, bindings, later);
       },
       observer: structureObserver(settings.get(table.structureRate), Date.now),

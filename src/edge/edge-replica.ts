@@ -4,7 +4,7 @@ import type { RolloutControl } from '../rollout/rollout-control.ts';
 import type { RateLimitQueue } from '../rollout/rate-limit-queue.ts';
 import { ROLLOUT_KEY, readRollout } from '../rollout/stored-rollout.ts';
 import type { CopyNamespace, RolloutNamespace } from './edge-bindings.ts';
-import { EdgeStore } from './edge-store.ts';
+import { EdgeStore, ROLLOUT_OBJECT } from './edge-store.ts';
 
 /** Parts of an isolate among those that share an object. */
 export interface EdgeReplicaParts {
@@ -14,6 +14,8 @@ export interface EdgeReplicaParts {
   /** Name of the isolate, for people. */
   readonly name: string;
   readonly onNotice: (notice: ReplicaNotice) => void;
+  /** Shares what was counted besides windows. Never rejects. */
+  readonly shareTotals: () => Promise<void>;
   /** Keeps the worker alive until this is done, even after the response is sent. */
   readonly later: (work: Promise<unknown>) => void;
 }
@@ -21,7 +23,7 @@ export interface EdgeReplicaParts {
 /** Milliseconds between two exchanges with the object, while there are requests. */
 const SYNC_MS = 500;
 
-/** Milliseconds by which this grows with each isolate: so many make 250 exchanges, of two calls, a second. */
+/** Milliseconds by which this grows with each isolate: so many make 250 exchanges, of three calls at most, a second. */
 const SYNC_MS_EACH = 4;
 
 /** Milliseconds that one call of the object may take: it may be on another continent. */
@@ -35,9 +37,6 @@ const START_MS = 250;
 
 /** Milliseconds after which an exchange has died with the request that it belonged to. */
 const STUCK_MS = 15_000;
-
-/** Name of the object of a deployment. */
-const OBJECT = 'rollout';
 
 /**
  * Drives the replica of an isolate by its requests, for an isolate has no time of its own: each request that finds the last
@@ -109,7 +108,7 @@ export class EdgeReplica {
     }
     const { replica } = this;
     this.startedAt = now;
-    const work = Promise.all([replica.follow(), replica.exchange()]).then(() => {
+    const work = Promise.all([replica.follow(), replica.exchange(), this.parts.shareTotals()]).then(() => {
       this.endedAt = Date.now();
       if (this.working === work) this.working = undefined;
     });
@@ -137,7 +136,7 @@ export class EdgeReplica {
     const { control, namespace, name, onNotice } = this.parts;
     const replica = new Replica({
       control,
-      store: new EdgeStore(namespace, OBJECT),
+      store: new EdgeStore(namespace, ROLLOUT_OBJECT),
       name,
       clock: {
         time: Date.now,
@@ -146,7 +145,7 @@ export class EdgeReplica {
       },
       parse: parsedJson,
       onNotice,
-      intervals: { ...REPLICA_INTERVALS, timeout: CALL_MS },
+      intervals: { ...REPLICA_INTERVALS, hurry: SYNC_MS, timeout: CALL_MS },
     });
     if (!control.isInitial) replica.begin(control.state);
     if (this.queue !== undefined) replica.shareRateLimits(this.queue);

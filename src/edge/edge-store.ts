@@ -1,6 +1,9 @@
 import type { Store, WindowAddition, WindowCounts } from '../rollout/store.ts';
 import type { RemoteStore, RolloutNamespace } from './edge-bindings.ts';
 
+/** Name of the object of a deployment. */
+export const ROLLOUT_OBJECT = 'rollout';
+
 /**
  * A store in a Durable Object. Nothing can call an isolate, so a subscriber is called when a response of the object has another
  * text than the one before.

@@ -23,6 +23,9 @@ declare module 'cloudflare:workers' {
   export interface DurableObjectStorage {
     get(key: string): Promise<unknown>;
     put(key: string, value: unknown): Promise<void>;
+    /** Values by key, of keys that begin with the prefix. */
+    list(options: { readonly prefix: string }): Promise<ReadonlyMap<string, unknown>>;
+    delete(key: string): Promise<boolean>;
   }
 }
 

@@ -1,7 +1,9 @@
 import { DurableObject } from 'cloudflare:workers';
 import { WINDOW_PARTS, type WindowAddition, type WindowCounts } from '../rollout/store.ts';
 import { type KeptWindow, WindowTable } from '../rollout/window-table.ts';
-import type { EdgeBindings, RemoteStore } from './edge-bindings.ts';
+import type { RolloutTotals } from '../rollout/rollout-tally.ts';
+import type { EdgeBindings, RemoteStore, RemoteTotals } from './edge-bindings.ts';
+import { type SharedTotals, TotalsTable } from './totals-table.ts';
 
 /** Windows that outlive the object in memory: few, and a rollback depends on them. Those of the rate shield begin anew. */
 const KEPT_WINDOWS = 'canary/';
@@ -18,21 +20,28 @@ const SWEEP_MS = 1000;
 /** Milliseconds from a count until it is kept; the platform evicts an object that has been idle for ten seconds or longer. */
 const KEEP_AFTER_MS = 1000;
 
+/** The same for totals: rows are paid for by the write, and no rollback depends on these. */
+const KEEP_TOTALS_AFTER_MS = 5000;
+
 /**
  * What all isolates of a deployment share: texts in the storage of the object, with a copy in Workers KV where one is bound, and
- * counts in windows in its memory. It handles one event at a time, so that what it compares is what it sets.
+ * counts in windows and totals in its memory, from where they get there. It handles one event at a time, so that what it compares is what it sets.
  */
-export class RolloutObject extends DurableObject<EdgeBindings> implements RemoteStore {
+export class RolloutObject extends DurableObject<EdgeBindings> implements RemoteStore, RemoteTotals {
   private readonly windows = new WindowTable();
+  private readonly table: TotalsTable;
   private isKeeping = false;
+  private isKeepingTotals = false;
   private sweptAt = 0;
 
   constructor(...[ctx, env]: ConstructorParameters<typeof DurableObject<EdgeBindings>>) {
     super(ctx, env);
+    this.table = new TotalsTable(ctx.storage);
     void ctx.blockConcurrencyWhile(async () => {
       const kept = await ctx.storage.get('windows');
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `keepWindows`, as structured clone
       if (kept !== undefined) this.restoreWindows(kept as readonly KeptWindow[]);
+      await this.table.restore();
     });
   }
 
@@ -64,6 +73,21 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
         ? countAlone(addition, now)
         : this.windows.add(addition, now),
     );
+  }
+
+  async addTotals(ruleBook: string, totals: RolloutTotals): Promise<void> {
+    this.table.add(ruleBook, totals, Date.now());
+    if (this.isKeepingTotals) return;
+    this.isKeepingTotals = true;
+    setTimeout(() => {
+      this.isKeepingTotals = false;
+      // What could not be written now is written with its next change.
+      this.ctx.waitUntil(this.table.keep().catch(() => undefined));
+    }, KEEP_TOTALS_AFTER_MS);
+  }
+
+  async totals(ruleBook: string): Promise<SharedTotals | undefined> {
+    return this.table.of(ruleBook);
   }
 
   private isFull(now: number): boolean {

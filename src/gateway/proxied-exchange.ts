@@ -412,8 +412,12 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
       received.exchange.ended?.();
       return;
     }
-    client
-      .then((hash) => this.record(exchangeEntry(facts, hash)), gateway.parts.onUnexpectedError)
+    void client
+      .catch((error: unknown) => {
+        gateway.parts.onUnexpectedError(error);
+        return undefined;
+      })
+      .then((hash) => this.record(exchangeEntry(facts, hash)))
       .finally(() => received.exchange.ended?.());
   }
 

@@ -19,8 +19,8 @@ const newMemory: CollectorMemory = {
 };
 
 /**
- * Collects the chunks of a body in one growing buffer. However many chunks there are, they use at most twice their size: kept
- * separately, a chunk of one byte takes 400.
+ * Collects the chunks of a body in one growing buffer. However many chunks there are, they use at most one and a half times their
+ * size: kept separately, a chunk of one byte takes 400.
  */
 export class ByteCollector {
   /** Bytes added so far. */
@@ -65,7 +65,7 @@ export class ByteCollector {
   private room(needed: number, isFirstLent: boolean): number {
     if (isFirstLent && (needed < LARGE_CHUNK_BYTES || this.expected <= needed)) return needed;
     const limit = this.expected >= needed ? this.expected : Infinity;
-    return Math.max(Math.min(needed * 2, limit), FIRST_BUFFER_BYTES);
+    return Math.max(Math.min(Math.ceil(needed * 1.5), limit), FIRST_BUFFER_BYTES);
   }
 
   /** Returns everything that was added; the collector is then empty and starts with a new buffer. */

@@ -251,6 +251,8 @@ export interface RulesView {
   readonly changes: readonly ChangeView[];
   /** The assumptions, one sentence each: behaviour that neither the specification nor the documentation shows. */
   readonly assumptions: readonly string[];
+  /** A sentence: whose hits these are, and since when. */
+  readonly counts: string;
   /** The source text of the file, for display. */
   readonly text: string;
 }

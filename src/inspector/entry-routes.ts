@@ -70,6 +70,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
       after: Math.min(after, ring.latest),
       state: () => stateOf(parts),
       every: parts.every,
+      watch: parts.watch,
     });
   });
   app.get('/entries/find', async (c) => {

@@ -15,6 +15,8 @@ export interface StreamParts {
   readonly state: () => State;
   /** Calls `run` at a fixed interval until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
+  /** Called when the reader comes; the returned function when it leaves. */
+  readonly watch?: (() => () => void) | undefined;
 }
 
 /** Milliseconds between two checks of the ring: the entries of one interval are sent together. */
@@ -32,10 +34,12 @@ const encoder = new TextEncoder();
  */
 export function entryStream(parts: StreamParts): Response {
   let stop: (() => void) | undefined;
+  let leave: (() => void) | undefined;
   const body = new ReadableStream<Uint8Array>(
     {
       start: (controller) => {
         const reader = new StreamReader(parts);
+        leave = parts.watch?.();
         controller.enqueue(encoder.encode(`retry: 1000\n\n${reader.state()}`));
         stop = parts.every(POLL_INTERVAL_MS, () => {
           if ((controller.desiredSize ?? 0) <= 0) return;
@@ -43,7 +47,10 @@ export function entryStream(parts: StreamParts): Response {
           if (events !== '') controller.enqueue(encoder.encode(events));
         });
       },
-      cancel: () => stop?.(),
+      cancel: () => {
+        stop?.();
+        leave?.();
+      },
     },
     { highWaterMark: 4 },
   );

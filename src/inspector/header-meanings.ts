@@ -21,7 +21,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'content-location': 'Address of what the body represents (RFC 9110 §8.7).',
   'content-range': 'Place of a partial body in the whole (RFC 9110 §14.4).',
   'content-type': 'Media type of the body (RFC 9110 §8.3).',
-  cookie: 'Cookies of the client; never kept (RFC 6265 §5.4).',
+  cookie: 'Cookies of the client; never kept (RFC 6265 §4.2).',
   date: 'Time at which the message was made (RFC 9110 §6.6.1).',
   deprecation: 'Since when the resource is deprecated (RFC 9745).',
   etag: 'Version of the representation (RFC 9110 §8.8.3).',
@@ -46,7 +46,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'set-cookie': 'Cookie for the client; never kept (RFC 6265 §4.1).',
   'strict-transport-security': 'Tells browsers to use TLS only (RFC 6797).',
   sunset: 'When the resource will end (RFC 8594).',
-  te: 'Transfer codings that the sender takes; not forwarded (RFC 9110 §10.1.4).',
+  te: 'Transfer codings that the client takes, and whether it takes trailers; not forwarded (RFC 9110 §10.1.4).',
   traceparent: 'Trace and span of the request (W3C Trace Context).',
   tracestate: 'Vendor data of the trace (W3C Trace Context).',
   trailer: 'Fields that follow the body (RFC 9110 §6.6.2).',
@@ -65,6 +65,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'x-gateway-error': 'Failure code of a response that the gateway itself made.',
   'x-request-id': 'Identifies the request in logs; kept, or made by the gateway.',
 };
+
+/** Names of the header fields that have a meaning here, in lower case. */
+export const HEADER_NAMES: readonly string[] = Object.keys(MEANINGS);
 
 /** Returns the meaning of a header field; undefined for one that is not known. */
 export function headerMeaning(name: string): string | undefined {

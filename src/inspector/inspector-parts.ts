@@ -1,4 +1,5 @@
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { ReportTotals } from '../report/report-totals.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { GatewayStats } from '../rewrite-log/stat-families.ts';
 import type { PageFile } from './api.ts';
@@ -11,6 +12,8 @@ import type { RolloutAdmin } from './rollout-routes.ts';
 /** The data that the inspector reads. It writes nothing itself; changes of the rollout go through `RolloutAdmin`. */
 export interface InspectorParts extends GuardOptions {
   readonly view: OperatorView;
+  /** What report and rule book count: this gateway's exchanges, or those of all replicas. */
+  readonly totals: ReportTotals;
   /** Identifies this run of the gateway. */
   readonly run: string;
   /** Start of this run, in milliseconds since 1970. */
@@ -33,6 +36,8 @@ export interface InspectorParts extends GuardOptions {
   readonly decode: ExplainParts['decode'];
   /** Does large work beside the event loop; absent where the runtime has no threads. */
   readonly beside?: WorkBeside | undefined;
+  /** Called when somebody begins to watch the entries, who may soon open a large one; the returned function when they leave. */
+  readonly watch?: (() => () => void) | undefined;
   /** Scheme, host and port of the gateway and of V2. */
   readonly gatewayOrigin: () => string;
   readonly origin: string;

@@ -31,7 +31,8 @@ export class OperatorView implements Observer {
   readonly ring: Ring;
   readonly history = new History();
   readonly metrics = new Metrics();
-  readonly tally = new Tally(MAX_CLIENTS);
+  /** Counts for the report: since the start, or where a fleet takes them since that. */
+  tally = new Tally(MAX_CLIENTS);
   /** Migrations that were only worked out since the start, under the rule book in force. */
   readonly bodyChecks = new BodyCheckTally();
   readonly capture: Capture;
@@ -48,6 +49,13 @@ export class OperatorView implements Observer {
 
   begin(): CaptureLevel {
     return this.capture.nextLevel();
+  }
+
+  /** Returns the counts so far, and begins new ones. */
+  takeTally(): Tally {
+    const { tally } = this;
+    this.tally = new Tally(MAX_CLIENTS);
+    return tally;
   }
 
   observe(entry: Entry, material?: CapturedExchange): void {

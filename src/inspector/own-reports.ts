@@ -8,7 +8,7 @@ import { clientGuide } from './client-guide.ts';
 import type { InspectorParts } from './inspector-parts.ts';
 
 /** Parts that reports of clients about themselves are made of. */
-export interface OwnReportParts extends Pick<InspectorParts, 'view' | 'startedAt' | 'time'> {
+export interface OwnReportParts extends Pick<InspectorParts, 'view' | 'totals' | 'time'> {
   readonly rules: () => Pick<ReturnType<InspectorParts['rules']>, 'current'>;
 }
 
@@ -30,9 +30,10 @@ export class OwnReports {
 
   /** The report of the client with this hash. */
   async of(client: string, type: OwnReportType): Promise<OwnReportOutcome> {
-    const { view, startedAt } = this.parts;
-    const since = new Date(startedAt).toISOString();
-    const tally = view.tally.clients.get(client);
+    const { view, totals } = this.parts;
+    const coverage = totals.coverage();
+    const since = new Date(coverage.since).toISOString();
+    const tally = totals.client(client);
     if (tally === undefined || tally.v1.count === 0) return { kind: 'not-seen', since };
     if (this.waiting >= MAX_WAITING) return { kind: 'busy' };
     this.waiting += 1;
@@ -42,7 +43,7 @@ export class OwnReports {
       const { changes, version } = rules().current.ruleBook;
       const document = guide.document(changes, version);
       const at = new Date(time()).toISOString();
-      const report = makeOwnReport(client, tally, document, { at, since });
+      const report = makeOwnReport(client, tally, document, { at, since, coverage });
       return { kind: 'report', text: printOwnReport(report, type) };
     });
     this.last = made.catch(() => undefined);

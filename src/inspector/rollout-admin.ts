@@ -9,9 +9,11 @@ import type { Mode } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { RolloutAdmin } from './rollout-routes.ts';
 
-/** What a process counted of its own requests. */
+/** What the processes of a gateway, or all isolates, counted. */
 export interface RolloutCounts {
-  readonly requests: NonNullable<RolloutView['requests']>;
+  readonly requests: RolloutView['requests'];
+  /** RFC 3339; absent for a process, which counts since its start. */
+  readonly since?: string | undefined;
   readonly comparisons: { readonly list: RolloutView['shadows'] };
   readonly bodyChecks: { readonly isOn: boolean; readonly tally: Pick<BodyCheckTally, 'list'> };
 }
@@ -19,8 +21,7 @@ export interface RolloutCounts {
 /** Parts of the rollout routes. */
 export interface RolloutAdminParts {
   readonly control: RolloutControl;
-  /** Absent where nobody counts for all who serve, as at the edge: then only the log knows. */
-  readonly counts?: RolloutCounts | undefined;
+  readonly counts: RolloutCounts;
   /** This gateway among others; absent without a store. */
   readonly replica?: Pick<Replica, 'status' | 'isTogether' | 'follow'> | undefined;
   readonly ruleBook: () => RuleBook;
@@ -55,7 +56,7 @@ function gateFault(
   { mode, operation, client }: RolloutCommand,
 ): string | undefined {
   const { control, counts } = parts;
-  if (counts === undefined || (mode?.mode !== 'canary' && mode?.mode !== 'migrate')) return undefined;
+  if (mode?.mode !== 'canary' && mode?.mode !== 'migrate') return undefined;
   const book = parts.ruleBook();
   const names = namesOf(parts);
   return bodyCheckFault(
@@ -70,8 +71,7 @@ function gateFault(
 const MAX_COUNTS = 50;
 
 function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'> {
-  const { bodyChecks } = parts.counts ?? {};
-  if (bodyChecks === undefined) return {};
+  const { bodyChecks } = parts.counts;
   const counts = bodyChecks.tally.list(parts.ruleBook().hash);
   const isRefused = counts.some(({ refused }) => refused > 0);
   if (!bodyChecks.isOn && !isRefused) return {};
@@ -161,9 +161,10 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
       ...count,
     })),
     rollbacks: state.rollbacks,
-    shadows: counts?.comparisons.list ?? [],
+    shadows: counts.comparisons.list,
     ...bodyChecksOf(parts),
-    ...(counts === undefined ? {} : { requests: counts.requests }),
+    requests: counts.requests,
+    ...(counts.since === undefined ? {} : { countedSince: counts.since }),
     ...endOfV1(book),
   };
 }

@@ -1,4 +1,4 @@
-import type { Tally } from '../report/tally.ts';
+import type { ReportTotals } from '../report/report-totals.ts';
 import { ChangeIndex } from '../rules/change-index.ts';
 import { isRewritten } from '../rules/rewritten-methods.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
@@ -13,15 +13,18 @@ export interface RulesViewParts {
   readonly since: number;
   /** The source text of the file. */
   readonly text: string;
-  readonly tally: Tally;
+  readonly totals: ReportTotals;
 }
 
-/** Shows a rule book with its effects in this run. */
-export function rulesView({ ruleBook, since, text, tally }: RulesViewParts): RulesView {
+type Uses = ReturnType<ReportTotals['uses']>;
+
+/** Shows a rule book with its effects. */
+export function rulesView({ ruleBook, since, text, totals }: RulesViewParts): RulesView {
+  const uses = totals.uses();
   const index = new ChangeIndex(ruleBook.changes);
   const named = ruleBook.operations.map(({ id, method, template, assumed }): OperationView => {
     const changes = index.of(id, isRewritten(method)).map((change) => change.id);
-    return { id, method, template, assumed, changes, ...hits(tally.operations, id) };
+    return { id, method, template, assumed, changes, ...hits(uses.operations, id) };
   });
   const other: OperationView = {
     id: '(other)',
@@ -29,7 +32,7 @@ export function rulesView({ ruleBook, since, text, tally }: RulesViewParts): Rul
     template: '/*',
     assumed: false,
     changes: index.of(undefined, true).map((change) => change.id),
-    ...hits(tally.operations, '(other)'),
+    ...hits(uses.operations, '(other)'),
   };
   return {
     hash: ruleBook.hash,
@@ -37,8 +40,9 @@ export function rulesView({ ruleBook, since, text, tally }: RulesViewParts): Rul
     loadedAt: new Date(since).toISOString(),
     policies: ruleBook.policies,
     operations: [...named, other],
-    changes: ruleBook.changes.map((change) => changeView(change, tally)),
+    changes: ruleBook.changes.map((change) => changeView(change, uses)),
     assumptions: assumptionsOf(ruleBook),
+    counts: totals.coverage().sentence,
     text,
   };
 }
@@ -55,10 +59,10 @@ export function assumptionsOf({ operations, changes }: RuleBook): string[] {
   ];
 }
 
-function changeView(change: Change, tally: Tally): ChangeView {
+function changeView(change: Change, uses: Uses): ChangeView {
   const { id, summary, assumed, on, query = [] } = change;
   const ruleView = (rule: RequestRuleName, inside: Path, text: string): RuleView => {
-    const counted = hits(tally.rules, `${id} ${rule}`);
+    const counted = hits(uses.rules, `${id} ${rule}`);
     return { rule, in: inside, text, hits: counted.hits, ...last(counted) };
   };
   return {
@@ -73,11 +77,11 @@ function changeView(change: Change, tally: Tally): ChangeView {
       ),
     ],
     response: change.response.map((rule) => ({ rule: rule.rule, text: responseRuleWords(rule) })),
-    ...hits(tally.changes, id),
+    ...hits(uses.changes, id),
   };
 }
 
-function hits(spans: Tally['changes'], name: string): Hits {
+function hits(spans: Uses['changes'], name: string): Hits {
   const span = spans.get(name);
   return span === undefined ? { hits: 0 } : { hits: span.count, lastHit: span.last };
 }

@@ -36,11 +36,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     const client = c.req.query('client');
     if (client !== undefined) {
       const guide = await guideOf(client, parts);
-      if (guide === undefined)
-        return c.json(
-          failureBody(404, 'no-client', 'No recent V1 request comes from a single matching client.'),
-          404,
-        );
+      if (guide === undefined) return c.json(failureBody(404, 'no-client', noGuide(parts)), 404);
       const wanted = c.req.query('format');
       if (wanted === 'json') return jsonResponse(guide);
       if (wanted === 'html') return c.body(guideHtml(guide), 200, { 'Content-Type': HTML_TYPE });
@@ -48,13 +44,17 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     }
     const days = /^\d{1,4}$/.exec(c.req.query('gone-after') ?? '')?.[0];
     const now = new Date(time()).toISOString();
+    const { tally, gaps } = await parts.totals.tally(pause);
+    const known = parts.totals.coverage();
+    const coverage = { ...known, gaps: [...known.gaps, ...gaps] };
     const options = {
       now,
-      observed: { since: new Date(parts.startedAt).toISOString(), until: now },
+      observed: { since: new Date(coverage.since).toISOString(), until: now },
+      coverage,
       names: parts.names(),
       goneAfterDays: days === undefined ? undefined : Number(days),
     };
-    const report = await makeReportInSteps(view.tally, options, pause);
+    const report = await makeReportInSteps(tally, options, pause);
     const format = c.req.query('format') ?? acceptedFormat(c.req.header('accept') ?? '');
     if (format === 'csv') return partsResponse(reportCsvLines(report), CSV_TYPE, CSV_HEADERS);
     if (format === 'md') return partsResponse(reportMarkdownParts(report), MARKDOWN_TYPE);
@@ -115,6 +115,12 @@ async function guideOf(
   if (only === undefined || guide.clients.length > 1) return undefined;
   const { changes, version } = rules().current.ruleBook;
   return guide.document(changes, version, names().get(only));
+}
+
+function noGuide({ totals }: InspectorParts): string {
+  if (totals.coverage().kind === 'gateway')
+    return 'No recent V1 request comes from a single matching client.';
+  return 'No recent V1 request to this replica comes from a single matching client; a guide is made of the requests that one replica keeps.';
 }
 
 function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {

@@ -1,6 +1,9 @@
 import type { AddressInfo, Server } from 'node:net';
 import type { ListenAddress } from '../settings/setting-kinds.ts';
 
+/** Connections that the system queues until the server accepts them. */
+export const LISTEN_BACKLOG = 1024;
+
 /**
  * Binds a server, and resolves to its origin; rejects with the system's error when the address is not available. With `reusePort`
  * other processes may bind the same port, and the kernel spreads connections over them.
@@ -13,7 +16,7 @@ export function listen(
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port, backlog: 1024, reusePort }, () => {
+    server.listen({ host, port, backlog: LISTEN_BACKLOG, reusePort }, () => {
       server.off('error', reject);
       resolve(originOf(server.address(), scheme));
     });

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 
@@ -25,6 +26,8 @@ export function readTlsFiles(files: {
       fault: `--${files.cert?.setting} and --${files.key?.setting} belong together; set both or none.`,
     };
   }
+  if (texts.ca !== undefined && !areCertificates(texts.ca))
+    return { fault: `--${files.ca?.setting} names a file without PEM certificates: ${files.ca?.path}.` };
   if (Object.keys(texts).length === 0) return { tls: undefined };
   try {
     createSecureContext(texts);
@@ -33,6 +36,17 @@ export function readTlsFiles(files: {
     return { fault: `${names.join(', ')}: not valid PEM, or not a pair (${codeOf(error)}).` };
   }
   return { tls: texts };
+}
+
+/** Node takes a text without certificates as authorities, and then trusts nobody. */
+function areCertificates(text: string): boolean {
+  const blocks = text.match(/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----.*?-----END [^-]*-----/gs) ?? [];
+  try {
+    for (const block of blocks) void new X509Certificate(block);
+    return blocks.length > 0;
+  } catch {
+    return false;
+  }
 }
 
 function codeOf(error: unknown): string {

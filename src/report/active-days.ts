@@ -13,6 +13,11 @@ export class ActiveDays {
     this.marked.add(day);
   }
 
+  /** The days in order. */
+  all(): Generator<number, void, undefined> {
+    return this.marked.values();
+  }
+
   /** Days from the first to the last one, and the longest time in days between two neighbouring ones; 0 for a single day. */
   get rhythm(): { readonly span: number; readonly longestPause: number } {
     let first: number | undefined;

@@ -23,7 +23,8 @@ export interface Census {
   readonly omitted: number;
 }
 
-interface Row {
+/** Counts of one name. */
+export interface CensusCounts {
   count: number;
   accepted: number;
   echoed: number;
@@ -40,7 +41,7 @@ interface Row {
 
 /** An attribute of a list of names: its row, and its pointers in the V1 body and in the V2 body. */
 interface PlacedRow {
-  readonly row: Row;
+  readonly row: CensusCounts;
   readonly v1: string;
   /** Undefined when an edit removes it. */
   readonly v2: string | undefined;
@@ -70,11 +71,14 @@ const MAX_CLIENTS = 10;
 
 /** Counts the names that V1 clients send, by operation and outcome. */
 export class CensusTally {
-  private readonly operations = new Map<string, Map<string, Row>>();
+  /** Counts by operation and pointer. */
+  readonly operations = new Map<string, Map<string, CensusCounts>>();
   private readonly places = new WeakMap<readonly string[], Place>();
-  private sampled = 0;
-  private exchanges = 0;
-  private omitted = 0;
+  /** V1 exchanges whose names were recorded, and all of them. */
+  sampled = 0;
+  exchanges = 0;
+  /** Occurrences of names that are not listed. */
+  omitted = 0;
   private rowCount = 0;
   /** Number of times rows were dropped: places of an earlier round are looked up again. */
   private round = 0;
@@ -135,24 +139,24 @@ export class CensusTally {
   }
 
   /** Returns the rows of an operation, with room for more: where names are data, the least frequent are dropped. */
-  private rowsOf(operation: string): Map<string, Row> {
-    const rows = this.operations.get(operation) ?? new Map<string, Row>();
+  private rowsOf(operation: string): Map<string, CensusCounts> {
+    const rows = this.operations.get(operation) ?? new Map<string, CensusCounts>();
     this.operations.set(operation, rows);
     if (rows.size >= MAX_NAMES) this.dropRows([rows], MAX_NAMES * KEPT_SHARE);
     if (this.rowCount >= MAX_ROWS) this.dropRows([...this.operations.values()], MAX_ROWS * KEPT_SHARE);
     return rows;
   }
 
-  private rowOf(rows: Map<string, Row>, pointer: string): Row | undefined {
+  private rowOf(rows: Map<string, CensusCounts>, pointer: string): CensusCounts | undefined {
     const known = rows.get(pointer);
     if (known !== undefined || rows.size >= MAX_NAMES || this.rowCount >= MAX_ROWS) return known;
-    const row: Row = { ...NO_COUNTS, clients: new Set() };
+    const row: CensusCounts = { ...NO_COUNTS, clients: new Set() };
     rows.set(pointer, row);
     this.rowCount += 1;
     return row;
   }
 
-  private dropRows(tables: readonly Map<string, Row>[], kept: number): void {
+  private dropRows(tables: readonly Map<string, CensusCounts>[], kept: number): void {
     const all = tables.flatMap((rows) => [...rows].map(([pointer, row]) => ({ rows, pointer, row })));
     all.sort((one, other) => other.row.count - one.row.count);
     for (const { rows, pointer, row } of all.slice(kept)) {
@@ -207,7 +211,7 @@ function isAmong(pointers: readonly string[], pointer: string): boolean {
 function censusRow(
   operation: string,
   pointer: string,
-  row: Row,
+  row: CensusCounts,
   schema: OpenApiNames | undefined,
 ): CensusRow {
   const { clients, change, rule, ...counts } = row;

@@ -33,6 +33,8 @@ export class ClientTally {
   invalidVersions = 0;
   futureVersions = 0;
   readonly days = new ActiveDays();
+  /** Days on which a request or a response was edited. */
+  readonly rewrittenDays = new ActiveDays();
   /** By operation id, or by method and path. */
   readonly calls = new Map<string, CallTally>();
   readonly changes = new Map<string, Span & { readonly rules: Set<string> }>();

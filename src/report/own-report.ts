@@ -4,6 +4,7 @@ import type { GuideDocument } from './guide-document.ts';
 import { guideHtml } from './guide-html.ts';
 import { count } from './number-text.ts';
 import { outcomeWords } from './outcome-words.ts';
+import type { ReportCoverage } from './report-totals.ts';
 import { htmlText } from './untrusted-text.ts';
 
 /** A client's report about itself: nothing in it is of other clients, and nothing is the operator's own word for it. */
@@ -11,6 +12,8 @@ export interface OwnReport {
   /** Time of the report, and the time since which the gateway has counted: RFC 3339. */
   readonly at: string;
   readonly since: string;
+  /** Whose counts these are: those of one gateway, of all replicas, or of all as far as one knows. */
+  readonly coverage: ReportCoverage['kind'];
   readonly report: Omit<ClientReport, 'name' | 'share'>;
   /** Rows of the report that are not listed: the most frequent ones are. */
   readonly omitted: number;
@@ -37,7 +40,11 @@ export function makeOwnReport(
   hash: string,
   tally: ClientTally,
   guide: GuideDocument,
-  { at, since }: { readonly at: string; readonly since: string },
+  {
+    at,
+    since,
+    coverage,
+  }: Pick<OwnReport, 'at' | 'since'> & { readonly coverage: Pick<ReportCoverage, 'kind'> },
 ): OwnReport {
   const clock = { now: Date.parse(at), goneAfterDays: GONE_AFTER_DAYS, allV1: 0 };
   const { name: _name, share: _share, ...whole } = clientReport(hash, tally, clock, undefined);
@@ -54,7 +61,7 @@ export function makeOwnReport(
     outcomes: first(whole.outcomes),
     mistakes: first(whole.mistakes),
   };
-  return { at, since, report, omitted, guide };
+  return { at, since, coverage: coverage.kind, report, omitted, guide };
 }
 
 /** Prints the report: as JSON, in `data` as the service prints its resources, or as one HTML page that loads and runs nothing. */
@@ -62,10 +69,10 @@ export function printOwnReport(own: OwnReport, type: OwnReportType): string {
   return type === 'text/html' ? ownReportHtml(own) : JSON.stringify({ data: own });
 }
 
-function ownReportHtml({ at, since, report, omitted, guide }: OwnReport): string {
+function ownReportHtml({ at, since, coverage, report, omitted, guide }: OwnReport): string {
   const { v1, v2, firstSeen, lastSeen, operations, outcomes } = report;
   return guideHtml(guide, [
-    `<p>Counted from ${htmlText(since)} to ${htmlText(at)}. A restart of the gateway begins anew.</p>`,
+    `<p>Counted from ${htmlText(since)} to ${htmlText(at)}. ${COVERAGE[coverage]}</p>`,
     `<p>${count(v1)} requests to V1, the first at ${htmlText(firstSeen)} and the last at ${htmlText(lastSeen)}; ${count(v2)} to V2.</p>`,
     `<p>${WORK[report.class]}${report.unknown.map((reason) => ` ${htmlText(reason)}`).join('')}</p>`,
     `<p>Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
@@ -73,6 +80,13 @@ function ownReportHtml({ at, since, report, omitted, guide }: OwnReport): string
     omitted > 0 ? `<p>${count(omitted)} further rows are not shown.</p>` : '',
   ]);
 }
+
+const COVERAGE: Readonly<Record<OwnReport['coverage'], string>> = {
+  gateway: 'A restart of the gateway begins anew.',
+  fleet: 'All instances of the gateway count together; what comes below of single calls is of this one.',
+  alone:
+    'The instances of the gateway cannot reach each other: requests that others received lately may be missing.',
+};
 
 const WORK: Readonly<Record<ClientReport['class'], string>> = {
   gone: 'It no longer uses V1.',

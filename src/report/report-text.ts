@@ -100,6 +100,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
         ? 'There are no entries yet.'
         : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${counted(report.v1, 'request')} through V1, ${count(report.v2)} through V2.`,
     ],
+    report.coverage === undefined ? [] : [markdownText(report.coverage.sentence)],
     [`**${report.switchOff.sentence}** Checked at ${markdownText(report.at)}.`],
     list(
       report.switchOff.conditions.map(({ state, text }) => `${STATE_WORDS[state]}: ${markdownText(text)}`),

@@ -2,6 +2,7 @@ import type { Census } from './census.ts';
 import { type ClientClass, type ClientReport, clientReport } from './client-report.ts';
 import type { LogGap } from './log-gaps.ts';
 import type { OpenApiNames } from './openapi-names.ts';
+import type { ReportCoverage } from './report-totals.ts';
 import { type SwitchOff, switchOff } from './switch-off.ts';
 import type { Tally } from './tally.ts';
 
@@ -40,8 +41,10 @@ export interface Report {
   readonly switchOff: SwitchOff;
   /** The time that each log covers; absent when the gateway itself observed. */
   readonly logs?: readonly LogCoverage[];
-  /** The times that the log of one replica lacks while another has entries; absent when the gateway itself observed. */
+  /** The times that the log of one replica lacks while another has entries, or of which the counts of replicas are not known. */
   readonly gaps?: readonly LogGap[];
+  /** Whose traffic is counted; absent for logs. */
+  readonly coverage?: Omit<ReportCoverage, 'gaps' | 'since'>;
   readonly census: Census;
   /** Lines that are not entries. */
   readonly unreadable: number;
@@ -68,6 +71,8 @@ export interface ReportOptions {
   readonly observed?: { readonly since: string; readonly until: string } | undefined;
   readonly logs?: readonly LogCoverage[] | undefined;
   readonly gaps?: readonly LogGap[] | undefined;
+  /** Whose traffic the tally counts, where gateways count it themselves. */
+  readonly coverage?: ReportCoverage | undefined;
   /** Names in V2's OpenAPI description, for the census. */
   readonly schema?: OpenApiNames | undefined;
   /** Defaults to 14. */
@@ -113,7 +118,8 @@ const CLIENTS_PER_STEP = 50;
 
 function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined, Report, undefined> {
   const goneAfterDays = options.goneAfterDays ?? 14;
-  const { now, observed } = options;
+  const { now, observed, coverage } = options;
+  const gaps = coverage?.gaps ?? options.gaps;
   const clock = { now: Date.parse(now), goneAfterDays, allV1: tally.v1 };
   const clients: ClientReport[] = [];
   for (const [hash, client] of tally.clients) {
@@ -134,7 +140,7 @@ function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined
     since: observed?.since ?? tally.sinceOrNone,
     until: observed?.until ?? tally.untilOrNone,
     days: observed === undefined ? tally.daysSeen : undefined,
-    gaps: options.gaps ?? [],
+    gaps: gaps ?? [],
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
   });
@@ -161,11 +167,17 @@ function* reportSteps(tally: Tally, options: ReportOptions): Generator<undefined
     canSwitchOff: statement.verdict === 'yes',
     switchOff: statement,
     ...(options.logs === undefined ? {} : { logs: options.logs }),
-    ...(options.gaps === undefined ? {} : { gaps: options.gaps }),
+    ...(gaps === undefined ? {} : { gaps }),
+    ...(coverage === undefined ? {} : { coverage: coverageOf(coverage) }),
     census,
     unreadable: options.unreadable ?? 0,
     omittedClients: tally.omittedClients,
   };
+}
+
+function coverageOf(coverage: ReportCoverage): Omit<ReportCoverage, 'gaps' | 'since'> {
+  const { gaps: _gaps, since: _since, ...rest } = coverage;
+  return rest;
 }
 
 function remaining(clients: readonly ClientReport[], classes: Report['classes']): string[] {

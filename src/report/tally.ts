@@ -81,7 +81,7 @@ export class Tally {
     if (entry.route === 'pass') {
       this.v2 += 1;
       day.v2 += 1;
-      recordUse(this.client(entry.client ?? NO_KEY).v2, entry.time);
+      recordUse(this.clientOf(entry.client ?? NO_KEY).v2, entry.time);
       return;
     }
     this.v1 += 1;
@@ -89,25 +89,8 @@ export class Tally {
     this.addV1(entry, day);
   }
 
-  private addV1(entry: TallyEntry, day: DayTally): void {
-    const operation = entry.operation ?? OTHER_CALLS;
-    this.census.add(operation, entry);
-    if (entry.verdict === 'refused') day.refused += 1;
-    const summary = this.summaries.of(entry.edits);
-    countUse(this.operations, operation, entry.time, MAX_NAMES);
-    for (const { change, ruleNames } of summary.changes) {
-      countUse(this.changes, change, entry.time, MAX_NAMES);
-      for (const name of ruleNames) countUse(this.rules, name, entry.time, MAX_NAMES);
-    }
-    const client = this.client(entry.client ?? NO_KEY);
-    const side = this.responses.add(entry, client.responseMembers);
-    client.add(entry, callName(entry.operation, entry.method, entry.path), summary, side);
-    if (day.number !== undefined) client.days.add(day.number);
-    day.clients.add(client.index);
-    if (summary.work !== 'url-only' || side === 'different') day.rewritten.add(client.index);
-  }
-
-  private client(name: string): ClientTally {
+  /** The counts of a client; new ones when it was not seen before. */
+  clientOf(name: string): ClientTally {
     const known = this.clients.get(name);
     if (known !== undefined) return known;
     if (this.clients.size >= this.maxClients) this.dropClients();
@@ -116,18 +99,8 @@ export class Tally {
     return client;
   }
 
-  private dropClients(): void {
-    const all = [...this.clients].sort(
-      ([, one], [, other]) => other.v1.count + other.v2.count - one.v1.count - one.v2.count,
-    );
-    for (const [name, { index, v1, v2 }] of all.slice(Math.floor(this.maxClients * KEPT_SHARE))) {
-      this.clients.delete(name);
-      this.freeIndexes.push(index);
-      this.omittedClients += v1.count + v2.count;
-    }
-  }
-
-  private dayOf(time: string): DayTally {
+  /** The counts of the day of a time in RFC 3339. */
+  dayOf(time: string): DayTally {
     if (this.day !== undefined && time.startsWith(this.dayName)) return this.day;
     const name = time.slice(0, 10);
     const day = this.days.get(name) ?? {
@@ -142,5 +115,36 @@ export class Tally {
     this.day = day;
     this.dayName = name;
     return day;
+  }
+
+  private addV1(entry: TallyEntry, day: DayTally): void {
+    const operation = entry.operation ?? OTHER_CALLS;
+    this.census.add(operation, entry);
+    if (entry.verdict === 'refused') day.refused += 1;
+    const summary = this.summaries.of(entry.edits);
+    countUse(this.operations, operation, entry.time, MAX_NAMES);
+    for (const { change, ruleNames } of summary.changes) {
+      countUse(this.changes, change, entry.time, MAX_NAMES);
+      for (const name of ruleNames) countUse(this.rules, name, entry.time, MAX_NAMES);
+    }
+    const client = this.clientOf(entry.client ?? NO_KEY);
+    const side = this.responses.add(entry, client.responseMembers);
+    client.add(entry, callName(entry.operation, entry.method, entry.path), summary, side);
+    if (day.number !== undefined) client.days.add(day.number);
+    day.clients.add(client.index);
+    if (summary.work === 'url-only' && side !== 'different') return;
+    day.rewritten.add(client.index);
+    if (day.number !== undefined) client.rewrittenDays.add(day.number);
+  }
+
+  private dropClients(): void {
+    const all = [...this.clients].sort(
+      ([, one], [, other]) => other.v1.count + other.v2.count - one.v1.count - one.v2.count,
+    );
+    for (const [name, { index, v1, v2 }] of all.slice(Math.floor(this.maxClients * KEPT_SHARE))) {
+      this.clients.delete(name);
+      this.freeIndexes.push(index);
+      this.omittedClients += v1.count + v2.count;
+    }
   }
 }

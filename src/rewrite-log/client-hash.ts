@@ -26,7 +26,14 @@ export function rememberedHash<Hash>(hashOf: (apiKey: string) => Hash): (authori
       current = new Map();
       characters = 0;
     }
-    current.set(ownText(authorization), hash);
+    const key = ownText(authorization);
+    current.set(key, hash);
+    // A hash that could not be made is made again for the next request.
+    if (hash instanceof Promise)
+      hash.catch(() => {
+        current.delete(key);
+        previous.delete(key);
+      });
     characters += authorization.length;
     return hash;
   };

@@ -46,7 +46,12 @@ export interface BodyCheckCount {
 const MAX_PAIRS = 1000;
 const MAX_POINTERS = 20;
 
-type Counter = 'valid' | 'invalid' | 'refusedByBoth' | 'unknown' | 'bodies' | 'refused';
+/** Characters of a place that are kept. */
+const MAX_PLACE = 300;
+
+const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'refused'] as const;
+
+type Counter = (typeof COUNTERS)[number];
 
 type Count = { -readonly [Name in Counter]: number } & {
   readonly sender: Partial<Sender>;
@@ -62,10 +67,7 @@ export class BodyCheckTally {
   /** Adds an exchange. A status of V1 that says nothing about the body (0, 5xx) leaves it out. */
   add({ ruleBook, client, operation, status, bytesIn, would }: WorkedOut): void {
     if (would === undefined || (bytesIn === 0 && would.verdict !== 'refused')) return;
-    if (ruleBook !== this.ruleBook) {
-      this.counts.clear();
-      this.ruleBook = ruleBook;
-    }
+    this.begin(ruleBook);
     if (status === 0 || status >= 500) return;
     const count = this.countOf({ client, operation });
     count.bodies += 1;
@@ -73,7 +75,7 @@ export class BodyCheckTally {
       if (status >= 400) return;
       count.refused += 1;
       const { failure = 'refused', pointer } = would;
-      increment(count.refusals, pointer === undefined ? failure : `${failure} at ${pointer}`);
+      increment(count.refusals, pointer === undefined ? failure : `${failure} at ${pointer}`, 1);
       return;
     }
     const { v2, at = '' } = would;
@@ -87,7 +89,18 @@ export class BodyCheckTally {
       return;
     }
     count.invalid += 1;
-    increment(count.pointers, at);
+    increment(count.pointers, at, 1);
+  }
+
+  /** Adds the counts of another tally under the same rule book. */
+  merge(ruleBook: string, counts: readonly BodyCheckCount[]): void {
+    this.begin(ruleBook);
+    for (const { operation, client, pointers, refusals, ...numbers } of counts) {
+      const count = this.countOf({ operation, client });
+      for (const name of COUNTERS) count[name] += numbers[name];
+      for (const { at, count: times } of pointers) increment(count.pointers, at, times);
+      for (const { reason, count: times } of refusals) increment(count.refusals, reason, times);
+    }
   }
 
   /** Counts under the rule book with this hash, those with the most faults first. */
@@ -102,6 +115,12 @@ export class BodyCheckTally {
         refusals: byCount(refusals).map(([reason, times]) => ({ reason, count: times })),
       }))
       .sort((one, other) => other.invalid + other.refused - one.invalid - one.refused);
+  }
+
+  private begin(ruleBook: string): void {
+    if (ruleBook === this.ruleBook) return;
+    this.counts.clear();
+    this.ruleBook = ruleBook;
   }
 
   private countOf({ operation, client }: Sender): Count {
@@ -126,9 +145,10 @@ export class BodyCheckTally {
   }
 }
 
-/** Counts a place, up to a number of different ones: clients choose them. */
-function increment(places: Map<string, number>, place: string): void {
-  if (places.has(place) || places.size < MAX_POINTERS) places.set(place, (places.get(place) ?? 0) + 1);
+/** Counts a place, up to a number of different ones, and of characters: clients choose them. */
+function increment(places: Map<string, number>, place: string, times: number): void {
+  const name = place.slice(0, MAX_PLACE);
+  if (places.has(name) || places.size < MAX_POINTERS) places.set(name, (places.get(name) ?? 0) + times);
 }
 
 function byCount(places: ReadonlyMap<string, number>): (readonly [place: string, count: number])[] {

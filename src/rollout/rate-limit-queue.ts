@@ -1,6 +1,7 @@
 // Longer than other files: the order in which requests go, and what other replicas sent, is one decision.
 import type { Shield } from '../rules/rollout.ts';
-import { WINDOW_PARTS, type WindowAddition, type WindowCounts, windowSums } from './store.ts';
+import { WINDOW_PARTS, type WindowAddition, type WindowCounts, type WindowPart } from './store.ts';
+import { UnaskedRequests } from './unasked-requests.ts';
 import type { WindowSource } from './window-exchange.ts';
 
 /** A request in the queue. */
@@ -26,14 +27,18 @@ export interface RateLimitSharing {
   readonly isTogether: boolean;
   /** Number of replicas when they were last counted; undefined before. */
   readonly replicas: number | undefined;
+  /** Asks for an exchange of counts before its time. */
+  hurry(): void;
 }
 
 interface HeldRequest {
   readonly request: QueuedRequest;
   /** Time from which it is held. */
   readonly since: number;
-  /** True once it has a slot. */
-  isGranted: boolean;
+  /** Time at which it got a slot; undefined before. */
+  grantedAt: number | undefined;
+  /** Milliseconds until it looks again whether it has one. */
+  lookMs: number;
 }
 
 interface Client {
@@ -44,9 +49,13 @@ interface Client {
   elsewhere: number[];
   /** Requests released here that other replicas do not know of yet. */
   unshared: number;
+  /** Those of them that had no claim. */
+  unasked: UnaskedRequests;
   /** Slots claimed for queued requests: by the exchange under way, and in the store until the next one ends the claim. */
   claimed: number;
   claimedBefore: number;
+  /** True once a claim was not granted whole: the next one is left to chance. */
+  isRefused: boolean;
   /** Slots that other replicas claim. */
   claimedElsewhere: number;
   /** Requests of all replicas that are known, by part of the shared window. */
@@ -59,8 +68,11 @@ interface Client {
 /** Maximum number of clients in memory; idle ones are evicted first. */
 const MAX_CLIENTS = 10_000;
 
-/** Milliseconds until a request looks again whether its claim was granted: claims are exchanged no more often. */
-const LOOK_MS = 200;
+/** Milliseconds until a request looks whether its claim was granted, at first and at last: claims are exchanged no more often. */
+const LOOK_MS = [10, 200] as const;
+
+/** Milliseconds for which the highest number of replicas holds. */
+const REPLICAS_MS = 60_000;
 
 /** Clients below their limits whose windows one survey reads. */
 const SURVEYED_CLIENTS = 400;
@@ -78,6 +90,7 @@ export class RateLimitQueue implements WindowSource {
   private sharing: RateLimitSharing | undefined;
   /** Number of active clients that the last survey came to. */
   private surveyed = 0;
+  private counted = { replicas: 1, at: -Infinity };
 
   constructor(parts: RateLimitQueueParts) {
     this.parts = parts;
@@ -92,8 +105,9 @@ export class RateLimitQueue implements WindowSource {
   admit(shield: Shield, name: string, request: QueuedRequest): void {
     const now = this.parts.now();
     const client = this.clientOf(name, shield, now);
-    if (client.queue.length === 0 && this.dispatchTime(client, now, 0) <= now) {
+    if (client.queue.length === 0 && this.dispatchTime(client, now, 0) <= now && this.mayGo(client, now)) {
       send(client, now);
+      client.unasked.count();
       request.release(0);
       return;
     }
@@ -102,8 +116,9 @@ export class RateLimitQueue implements WindowSource {
       request.release(0);
       return;
     }
-    const held = { request, since: now, isGranted: false };
+    const held = { request, since: now, grantedAt: undefined, lookMs: LOOK_MS[0] };
     client.queue.push(held);
+    if (this.isClaiming && this.claimable(client) > 0) this.sharing?.hurry();
     this.dispatch(client, held);
   }
 
@@ -134,17 +149,20 @@ export class RateLimitQueue implements WindowSource {
     const additions = [...this.clients].flatMap(([name, client]) => {
       const { shield, queue, unshared, claimedBefore } = client;
       if (all || queue.length > 0) forget(client, now);
-      if (client.sent.length > 0) active += 1;
       const used = client.sent.length + client.elsewhere.length;
+      if (used > 0) active += 1;
       const isNearLimit = queue.length > 0 || used * 2 >= shield.requests;
-      const isInTurn = client.sent.length > 0 && active > from && active <= from + SURVEYED_CLIENTS;
+      const isInTurn = used > 0 && active > from && active <= from + SURVEYED_CLIENTS;
       client.claimed = this.claimOf(client, now);
-      const add = [unshared, client.claimed - claimedBefore];
-      const isOfInterest = client.claimed > 0 || (all && (isNearLimit || isInTurn));
+      const claims = client.claimed + grantedOf(client);
+      const add = [unshared, claims - claimedBefore];
+      const isOfInterest = waitingOf(client).length > 0 || (all && (isNearLimit || isInTurn));
       if (add.every((number) => number === 0) && !isOfInterest) return [];
       client.unshared = 0;
-      client.claimedBefore = client.claimed;
-      return [{ key: `shield/${shield.per}/${name}`, windowMs: shield.per, add }];
+      client.unasked.beginExchange();
+      client.claimedBefore = claims;
+      const windowMs = windowOf(shield);
+      return [{ key: `shield/${windowMs}/${name}`, windowMs, add }];
     });
     if (all) this.surveyed = from + SURVEYED_CLIENTS < active ? from + SURVEYED_CLIENTS : 0;
     return additions;
@@ -159,16 +177,16 @@ export class RateLimitQueue implements WindowSource {
     if (client === undefined) return;
     const now = this.parts.now();
     const { part, parts } = window;
-    const partMs = client.shield.per / WINDOW_PARTS;
+    const partMs = windowOf(client.shield) / WINDOW_PARTS;
     for (const { part: at, counts } of parts) {
       const own = at === part ? released : 0;
       const news = (counts[0] ?? 0) - (client.counted.get(at) ?? 0) - own;
       addElsewhere(client, news, at === part ? now : now - (part - at - 1) * partMs);
     }
     client.counted = new Map(parts.map(({ part: at, counts }) => [at, counts[0] ?? 0]));
-    const [, claims = 0] = windowSums(window, 2);
-    client.claimedElsewhere = Math.max(0, claims - client.claimedBefore);
-    if (client.claimed > 0) this.grant(client, now);
+    client.claimedElsewhere = Math.max(0, standingClaims(parts) - client.claimedBefore);
+    forget(client, now);
+    this.grant(client, now);
   }
 
   /** Replicas that claim the same slots at once get none of them, so each claims from time to time only. */
@@ -176,25 +194,49 @@ export class RateLimitQueue implements WindowSource {
     const { blockedUntil } = client;
     const waiting = waitingOf(client).length;
     if (!this.isClaiming || waiting === 0 || blockedUntil > now) return 0;
-    const { replicas = 1 } = this.sharing ?? {};
-    if (client.claimedBefore > 0 || this.parts.random() * replicas > 1) return 0;
-    return Math.max(0, Math.min(waiting, freeSlots(client)));
+    if (client.isRefused && (client.claimedBefore > 0 || this.parts.random() * this.replicas > 1)) return 0;
+    return Math.min(waiting, this.claimable(client));
   }
 
-  /** Gives slots to as many queued requests as there are: each notices when it next looks. */
+  /** Free slots beyond those that other replicas may use without asking. */
+  private claimable(client: Client): number {
+    return Math.max(0, freeSlots(client) - client.unasked.leftForOthers(this.replicas));
+  }
+
+  /** Gives claimed slots, and those that need no claim, to queued requests: each notices when it next looks. */
   private grant(client: Client, now: number): void {
-    forget(client, now);
-    const slots = Math.max(0, Math.min(client.claimed, freeSlots(client)));
+    client.unasked.endExchange(Math.max(0, freeSlots(client)), now);
+    const slots = Math.min(client.claimed, this.claimable(client));
+    client.unasked.grant(slots);
+    if (client.claimed > 0) client.isRefused = slots < client.claimed;
     client.claimed = 0;
-    for (const held of waitingOf(client).slice(0, slots)) {
-      held.isGranted = true;
-      send(client, now);
+    for (const [index, held] of waitingOf(client).entries()) {
+      if (index >= slots) {
+        if (client.blockedUntil > now || freeSlots(client) <= 0 || !this.mayGo(client, now)) return;
+        client.unasked.count();
+      }
+      client.sent.push(now);
+      held.grantedAt = now;
     }
+  }
+
+  /** True when a request needs no claim. */
+  private mayGo({ unasked }: Client, now: number): boolean {
+    return !this.isClaiming || unasked.isAllowed(now, this.replicas);
   }
 
   /** True while queued requests of other replicas might take the same slots. */
   private get isClaiming(): boolean {
-    return this.sharing?.isTogether === true && (this.sharing.replicas ?? 1) > 1;
+    return this.sharing?.isTogether === true && this.replicas > 1;
+  }
+
+  /** Number of replicas, or the highest of the last minute: a replica may be counted late. */
+  private get replicas(): number {
+    const now = this.parts.now();
+    const count = this.sharing?.replicas ?? 1;
+    if (count >= this.counted.replicas || now - this.counted.at > REPLICAS_MS)
+      this.counted = { replicas: count, at: now };
+    return this.counted.replicas;
   }
 
   private clientOf(name: string, shield: Shield, now: number): Client {
@@ -210,8 +252,10 @@ export class RateLimitQueue implements WindowSource {
       sent: [],
       elsewhere: [],
       unshared: 0,
+      unasked: new UnaskedRequests(shield),
       claimed: 0,
       claimedBefore: 0,
+      isRefused: false,
       claimedElsewhere: 0,
       counted: new Map(),
       blockedUntil: 0,
@@ -240,11 +284,11 @@ export class RateLimitQueue implements WindowSource {
    */
   private dispatch(client: Client, held: HeldRequest): void {
     const now = this.parts.now();
-    const { request, since, isGranted } = held;
+    const { request, since, grantedAt } = held;
     forget(client, now);
     client.queue = client.queue.filter((other) => other === held || !other.request.isOver);
     const at =
-      request.isOver || isGranted
+      request.isOver || grantedAt !== undefined
         ? now
         : Math.min(this.nextLook(client, held, now), since + client.shield.wait);
     if (at > now) {
@@ -253,7 +297,8 @@ export class RateLimitQueue implements WindowSource {
     }
     client.queue = client.queue.filter((other) => other !== held);
     if (request.isOver) return;
-    if (!isGranted) send(client, now);
+    if (grantedAt !== undefined) client.sent = client.sent.toSpliced(client.sent.indexOf(grantedAt), 1);
+    send(client, now);
     request.release(now - since);
   }
 
@@ -262,7 +307,11 @@ export class RateLimitQueue implements WindowSource {
    * the first is never sent, even if its timer is.
    */
   private nextLook(client: Client, held: HeldRequest, now: number): number {
-    if (this.isClaiming) return now + LOOK_MS;
+    if (this.isClaiming) {
+      const { lookMs } = held;
+      held.lookMs = Math.min(LOOK_MS[1], lookMs * 2);
+      return now + lookMs;
+    }
     const slot = this.dispatchTime(client, now, 0);
     return client.queue[0] === held ? slot : Math.max(now + 1, slot);
   }
@@ -283,6 +332,11 @@ export class RateLimitQueue implements WindowSource {
   }
 }
 
+/** Length of the shared window: its complete parts cover the period, whatever time of the current one has passed. */
+function windowOf({ per }: Shield): number {
+  return Math.ceil((per / (WINDOW_PARTS - 1)) * WINDOW_PARTS);
+}
+
 /** Only the newest requests can be in a slot that is not free yet. */
 function addElsewhere(client: Client, news: number, time: number): void {
   if (news <= 0) return;
@@ -292,9 +346,14 @@ function addElsewhere(client: Client, news: number, time: number): void {
     .slice(-requests);
 }
 
+/** Claims less those that ended. What ended in a part may have begun in one that is no longer in the window. */
+function standingClaims(parts: readonly WindowPart[]): number {
+  return parts.reduce((claims, { counts: [, change = 0] }) => Math.max(0, claims + change), 0);
+}
+
 /** Queued requests that have no slot yet. */
 function waitingOf({ queue }: Client): readonly HeldRequest[] {
-  return queue.filter(({ request, isGranted }) => !isGranted && !request.isOver);
+  return queue.filter(({ request, grantedAt }) => grantedAt === undefined && !request.isOver);
 }
 
 function freeSlots({ shield, sent, elsewhere, claimedElsewhere }: Client): number {
@@ -304,6 +363,11 @@ function freeSlots({ shield, sent, elsewhere, claimedElsewhere }: Client): numbe
 function send(client: Client, now: number): void {
   client.sent.push(now);
   client.unshared += 1;
+}
+
+/** Number of queued requests that have a slot, and use it when they look: their claims stand until then. */
+function grantedOf({ queue }: Client): number {
+  return queue.filter(({ request, grantedAt }) => grantedAt !== undefined && !request.isOver).length;
 }
 
 /** Forgets what is older than the period. */

@@ -1,4 +1,5 @@
 import type { RateLimitQueue, RateLimitSharing } from './rate-limit-queue.ts';
+import { repeat } from './repeat.ts';
 import { ReplicaPresence } from './replica-presence.ts';
 import type { RolloutControl } from './rollout-control.ts';
 import type { RolloutState } from './rollout-state.ts';
@@ -35,6 +36,8 @@ export interface ReplicaIntervals {
   readonly exchange: number;
   /** Between two exchanges in which also windows without new counts are read. */
   readonly survey: number;
+  /** Least time between two exchanges that were asked for before their time. */
+  readonly hurry: number;
   /** Time that one call of the store may take. */
   readonly timeout: number;
 }
@@ -61,6 +64,7 @@ export const REPLICA_INTERVALS: ReplicaIntervals = {
   follow: 500,
   exchange: 200,
   survey: 1000,
+  hurry: 50,
   timeout: 1000,
 };
 
@@ -74,6 +78,7 @@ export class Replica implements RateLimitSharing {
   private readonly presence: ReplicaPresence;
   private readonly ends: (() => void)[] = [];
   private surveyAt = 0;
+  private hurriedAt = -Infinity;
 
   constructor(parts: ReplicaParts) {
     const { control, store, clock, onNotice, intervals = REPLICA_INTERVALS } = parts;
@@ -144,8 +149,16 @@ export class Replica implements RateLimitSharing {
     const { follow, exchange } = this.intervals;
     this.ends.push(
       store.subscribe(ROLLOUT_KEY, () => void this.follow()),
-      repeat(clock, follow, () => this.follow()),
-      repeat(clock, exchange, () => this.exchange()),
+      repeat(
+        clock,
+        () => follow,
+        () => this.follow(),
+      ),
+      repeat(
+        clock,
+        () => exchange,
+        () => this.exchange(),
+      ),
     );
     void this.exchange();
   }
@@ -164,26 +177,20 @@ export class Replica implements RateLimitSharing {
     return this.windows.exchange(isSurvey);
   }
 
+  hurry(): void {
+    const now = this.parts.clock.time();
+    const sinceMs = now - this.hurriedAt;
+    // A clock may be set back.
+    if (sinceMs >= 0 && sinceMs < this.intervals.hurry) return;
+    this.hurriedAt = now;
+    void this.windows.exchangeAnew();
+  }
+
   /** Ends the timers, after a last attempt to store what waits here. The store stays open. */
   async close(): Promise<void> {
     for (const end of this.ends.splice(0)) end();
     if (this.rollout.waiting > 0) await this.follow();
   }
-}
-
-/** Runs something again and again: each time some milliseconds after the last one ended, a little more or less. */
-function repeat(clock: ReplicaClock, milliseconds: number, run: () => Promise<void>): () => void {
-  let cancel = (): void => {};
-  let hasEnded = false;
-  const schedule = (): void => {
-    if (hasEnded) return;
-    cancel = clock.after(milliseconds * (0.9 + clock.random() * 0.2), () => void run().then(schedule));
-  };
-  schedule();
-  return () => {
-    hasEnded = true;
-    cancel();
-  };
 }
 
 function aloneSentence({ revision }: RolloutState, reason: string): string {

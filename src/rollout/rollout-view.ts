@@ -88,11 +88,13 @@ export interface RolloutView {
     /** Why a canary of everything is refused without `force`, as a sentence; absent when it is not. */
     readonly fault?: string;
   };
+  /** V1 requests by the service that they were sent to. */
+  readonly requests: { readonly v1: number; readonly v2: number };
   /**
-   * V1 requests by the service that they were sent to, since the start. Absent where nobody counts for all who serve, as at the
-   * edge; then there are no shadows and no checks of bodies either, and the log has them.
+   * RFC 3339: time since which requests, shadows and checks of bodies are counted, of all isolates under the rule book in force.
+   * Absent on Node, where they are counted since the start.
    */
-  readonly requests?: { readonly v1: number; readonly v2: number };
+  readonly countedSince?: string;
   /** Dates from the rule book. */
   readonly sunset?: string;
   readonly deprecation?: string;

@@ -20,7 +20,7 @@ export interface StoreContactParts {
 }
 
 /** Uses of a store: one may fail while the other works, as on a full disk. */
-type StoreUse = 'rollout' | 'windows';
+type StoreUse = 'rollout' | 'windows' | 'report';
 
 /** Milliseconds after which a replica without the store judges canaries by its own requests. */
 const JUDGE_ALONE_MS = 3000;

@@ -39,6 +39,12 @@ export class WindowExchange {
     return this.working;
   }
 
+  /** Exchanges counts once, after the exchange under way if there is one. Never rejects. */
+  async exchangeAnew(): Promise<void> {
+    await this.working;
+    await this.exchange(false);
+  }
+
   private async run(all: boolean): Promise<void> {
     const gathered = this.sources.flatMap((source) =>
       source.additions(all).map((addition) => ({ source, addition })),

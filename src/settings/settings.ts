@@ -72,7 +72,7 @@ export const settings = {
     'store',
     store,
     'memory',
-    'Where replicas share modes, canary windows and rate limits: memory (one gateway), file: and a path (one machine), or a Redis or Valkey server, as redis://host:6379/0 or rediss://host:6379/0 (TLS).',
+    'Where replicas share modes, canary windows, rate limits and the totals of the report: memory (one gateway), file: and a path (one machine), or a Redis or Valkey server, as redis://host:6379/0 or rediss://host:6379/0 (TLS).',
   ),
   storeName: withDefault(
     'store-name',
@@ -85,6 +85,12 @@ export const settings = {
     'store-ca',
     file,
     "PEM file of the authorities for the certificate of a rediss store. Unset: the system's.",
+  ),
+  reportKeep: withDefault(
+    'report-keep',
+    positive,
+    '180',
+    'Days after which a client that no replica sees any more is forgotten in the totals that replicas share by a file or Redis store.',
   ),
   rules: withDefault('rules', file, 'config/rules.yaml', 'Path of the rule book.'),
   logLevel: withDefault(

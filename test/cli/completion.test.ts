@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { completionScript } from '../../src/cli/completion.ts';
+import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 let folder = '';
@@ -134,11 +135,7 @@ async function typed(shell: string, lines: readonly string[]): Promise<string> {
     const mark = `done-${at}`;
     child.stdin.write(`${line}\n`);
     child.stdin.write(`echo ${mark.replace('-', "'-'")}\n`);
-    const end = Date.now() + 10_000;
-    while (!text.includes(mark) && Date.now() < end)
-      await new Promise((resolve) => {
-        setTimeout(resolve, 10);
-      });
+    await until(() => text.includes(mark));
   }
   child.stdin.end('exit\n');
   await ended;

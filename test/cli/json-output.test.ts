@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { createClientHash } from '../../src/node/client-hash.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { command } from '../support/command.ts';
@@ -85,17 +87,19 @@ test('clients and rollout print what the gateway says, and fit their tables', as
   const rollout = await both('rollout', ...admin);
   expect(rollout.json).toMatchObject({ default: { mode: 'observe' } });
   expect(rollout.text).toContain('default     observe');
-  const fitted = await commandRuns(
-    [
-      ['clients', 'list', ...admin],
-      ['rollout', ...admin],
-    ],
-    60,
-  );
-  for (const [at, { out }] of fitted.entries()) {
-    const words = (at === 0 ? clients : rollout).text.split(/\s+/);
-    expect(out.split('\n').filter((line) => line.length > 60)).toEqual([]);
-    expect(out.split(/\s+/).toSorted()).toEqual(words.toSorted());
+  for (const columns of [100, 80, 60]) {
+    const fitted = await commandRuns(
+      [
+        ['clients', 'list', ...admin],
+        ['rollout', ...admin],
+      ],
+      columns,
+    );
+    for (const [at, { out }] of fitted.entries()) {
+      const words = (at === 0 ? clients : rollout).text.split(/\s+/);
+      expect(out.split('\n').filter((line) => line.length > columns)).toEqual([]);
+      expect(out.split(/\s+/).toSorted()).toEqual(words.toSorted());
+    }
   }
 });
 
@@ -104,4 +108,53 @@ test('clients hash prints the hash as a member', async () => {
   const run = command(['clients', 'hash', '--json'], { GATEWAY_CLIENT_SECRET: secret }, 'the key\n');
   expect(await run.exit).toBe(0);
   expect(JSON.parse(run.stdout())).toEqual({ client: createClientHash(secret)('the key') });
+});
+
+/** What each command that reports is given, without its `--json`; `hash` and `twin` have tests of their own. */
+const REPORTING: Readonly<Record<string, readonly string[]>> = {
+  check: [],
+  explain: ['--log', LOG],
+  'replay record': ['--log', LOG, '--out', join(folder, 'again')],
+  'replay check': [FIXTURE],
+  draft: ['--v2', V2, '--log', LOG],
+  openapi: [],
+  report: [LOG],
+  'clients list': [],
+  'clients name': ['3fa94c1d0e5b7a21', 'Acme'],
+  tail: [LOG],
+  'rollout show': [],
+  'rollout observe': [],
+  'rollout shadow': ['--operation', 'create_client'],
+  'rollout migrate': ['--force'],
+  'rollout canary': ['5', '--force'],
+  'rollout clear': [],
+};
+
+test('every command that has --json prints JSON and nothing else', async () => {
+  const { gateway } = await watchedServices(
+    { default: { mode: 'observe' } },
+    {},
+    { flags: { 'client-names': join(folder, 'names.yaml') } },
+  );
+  await commandRuns([['replay', 'record', '--log', LOG, '--out', FIXTURE]]);
+  const paths = Object.keys(REPORTING);
+  const runs = await commandRuns(
+    Object.entries(REPORTING).map(([path, args]) => [
+      ...path.split(' '),
+      ...args,
+      ...(/^(?:clients|rollout)/.test(path) ? ['--admin', gateway.adminOrigin] : []),
+      '--json',
+    ]),
+  );
+  for (const [at, path] of paths.entries()) {
+    const { code, out = '', err } = runs[at] ?? {};
+    expect([path, code, path === 'openapi' || path === 'draft' ? '' : err]).toEqual([path, 0, '']);
+    // A log has a line for each entry.
+    for (const text of path === 'tail' ? out.trimEnd().split('\n') : [out])
+      expect([path, typeof JSON.parse(text)]).toEqual([path, 'object']);
+  }
+  const reporting = everyCommand(describeCommand(await createProgram(() => true))).filter(
+    ({ commands, options }) => commands.length === 0 && options.some(({ names }) => names.includes('--json')),
+  );
+  expect(reporting.map(({ path }) => path).toSorted()).toEqual([...paths, 'clients hash', 'twin'].toSorted());
 });

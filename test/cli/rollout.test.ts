@@ -255,7 +255,7 @@ test('a description of V2 that is none stops the start; an address that does not
     child.once('close', resolve);
   });
   expect(code).toBe(2);
-  expect(err).toMatch(/GATEWAY_V2_OPENAPI: The description cannot be read: .*none\.json/);
+  expect(err).toMatch(/GATEWAY_V2_OPENAPI: The description \S*none\.json cannot be read: /);
   const gateway = await spawnGateway({ ...at, 'v2-openapi': 'http://127.0.0.1:9/openapi.json' });
   await until(() => gateway.stderr().includes('No body is checked against it.'));
   expect(await sendRequest(gateway)).toContain('"v2"');

@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeCommand, everyCommand } from '../../src/cli/command-spec.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { twinText } from '../../src/cli/twin-text.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
+import type { TwinReport } from '../../src/twin/tally.ts';
 import { commandRuns } from '../support/command-runs.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
@@ -14,8 +18,10 @@ const ESCAPE = '\u001B[';
 let folder = '';
 let log = '';
 let body = '';
+let fixture = '';
+let rules = '';
 
-beforeAll(() => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'terminal-'));
   log = join(folder, 'log');
   body = join(folder, 'body.json');
@@ -23,6 +29,13 @@ beforeAll(() => {
     sampleEntry(n, Date.UTC(2026, 10, 1) + n * 3_600_000),
   );
   writeFileSync(log, entries.map((entry) => entryLine(entry)).join(''));
+  fixture = join(folder, 'fixture');
+  rules = join(folder, 'rules.yaml');
+  writeFileSync(
+    rules,
+    readFileSync('config/rules.yaml', 'utf8').replace('under: address', 'under: place_of_the_property'),
+  );
+  await commandRuns([['replay', 'record', '--log', log, '--out', fixture]]);
   writeFileSync(body, '{"data":{"transition_type":"slide","property":{"suburb":"Enmore"}},"sent_by":"crm"}');
 });
 
@@ -60,7 +73,33 @@ const commandsOf = (): Readonly<Record<string, readonly string[]>> => ({
   explain: ['explain', body, '--operation', 'order_post_production'],
   tail: ['tail', log],
   check: ['check'],
+  replay: ['replay', 'check', fixture, '--rules', rules],
   help: ['serve', '--help'],
+});
+
+/**
+ * Commands that print a document, one sentence, or are tried elsewhere: `twin` by its text below, `clients list` and `rollout` with
+ * a gateway (json-output.test.ts).
+ */
+const OTHERS: ReadonlySet<string> = new Set([
+  'draft',
+  'openapi',
+  'replay record',
+  'clients hash',
+  'clients name',
+  'twin',
+  'clients list',
+  ...['show', 'observe', 'shadow', 'migrate', 'canary', 'clear'].map((mode) => `rollout ${mode}`),
+]);
+
+test('every command that reports is tried on a terminal', async () => {
+  const all = everyCommand(describeCommand(await createProgram(() => true)));
+  const reporting = all.filter(({ options }) => options.some(({ names }) => names.includes('--json')));
+  const tried = Object.values(commandsOf()).map((args) => args.join(' '));
+  const untried = reporting.filter(
+    ({ path }) => !OTHERS.has(path) && !tried.some((line) => `${line} `.startsWith(`${path} `)),
+  );
+  expect(untried.map(({ path }) => path)).toEqual([]);
 });
 
 /** Commands that also print requests, bodies or rules to paste, which keep their lines. */
@@ -85,6 +124,35 @@ test.each([100, 80, 60])('at %d columns no word is cut, and no line is longer th
     const long = lines.filter((line) => line.length > columns && line.trim().includes(' '));
     if (!VERBATIM.has(name)) expect([name, long]).toEqual([name, []]);
   }
+});
+
+test.each([100, 80, 60])('the differences of twin at %d columns: no word is cut', (columns) => {
+  const differences = [
+    { where: '/data/property/street_address', kind: 'missing', v1: `"${'1 Main Street '.repeat(40)}"` },
+    {
+      where: 'content-type:',
+      kind: 'value',
+      v1: 'application/json',
+      gateway: 'application/json; charset=utf-8',
+    },
+    { where: '', kind: 'spelling', v1: `{"a":${'1'.repeat(300)}}`, gateway: `{"a" :${'1'.repeat(300)}}` },
+    ...Array.from({ length: 4 }, (_, n) => ({ where: `/data/${n}`, kind: 'extra' as const, gateway: '1' })),
+  ] as const;
+  const name = 'an order with a property that has an address of its own';
+  const report = {
+    played: 12_345,
+    alike: 12_343,
+    different: [{ script: 'own.txt', name, statuses: [200, 200], differences }],
+    chosen: [],
+    skipped: { 'it may change data': 17 },
+  } satisfies TwinReport;
+  const [wide, fitted] = [twinText(report, { columns: undefined }), twinText(report, { columns })];
+  const known = new Set(wordsOf(wide));
+  const cut = wordsOf(fitted).filter((word) => !known.has(word) && !known.has(word.replace(/:$/, '')));
+  expect(cut).toEqual([]);
+  for (const word of ['street_address', '(…', '12,345', 'differences']) expect(fitted).toContain(word);
+  const long = fitted.split('\n').filter((line) => line.length > columns && line.trim().includes(' '));
+  expect(long).toEqual([]);
 });
 
 test('times have their date and their zone', async () => {

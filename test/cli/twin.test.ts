@@ -80,6 +80,14 @@ describe('two services that run', () => {
     expect(out).not.toMatch(/[[\p{Cf}\p{Cc}]--[\n]]/v);
   });
 
+  test('are different far inside a long value: both are shown around that place, and the omission is told', async () => {
+    const body = (suburb: string): string => `{"data":"${'x'.repeat(3000)} ${suburb} ${'y'.repeat(500)}"}`;
+    const { out } = await real(await service(body('Enmore')), await service(body('Newtown')));
+    expect(out).toMatch(
+      /\/data +value +\(… 2,982 characters …\) x+ Enmore y+ \(… \d+ characters …\) .* x+ Newtown y+ \(…/,
+    );
+  });
+
   test('are compared for programs with --json', async () => {
     const { code, out } = await real(await service('{"data":[1]}'), await service('{"data":[2]}'), '--json');
     expect(code).toBe(1);
@@ -169,26 +177,30 @@ test('differences by choice are counted by their name, and end with exit code 0'
   });
 });
 
-test('a random sequence that is different is printed as a script that shows the difference again', async () => {
-  // Without the rule for the wrapper, V2 gets bodies that it refuses.
-  const rules = file(
-    'rules.yaml',
-    'version: 2025-01-01\noperations: { create_client: POST /clients }\nchanges: []\n',
-  );
-  const first = await twin(
-    '--rules',
-    rules,
-    '--script',
-    file('none.txt', ''),
-    '--sequences',
-    '50',
-    '--seed',
-    '1',
-  );
-  expect(first.code).toBe(1);
-  const script = first.out.slice(first.out.indexOf('# 1. '));
-  expect(script.length).toBeLessThan(400);
-  const again = await twin('--rules', rules, '--script', file('found.txt', script));
-  expect(again.code).toBe(1);
-  expect(again.out).toContain('1. ');
-});
+test(
+  'a random sequence that is different is printed as a script that shows the difference again',
+  { timeout: 120_000 },
+  async () => {
+    // Without the rule for the wrapper, V2 gets bodies that it refuses.
+    const rules = file(
+      'rules.yaml',
+      'version: 2025-01-01\noperations: { create_client: POST /clients }\nchanges: []\n',
+    );
+    const first = await twin(
+      '--rules',
+      rules,
+      '--script',
+      file('none.txt', ''),
+      '--sequences',
+      '50',
+      '--seed',
+      '1',
+    );
+    expect(first.code).toBe(1);
+    const script = first.out.slice(first.out.indexOf('# 1. '));
+    expect(script.length).toBeLessThan(400);
+    const again = await twin('--rules', rules, '--script', file('found.txt', script));
+    expect(again.code).toBe(1);
+    expect(again.out).toContain('1. ');
+  },
+);

@@ -8,7 +8,6 @@ describe('the upstream on sockets', () => {
 
   test.each(['now', 'in the turn in which it is given up'])(
     'a connection that was idle too long while the process was busy takes no request: %s',
-    { timeout: 10_000 },
     async (when) => {
       const v2 = await rawServer((socket) => socket.write(ok('"kept"')));
       const upstream = createSocketUpstream({ ...options, origin: v2.origin });

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { commandsOf, docPages } from '../support/doc-pages.ts';
+import { freePort } from '../support/free-port.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const pages = docPages().map(({ file, text }) => ({ file, commands: commandsOf(text) }));
@@ -50,7 +51,7 @@ const SERVERS: readonly (readonly [pattern: RegExp, ready: RegExp])[] = [
 ];
 
 /** Time that a server has to start. */
-const SERVER_TIMEOUT_MS = 20_000;
+const SERVER_TIMEOUT_MS = 60_000;
 
 /** Addresses that the pages name; each gets a free port of the machine. */
 const ADDRESSES = ['127.0.0.1:8080', '127.0.0.1:8081', '127.0.0.1:8090', '127.0.0.1:8091'] as const;
@@ -71,7 +72,7 @@ const runnable = pages
 const TIDY: ReadonlySet<string> = new Set(['README.md', 'docs/migrating.md']);
 
 describe.each(runnable)('$file', ({ file, commands }) => {
-  test('every command works, in order, on the machine’s own Node', { timeout: 180_000 }, async () => {
+  test('every command works, in order, on the machine’s own Node', { timeout: 360_000 }, async () => {
     const shell = await docShell();
     const before = shell.files();
     for (const command of commands) expect(await shell.run(command)).toBeUndefined();
@@ -94,7 +95,7 @@ async function docShell(): Promise<{ run(command: string): Promise<Complaint>; f
   const temporary = mkdtempSync(join(tmpdir(), 'docs-tmp-'));
   onTestFinished(() => rmSync(temporary, { recursive: true, force: true }));
   const ports = new Map(
-    await Promise.all(ADDRESSES.map(async (address) => [address, await freeAddress()] as const)),
+    await Promise.all(ADDRESSES.map(async (address) => [address, `127.0.0.1:${await freePort()}`] as const)),
   );
   const address = (name: (typeof ADDRESSES)[number]): string => ports.get(name) ?? name;
   const environment: Record<string, string> = {
@@ -113,6 +114,7 @@ async function docShell(): Promise<{ run(command: string): Promise<Complaint>; f
     if (!isRollout) return text;
     return `${text}${text.includes(' -- ') ? '' : ' --'} --admin http://${address('127.0.0.1:8081')}`;
   };
+  const servers: ChildProcess[] = [];
   return {
     // Names, and what is in the rule book: npm keeps files of its own in hidden folders.
     files: () => [
@@ -133,9 +135,11 @@ async function docShell(): Promise<{ run(command: string): Promise<Complaint>; f
           if (names.has(name)) environment[name] = value;
         return undefined;
       }
+      // The page says so: a folder goes once the servers that write to it are stopped.
+      if (command.startsWith('rm -r ')) await Promise.all(servers.splice(0).map(stopped));
       const server = SERVERS.find(([pattern]) => pattern.test(command));
       if (server === undefined) return finish(here(command), folder, environment);
-      return serve(here(command), server[1], folder, environment);
+      return serve(here(command), server[1], folder, environment, (child) => servers.push(child));
     },
   };
 }
@@ -146,7 +150,7 @@ async function finish(
   env: Readonly<Record<string, string>>,
 ): Promise<Complaint> {
   try {
-    await promisify(execFile)('bash', ['-o', 'pipefail', '-c', command], { cwd, env, timeout: 60_000 });
+    await promisify(execFile)('bash', ['-o', 'pipefail', '-c', command], { cwd, env, timeout: 110_000 });
     return undefined;
   } catch (error) {
     const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string };
@@ -159,6 +163,7 @@ async function serve(
   ready: RegExp,
   cwd: string,
   env: Readonly<Record<string, string>>,
+  onStarted: (child: ChildProcess) => void,
 ): Promise<Complaint> {
   // A group of its own: npm does not pass every signal on.
   const child = spawn('bash', ['-c', command], {
@@ -168,6 +173,7 @@ async function serve(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => stopGroup(child));
+  onStarted(child);
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (said += text));
@@ -182,6 +188,14 @@ function stopGroup(child: ChildProcess): void {
   process.kill(-child.pid, 'SIGKILL');
 }
 
+/** Ends a group, and waits until the last of its processes has closed its output. */
+async function stopped(child: ChildProcess): Promise<void> {
+  const closed = once(child, 'close');
+  if (child.exitCode !== null) return;
+  stopGroup(child);
+  await closed;
+}
+
 /** A checkout whose files commands may change. */
 function checkout(): string {
   const folder = mkdtempSync(join(tmpdir(), 'docs-'));
@@ -191,17 +205,4 @@ function checkout(): string {
     else if (name !== '.git') symlinkSync(join(root, name), join(folder, name));
   }
   return folder;
-}
-
-async function freeAddress(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return `127.0.0.1:${address.port}`;
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { RemoteStore } from '../../src/edge/edge-bindings.ts';
+import type { RemoteStore, RemoteTotals } from '../../src/edge/edge-bindings.ts';
 import { EdgeReplica } from '../../src/edge/edge-replica.ts';
 import { MemoryStore } from '../../src/rollout/memory-store.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
@@ -22,10 +22,12 @@ function isolate(): Isolate {
     calls.push(name);
     return object.responds ? call() : new Promise(() => {});
   };
-  const remote: RemoteStore = {
+  const remote: RemoteStore & RemoteTotals = {
     read: (key) => through('read', () => store.read(key)),
     compareAndSet: (...given) => through('set', () => store.compareAndSet(...given)),
     count: (additions) => through('count', () => store.count(additions)),
+    addTotals: () => through('add', async () => {}),
+    totals: () => through('totals', async () => undefined),
   };
   const replica = new EdgeReplica({
     control: new RolloutControl({ time: Date.now, onNotice: () => {} }),
@@ -33,6 +35,7 @@ function isolate(): Isolate {
     copy: undefined,
     name: 'isolate 1',
     onNotice: () => {},
+    shareTotals: async () => {},
     later: () => {},
   });
   return { replica, calls, object };

@@ -20,7 +20,7 @@ beforeAll(async () => {
   writeFileSync(config, JSON.stringify({ name: 'store', main, compatibility_date: '2026-10-20' }));
   ({ file } = await bundleWorker(config));
   fleet = await edgeFleet({ file, isolates: 2 });
-}, 60_000);
+});
 afterAll(() => fleet.stop());
 
 describe('the Durable Object keeps the contract of a store, in workerd', () => {

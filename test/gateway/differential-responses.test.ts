@@ -71,7 +71,7 @@ test('for random responses, a client reads the same through the gateway as direc
     }),
     { numRuns: 500 },
   );
-}, 60_000);
+});
 
 /** Framing and connection are the hop's. */
 const OF_THE_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding']);

@@ -71,12 +71,12 @@ describe('slow clients cost nothing but their own connection', () => {
 
   test('a body that drips, within the time for each part, is served', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'client-body-timeout': '200' } });
+    const gateway = await gatewayFor(v2.origin, { flags: { 'client-body-timeout': '1500' } });
     const client = rawClient(gateway.port);
     client.write(`${JSON_FIELDS}Content-Length: 11\r\n\r\n`);
     for (const byte of '{"data":{}}') {
       await new Promise((resolve) => {
-        setTimeout(resolve, 40);
+        setTimeout(resolve, 160);
       });
       client.write(byte);
     }
@@ -109,7 +109,7 @@ describe('slow clients cost nothing but their own connection', () => {
     const client = rawClient(gateway.port);
     client.write(GET);
     expect(statusOf(await client.until(/200 OK[^]*\}$/))).toBe(200);
-    expect((await client.end(4000)).closed).toBe(true);
+    expect((await client.end()).closed).toBe(true);
   });
 });
 

@@ -15,7 +15,7 @@ beforeAll(async () => {
   await gateway.send('GET', '/api/v1/heartbeat');
   await gateway.send('POST', '/api/v1/bookings', '{"data":{"no_such_name":1}}');
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
-}, 60_000);
+});
 
 afterEach(() => browser.closePages());
 

@@ -31,4 +31,4 @@ test('the errors of what is kept stand by code and place, each with its exchange
     .click();
   await expect.poll(() => page.locator('.entry').count()).toBe(2);
   expect(complaints).toEqual([]);
-}, 60_000);
+});

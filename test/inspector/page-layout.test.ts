@@ -9,7 +9,7 @@ let gateway: InspectedGateway;
 beforeAll(async () => {
   [browser, gateway] = await Promise.all([startBrowser(), inspectGateway()]);
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
-}, 60_000);
+});
 
 afterEach(() => browser.closePages());
 

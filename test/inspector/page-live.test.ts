@@ -9,7 +9,7 @@ let browser: Browser;
 
 beforeEach(async () => {
   browser = await startBrowser();
-}, 60_000);
+});
 
 afterEach(() => browser.close());
 

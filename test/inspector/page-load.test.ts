@@ -9,7 +9,7 @@ let gateway: InspectedGateway;
 
 beforeAll(async () => {
   [browser, gateway] = await Promise.all([startBrowser(), inspectGateway()]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all([browser.close(), gateway.stop()]);

@@ -72,7 +72,7 @@ test('a rollout is steered from the page: with the token, after the clients were
     )
     .toEqual([...named].sort());
   expect(complaints.filter((one) => !one.includes('401'))).toEqual([]);
-}, 60_000);
+});
 
 test("what V2's schema speaks against is told, and needs insisting", async () => {
   const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
@@ -121,4 +121,4 @@ test("what V2's schema speaks against is told, and needs insisting", async () =>
     .waitFor();
   await page.getByRole('button', { name: /^Show the bodies of .* that V2's schema refuses$/ }).click();
   await expect.poll(() => page.locator('.entry').count()).toBe(checks?.invalid);
-}, 60_000);
+});

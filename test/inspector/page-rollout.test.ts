@@ -92,4 +92,4 @@ test('the rollout view shows modes, canaries, roll-backs, comparisons and the en
   await page
     .getByText(/Alone since \d+:\d+:\d+.*: .+ does not reach the store \(ENOENT.+Revision 4 holds/)
     .waitFor();
-}, 60_000);
+});

@@ -48,4 +48,4 @@ test('a bar of the histogram, or two times, narrow the list to what is kept of t
   await page.getByRole('combobox', { name: 'Filter' }).fill('verdict:refused');
   await page.getByText(/, 1 matching exchange$/).waitFor();
   expect(complaints).toEqual([]);
-}, 60_000);
+});

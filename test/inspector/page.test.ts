@@ -24,7 +24,7 @@ beforeAll(async () => {
     inspectGateway(),
     inspectGateway({ capture: 'bodies' }),
   ]);
-}, 60_000);
+});
 
 afterEach(() => browser.closePages());
 

@@ -143,12 +143,12 @@ async function events(
 describe('/entries/stream', () => {
   test('sends new entries, with ids, and resumes where a reader was', async () => {
     const gateway = await withOrders(2);
-    const reading = events(`${gateway.adminOrigin}/entries/stream?filter=op:order_*`, {}, (text) =>
-      text.includes('"seq":4'),
-    );
-    await new Promise((resolve) => {
-      setTimeout(resolve, 150);
+    let isOpen = false;
+    const reading = events(`${gateway.adminOrigin}/entries/stream?filter=op:order_*`, {}, (text) => {
+      isOpen ||= text.includes('event: state\n');
+      return text.includes('"seq":4');
     });
+    await until(() => isOpen);
     await gateway.post('/clients', '{"data":{}}');
     await gateway.post('/orders/floor_plans', ORDER);
     const text = await reading;

@@ -1,3 +1,5 @@
+import { Version } from '@cyclonedx/cyclonedx-library/Spec';
+import { JsonStrictValidator } from '@cyclonedx/cyclonedx-library/Validation';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +24,7 @@ beforeAll(() => {
   before = git('status', '--porcelain');
   root = copyProject(project);
   prepared = prepareRelease(root, { version: VERSION, date: DATE });
-}, 120_000);
+});
 
 afterAll(() => rmSync(root, { recursive: true }));
 
@@ -97,6 +99,20 @@ test('the bill of materials has every package that ships, with the hash of the l
   for (const ref of reached) for (const next of graph.get(ref) ?? []) reached.add(next);
   expect([...reached].sort()).toEqual([...graph.keys()].sort());
   expect(reached.size).toBe(bom.components.length + 1);
+});
+
+test('the bill of materials is valid by the schema of CycloneDX, with the licences of SPDX', async () => {
+  const text = readFileSync(new URL(`release/${VERSION}/sbom.cdx.json`, root), 'utf8');
+  const schema = new JsonStrictValidator(Version.v1dot6);
+  expect(await schema.validate(text)).toBeNull();
+  for (const [right, wrong] of [
+    ['urn:uuid:', 'urn:'],
+    ['"id": "MIT"', '"id": "MITT"'],
+    ['"scope": "required"', '"scop": "required"'],
+  ] as const) {
+    expect(text).toContain(right);
+    expect(await schema.validate(text.replace(right, wrong))).not.toBeNull();
+  }
 });
 
 test('the list of licences has the text of each', () => {

@@ -34,6 +34,18 @@ test('a key in use is hashed once while ever new ones pass', () => {
   expect(hashed.get('regular')).toBe(1);
 });
 
+test('a hash that failed is made again for the next request', async () => {
+  let calls = 0;
+  const nameOf = rememberedHash((key) => {
+    calls += 1;
+    return calls === 1 ? Promise.reject(new Error('no key')) : Promise.resolve(key);
+  });
+  await expect(nameOf('Bearer a')).rejects.toThrow('no key');
+  expect(await nameOf('Bearer a')).toBe('a');
+  expect(await nameOf('Bearer a')).toBe('a');
+  expect(calls).toBe(2);
+});
+
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 

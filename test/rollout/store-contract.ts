@@ -76,6 +76,16 @@ export function storeContract(make: () => Promise<StoresUnderTest>): void {
     await close();
   });
 
+  test('of two that add at once, one sees the other: they do not both take the last slot', async () => {
+    const { one, other, close } = await pair();
+    for (let round = 0; round < 20; round += 1) {
+      const addition = { key: `shield/${round}`, windowMs: 600_000, add: [0, 1] };
+      const both = await Promise.all([one.count([addition]), other.count([addition])]);
+      expect(Math.max(...both.map(([counts]) => sums(counts)[1] ?? 0))).toBe(2);
+    }
+    await close();
+  });
+
   test('no addition is lost among many at once', async () => {
     const { one, other, close } = await pair();
     const windowMs = 600_000;

@@ -62,7 +62,7 @@ describe.each(clients)('%s reads the response to an upload that is refused early
       const gateway = await gatewayFor(`http://127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`);
       const [command = '', ...args] = start(`${gateway.origin}${path}`, file);
       for (let count = 0; count < 3; count += 1) {
-        const { stdout } = await run(command, args, { timeout: 60_000 });
+        const { stdout } = await run(command, args, { timeout: 110_000 });
         expect(stdout.trim().split('\n')).toEqual(
           stdout
             .trim()

@@ -39,7 +39,7 @@ async function run(line: string, api: string, folder: string): Promise<Run> {
   }
 }
 
-describe('the first deploy, step by step as documented, without an account', { timeout: 60_000 }, () => {
+describe('the first deploy, step by step as documented, without an account', () => {
   test('every step works, and the worker arrives with its secrets, variables and object', async () => {
     const { origin, uploads } = await cloudflareApi();
     const folder = temporaryFolder('deploy');

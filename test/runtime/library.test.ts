@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { formatMessage } from 'publint/utils';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fencedBlocks } from '../support/doc-pages.ts';
 import { done, packed, run } from '../support/installed-package.ts';
 import { exchange } from '../support/raw-client.ts';
 import { bundleWorker, startWorkerd } from '../support/workerd.ts';
@@ -23,7 +24,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'library-'));
   writeFileSync(join(folder, 'package.json'), '{"name":"user","private":true,"type":"module"}');
   await done('npm', ['install', '--prefer-offline', '--ignore-scripts', tarball], folder);
-}, 120_000);
+});
 
 afterAll(() => {
   for (const path of [folder, dirname(tarball)]) rmSync(path, { recursive: true });
@@ -121,6 +122,11 @@ describe('json/, rules/ and rewrite/ in a clean folder', () => {
   });
 });
 
+/** The example of the README. */
+const readmeExample =
+  fencedBlocks(readFileSync(join(root, 'README.md'), 'utf8')).find(({ language }) => language === 'ts')
+    ?.text ?? '';
+
 /** The examples of docs/library.md, by name. */
 const examples = new Map(
   [
@@ -164,6 +170,7 @@ const TRIED = '/api/v2/clients {"n":1.0} 201 {"data":{"name":"A"}} {"data":{"nam
 
 describe('the examples of docs/library.md in a clean folder', () => {
   beforeAll(() => {
+    writeFileSync(join(folder, 'readme.ts'), readmeExample);
     for (const [name, text] of examples) writeFileSync(join(folder, `${name}.ts`), text);
     writeFileSync(join(folder, 'trial.ts'), TRIAL);
     writeFileSync(
@@ -175,7 +182,7 @@ describe('the examples of docs/library.md in a clean folder', () => {
 
   test('compile strictly, and the verdicts narrow', async () => {
     expect([...examples.keys()]).toEqual(['migration', 'rule-book', 'hono', 'fetch', 'node']);
-    const files = [...examples.keys(), 'trial'].map((name) => `${name}.ts`);
+    const files = [...examples.keys(), 'trial', 'readme'].map((name) => `${name}.ts`);
     // A narrowing that must fail: the body of any verdict.
     writeFileSync(
       join(folder, 'wide.ts'),
@@ -187,6 +194,12 @@ describe('the examples of docs/library.md in a clean folder', () => {
     expect((await compile(['wide.ts'])).stdout).toMatch(
       /Property 'edits' does not exist on type 'PassedRequest'/,
     );
+  });
+
+  test('the README’s prints what its comment says', async () => {
+    const [, said] = / \/\/ (.+)\n$/.exec(readmeExample) ?? [];
+    expect(said).toBe('/api/v2/clients {"rate":10.50}');
+    expect((await run(tool('node/bin/node'), ['readme.ts'], folder)).stdout).toBe(`${said ?? ''}\n`);
   });
 
   test.each([

@@ -162,4 +162,4 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   expect(movedIn('canary 10')).toBeGreaterThan(0);
   expect(movedIn('canary 10')).toBeLessThan(movedIn('canary 50'));
   expect(movedIn('migrate')).toBe(clients.length);
-}, 60_000);
+});

@@ -120,7 +120,8 @@ test('on a terminal people read sentences, and the rewrite log as tail shows it'
   child.stdout.on('data', (chunk: Buffer) => {
     text += chunk.toString();
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  // Killed, it would leave the command behind.
+  onTestFinished(() => void child.kill('SIGTERM'));
   await until(() => text.includes("-d '"));
   const port = Number(/clients +http:\/\/[^:]+:(\d+)/.exec(text)?.[1]);
   expect(statusOf(await exchange(port, GET))).toBe(200);

@@ -43,7 +43,7 @@ test.each(clients)(
     );
     writeFileSync(file, `${lines.filter((line) => !line.includes('{property}')).join('\n')}\n`);
     const [command = '', ...args] = start(file);
-    const { stdout } = await run(command, args, { timeout: 60_000 });
+    const { stdout } = await run(command, args, { timeout: 110_000 });
     const responses = stdout.trim().split('\n');
     expect(responses.map((response) => response.slice(0, 3))).toEqual(Array.from({ length: 6 }, () => '201'));
     const property = /"property_id":(\d+)/.exec(responses.join(''))?.[1] ?? '';
@@ -54,7 +54,7 @@ test.each(clients)(
         .join('\n')
         .replace('{property}', property)}\n`,
     );
-    const { stdout: updated } = await run(command, args, { timeout: 60_000 });
+    const { stdout: updated } = await run(command, args, { timeout: 110_000 });
     expect(updated).toMatch(/^200 .*Harbour Loft, renovated/);
     await until(() => gateway.stdout().trim().split('\n').length === 7);
     const operations = [...gateway.stdout().matchAll(/"operation":"(\w+)"/g)].map(

@@ -29,4 +29,4 @@ test('three gateways on a real Redis server: one roll-back everywhere, and no re
   console.log(
     `choice everywhere after ${play.choiceMs} ms, roll-back after ${play.rollbackMs.join(', ')} ms`,
   );
-}, 120_000);
+});

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { certificate } from '../support/certificates.ts';
 import { exchange } from '../support/raw-client.ts';
 import { readRawMessage, writeRawResponse, writeRawRequest } from '../support/raw-message.ts';
-import { type RawServer, rawServer } from '../support/raw-server.ts';
+import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
 import { type RuntimeGateway, runtimes, type StartRuntime } from '../support/runtimes.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { differences, readTextCases, type TextCase, type TextMessage } from '../support/text-case.ts';
@@ -45,7 +46,6 @@ interface Pair {
 
 test.each(['bun', 'deno', 'workerd'] as const)(
   'the text cases give the same bytes at V2 and the same entries on %s as on node',
-  { timeout: 90_000 },
   async (name) => {
     const node = await pair(runtimes.node);
     const other = await pair(runtimes[name]);
@@ -69,7 +69,51 @@ test.each(['bun', 'deno', 'workerd'] as const)(
   },
 );
 
-test('maps, query rules and PUT are the same on workerd as on node', { timeout: 90_000 }, async () => {
+test.each(['bun', 'deno'] as const)(
+  'SIGTERM finishes the request in flight on %s, without an error, and exits with 0',
+  async (name) => {
+    let respond = (): void => {};
+    const v2 = await rawServer((socket) => {
+      respond = () => void socket.write(ok('{"data":{}}'));
+    });
+    const gateway = await runtimes[name](v2.origin);
+    const request = exchange(
+      gateway.port,
+      'GET /api/v2/clients HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    );
+    await until(() => v2.received.length > 0);
+    process.kill(gateway.pid, 'SIGTERM');
+    await until(() => gateway.said().includes('stopping: finishing requests in flight.'));
+    respond();
+    expect((await request).text).toContain('{"data":{}}');
+    expect(await gateway.exit).toBe(0);
+    expect(gateway.said()).not.toMatch(/ error /);
+    expect(gateway.said()).toMatch(/stopped\.$/);
+  },
+);
+
+test.each(['bun', 'deno'] as const)(
+  'clients use TLS with HTTP/1.1 and HTTP/2 on %s',
+  { timeout: 60_000 },
+  async (name) => {
+    const v2 = await rawServer((socket) => void socket.write(ok('{"data":{}}')));
+    const own = certificate({ name: 'gateway', hosts: ['127.0.0.1'] });
+    const tls = temporaryFolder('tls');
+    writeFileSync(join(tls, 'cert.pem'), own.cert);
+    writeFileSync(join(tls, 'key.pem'), own.key);
+    const flags = ['--tls-cert', join(tls, 'cert.pem'), '--tls-key', join(tls, 'key.pem')];
+    const { port } = await runtimes[name](v2.origin, undefined, flags);
+    for (const version of ['1.1', '2']) {
+      const output = ['--silent', '--cacert', join(tls, 'cert.pem'), '--write-out', ' %{http_version}'];
+      const request = ['--header', 'Content-Type: application/json', '--data', '{"data":{}}'];
+      const url = `https://127.0.0.1:${port}/api/v1/clients`;
+      const { stdout } = await promisify(execFile)('curl', [...output, `--http${version}`, ...request, url]);
+      expect(stdout).toBe(`{"data":{}} ${version}`);
+    }
+  },
+);
+
+test('maps, query rules and PUT are the same on workerd as on node', async () => {
   const rules = fileURLToPath(new URL('request-rules/rules.yaml', folder));
   const text = readFileSync(new URL('request-rules/rules.txt', folder), 'utf8');
   const node = await pair((upstream) => runtimes.node(upstream, rules));
@@ -92,7 +136,7 @@ test('maps, query rules and PUT are the same on workerd as on node', { timeout: 
 test.each([
   ['bun', 'bun/bin/bun.exe', ['--bun']],
   ['deno', 'deno/deno', ['run', '--allow-all', '--quiet']],
-])('the contract of the upstream holds on %s', { timeout: 60_000 }, async (_name, path, given) => {
+])('the contract of the upstream holds on %s', async (_name, path, given) => {
   const tool = (name: string): string => join(root, 'node_modules', name);
   const folder = temporaryFolder('contract');
   const vitest = [tool('vitest/vitest.mjs'), 'run', '--config', 'config/vitest.config.ts', '--reporter=json'];

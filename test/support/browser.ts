@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { NEVER_MS } from './until.ts';
 
 const FLAGS = [
   '--headless',
@@ -19,6 +20,10 @@ export interface Look {
   readonly width?: number;
   readonly height?: number;
   readonly scheme?: 'light' | 'dark';
+  /** Zoom of the browser, 1 by default: everything is larger, in a window of the same size. */
+  readonly zoom?: number;
+  /** Size of text that the user chose in the browser, in pixels, 16 by default: only text is larger. */
+  readonly textSize?: number;
 }
 
 /** A browser with a profile of its own. */
@@ -46,9 +51,9 @@ export async function startBrowser(): Promise<Browser> {
     permissions: ['clipboard-read', 'clipboard-write'],
     reducedMotion: 'reduce',
   });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(NEVER_MS);
   return {
-    open: async (address, { width = 1440, height = 900, scheme = 'light' } = {}) => {
+    open: async (address, { width = 1440, height = 900, scheme = 'light', zoom = 1, textSize } = {}) => {
       const page = await context.newPage();
       const complaints: string[] = [];
       const foreign: string[] = [];
@@ -59,7 +64,17 @@ export async function startBrowser(): Promise<Browser> {
       page.on('request', (request) => {
         if (new URL(request.url()).origin !== new URL(address).origin) foreign.push(request.url());
       });
-      await page.setViewportSize({ width, height });
+      await page.setViewportSize({ width: Math.round(width / zoom), height: Math.round(height / zoom) });
+      const debuggerOf = zoom === 1 && textSize === undefined ? undefined : await context.newCDPSession(page);
+      if (zoom !== 1)
+        await debuggerOf?.send('Emulation.setDeviceMetricsOverride', {
+          width: Math.round(width / zoom),
+          height: Math.round(height / zoom),
+          deviceScaleFactor: zoom,
+          mobile: false,
+        });
+      if (textSize !== undefined)
+        await debuggerOf?.send('Page.setFontSizes', { fontSizes: { standard: textSize, fixed: textSize } });
       await page.emulateMedia({ colorScheme: scheme });
       await page.goto(address);
       return { page, complaints, foreign };

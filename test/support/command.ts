@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { NEVER_MS } from './until.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 
@@ -46,7 +47,7 @@ export function command(
   });
   return { child, stdout: () => out, stderr: () => err, until, stop, exit };
 
-  async function until(pattern: RegExp, milliseconds = 20_000): Promise<RegExpExecArray> {
+  async function until(pattern: RegExp, milliseconds = NEVER_MS): Promise<RegExpExecArray> {
     const end = Date.now() + milliseconds;
     for (;;) {
       const match = pattern.exec(err) ?? pattern.exec(out);

@@ -36,6 +36,8 @@ export class RolloutObject extends Real {
   read(...given) { return through(() => super.read(...given)); }
   compareAndSet(...given) { return through(() => super.compareAndSet(...given)); }
   count(...given) { return through(() => super.count(...given)); }
+  addTotals(...given) { return through(() => super.addTotals(...given)); }
+  totals(...given) { return through(() => super.totals(...given)); }
 }
 export default {
   async fetch(request) {

@@ -8,6 +8,7 @@ import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { logWriter } from '../../src/rewrite-log/log-writer.ts';
 import type { RuleBook } from '../../src/rules/rule-book.ts';
 import { compiledTestRuleBook } from './rule-book.ts';
+import { until } from './until.ts';
 
 /** A gateway under test: the real one on real sockets, with its log at hand. */
 export interface TestGateway extends RunningGateway {
@@ -77,11 +78,7 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     surprises,
     entries,
     entry: async (count = 1) => {
-      for (let wait = 0; wait < 2000 && lines.length < count; wait += 1) {
-        await new Promise((resolve) => {
-          setTimeout(resolve, 5);
-        });
-      }
+      await until(() => lines.length >= count);
       const entry = entries()[count - 1];
       if (entry === undefined) throw new Error(`there are ${lines.length} entries, not ${count}`);
       return entry;

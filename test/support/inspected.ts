@@ -2,6 +2,7 @@ import { readSettings } from '../../src/settings/read-settings.ts';
 import type { PageFile } from '../../src/inspector/api.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { createOperators, type Operators } from '../../src/node/admin/operators.ts';
+import type { RecordStore } from '../../src/rollout/record-store.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
 import { gatewayFor, type TestGateway } from './gateway.ts';
 import { rawServer, type RawServer } from './raw-server.ts';
@@ -25,6 +26,7 @@ export async function inspected(
     new Map([['/', { mediaType: 'text/html', body: '<!doctype html>' }]]),
   rulesInForce?: CompiledRuleBook,
   status = 201,
+  records?: RecordStore,
 ): Promise<Inspected> {
   const server = await rawServer((socket) => {
     socket.write(
@@ -44,6 +46,7 @@ export async function inspected(
     gatewayOrigin: () => gateway.origin,
     version: '0.0.0-test',
     page,
+    records,
   });
   const gateway: TestGateway = await gatewayFor(server.origin, {
     flags,

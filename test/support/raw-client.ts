@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { NEVER_MS } from './until.ts';
 
 /** The bytes that a raw client read. */
 export interface RawResponseRead {
@@ -53,8 +54,8 @@ export function rawClient(port: number): RawClient {
     socket,
     text: () => text,
     write: (bytes) => void socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes),
-    until: (pattern, milliseconds = 5000) => settled(() => pattern.test(text), milliseconds),
-    end: (milliseconds = 5000) => settled(() => false, milliseconds),
+    until: (pattern, milliseconds = NEVER_MS) => settled(() => pattern.test(text), milliseconds),
+    end: (milliseconds = NEVER_MS) => settled(() => false, milliseconds),
   };
 }
 
@@ -62,7 +63,7 @@ export function rawClient(port: number): RawClient {
 export async function exchange(
   port: number,
   bytes: string | Buffer,
-  milliseconds = 5000,
+  milliseconds = NEVER_MS,
 ): Promise<RawResponseRead> {
   const client = rawClient(port);
   client.write(bytes);

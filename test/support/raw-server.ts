@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { freePort } from './free-port.ts';
 
 /** A V2 that speaks bytes: what it received is kept, what it responds is written by the test. */
 export interface RawServer {
@@ -18,7 +19,7 @@ export type RawResponse = (socket: Socket, request: string, number: number) => v
 /** Starts one; `response` is called for every request that is framed by its length, by chunks or by nothing. */
 export async function rawServer(
   response: RawResponse,
-  at: { readonly host: string; readonly port: number } = { host: '127.0.0.1', port: 0 },
+  at?: { readonly host: string; readonly port: number },
 ): Promise<RawServer> {
   const received: string[] = [];
   const sockets: Socket[] = [];
@@ -40,7 +41,8 @@ export async function rawServer(
       }
     });
   });
-  server.listen(at.port, at.host);
+  // One that stays free when it closes, so that a V2 that went away is nobody else.
+  server.listen(at?.port ?? (await freePort()), at?.host ?? '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();

@@ -32,15 +32,14 @@ export class RedisServer {
   /** Starts the server again, empty, on the same port. */
   async restart(): Promise<void> {
     const flags = ['--port', String(this.port), '--save', '', '--dir', tmpdir(), ...this.flags];
-    this.child = spawn(command(), ['--bind', '127.0.0.1', ...flags], { stdio: 'ignore' });
-    const { port } = this;
-    await until(() =>
-      accepts(
-        this.flags.includes('--tls-port')
-          ? Number(this.flags.at(this.flags.indexOf('--tls-port') + 1))
-          : port,
-      ),
-    );
+    const child = spawn(command(), ['--bind', '127.0.0.1', ...flags], { stdio: 'ignore' });
+    this.child = child;
+    const at = this.flags.indexOf('--tls-port');
+    const port = at === -1 ? this.port : Number(this.flags[at + 1]);
+    await until(() => {
+      if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}`);
+      return accepts(port);
+    });
   }
 
   /** Ends the server as a crash does. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
+import { NEVER_MS } from './until.ts';
 
 /** The two ways of a request body to V2: with its head, or as it comes. */
 export type BodyPath = 'whole' | 'in parts';
@@ -51,7 +52,7 @@ export async function messageServer(): Promise<MessageServer> {
   return v2;
 }
 
-/** What a client read until its response was whole, its connection closed, or its time was over. */
+/** What a client read until its response was whole, its connection closed, or it never came. */
 interface ClientReading {
   readonly text: string;
   readonly isClosed: boolean;
@@ -62,8 +63,8 @@ interface ClientReading {
  * What a client reads through a gateway: `200 ok` is a whole response with its body, `502` one of the gateway's own, `breaks` a response
  * that is cut off and can be told from a whole one, `closes` none, `waits` neither a response nor a close.
  */
-export async function readThrough(port: number, path: BodyPath, milliseconds: number): Promise<string> {
-  const { text, isClosed, isReset } = await textThrough(port, path, milliseconds);
+export async function readThrough(port: number, path: BodyPath): Promise<string> {
+  const { text, isClosed, isReset } = await textThrough(port, path);
   const outcome = outcomeOf(text);
   if (outcome !== undefined) return outcome;
   if (!isClosed) return 'waits';
@@ -71,11 +72,7 @@ export async function readThrough(port: number, path: BodyPath, milliseconds: nu
 }
 
 /** The same, as it stands on the wire, in latin1. */
-export async function textThrough(
-  port: number,
-  path: BodyPath,
-  milliseconds: number,
-): Promise<ClientReading> {
+export async function textThrough(port: number, path: BodyPath): Promise<ClientReading> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   let text = '';
   let isClosed = false;
@@ -96,9 +93,9 @@ export async function textThrough(
     socket.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n');
     setTimeout(() => socket.write('0\r\n\r\n'), 20);
   }
-  const end = Date.now() + milliseconds;
+  const end = performance.now() + NEVER_MS;
   const isOver = (): boolean => isClosed || outcomeOf(text) !== undefined;
-  while (!isOver() && Date.now() < end) {
+  while (!isOver() && performance.now() < end) {
     await new Promise((resolve) => {
       setTimeout(resolve, 1);
     });

@@ -1,12 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
+import { freePort } from './free-port.ts';
 
 /** Node's own HTTP server in a process of its own, which can be ended and started again on its port. */
 export interface RestartingV2 {
   readonly origin: string;
-  /** Ends it with the signal, leaves the port to nobody for so long, and starts it again; resolves when it listens. */
-  restart(signal: NodeJS.Signals, downMs: number): Promise<void>;
+  /**
+   * Ends it with the signal, leaves the port to nobody for so long, and starts it again; resolves when it listens, to the two times
+   * of `performance.now` between which it ended.
+   */
+  restart(signal: NodeJS.Signals, downMs: number): Promise<readonly [from: number, to: number]>;
 }
 
 /** Responds to each request with its method, once its body is there. */
@@ -19,18 +23,21 @@ server.listen(Number(process.argv[1]), '127.0.0.1', () => console.log(server.add
 
 /** Starts one on a free port; it ends with the test. */
 export async function restartingV2(): Promise<RestartingV2> {
-  let [child, port] = await start(0);
+  let [child, port] = await start(await freePort());
   onTestFinished(() => void child.kill('SIGKILL'));
   return {
     origin: `http://127.0.0.1:${port}`,
     restart: async (signal, downMs) => {
       const ended = once(child, 'exit');
+      const from = performance.now();
       child.kill(signal);
       await ended;
+      const to = performance.now();
       await new Promise((resolve) => {
         setTimeout(resolve, downMs);
       });
       [child, port] = await start(port);
+      return [from, to];
     },
   };
 }

@@ -18,6 +18,14 @@ export interface RuntimeGateway {
   entries(): readonly Entry[];
 }
 
+/** A gateway that is a process of the program itself. */
+export interface ProcessGateway extends RuntimeGateway {
+  /** The process log so far. */
+  said(): string;
+  /** The exit code; null when a signal ended it. */
+  readonly exit: Promise<number | null>;
+}
+
 /** The secret of every gateway here: the same client has the same name on each. */
 export const CLIENT_SECRET = 'a secret of the tests';
 
@@ -25,20 +33,24 @@ export const CLIENT_SECRET = 'a secret of the tests';
 export type StartRuntime = (upstream: string, rules?: string) => Promise<RuntimeGateway>;
 
 /** The runtimes that the gateway is for, Node first. */
-export const runtimes: Readonly<Record<'node' | 'bun' | 'deno' | 'workerd', StartRuntime>> = {
-  node: (upstream, rules) => startMain(tool('node/bin/node'), [], upstream, rules),
-  bun: (upstream, rules) => startMain(tool('bun/bin/bun.exe'), [], upstream, rules),
-  deno: (upstream, rules) => startMain(tool('deno/deno'), ['run', '--allow-all', '--quiet'], upstream, rules),
+export const runtimes = {
+  node: (upstream: string, rules?: string) => startMain(tool('node/bin/node'), [], upstream, rules),
+  bun: (upstream: string, rules?: string, more?: readonly string[]) =>
+    startMain(tool('bun/bin/bun.exe'), [], upstream, rules, more),
+  deno: (upstream: string, rules?: string, more?: readonly string[]) =>
+    startMain(tool('deno/deno'), ['run', '--allow-all', '--quiet'], upstream, rules, more),
   workerd: startEdge,
-};
+} satisfies Readonly<Record<string, StartRuntime>>;
 
 async function startMain(
   command: string,
   given: readonly string[],
   upstream: string,
   rules: string | undefined,
-): Promise<RuntimeGateway> {
-  const settings = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--upstream', upstream];
+  more: readonly string[] = [],
+): Promise<ProcessGateway> {
+  const listen = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
+  const settings = [...listen, '--upstream', upstream, ...more];
   const child = spawn(command, [...given, 'src/cli/main.ts', 'serve', ...settings], {
     cwd: fileURLToPath(root),
     env: {
@@ -57,19 +69,20 @@ async function startMain(
     child.kill('SIGKILL');
     await once(child, 'exit');
   });
+  const exit = once(child, 'close').then(([code]) => (typeof code === 'number' ? code : null));
   const lines: string[] = [];
   const said: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
   const port = await new Promise<number>((resolve, reject) => {
     createInterface({ input: child.stderr }).on('line', (line) => {
       said.push(line);
-      const match = /^ {2}clients +http:\/\/127\.0\.0\.1:(\d+)$/.exec(line);
+      const match = /^ {2}clients +https?:\/\/127\.0\.0\.1:(\d+)$/.exec(line);
       if (match !== null) resolve(Number(match[1]));
     });
     child.on('exit', () => reject(new Error(`${command} ended:\n${said.join('\n')}`)));
     child.on('error', reject);
   });
-  return { port, pid: child.pid ?? 0, entries: () => entriesOf(lines) };
+  return { port, pid: child.pid ?? 0, entries: () => entriesOf(lines), said: () => said.join('\n'), exit };
 }
 
 async function startEdge(upstream: string, rules?: string): Promise<RuntimeGateway> {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { COMPILE_CACHE } from './compile-cache.ts';
@@ -13,12 +13,8 @@ export interface SpawnedGateway {
   readonly adminPort: number;
   stdout(): string;
   stderr(): string;
-  /** Resolves to the exit code and the milliseconds that it took from now. */
-  exit(): Promise<{
-    readonly code: number | null;
-    readonly signal: string | null;
-    readonly milliseconds: number;
-  }>;
+  /** Resolves once it has ended and what it wrote has come, but for a pipe that the test holds up. */
+  exit(): Promise<{ readonly code: number | null; readonly signal: string | null }>;
 }
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -65,12 +61,15 @@ export async function spawnGateway(
     stdout: () => texts.stdout,
     stderr: () => texts.stderr,
     exit: async () => {
-      const began = Date.now();
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-      const milliseconds = Date.now() - began;
-      // What it wrote last may still be on its way; a pipe that a test holds up never ends.
-      await Promise.race([once(child, 'close'), delay(300)]);
-      return { code: child.exitCode, signal: child.signalCode, milliseconds };
+      await Promise.all([child.stdout, child.stderr].map(ended));
+      return { code: child.exitCode, signal: child.signalCode };
     },
   };
+}
+
+/** Waits for the end of a pipe; one that is held up has none. */
+async function ended(pipe: Readable | null): Promise<void> {
+  if (pipe === null || pipe.isPaused() || pipe.closed) return;
+  await once(pipe, 'close');
 }

@@ -38,7 +38,8 @@ export class VirtualTime {
     const end = this.now + milliseconds;
     await settled();
     for (;;) {
-      const [next] = [...this.timers].toSorted((one, other) => one.at - other.at);
+      let next: Timer | undefined;
+      for (const timer of this.timers) if (next === undefined || timer.at < next.at) next = timer;
       if (next === undefined || next.at > end) break;
       this.timers.delete(next);
       this.now = Math.max(this.now, next.at);

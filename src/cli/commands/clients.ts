@@ -20,8 +20,7 @@ export function clients(command: Command): void {
       const { printHash } = await import('../clients.ts');
       await printHash(format);
     });
-  command
-    .command('name')
+  addFormat(command.command('name'), ['text', 'json'])
     .description('name a client, in the names file or through a running gateway; no name takes it away')
     .argument('<client>', 'client hash of 16 hex digits')
     .argument('[name]', 'name for people')

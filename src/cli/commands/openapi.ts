@@ -1,6 +1,6 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { OpenapiOptions } from '../openapi.ts';
-import { OUTPUT, rulesOption } from './shared-options.ts';
+import { addFormat, rulesOption } from './shared-options.ts';
 
 /** Defines `openapi`, which prints V1's description. Exit code 1 when V2's is junk, 2 when it or the rule book cannot be read. */
 export function openapi(command: Command): void {
@@ -12,15 +12,9 @@ export function openapi(command: Command): void {
       '[v2]',
       "V2's description: a file, a URL or - for stdin (default: that of the embedded reference)",
     )
-    .addOption(
-      new Option('--format <format>', 'output format')
-        .choices(['json', 'yaml'])
-        .default('json')
-        .helpGroup(OUTPUT),
-    )
-    .addOption(rulesOption())
-    .action(async (source: string | undefined, options: OpenapiOptions) => {
-      const { runOpenapi } = await import('../openapi.ts');
-      await runOpenapi(source, options);
-    });
+    .addOption(rulesOption());
+  addFormat(command, ['json', 'yaml']).action(async (source: string | undefined, options: OpenapiOptions) => {
+    const { runOpenapi } = await import('../openapi.ts');
+    await runOpenapi(source, options);
+  });
 }

@@ -82,6 +82,7 @@ async function bodyChecks({ admin }: Stage): Promise<{ readonly valid: number; r
 async function shadow(stage: Stage): Promise<readonly string[]> {
   const { admin } = stage;
   await admin.choose({ mode: 'shadow' });
+  const start = await admin.latest();
   let first = await compareReads(stage);
   for (let tries = 1; tries < MAX_TRIES && total(first).different === 0; tries += 1)
     first = await compareReads(stage);
@@ -101,9 +102,23 @@ async function shadow(stage: Stage): Promise<readonly string[]> {
           `V1 clients would have missed ${listed(missing)}, in a list that the rule book of the tour did not name.`,
         ]),
     `With ${UNDECLARED_OPERATION} declared (rule book ${hash}), ${count(after.compared - before.compared)} more were compared, and ${count(after.different - before.different)} were different.`,
-    ...(after.unknown === 0 ? [] : [`${counted(after.unknown, 'response')} could not be compared.`]),
+    ...(await notCompared(stage, start)),
     classSentence(await admin.report()),
   ];
+}
+
+/** Says how many reads were not compared, and why, as a busy machine leaves some out. */
+async function notCompared({ admin }: Stage, start: number): Promise<readonly string[]> {
+  const reasons = (await admin.entriesAfter(start)).flatMap(({ comparison }) =>
+    comparison?.verdict === 'unknown' ? [comparison.why ?? 'unknown'] : [],
+  );
+  if (reasons.length === 0) return [];
+  const others = [...new Set(reasons)].filter((reason) => reason !== 'budget');
+  const words = [
+    ...(reasons.includes('budget') ? ['comparing has little time, so that no client waits for it'] : []),
+    ...others,
+  ];
+  return [`${counted(reasons.length, 'read')} could not be compared: ${words.join('; ')}.`];
 }
 
 type Shadows = Awaited<ReturnType<Stage['admin']['rollout']>>['shadows'];

@@ -45,7 +45,7 @@ function introduction({ v1, v2, serving, folder }: Stage): string {
   const { origin, adminOrigin } = serving.running;
   return `A migration from V1 to V2, in ${TOUR.length} steps.
 
-V1 is ${v1.origin}, and V2 is ${v2.origin}, on the same data. The gateway is ${origin}, and its page ${adminOrigin}. Every file is in ${folder}; the rule book is a copy without one operation.
+V1 is ${v1.origin}, and V2 is ${v2.origin}, on the same data. The gateway is ${origin}, and its page ${adminOrigin}. Every file is in ${folder}. The rule book there is a copy of the one that ships, without one operation, as a first one may be.
 
 `;
 }

@@ -1,33 +1,14 @@
 import { ObservationBudget } from '../../rewrite-log/observation-budget.ts';
-import type { Comparison, FieldDifference } from '../../rollout/comparison.ts';
+import type { Comparison } from '../../rollout/comparison.ts';
+import { ComparisonTally } from '../../rollout/comparison-tally.ts';
+import type { ShadowView } from '../../rollout/rollout-view.ts';
 import { type ComparedResponse, compareResponses } from './compare-responses.ts';
-
-/** Shadowing results of one operation. */
-export interface OperationComparisons {
-  /** Absent for requests that the rule book does not name. */
-  readonly operation?: string;
-  readonly same: number;
-  readonly different: number;
-  readonly unknown: number;
-  /** Fields that differed, most frequent first. */
-  readonly fields: readonly (FieldDifference & { readonly count: number })[];
-}
 
 const OVER_BUDGET: Comparison = { verdict: 'unknown', differences: [], noise: 0, extra: 0, why: 'budget' };
 
-/** Maximum number of distinct fields per operation. */
-const MAX_FIELDS = 200;
-
-interface Total {
-  same: number;
-  different: number;
-  unknown: number;
-  readonly fields: Map<string, { readonly difference: FieldDifference; count: number }>;
-}
-
-/** Totals the comparisons of both origins since the start. */
+/** Compares the responses of both origins, and totals the results since the start. */
 export class Comparisons {
-  private readonly totals = new Map<string | undefined, Total>();
+  private readonly tally = new ComparisonTally();
   private readonly budget: ObservationBudget;
 
   /** `now` is a monotonic clock, in milliseconds. */
@@ -45,28 +26,12 @@ export class Comparisons {
     );
   }
 
-  add(operation: string | undefined, { verdict, differences }: Comparison): void {
-    const total = this.totals.get(operation) ?? { same: 0, different: 0, unknown: 0, fields: new Map() };
-    this.totals.set(operation, total);
-    total[verdict] += 1;
-    for (const difference of differences) {
-      const key = `${difference.kind} ${difference.path}`;
-      const known = total.fields.get(key);
-      if (known !== undefined) known.count += 1;
-      else if (total.fields.size < MAX_FIELDS) total.fields.set(key, { difference, count: 1 });
-    }
+  add(operation: string | undefined, comparison: Comparison): void {
+    this.tally.add(operation, comparison);
   }
 
   /** Results by operation. */
-  get list(): readonly OperationComparisons[] {
-    return [...this.totals].map(([operation, { same, different, unknown, fields }]) => ({
-      ...(operation === undefined ? {} : { operation }),
-      same,
-      different,
-      unknown,
-      fields: [...fields.values()]
-        .map(({ difference, count }) => ({ ...difference, count }))
-        .sort((one, other) => other.count - one.count),
-    }));
+  get list(): readonly ShadowView[] {
+    return this.tally.list;
   }
 }

@@ -5,6 +5,7 @@ import { retired } from '../../rollout/retirement.ts';
 import type { Shield } from '../../rules/rollout.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import type { ReceivedRequest } from '../received-request.ts';
+import { ProxiedExchange } from '../proxied-exchange.ts';
 import { DescriptionExchange } from './description-exchange.ts';
 import { MigrateExchange } from './migrate-exchange.ts';
 import { ObserveExchange } from './observe-exchange.ts';
@@ -18,27 +19,22 @@ export function startV1Exchange(
   received: ReceivedRequest,
   decision: MigrateDecision,
 ): void {
-  const { onUnexpectedError, clientOf } = gateway.parts;
   if (received.rules.ruleBook.rollout === undefined && gateway.rollout.isInitial) {
-    begin(migrating(gateway, received, decision));
+    const exchange = migrating(gateway, received, decision);
+    exchange.guarded(() => exchange.start());
     return;
   }
+  // Until an exchange has begun, nobody else responds.
+  const fail = (error: unknown): void =>
+    new ProxiedExchange(gateway, received, 'migrate').failInternally(error);
   const { authorization } = received.head;
-  const client = authorization === undefined ? undefined : clientOf(authorization);
-  if (typeof client === 'string' || client === undefined) {
-    route(gateway, received, decision, client);
-    return;
+  try {
+    const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
+    if (typeof client === 'string' || client === undefined) route(gateway, received, decision, client);
+    else client.then((hash) => route(gateway, received, decision, hash)).catch(fail);
+  } catch (error) {
+    fail(error);
   }
-  client
-    .then((hash) => route(gateway, received, decision, hash))
-    .catch((error: unknown) => {
-      onUnexpectedError(error);
-      received.exchange.reset();
-    });
-}
-
-function begin(exchange: V1Exchange): void {
-  exchange.guarded(() => exchange.start());
 }
 
 function route(
@@ -52,11 +48,13 @@ function route(
   const sender = { client, operation: decision.operation?.id };
   const routed = chooseMode(gateway.rollout.modes(ruleBook), sender);
   const exchange = exchangeFor(gateway, received, decision, { sender, routed });
-  const refusal = ruleBook.rollout && retired(ruleBook.rollout, sender, time(), random());
-  if (refusal !== undefined) exchange.guarded(() => exchange.retire(refusal));
-  // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
-  else if (routed.origin === 'v1' && gateway.v1 === undefined) exchange.refuse(failure('no-v1-origin'));
-  else admit(gateway, exchange, ruleBook.rollout?.shield, routed.origin === 'v2' ? client : undefined);
+  exchange.guarded(() => {
+    const refusal = ruleBook.rollout && retired(ruleBook.rollout, sender, time(), random());
+    if (refusal !== undefined) exchange.retire(refusal);
+    // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
+    else if (routed.origin === 'v1' && gateway.v1 === undefined) exchange.refuse(failure('no-v1-origin'));
+    else admit(gateway, exchange, ruleBook.rollout?.shield, routed.origin === 'v2' ? client : undefined);
+  });
 }
 
 /** Starts the exchange when the rate limit of the service has room for the client. */
@@ -66,8 +64,8 @@ function admit(
   shield: Shield | undefined,
   client: string | undefined,
 ): void {
-  if (shield === undefined || client === undefined) begin(exchange);
-  else exchange.guarded(() => gateway.rateLimitQueue.admit(shield, client, exchange));
+  if (shield === undefined || client === undefined) exchange.start();
+  else gateway.rateLimitQueue.admit(shield, client, exchange);
 }
 
 function exchangeFor(

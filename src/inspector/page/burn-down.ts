@@ -5,7 +5,7 @@ import { el, part } from './element.ts';
 import { count, counted } from './format.ts';
 import { linearTicks } from './scale.ts';
 
-/** Clients on V1 by day: those whose bodies needed edits, and those that only use the old address. */
+/** Clients on V1 by day: those whose requests or responses were edited, or would have been, and those of whom no edit was seen. */
 export function BurnDown({ days }: { readonly days: readonly ReportDay[] }): VNode {
   const ticks = linearTicks(Math.max(...days.map(({ clients }) => clients), 1), 4);
   const max = ticks.at(-1) ?? 1;
@@ -49,13 +49,13 @@ function readout(day: ReportDay | undefined): (VNode | string)[] {
       'span',
       { class: 'legend' },
       el('i', { class: 'swatch fill-rewritten' }),
-      `${edited}clients that need edits`,
+      `${edited}clients with edits`,
     ),
     el(
       'span',
       { class: 'legend' },
       el('i', { class: 'swatch fill-unchanged' }),
-      `${plain}that need a new address only`,
+      `${plain}without an edit that was seen`,
     ),
     ...(day === undefined
       ? []

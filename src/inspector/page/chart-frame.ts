@@ -34,11 +34,20 @@ export interface ChartFrameProps {
 
 /** The axes of a chart, and the label under the pointer. Drawn at the available width, so that lines stay sharp. */
 export function ChartFrame(props: ChartFrameProps): VNode {
-  const { summary, height, ticks, slots, labelEvery, readout, draw } = props;
+  const { summary, ticks, slots, readout, draw } = props;
   const frame = useRef<HTMLDivElement>(null);
-  const width = useWidth(frame);
+  const { width, scale, stretch } = useSize(frame);
+  const height = props.height * scale * stretch;
+  // Labels that would touch are left out.
+  const every = Math.max(1, Math.ceil((LABEL_WIDTH * scale * slots.length) / Math.max(1, width)));
+  const labelEvery = Math.ceil(every / props.labelEvery) * props.labelEvery;
   const [slot, setSlot] = useState<number | undefined>(undefined);
-  const plot = { left: 52, top: 10, width: Math.max(0, width - 72), height: height - 36 };
+  const plot = {
+    left: 52 * scale,
+    top: 10 * scale,
+    width: Math.max(0, width - 72 * scale),
+    height: height - 36 * scale,
+  };
   const slotWidth = plot.width / Math.max(1, slots.length);
   const follow = (event: MouseEvent): void => {
     const x = event.clientX - (frame.current?.getBoundingClientRect().left ?? 0) - plot.left;
@@ -58,7 +67,7 @@ export function ChartFrame(props: ChartFrameProps): VNode {
           'g',
           { key: label, class: 'tick' },
           el('line', { x1: plot.left, x2: plot.left + plot.width, y1: y, y2: y }),
-          el('text', { x: plot.left - 8, y: y + 4, 'text-anchor': 'end' }, label),
+          el('text', { x: plot.left - 8, y: y + 4 * scale, 'text-anchor': 'end' }, label),
         );
       }),
       slots.map(
@@ -89,15 +98,39 @@ export function ChartFrame(props: ChartFrameProps): VNode {
   );
 }
 
-function useWidth(frame: { readonly current: HTMLDivElement | null }): number {
-  const [width, setWidth] = useState(0);
+/** Room for a label under the chart, in pixels, for text of the usual size. */
+const LABEL_WIDTH = 44;
+/** Size of the text that the measures above are for, in pixels. */
+const USUAL_TEXT = 14;
+/** Height of the window from which on charts grow with it, in pixels, and the most that they grow. */
+const TALL_WINDOW = 900;
+const MOST_STRETCH = 1.6;
+
+interface FrameSize {
+  readonly width: number;
+  /** Size of the text in terms of the usual one. */
+  readonly scale: number;
+  readonly stretch: number;
+}
+
+/** The room of a chart: its width, the size of the reader's text, and more height in a tall window. */
+function useSize(frame: { readonly current: HTMLDivElement | null }): FrameSize {
+  const [size, setSize] = useState<FrameSize>({ width: 0, scale: 1, stretch: 1 });
   useLayoutEffect(() => {
     const { current } = frame;
     if (current === null) return undefined;
-    const observer = new ResizeObserver(() => setWidth(current.clientWidth));
+    const measure = (): void => {
+      const text = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+      setSize({
+        width: current.clientWidth,
+        scale: text / USUAL_TEXT,
+        stretch: Math.min(Math.max(innerHeight / TALL_WINDOW, 1), MOST_STRETCH),
+      });
+    };
+    const observer = new ResizeObserver(measure);
     observer.observe(current);
-    setWidth(current.clientWidth);
+    measure();
     return () => observer.disconnect();
   }, []);
-  return width;
+  return size;
 }

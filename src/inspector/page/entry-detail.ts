@@ -89,7 +89,6 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
         'div',
         { class: 'actions', role: 'group', 'aria-label': 'Export' },
         ...curlButtons({ curl, announce, hasShortcuts: true }),
-        el('small', null, 'with $API_KEY in the place of the key'),
         el('a', { class: 'button', href: `entries/${detail.entry.seq}/har`, download: true }, 'HAR'),
         detail.entry.route === 'migrate' &&
           el(
@@ -104,6 +103,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
             'Explain',
           ),
         props.canResend && part(ResendForm, { seq: detail.entry.seq, go, announce }),
+        el('small', null, 'curl has $API_KEY in the place of the key'),
       ),
     part(PerspectiveTabs, { perspective, origin: detail.entry.origin ?? 'v2', go }),
     el(

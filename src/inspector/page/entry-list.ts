@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { NumberedEntry } from '../api.ts';
-import { el, part } from './element.ts';
+import { classes, el, part } from './element.ts';
 import { COLUMNS, EntryRow, type EntryRowProps } from './entry-row.ts';
 import type { HueOf } from './hues.ts';
 import type { EntryLink } from './page-state.ts';
@@ -67,7 +67,17 @@ export function EntryList(props: EntryListProps): VNode {
     el(
       'div',
       { class: 'row columns', role: 'row', 'aria-rowindex': 1 },
-      COLUMNS.map((name) => el('span', { key: name, role: 'columnheader', class: 'cell' }, name)),
+      COLUMNS.map((name) =>
+        el(
+          'span',
+          {
+            key: name,
+            role: 'columnheader',
+            class: classes('cell', name === 'What happened' && 'account-cell'),
+          },
+          name,
+        ),
+      ),
     ),
     el(
       'div',

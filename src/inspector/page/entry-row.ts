@@ -3,6 +3,7 @@ import type { NumberedEntry } from '../api.ts';
 import { classes, el, part } from './element.ts';
 import { editCount, modeOf, outcomeOf, sentTo } from '../../rewrite-log/entry-outcome.ts';
 import {
+  accountOf,
   editWords,
   entryName,
   failureWords,
@@ -22,6 +23,7 @@ export const COLUMNS = [
   'Time',
   'Client',
   'Operation',
+  'What happened',
   'Mode',
   'Sent to',
   'Outcome',
@@ -77,6 +79,7 @@ export function EntryRow({
     cell('time', clockTime(entry.time)),
     cell('client', nameOf(entry.client) ?? shortClient(entry.client), entry.client),
     name(entry),
+    account(entry),
     mode(entry),
     cell(`sent-to to-${sentTo(entry) ?? 'none'}`, sentToWords(entry)),
     el(
@@ -104,6 +107,12 @@ function name(entry: NumberedEntry): VNode {
     visibleText(entryName(entry)),
     operation !== undefined && el('span', { class: 'asked' }, visibleText(`${method} ${path}`)),
   );
+}
+
+/** What happened, in sentences, when there is room. */
+function account(entry: NumberedEntry): VNode {
+  const words = accountOf(entry).join(' ');
+  return el('span', { role: 'gridcell', class: 'cell account-cell', title: words }, visibleText(words));
 }
 
 function mode(entry: NumberedEntry): VNode {

@@ -4,6 +4,7 @@ import { FILTER_FIELDS } from '../../rewrite-log/filter-field.ts';
 import { el } from './element.ts';
 import { KEYS } from './keys.ts';
 import type { Prefer, Preferences } from './preferences.ts';
+import { unbrokenWords } from './sentence.ts';
 
 /** Properties of the help. */
 export interface HelpDialogProps {
@@ -46,7 +47,7 @@ export function HelpDialog({ isOpen, onClose, preferences, prefer }: HelpDialogP
       'An exchange must match every term; spaces separate terms. ',
       el('code', null, '-'),
       ' turns a term round, commas give a choice, a word without a field is looked for in the path: ',
-      el('code', null, 'op:order_* -status:2xx client:3fa9,77c1'),
+      el('code', null, unbrokenWords('op:order_* -status:2xx client:3fa9,77c1')),
     ),
     terms(
       Object.entries(FILTER_FIELDS).map(([field, help]) => [`${field}:`, help]),
@@ -73,7 +74,17 @@ function terms(list: readonly (readonly [string, string])[], tag: 'kbd' | 'code'
     'dl',
     { class: 'terms' },
     list.map(([term, meaning]) =>
-      el('div', { key: term }, el('dt', null, el(tag, null, term)), el('dd', null, meaning)),
+      el(
+        'div',
+        { key: term },
+        el('dt', null, tag === 'kbd' ? keyCaps(term) : el(tag, null, term)),
+        el('dd', null, meaning),
+      ),
     ),
   );
+}
+
+/** Each key as a key; the words between keys stay words. */
+function keyCaps(keys: string): (VNode | string)[] {
+  return keys.split(' ').flatMap((key) => [key === 'or' || key === '–' ? key : el('kbd', { key }, key), ' ']);
 }

@@ -7,10 +7,11 @@ import { CLIENT_CLASSES, ClientsCard } from './clients-card.ts';
 import { card } from './card.ts';
 import type { ClientNameProps } from './client-name.ts';
 import { el, part } from './element.ts';
-import { count } from './format.ts';
+import { count, counted } from './format.ts';
 import type { HueOf } from './hues.ts';
 import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
+import { sentence } from './sentence.ts';
 
 /** Properties of the retirement report. */
 export interface RetirementViewProps extends Pick<ClientNameProps, 'clients' | 'onNamed'> {
@@ -20,6 +21,8 @@ export interface RetirementViewProps extends Pick<ClientNameProps, 'clients' | '
 }
 
 const REFRESH = 10_000;
+
+const COVERAGE_WORDS = { gateway: 'one gateway', alone: 'alone' } as const;
 
 const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'gone'] as const;
 
@@ -31,11 +34,25 @@ export function RetirementView({ go, announce, hueOf, clients, onNamed }: Retire
     'div',
     { class: 'view retirement' },
     el('h2', null, 'Retirement of V1'),
+    coverageOf(report),
     responseBanner(report),
     exportsOf(),
     card('Burn-down by day', undefined, part(BurnDown, { days: report.days })),
     part(ClientsCard, { report, go, hueOf, clients, announce, onNamed }),
     part(CensusCard, { census: report.census, announce }),
+  );
+}
+
+/** Whose traffic the report counts. */
+function coverageOf({ coverage }: Report): VNode | undefined {
+  if (coverage === undefined) return undefined;
+  const { kind, sentence, replicas = 1 } = coverage;
+  return el(
+    'p',
+    { class: `coverage coverage-${kind}` },
+    el('strong', { class: 'badge' }, kind === 'fleet' ? counted(replicas, 'replica') : COVERAGE_WORDS[kind]),
+    ' ',
+    sentence,
   );
 }
 
@@ -50,19 +67,19 @@ function responseBanner(report: Report): VNode {
       el(
         'p',
         null,
-        'This gateway has seen no exchange since its start, which says nothing about V1. The command report reads the logs of earlier times.',
+        'No exchange was seen in this time, which says nothing about V1. The command report reads the logs of earlier times.',
       ),
     );
   }
   return el(
     'section',
     { class: `response ${verdict === 'yes' || verdict === 'no' ? verdict : 'unknown'}` },
-    el('h3', null, switchOff.sentence),
+    el('h3', null, sentence(switchOff.sentence)),
     el(
       'ul',
       { class: 'plain' },
-      [...switchOff.conditions.map(({ text }) => text), ...remaining].map((sentence) =>
-        el('li', { key: sentence }, sentence),
+      [...switchOff.conditions.map(({ text }) => text), ...remaining].map((text) =>
+        el('li', { key: text }, sentence(text)),
       ),
     ),
     el(

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RolloutEffect } from '../rollout-effect.ts';
 import type { RolloutRequest } from '../../rollout/rollout-view.ts';
 import { el } from './element.ts';
+import { sentence } from './sentence.ts';
 import { visibleText } from './visible-text.ts';
 
 /** A command with its effect, as worked out from one state of the rollout. */
@@ -40,11 +41,11 @@ export function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProp
   return el(
     'dialog',
     { ref: dialog, class: 'dialog', 'aria-labelledby': 'rollout-confirmation', onClose: onCancel },
-    el('h2', { id: 'rollout-confirmation' }, visibleText(`${title}?`)),
+    el('h2', { id: 'rollout-confirmation' }, sentence(`${title}?`)),
     el(
       'ul',
       { class: 'plain' },
-      sentences.map((sentence) => el('li', { key: sentence }, visibleText(sentence))),
+      sentences.map((text) => el('li', { key: text }, sentence(text))),
     ),
     fault !== '' && el('p', { class: 'fault', role: 'alert' }, visibleText(fault)),
     fault.includes('--force') &&

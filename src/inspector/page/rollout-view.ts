@@ -16,6 +16,7 @@ import { Loading } from './loading.ts';
 import type { Go } from './page-state.ts';
 import { RolloutForm } from './rollout-form.ts';
 import { scrollTable } from './scroll-table.ts';
+import { sentence } from './sentence.ts';
 import { visibleText } from './visible-text.ts';
 
 const REFRESH = 2000;
@@ -47,8 +48,8 @@ export function RolloutView({ go, announce, rules }: RolloutViewProps): VNode {
     }),
     canariesCard(response),
     shadowsCard(response),
-    bodyChecksCard(response),
     endCard(response),
+    bodyChecksCard(response),
   );
 }
 
@@ -76,11 +77,12 @@ function banner(rollout: Rollout): VNode {
       role: isWarning ? 'alert' : undefined,
     },
     el('h3', null, standing.length > 0 ? 'Rolled back' : modeText(rollout.default)),
-    el(
-      'ul',
-      { class: 'plain' },
-      sentences.map((sentence) => el('li', { key: sentence }, visibleText(sentence))),
-    ),
+    sentences.length > 0 &&
+      el(
+        'ul',
+        { class: 'plain' },
+        sentences.map((text) => el('li', { key: text }, sentence(text))),
+      ),
   );
 }
 
@@ -102,7 +104,7 @@ function rollbackSentence({ operation, share, migrated, v1, at, by }: RollbackVi
 }
 
 function modesCard(rollout: Rollout, go: Go): VNode {
-  const { requests = { v1: 0, v2: 0 } } = rollout;
+  const { requests } = rollout;
   return card(
     'Modes',
     `since the start ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1`,
@@ -133,7 +135,7 @@ function modeRow(name: string, mode: ModeView, onOpen?: () => void): VNode {
       { scope: 'row' },
       onOpen === undefined ? name : el('button', { type: 'button', class: 'link', onClick: onOpen }, name),
     ),
-    el('td', null, modeText(mode)),
+    el('td', null, sentence(modeText(mode))),
     el('td', null, SOURCES[mode.from]),
   );
 }
@@ -293,6 +295,7 @@ function bodyChecksCard({ bodyChecks, clients, v1Origin }: Rollout): VNode | fal
           ),
         ),
       ),
+      'wide',
     ),
     omitted > 0 && el('p', null, `${counted(omitted, 'more pair')} of client and operation, not listed.`),
   );
@@ -328,6 +331,11 @@ function ofAll({ requests, failures }: CountView): string {
   return `${count(failures)} of ${count(requests)}`;
 }
 
-function table(columns: readonly string[], numbers: readonly string[], rows: readonly VNode[]): VNode {
-  return scrollTable(columns.join(', '), { columns, numbers }, rows);
+function table(
+  columns: readonly string[],
+  numbers: readonly string[],
+  rows: readonly VNode[],
+  style?: 'wide',
+): VNode {
+  return scrollTable(columns.join(', '), { columns, numbers }, rows, style);
 }

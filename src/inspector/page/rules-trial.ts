@@ -136,7 +136,7 @@ function outcome({ faults, result, against }: DryRun, go: Go, announce: (sentenc
 
 function summary({ tried, differing }: NonNullable<DryRun['result']>): string {
   if (tried === 0) return 'No kept exchange could be tried.';
-  return `${differing === 0 ? 'None' : count(differing)} of the ${counted(tried, 'kept exchange')} would differ.`;
+  return `${differing === 0 ? 'None' : count(differing)} of the ${counted(tried, 'exchange')} that could be tried would differ.`;
 }
 
 /** The limits of the trial, so that nobody takes it for more than it is. */

@@ -9,6 +9,7 @@ import { Loading } from './loading.ts';
 import { assumedSign, OperationTable } from './operation-table.ts';
 import type { Go } from './page-state.ts';
 import { RulesTrial } from './rules-trial.ts';
+import { unbrokenWords } from './sentence.ts';
 
 /** Properties of the rule book. */
 export interface RulesViewProps {
@@ -18,7 +19,7 @@ export interface RulesViewProps {
   readonly announce: (sentence: string) => void;
 }
 
-/** The rule book in force: its changes, operations and assumptions, with their hits in this run. */
+/** The rule book in force: its changes, operations and assumptions, with their hits. */
 export function RulesView({ asked, go, hueOf, announce }: RulesViewProps): VNode {
   const { response: rules, failure } = asked;
   if (rules === undefined) return part(Loading, { failure, subject: 'the rule book' });
@@ -35,8 +36,9 @@ export function RulesView({ asked, go, hueOf, announce }: RulesViewProps): VNode
       el('time', { dateTime: rules.loadedAt }, clockTime(rules.loadedAt).slice(0, 8)),
       ', hash ',
       el('code', null, rules.hash),
-      '. Hits count from the start of this run.',
+      '.',
     ),
+    el('p', { class: 'coverage' }, rules.counts),
     el('h3', null, counted(rules.changes.length, 'change')),
     el(
       'ol',
@@ -70,7 +72,7 @@ function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
         el(
           'li',
           { key: index },
-          el('code', null, rule.text),
+          el('code', null, unbrokenWords(rule.text)),
           el('span', null, rule.hits === undefined ? 'on responses' : count(rule.hits)),
         ),
       ),

@@ -8,9 +8,14 @@ import { captureOptions } from '../../settings/capture-options.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import type { PageFile } from '../../inspector/api.ts';
+import type { ExplainParts } from '../../inspector/explain.ts';
 import { createInspector } from '../../inspector/inspector.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { GatewayStats } from '../../rewrite-log/stat-families.ts';
+import { FleetTotals } from '../../report/fleet-totals.ts';
+import { GatewayTotals } from '../../report/gateway-totals.ts';
+import type { RecordStore } from '../../rollout/record-store.ts';
+import { SYSTEM_CLOCK } from '../system-clock.ts';
 import type { Replica } from '../../rollout/replica.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import { OwnReports } from '../../inspector/own-reports.ts';
@@ -19,10 +24,12 @@ import { watchClientNames } from './client-names.ts';
 import { findLoggedEntry } from '../log/find-logged-entry.ts';
 import { nameClient } from './name-client.ts';
 import type { LogQueue } from '../log/log-sink.ts';
+import type { WriteProcessLine } from '../log/process-log.ts';
 import { resendThrough } from './resend.ts';
 import { OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './process-stats.ts';
 import { createRolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
+import { warmUpWork } from '../../inspector/warm-up.ts';
 import { memoryLimit } from '../memory-limit.ts';
 import type { RuleBooks } from '../rule-books.ts';
 
@@ -40,6 +47,9 @@ export interface OperatorParts {
   readonly v1Origin?: string | undefined;
   /** This gateway among those that share a store. */
   readonly replica?: Replica | undefined;
+  /** Records that this gateway shares with its replicas; undefined without a store. */
+  readonly records?: RecordStore | undefined;
+  readonly log?: WriteProcessLine | undefined;
   /** Merges the stats of other processes with those of this one. */
   readonly merge?: ((own: GatewayStats) => GatewayStats) | undefined;
   /** Merges the counts of the rollout of other processes with those of this one. */
@@ -55,12 +65,16 @@ export interface Operators {
   readonly view: OperatorView;
   readonly observer: Observer;
   readonly admin: (gateway: Gateway) => Hono;
+  /** Begins to share counts with other replicas; the function that it returns ends this, with what was counted last. */
+  readonly share: () => () => Promise<void>;
   /** See `GatewayParts.ownReport`. */
   readonly ownReport: NonNullable<GatewayParts['ownReport']>;
 }
 
 /** Maximum number of earlier rule books whose entries can still be inspected. */
 const BOOKS = 8;
+
+const DAY_MS = 86_400_000;
 
 /**
  * Returns why the settings of the admin listener are refused, as a sentence. It exposes traffic, so beyond loopback it requires a
@@ -92,6 +106,30 @@ export function createOperators(parts: OperatorParts): Operators {
   const logFile = settings.get(table.logFile);
   const run = randomBytes(4).toString('hex');
   const startedAt = Date.now();
+  const fleet =
+    parts.records &&
+    new FleetTotals({
+      records: parts.records,
+      clock: SYSTEM_CLOCK,
+      name: parts.replica?.name ?? run,
+      id: randomBytes(8).toString('hex'),
+      keepMs: settings.get(table.reportKeep) * DAY_MS,
+      onLost: (reason) =>
+        parts.log?.({
+          level: 'warn',
+          event: 'store-lost',
+          message: `report: the counts of this replica wait, since the store does not take them (${reason}).`,
+        }),
+      onFound: (aloneMs) =>
+        parts.log?.({
+          level: 'info',
+          event: 'store-found',
+          message: `report: counts are shared again after ${(aloneMs / 1000).toFixed(1)} s.`,
+        }),
+      own: () => view.tally,
+      take: () => view.takeTally(),
+    });
+  const totals = fleet ?? new GatewayTotals(view.tally, startedAt);
   const observer: Observer = {
     bodyLimit: view.bodyLimit,
     begin: () => view.begin(),
@@ -126,6 +164,7 @@ export function createOperators(parts: OperatorParts): Operators {
   const admin = (gateway: Gateway): Hono =>
     createInspector({
       view,
+      totals,
       run,
       startedAt,
       time: Date.now,
@@ -136,6 +175,15 @@ export function createOperators(parts: OperatorParts): Operators {
       limits: gateway.options,
       decode: gateway.parts.decode,
       beside: thread.do,
+      watch: () =>
+        thread.hold(() =>
+          warmUpWork({
+            ruleBook: ruleBooks.current.ruleBook,
+            limits: plainLimits(gateway.options),
+            gatewayOrigin: parts.gatewayOrigin(),
+            origin: parts.origin,
+          }),
+        ),
       gatewayOrigin: parts.gatewayOrigin,
       origin: parts.origin,
       names,
@@ -161,8 +209,17 @@ export function createOperators(parts: OperatorParts): Operators {
         isSticky: settings.get(table.clientSecret) !== undefined,
       }),
     });
-  const own = new OwnReports({ view, startedAt, time: Date.now, rules: () => ruleBooks });
-  return { view, observer, admin, ownReport: (client, type) => own.of(client, type) };
+  const own = new OwnReports({ view, totals, time: Date.now, rules: () => ruleBooks });
+  const share = (): (() => Promise<void>) => {
+    fleet?.start();
+    return () => fleet?.close() ?? Promise.resolve();
+  };
+  return { view, observer, admin, share, ownReport: (client, type) => own.of(client, type) };
+}
+
+/** Only what can be sent to a thread. */
+function plainLimits({ count, bytes, bodyLimit, codings }: ExplainParts['limits']): ExplainParts['limits'] {
+  return { count, bytes, bodyLimit, codings };
 }
 
 /** Remembers the rule books that were recently in force. */

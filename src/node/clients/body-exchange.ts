@@ -15,6 +15,8 @@ export interface BodyExchangeOptions extends ReaderLimits, IncomingBodyOptions {
   onUnexpectedError(error: unknown): void;
 }
 
+const IS_OTHER_RUNTIME = 'bun' in process.versions || 'deno' in process.versions;
+
 /** The request side of an exchange whose body Node reads, for HTTP/1.1 and HTTP/2; events of the body go to the owner. */
 export abstract class BodyExchange implements IncomingBodyOwner {
   protected readonly options: BodyExchangeOptions;
@@ -60,6 +62,11 @@ export abstract class BodyExchange implements IncomingBodyOwner {
 
   acceptChunk(bytes: number): boolean {
     return this.owner?.acceptChunk(bytes) ?? false;
+  }
+
+  /** Has tiny parts of the body joined; other runtimes do not pass them through the stream in the way of Node. */
+  protected joinParts(source: Readable): void {
+    if (!IS_OTHER_RUNTIME) this.body.joinParts(source);
   }
 
   onWholeBody(body: Uint8Array): void {

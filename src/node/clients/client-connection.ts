@@ -73,6 +73,8 @@ export class ClientConnection implements ExchangeConnection {
   /** True while further requests wait for others to have their turn of the event loop. */
   private isYielding = false;
   private isClosing = false;
+  /** True once Node's own server has taken over. */
+  private isReleased = false;
 
   constructor(socket: Socket, owner: ClientConnectionOwner) {
     this.socket = socket;
@@ -240,7 +242,7 @@ export class ClientConnection implements ExchangeConnection {
     this.isReading = false;
     // A pipelining client is read no faster than it is served.
     const isAhead = this.partialRequest === undefined && (this.unparsed?.length ?? 0) > READ_AHEAD_BYTES;
-    if (socket.isPaused() && !isAhead) socket.resume();
+    if (socket.isPaused() && !isAhead && !this.isReleased) socket.resume();
   }
 
   /** The bytes are not a fast-path request: the head is incomplete, suits only Node's server, or is malformed. */
@@ -305,6 +307,7 @@ export class ClientConnection implements ExchangeConnection {
 
   private release(bytes: Buffer): void {
     const { socket } = this;
+    this.isReleased = true;
     this.unparsed = undefined;
     this.partialRequest = undefined;
     this.sharedReads?.end();

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { peerName } from './busy-peers.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
+import { HandOvers } from './hand-overs.ts';
 import type { IncomingBodyOptions } from './incoming-body.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 
@@ -50,6 +51,7 @@ export class ClientConnections implements ClientConnectionOwner {
   private readonly secure = new Map<string, ClientConnection>();
   /** Connections that wait for the rest of a body, with the round of checks in which the wait began. */
   private readonly awaiting = new Map<ClientConnection, number>();
+  private readonly handOvers = new HandOvers();
   private round = 0;
   private idleTimer: NodeJS.Timeout | undefined = undefined;
   private partialBodyTimer: NodeJS.Timeout | undefined = undefined;
@@ -119,7 +121,7 @@ export class ClientConnections implements ClientConnectionOwner {
     socket.pause();
     if (bytes.length > 0) socket.unshift(bytes);
     this.owner.serveByNode(socket);
-    socket.resume();
+    this.handOvers.add(bytes.length, () => socket.resume());
   }
 
   awaitBody(connection: ClientConnection): void {

@@ -7,7 +7,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { Server as NetServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { Hono } from 'hono';
@@ -29,6 +29,7 @@ import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
 import { RequestLines } from './request-lines.ts';
+import { closePort } from './listen-queue.ts';
 import { LingeringConnections } from './lingering-connections.ts';
 import { H2Floods } from './h2-floods.ts';
 import { H2Streams } from './h2-streams.ts';
@@ -165,18 +166,13 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     return drainConnections(this, this.options.drainDelay, milliseconds);
   }
 
-  get accepted(): number {
-    return this.limit.accepted;
-  }
-
   get open(): number {
     return this.limit.sockets.size;
   }
 
-  stopAccepting(): Promise<void> {
-    return new Promise((resolve) => {
-      NetServer.prototype.close.call(this.server, () => resolve());
-    });
+  stopAccepting(onClosed: () => void): Promise<void> {
+    const isOwn = process.platform === 'linux' && !IS_OTHER_RUNTIME && this.options.reusePort !== true;
+    return closePort(this.server, { accepted: () => this.limit.accepted, isOwn, onClosed });
   }
 
   /** Closes every connection, even one with an exchange in flight. */
@@ -223,7 +219,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     const server = createSecureServer({
       ...tls,
       allowHTTP1: true,
-      ALPNCallback: ({ protocols }) => PROTOCOLS.find((name) => protocols.includes(name)),
+      ...('deno' in process.versions ? { ALPNProtocols: PROTOCOLS } : { ALPNCallback: chooseProtocol }),
       noDelay: true,
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
@@ -267,10 +263,12 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('session', (session) => {
       this.sessions.add(session);
       this.h2Floods.begin(session);
+      this.h2Turns.begin(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
       const closed = (): void => {
         this.sessions.delete(session);
         this.h2Floods.end(session);
+        this.h2Turns.close(session);
         this.h2Streams.closed(session);
       };
       session.on('close', closed);
@@ -365,6 +363,11 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 /** Node treats every protocol that it does not know as HTTP/2; the version of an HTTP/1 request is in its request line. */
 function serveOldProtocols(socket: TLSSocket): void {
   if (socket.alpnProtocol !== 'h2') socket.alpnProtocol = 'http/1.1';
+}
+
+/** Deno takes a list instead, and refuses a client that offers nothing but HTTP/1.0. */
+function chooseProtocol({ protocols }: { readonly protocols: readonly string[] }): string | undefined {
+  return PROTOCOLS.find((name) => protocols.includes(name));
 }
 
 /** An error closes the connection, and its exchanges report that. */

@@ -51,6 +51,7 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     this.remote = options.addressOf(incoming.socket);
     this.secure = 'encrypted' in incoming.socket;
     this.hasBody = incoming.headers['transfer-encoding'] !== undefined || Number(length ?? 0) > 0;
+    if (this.hasBody) this.joinParts(incoming);
   }
 
   /** Bytes of the connection that the system has taken; only one response is written on it at a time. */

@@ -14,12 +14,14 @@ import { isWellFormed, requestFields, responseFields, valuesByName } from './h2-
 import { H2ResponseWriter, type H2WriterOwner } from './h2-response-writer.ts';
 import type { H2Floods } from './h2-floods.ts';
 import type { H2Streams, StreamOfSession } from './h2-streams.ts';
-import type { H2Turns } from './h2-turns.ts';
+import type { H2Turns, SessionTurn } from './h2-turns.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 
 /** `NO_ERROR` and `INTERNAL_ERROR` of RFC 9113 §7. */
 const NO_ERROR = 0;
 const INTERNAL_ERROR = 2;
+/** Bytes of a frame's own head (RFC 9113 §4.1): a smaller part of a body is hardly content. */
+const FRAME_HEAD_BYTES = 9;
 /** Milliseconds in which a reset stream emits `close`; it never does when the peer is gone. */
 const RESET_GRACE_MS = 1000;
 
@@ -50,7 +52,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
   readonly handled = ALREADY_SENT;
   private readonly stream: ServerHttp2Stream;
   private readonly writer: H2ResponseWriter;
-  private readonly turns: H2Turns;
+  private readonly turn: SessionTurn | undefined;
   private readonly streams: H2Streams;
   private readonly floods: H2Floods;
   private readonly session: Http2Session | undefined;
@@ -68,7 +70,6 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     super(stream, headers['content-length'], headers.expect !== undefined, options);
     this.stream = stream;
     this.writer = new H2ResponseWriter(stream, options, this);
-    this.turns = options.h2Turns;
     this.streams = options.h2Streams;
     this.floods = options.h2Floods;
     this.session = stream.session;
@@ -78,6 +79,8 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     this.version = isWellFormed(raw) ? '2' : 'malformed';
     this.remote = stream.session === undefined ? '' : options.addressOf(stream.session.socket);
     this.hasBody = !stream.endAfterHeaders;
+    this.turn = this.session === undefined ? undefined : options.h2Turns.of(this.session);
+    if (this.hasBody) this.joinParts(stream);
   }
 
   attach(owner: ExchangeOwner): void {
@@ -97,14 +100,9 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     if (this.session !== undefined) this.streams.begin(this.session, this);
   }
 
-  override collect(): void {
-    super.collect();
-    this.countFrames();
-  }
-
-  override open(): void {
-    super.open();
-    this.countFrames();
+  onPart(bytes: number): void {
+    this.turn?.count(bytes);
+    if (this.session !== undefined && bytes >= FRAME_HEAD_BYTES) this.floods.count(this.session, bytes);
   }
 
   information(status: number, headers: HeaderList): void {
@@ -186,16 +184,6 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
 
   protected override writeContinue(): void {
     if (this.isOpen && !this.stream.headersSent) this.stream.additionalHeaders({ ':status': 100 });
-  }
-
-  private countFrames(): void {
-    const { session } = this;
-    if (session === undefined || !this.hasBody) return;
-    const turn = this.turns.of(session);
-    this.stream.on('data', (chunk: Uint8Array) => {
-      turn.count(chunk.length);
-      this.floods.count(session, chunk.length);
-    });
   }
 
   /** False once the client has reset the stream, or its connection is closed: Node throws on every call from then on. */

@@ -4,29 +4,62 @@ import type { Http2Session } from 'node:http2';
 const FREE_FRAMES = 128;
 /** Minimum average size of a frame in bytes, on a connection that is not slowed down. */
 const SMALL_FRAME_BYTES = 64;
+/** Smaller frames of all connections in one turn of the event loop: then every connection waits for the next one. */
+const FRAMES_PER_TURN = 4096;
 /**
  * Milliseconds that connections with smaller frames wait for each frame: reading it takes a tenth of that, so others get the
  * rest.
  */
-const WAIT_PER_FRAME_MS = 0.1;
+const WAIT_PER_FRAME_MS = 0.01;
 
 /**
  * Reads HTTP/2 connections whose bodies arrive in tiny frames one after the other, with time for all others in between. A frame
- * of one byte costs as much as one of a thousand, and one read of the socket brings six thousand of them; a paused stream still
- * receives as many as its window has bytes, so the connection itself is paused.
+ * of one byte costs as much as one of a thousand, and one read of the socket brings sixteen hundred of them; a paused stream still
+ * receives as many as its window has bytes, so the connection itself is paused. A connection is known for such frames once they
+ * are read: however many send their first at once, only the first few are read in one turn of the event loop.
  */
 export class H2Turns {
-  private readonly sessions = new WeakMap<Http2Session, SessionTurn>();
+  private readonly sessions = new Map<Http2Session, SessionTurn>();
   private readonly waiting: SessionTurn[] = [];
   private timer: NodeJS.Timeout | undefined = undefined;
+  /** Connections that brought frames in this turn of the event loop. */
+  private readonly active = new Set<SessionTurn>();
+  /** Small frames of all connections in this turn of the event loop. */
+  private frames = 0;
+  private end: NodeJS.Immediate | undefined = undefined;
 
-  /** The turns of a connection. */
-  of(session: Http2Session): SessionTurn {
-    const known = this.sessions.get(session);
-    if (known !== undefined) return known;
-    const turn = new SessionTurn(session, this);
-    this.sessions.set(session, turn);
-    return turn;
+  /** A connection is open. */
+  begin(session: Http2Session): void {
+    this.sessions.set(session, new SessionTurn(session, this));
+  }
+
+  /** The turns of an open connection; undefined once it is closed. */
+  of(session: Http2Session): SessionTurn | undefined {
+    return this.sessions.get(session);
+  }
+
+  /** The connection is closed. */
+  close(session: Http2Session): void {
+    this.sessions.delete(session);
+  }
+
+  /** Counts a body frame of a connection in this turn of the event loop. */
+  count(turn: SessionTurn, bytes: number): void {
+    this.end ??= setImmediate(endTurn, this);
+    this.active.add(turn);
+    if (bytes >= SMALL_FRAME_BYTES) return;
+    this.frames += 1;
+    if (this.frames !== FRAMES_PER_TURN) return;
+    for (const turn of this.sessions.values()) turn.stop();
+  }
+
+  /** The turn of the event loop is over. */
+  endTurn(): void {
+    this.end = undefined;
+    const all = this.frames < FRAMES_PER_TURN ? this.active : this.sessions.values();
+    this.frames = 0;
+    for (const turn of all) turn.endTurn();
+    this.active.clear();
   }
 
   /** Queues a paused connection for its turn. */
@@ -38,7 +71,9 @@ export class H2Turns {
   /** Resumes the next connection. */
   next(): void {
     this.timer = undefined;
-    this.waiting.shift()?.readMore();
+    let next = this.waiting.shift();
+    while (next?.isClosed === true) next = this.waiting.shift();
+    next?.readMore();
     this.schedule();
   }
 
@@ -51,50 +86,58 @@ export class H2Turns {
 
 /** One connection, and the frames that it brought in this turn of the event loop. */
 export class SessionTurn {
-  /** Body frames that it brought in the turn in which it was paused. */
+  /** Body frames that it brought in this turn, or in the one in which it was paused. */
   frames = 0;
   private readonly session: Http2Session;
   private readonly turns: H2Turns;
   private bytes = 0;
   private isStopped = false;
   private isWaiting = false;
-  private end: NodeJS.Immediate | undefined = undefined;
 
   constructor(session: Http2Session, turns: H2Turns) {
     this.session = session;
     this.turns = turns;
   }
 
+  get isClosed(): boolean {
+    return this.session.destroyed;
+  }
+
   /** Counts a body frame. */
   count(bytes: number): void {
     this.frames += 1;
     this.bytes += bytes;
-    this.end ??= setImmediate(endTurn, this);
-    if (this.isStopped || this.frames < FREE_FRAMES || this.bytes >= this.frames * SMALL_FRAME_BYTES) return;
+    this.turns.count(this, bytes);
+    if (!this.isStopped && this.areTooSmall) this.stop();
+  }
+
+  /** Reads no more in this turn. */
+  stop(): void {
     this.isStopped = true;
     tellHandle(this.session, 'readStop');
   }
 
   endTurn(): void {
-    this.end = undefined;
-    if (!this.isStopped) {
-      this.frames = 0;
-      this.bytes = 0;
-      return;
+    if (this.isWaiting || this.areTooSmall) {
+      // Any write by Node in the meantime, such as a window update, resumed reading.
+      tellHandle(this.session, 'readStop');
+      if (!this.isWaiting) this.turns.wait(this);
+      this.isWaiting = true;
+    } else {
+      this.readMore();
     }
-    // Any write by Node in the meantime, such as a window update, resumed reading.
-    tellHandle(this.session, 'readStop');
-    if (this.isWaiting) return;
-    this.isWaiting = true;
-    this.turns.wait(this);
   }
 
   readMore(): void {
+    if (this.isStopped) tellHandle(this.session, 'readStart');
     this.isStopped = false;
     this.isWaiting = false;
     this.frames = 0;
     this.bytes = 0;
-    tellHandle(this.session, 'readStart');
+  }
+
+  private get areTooSmall(): boolean {
+    return this.frames >= FREE_FRAMES && this.bytes < this.frames * SMALL_FRAME_BYTES;
   }
 }
 
@@ -108,8 +151,8 @@ function tellHandle(session: Http2Session, call: 'readStart' | 'readStop'): void
   if (typeof method === 'function') Reflect.apply(method, handle, []);
 }
 
-function endTurn(turn: SessionTurn): void {
-  turn.endTurn();
+function endTurn(turns: H2Turns): void {
+  turns.endTurn();
 }
 
 function next(turns: H2Turns): void {

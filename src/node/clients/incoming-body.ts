@@ -1,10 +1,12 @@
 // Longer than other files: it is one state machine: each way in which a body arrives ends in the same few states.
+import type { Readable } from 'node:stream';
 import type { BufferBudget } from '../../gateway/buffer-budget.ts';
 import type { Body } from '../../gateway/exchange.ts';
 import { ByteCollector } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { requestTrailersOf } from '../../http/hop-by-hop.ts';
 import type { BodyMemory } from './body-memory.ts';
+import { JoinedParts } from './joined-parts.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
 import { PacedFlow } from './paced-flow.ts';
 import type { Flow, PieceTurns } from '../piece-turns.ts';
@@ -26,6 +28,8 @@ export interface IncomingBodyOwner {
   acceptChunk(bytes: number): boolean;
   onWholeBody(body: Uint8Array): void;
   onBody(body: Body): void;
+  /** Called for every part that its connection brings, however small. */
+  onPart?(bytes: number): void;
   /** Nothing arrived for the client's body time, or less than the minimum rate. */
   onStalled(): void;
 }
@@ -85,6 +89,8 @@ export class IncomingBody
   private listening = false;
   private readonly length: number | undefined;
   private parts: ByteCollector;
+  /** Joins tiny parts, where Node reads the body. */
+  private joined: JoinedParts | undefined = undefined;
   /** Memory of the large parts that a waiting consumer gets. */
   private lent: Uint8Array | undefined = undefined;
   /** Memory of the part that a consumer has, which is free once it asks for the next one, or the exchange is over. */
@@ -126,6 +132,11 @@ export class IncomingBody
 
   get isWaitingForClient(): boolean {
     return this.want !== undefined;
+  }
+
+  /** Has the tiny parts of a stream of Node joined; called before any part arrives. */
+  joinParts(source: Readable): void {
+    this.joined = new JoinedParts(source, (bytes) => this.countPart(bytes));
   }
 
   /** Collects the whole body; `owner.acceptChunk` is called for every part. */
@@ -178,6 +189,7 @@ export class IncomingBody
     this.stopTimers();
     this.leaveStream();
     this.release();
+    this.flow.end();
     this.giveBack();
     this.flow.readMore();
   }
@@ -218,8 +230,7 @@ export class IncomingBody
 
   private take(chunk: Uint8Array): void {
     this.bytes += chunk.length;
-    this.flow.count(chunk.length, this.source.pieces);
-    this.scheduleTurnEnd();
+    if (this.joined === undefined) this.countPart(chunk.length, this.source.pieces);
     if (this.mode === 'discard') {
       if (this.bytes > this.discardLimit) this.overrun?.();
       return;
@@ -235,6 +246,12 @@ export class IncomingBody
       this.forward();
       if (this.parts.length > BUFFERED_BYTES) this.flow.pause();
     }
+  }
+
+  private countPart(bytes: number, pieces?: number): void {
+    this.scheduleTurnEnd();
+    this.flow.count(bytes, pieces);
+    this.owner.onPart?.(bytes);
   }
 
   /** Goes on reading ahead before the body takes a connection, as long as the budget allows. */
@@ -301,6 +318,7 @@ export class IncomingBody
 
   private end(): void {
     this.complete = true;
+    this.flow.end();
     this.stopTimers();
     this.leaveStream();
     if ('rawTrailers' in this.source && isFields(this.source.rawTrailers))
@@ -332,6 +350,7 @@ export class IncomingBody
 
   /** The turn is over: timing starts for bytes still missing, and small parts are forwarded as one. */
   turnOver(): void {
+    this.joined?.flush();
     this.turn = undefined;
     this.flow.endTurn();
     if (this.complete || this.mode === 'discard') return;

@@ -1,4 +1,4 @@
-import type { Flow, PieceTurns } from '../piece-turns.ts';
+import type { Flow, HeldFlow, PieceTurns } from '../piece-turns.ts';
 
 /** A source of a body; `_read` is that of a stream of Node. */
 interface PacedSource extends Flow {
@@ -9,7 +9,7 @@ interface PacedSource extends Flow {
  * Reads one body, and pauses while its consumer wants no more, and while bodies in tiny pieces take turns. It pauses the
  * connection: a paused stream would still buffer, one by one, the parts that a read brings.
  */
-export class PacedFlow {
+export class PacedFlow implements HeldFlow {
   private readonly source: PacedSource;
   private readonly flow: Flow;
   private readonly turns: PieceTurns;
@@ -18,6 +18,8 @@ export class PacedFlow {
   private bytes = 0;
   private isPaused = false;
   /** True while it waits for its turn among bodies that are cut into tiny pieces. */
+  private isWaiting = false;
+  /** True while all bodies wait for the next turn of the event loop. */
   private isHeld = false;
 
   constructor(source: PacedSource, turns: PieceTurns) {
@@ -33,11 +35,15 @@ export class PacedFlow {
 
   /** Takes control of reading: Node resumes the connection whenever a part of the body is consumed. */
   start(): void {
-    if (this.flow === this.source) return;
-    this.source._read = ignore;
-    // Node may have paused below the stream; only pause and resume ends that.
-    this.flow.pause();
-    this.flow.resume();
+    // An HTTP/2 stream does not pause its connection, whose frames have turns of their own.
+    if ('session' in this.source) return;
+    if (this.flow !== this.source) {
+      this.source._read = ignore;
+      // Node may have paused below the stream; only pause and resume ends that.
+      this.flow.pause();
+      this.flow.resume();
+    }
+    this.turns.begin(this);
   }
 
   /**
@@ -47,22 +53,40 @@ export class PacedFlow {
   count(bytes: number, pieces = 1): void {
     this.pieces += pieces;
     this.bytes += bytes;
-    if (this.isHeld || !this.turns.areTooSmall(this.pieces, this.bytes)) return;
+    this.turns.count(bytes, pieces);
+    if (this.isWaiting || !this.turns.areTooSmall(this.pieces, this.bytes)) return;
+    this.isWaiting = true;
+    this.flow.pause();
+  }
+
+  /** The body is complete, or nobody reads it any more. */
+  end(): void {
+    this.turns.close(this);
+    if (this.isHeld) this.release();
+  }
+
+  /** Stops reading until all bodies have waited for the next turn of the event loop. */
+  hold(): void {
     this.isHeld = true;
     this.flow.pause();
   }
 
+  release(): void {
+    this.isHeld = false;
+    this.goOn();
+  }
+
   /** The turn of the event loop is over. */
   endTurn(): void {
-    if (this.isHeld && this.pieces > 0) this.turns.wait(this, this.pieces);
+    if (this.isWaiting && this.pieces > 0) this.turns.wait(this, this.pieces);
     this.pieces = 0;
     this.bytes = 0;
   }
 
   /** Resumes in its turn, among bodies that are cut into tiny pieces. */
   resume(): void {
-    this.isHeld = false;
-    if (!this.isPaused) this.flow.resume();
+    this.isWaiting = false;
+    this.goOn();
   }
 
   /** Pauses: the consumer wants no more for now. */
@@ -76,7 +100,11 @@ export class PacedFlow {
   readMore(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
-    if (!this.isHeld) this.flow.resume();
+    this.goOn();
+  }
+
+  private goOn(): void {
+    if (!this.isPaused && !this.isWaiting && !this.isHeld) this.flow.resume();
   }
 }
 

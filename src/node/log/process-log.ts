@@ -18,7 +18,7 @@ import { processLineText } from './process-line-text.ts';
  * | `rollout-overtaken` | warn | a mode that was set here without the store is dropped | |
  * | `rollout-damaged` | error | nobody can read the stored rollout; the last known one stays | |
  * | `rollout-file` | error | the copy of the rollout cannot be written | |
- * | `store-lost`, `store-found` | warn, info | the store is out of reach, or in reach again | |
+ * | `store-lost`, `store-found` | warn, info | the store is out of reach, or in reach again, for modes and windows or for the counts of the report | |
  * | `client-secret-random` | warn | names of clients do not outlive the process though the rollout needs it | |
  * | `circuit-opened`, `circuit-closed` | error, info | the circuit of an origin | `origin` |
  * | `upstream-fault` | warn | no response of an origin, or no whole one; repetitions are counted | `origin`, `kind`, `cause`, `sent`, `repeated` |

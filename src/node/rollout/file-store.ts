@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, stat, unlink } from 'node:fs/promises';
 import type { Store, WindowAddition, WindowCounts } from '../../rollout/store.ts';
+import { FileRecords } from './file-records.ts';
 import { FileWindows } from './file-windows.ts';
 import { lockFile } from './file-lock.ts';
 import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
@@ -13,6 +14,8 @@ const POLL_MS = 250;
  * of its own, beside it.
  */
 export class FileStore implements Store {
+  /** Records beside the texts and windows. */
+  readonly records: FileRecords;
   private readonly path: string;
   private readonly windows: FileWindows;
   private readonly polls = new Set<NodeJS.Timeout>();
@@ -20,6 +23,7 @@ export class FileStore implements Store {
   /** `path` is the file of the rollout; `time` is milliseconds since 1970. */
   constructor(path: string, time: () => number) {
     this.path = path;
+    this.records = new FileRecords(`${path}.report-1`);
     this.windows = new FileWindows(`${path}.counts`, time);
   }
 
@@ -68,6 +72,7 @@ export class FileStore implements Store {
 
   async close(): Promise<void> {
     for (const poll of this.polls) clearInterval(poll);
+    this.records.close();
     await this.windows.close();
   }
 

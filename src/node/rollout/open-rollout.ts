@@ -5,13 +5,14 @@ import { modesInForce, needsV1 } from '../../rollout/modes.ts';
 import { Replica, type ReplicaNotice } from '../../rollout/replica.ts';
 import { RolloutControl } from '../../rollout/rollout-control.ts';
 import { initialRollout, type RolloutState } from '../../rollout/rollout-state.ts';
+import type { RecordStore } from '../../rollout/record-store.ts';
 import type { Store } from '../../rollout/store.ts';
-import type { ReplicaClock } from '../../rollout/store-contact.ts';
 import type { Rollout, Scope } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import type { OriginSetting } from '../../settings/setting-kinds.ts';
 import { settings as table } from '../../settings/settings.ts';
+import { SYSTEM_CLOCK } from '../system-clock.ts';
 import type { ProcessLine, WriteProcessLine } from '../log/process-log.ts';
 import { copyOf, type OpenStore, openStore } from './open-store.ts';
 import { RolloutCopy } from './rollout-copy.ts';
@@ -23,6 +24,8 @@ export interface OpenRollout {
   readonly replica: Replica | undefined;
   /** What the processes of this gateway share, and its replicas. */
   readonly store: Store | undefined;
+  /** Records that it shares with its replicas; undefined where only its own processes share anything. */
+  readonly records: RecordStore | undefined;
   readonly v1Origin: OriginSetting | undefined;
   /** Returns why a rule book cannot be in force here, as a sentence. */
   readonly faultOf: (book: RuleBook) => string | undefined;
@@ -54,7 +57,7 @@ export async function openRollout(
   const opened =
     own.store === undefined
       ? await openStore(settings, own.processes)
-      : { store: own.store, place: 'the first process', copy: undefined, isLocal: false };
+      : { store: own.store, place: 'the first process', copy: undefined, isLocal: false, records: undefined };
   const shared = opened && (await share(control, opened, own, own.store === undefined ? log : () => {}));
   if (shared !== undefined && 'fault' in shared) return shared;
   const close = shared?.close ?? (() => Promise.resolve());
@@ -75,7 +78,15 @@ export async function openRollout(
         'rollout: client hashes are new at each start, so that shares, pins and names do not hold; set GATEWAY_CLIENT_SECRET, the same for every replica.',
     });
   }
-  return { control, replica: shared?.replica, store: opened?.store, v1Origin, faultOf, close };
+  return {
+    control,
+    replica: shared?.replica,
+    store: opened?.store,
+    records: opened?.records,
+    v1Origin,
+    faultOf,
+    close,
+  };
 }
 
 /** Returns why the gateway would not start with the rollout in its file, as a sentence; starts nothing, and asks no server. */
@@ -98,15 +109,6 @@ function damageOf(place: string): string {
   return `The rollout in ${place} (--rollout-file, --store) is damaged; remove it to begin anew.`;
 }
 
-const CLOCK: ReplicaClock = {
-  time: Date.now,
-  after: (milliseconds, run) => {
-    const timer = setTimeout(run, milliseconds);
-    return () => clearTimeout(timer);
-  },
-  random: Math.random,
-};
-
 /** Makes this gateway one of those that share the store. */
 async function share(
   control: RolloutControl,
@@ -125,7 +127,7 @@ async function share(
     store,
     name: `${hostname()}/${process.pid}`,
     isServing: processes === 1,
-    clock: CLOCK,
+    clock: SYSTEM_CLOCK,
     parse: parsedJson,
     onNotice: (notice) => log(noticeLine(notice)),
     onKnown: (state) => copy?.write(state),

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { MemoryStore } from '../../rollout/memory-store.ts';
+import type { RecordStore } from '../../rollout/record-store.ts';
 import type { Store } from '../../rollout/store.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
@@ -15,6 +16,8 @@ export interface OpenStore {
   readonly copy: string | undefined;
   /** True when a store that cannot be read is a fault of the settings. */
   readonly isLocal: boolean;
+  /** Records of replicas; undefined where only processes of one gateway share the store. */
+  readonly records: RecordStore | undefined;
 }
 
 /**
@@ -32,15 +35,25 @@ export async function openStore(settings: Settings, processes: number): Promise<
       ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
       name: settings.get(table.storeName),
     });
-    return { store, place: address.url, copy: file, isLocal: false };
+    const records = store.records(settings.get(table.reportKeep) * DAY_MS);
+    return { store, place: address.url, copy: file, isLocal: false, records };
   }
   const path = address.kind === 'file' ? address.path : file;
   if (path === undefined) {
     if (processes === 1) return undefined;
-    return { store: new MemoryStore(Date.now), place: 'memory', copy: undefined, isLocal: true };
+    return {
+      store: new MemoryStore(Date.now),
+      place: 'memory',
+      copy: undefined,
+      isLocal: true,
+      records: undefined,
+    };
   }
-  return { store: new FileStore(path, Date.now), place: path, copy: copyOf(path), isLocal: true };
+  const store = new FileStore(path, Date.now);
+  return { store, place: path, copy: copyOf(path), isLocal: true, records: store.records };
 }
+
+const DAY_MS = 86_400_000;
 
 /** Path of the last known state beside the file of a rollout. */
 export function copyOf(path: string): string {

@@ -61,6 +61,67 @@ end
 return replies
 `);
 
+/**
+ * The life of the records, then key, revision and text of those that were set after revision ARGV[1], at most ARGV[2], in the order of
+ * their revisions. KEYS are the hash of texts and that of revisions, which also has the life and the last revision. Where the server
+ * evicted one of them, the other goes as well.
+ */
+export const RECORD_CHANGES: RedisScript = script(`
+if redis.call('EXISTS', KEYS[1]) ~= redis.call('EXISTS', KEYS[2]) then
+  redis.call('DEL', KEYS[1], KEYS[2])
+end
+local after = tonumber(ARGV[1])
+local found = {}
+local fields = redis.call('HGETALL', KEYS[2])
+local life = ''
+for field = 1, #fields, 2 do
+  local name, value = fields[field], fields[field + 1]
+  if name == '=life' then
+    life = value
+  elseif name ~= '=last' and tonumber(value) > after then
+    found[#found + 1] = { name, tonumber(value) }
+  end
+end
+table.sort(found, function(one, other) return one[2] < other[2] end)
+local reply = { life }
+for index = 1, math.min(#found, tonumber(ARGV[2])) do
+  local name, revision = found[index][1], found[index][2]
+  reply[#reply + 1] = name
+  reply[#reply + 1] = string.format('%.0f', revision)
+  reply[#reply + 1] = redis.call('HGET', KEYS[1], name) or ''
+end
+return reply
+`);
+
+/**
+ * Sets records: ARGV is the life and the milliseconds to keep them, then key, known revision (0: none) and text of each. Returns the
+ * life and the last revision, or nothing when life or a revision is another. The server's clock names a new life.
+ */
+export const REPLACE_RECORDS: RedisScript = script(`
+if redis.call('EXISTS', KEYS[1]) ~= redis.call('EXISTS', KEYS[2]) then
+  redis.call('DEL', KEYS[1], KEYS[2])
+end
+local life = redis.call('HGET', KEYS[2], '=life') or ''
+if life ~= ARGV[1] then return {} end
+for at = 3, #ARGV, 3 do
+  if (redis.call('HGET', KEYS[2], ARGV[at]) or '0') ~= ARGV[at + 1] then return {} end
+end
+if life == '' then
+  local time = redis.call('TIME')
+  life = time[1] .. '.' .. time[2]
+  redis.call('HSET', KEYS[2], '=life', life, '=last', '0')
+end
+local revision = 0
+for at = 3, #ARGV, 3 do
+  revision = redis.call('HINCRBY', KEYS[2], '=last', 1)
+  redis.call('HSET', KEYS[2], ARGV[at], revision)
+  redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 2])
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return { life, tostring(revision) }
+`);
+
 function script(text: string): RedisScript {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }

@@ -1,5 +1,7 @@
 import type { RedisClientType } from '@redis/client';
+import type { RecordStore } from '../../rollout/record-store.ts';
 import { type Store, WINDOW_PARTS, type WindowAddition, type WindowCounts } from '../../rollout/store.ts';
+import { RedisRecords } from './redis-records.ts';
 import { COMPARE_AND_SET, COUNT, type RedisScript } from './redis-scripts.ts';
 
 /** Where a Redis or Valkey server is, and how to log in. */
@@ -84,6 +86,15 @@ export class RedisStore implements Store {
     const replies = await this.run(COUNT, keys, [String(WINDOW_PARTS), ...args]);
     if (!Array.isArray(replies)) throw new Error('the server sent no counts');
     return replies.map((reply) => readCounts(reply));
+  }
+
+  /** Records beside the texts and windows; nothing is left of those that are not changed for `keepMs`. */
+  records(keepMs: number): RecordStore {
+    return new RedisRecords(
+      (script, keys, args) => this.run(script, keys, args),
+      (key) => this.keyOf(key),
+      keepMs,
+    );
   }
 
   subscribe(key: string, changed: () => void): () => void {

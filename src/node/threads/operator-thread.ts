@@ -11,12 +11,13 @@ interface QueuedWork {
   readonly reject: (error: unknown) => void;
 }
 
-/** Does work for operators in a thread, one piece after the other. It starts with the first piece. */
+/** Does work for operators in a thread, one piece after the other. It starts with the first piece, or when somebody may soon have some. */
 export class OperatorThread {
   private worker: Worker | undefined = undefined;
   private readonly queue: QueuedWork[] = [];
   private current: QueuedWork | undefined = undefined;
   private idle: NodeJS.Timeout | undefined = undefined;
+  private holders = 0;
 
   /** Does the work; rejects when the thread ends before it is done. */
   readonly do = (work: OperatorWork): Promise<OperatorText> =>
@@ -25,13 +26,25 @@ export class OperatorThread {
       if (this.current === undefined) this.next();
     });
 
+  /** Keeps the thread until the returned function is called; `warmUp` is done first where no thread runs yet. */
+  readonly hold = (warmUp: () => OperatorWork): (() => void) => {
+    this.holders += 1;
+    clearTimeout(this.idle);
+    // Its result is of no use, and neither is a fault of it.
+    if (this.worker === undefined) this.do(warmUp()).catch(() => undefined);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.holders -= 1;
+      if (this.current === undefined) this.rest();
+    };
+  };
+
   private next(): void {
     clearTimeout(this.idle);
     this.current = this.queue.shift();
-    if (this.current === undefined) {
-      this.idle = setTimeout(() => this.end(), IDLE_MS).unref();
-      return;
-    }
+    if (this.current === undefined) return this.rest();
     this.worker ??= this.start();
     this.worker.postMessage(this.current.work);
   }
@@ -53,6 +66,10 @@ export class OperatorThread {
       current?.reject(error);
     });
     return worker;
+  }
+
+  private rest(): void {
+    if (this.holders === 0) this.idle = setTimeout(() => this.end(), IDLE_MS).unref();
   }
 
   private end(): void {

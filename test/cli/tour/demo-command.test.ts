@@ -31,7 +31,8 @@ test('on a terminal the tour stops for Enter after each step, and leaves no file
     env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm', TMPDIR: folder, ...COMPILE_CACHE },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  // Killed, it would leave the command behind.
+  onTestFinished(() => void child.kill('SIGTERM'));
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => (text += stripVTControlCharacters(chunk.toString())));
   const ended = once(child, 'close');
@@ -52,7 +53,7 @@ test('on a terminal the tour stops for Enter after each step, and leaves no file
   expect(text.replaceAll(/\s+/g, ' ')).toContain('The services are stopped, and');
   expect(readdirSync(folder)).toEqual([]);
   expect(readFileSync('config/rules.yaml', 'utf8')).toBe(shipped);
-}, 90_000);
+});
 
 test('Ctrl-C in the middle ends everything that the tour has started, and removes its files', async () => {
   const folder = emptyFolder();

@@ -66,7 +66,7 @@ describe('times', () => {
     const client = rawClient(gateway.port);
     client.write(front + GET);
     await client.until(whole(1));
-    expect(await client.end(4000)).toMatchObject({ closed: true, reset: false });
+    expect(await client.end()).toMatchObject({ closed: true, reset: false });
     client.socket.destroy();
   });
 

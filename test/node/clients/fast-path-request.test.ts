@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ChunkedBody } from '../../../src/node/clients/chunked-body.ts';
 import { type FastPathRequest, readFastPathRequest } from '../../../src/node/clients/fast-path-request.ts';
+import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
 
 const LIMIT = 16 * 1024;
 const read = (text: string): ReturnType<typeof readFastPathRequest> =>
@@ -244,8 +245,8 @@ describe('whatever is read as a usual request, Node reads alike', () => {
     return chunks.isComplete ? { body, end: bytes.length - rest.length } : undefined;
   }
 
-  const runs = 5000;
-  test('random and mutated requests', async () => {
+  const runs = fuzzRuns(5000);
+  test('random and mutated requests', fuzzTime(), async () => {
     let accepted = 0;
     await fc.assert(
       fc.asyncProperty(requests, async (text) => {
@@ -265,5 +266,5 @@ describe('whatever is read as a usual request, Node reads alike', () => {
       { numRuns: runs },
     );
     expect(accepted).toBeGreaterThan(runs / 10);
-  }, 60_000);
+  });
 });

@@ -98,7 +98,7 @@ describe('a request that is not one request for everyone is refused, and its con
     const gateway = await gatewayFor(v2.origin);
     const client = rawClient(gateway.port);
     client.write(bytes);
-    const response = await client.end(3000);
+    const response = await client.end();
     expect(statusOf(response)).toBe(status);
     expect(response.text).toMatch(/\r\nx-gateway-error: /i);
     expect(response.text).toMatch(/\r\nconnection: close\r\n/i);

@@ -6,6 +6,7 @@ import { rawH2, requestHead } from '../../support/raw-h2.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { sendRequest, ca, secureGateway, session } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
+import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
 
 const NAMES =
   'ETag Date Content-Type Location Retry-After Age Set-Cookie Content-Encoding constructor __proto__ toString HTTP2-Settings TE Upgrade ' +
@@ -71,7 +72,7 @@ const responses = fc
   .tuple(interim, status, reason, fields, body)
   .map(([first, code, words, head, rest]) => `${first}HTTP/1.1 ${code}${words}\r\n${head}${rest}`);
 
-test('no response of V2 is a bug or leaves a client without an end, on any lane', async () => {
+test('no response of V2 is a bug or leaves a client without an end, on any lane', fuzzTime(), async () => {
   let response = '';
   const v2 = await rawServer((socket, request) => {
     if (request.includes('/sound')) {
@@ -104,7 +105,7 @@ test('no response of V2 is a bug or leaves a client without an end, on any lane'
       ]);
       expect([...plain.surprises, ...secure.surprises]).toEqual([]);
     }),
-    { numRuns: 150 },
+    { numRuns: fuzzRuns(150) },
   );
   await until(() => plain.gateway.inFlight + secure.gateway.inFlight === 0);
   expect((await sendRequest(client, { ':path': '/api/v2/sound' })).body).toBe('"sound"');
@@ -145,7 +146,7 @@ const action = fc.oneof(
   fc.record({ kind: fc.constant('turn' as const), milliseconds: fc.nat(3) }),
 );
 
-test('no frame of a client is a bug or leaves an exchange behind', async () => {
+test('no frame of a client is a bug or leaves an exchange behind', fuzzTime(), async () => {
   const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(100_000))));
   const gateway = await secureGateway(v2.origin);
   await fc.assert(
@@ -170,7 +171,7 @@ test('no frame of a client is a bug or leaves an exchange behind', async () => {
         expect(gateway.surprises).toEqual([]);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: fuzzRuns(150) },
   );
   await until(() => gateway.gateway.inFlight === 0);
   expect((await sendRequest(session(gateway), { ':path': '/api/v2/x' })).body).toHaveLength(100_000);

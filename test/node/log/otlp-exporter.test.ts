@@ -6,7 +6,7 @@ import { openTraces } from '../../../src/node/log/open-traces.ts';
 import type { OtlpSpan } from '../../../src/rewrite-log/spans.ts';
 import { command } from '../../support/command.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
-import { until } from '../../support/until.ts';
+import { NEVER_MS, until } from '../../support/until.ts';
 
 interface Posted {
   readonly path: string | undefined;
@@ -64,7 +64,7 @@ describe('traces', () => {
     traces?.observe({ ...made, parentSpanId: '00f067aa0ba902b8', status: 503, failure: 'circuit-open' });
     const { isSampled: _isSampled, ...unsampled } = made;
     traces?.observe(unsampled);
-    await traces?.close(1000);
+    await traces?.close(NEVER_MS);
     expect(posted).toHaveLength(1);
     expect(posted[0]).toMatchObject({ path: '/v1/traces', key: 'a b' });
     expect(JSON.stringify(posted[0]?.resource)).toContain(
@@ -126,7 +126,7 @@ describe('traces', () => {
       );
       for (let n = 0; n < 2000; n += 1)
         traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
-      await traces?.close(5000);
+      await traces?.close(NEVER_MS);
     }
     await until(() => troubles.length === 2);
     expect(troubles).toEqual([
@@ -153,7 +153,7 @@ describe('traces', () => {
     await until(() => posted.length === 1);
     // Not before the second that the collector sent; the exporter checks every two.
     await until(() => posted.length === 2);
-    await traces?.close(1000);
+    await traces?.close(NEVER_MS);
     expect(posted[1]?.spans).toHaveLength(posted[0]?.spans.length ?? 0);
     expect(posted[1]?.resource).toEqual({
       attributes: [

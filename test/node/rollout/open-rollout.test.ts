@@ -217,7 +217,7 @@ test('processes that race for the file, beside the locks of dead ones, lose no c
   expect(names.toSorted()).toEqual(
     ['a', 'b', 'c', 'd'].flatMap((name) => Array.from({ length: 15 }, (_, n) => `${name}_${n}`)).toSorted(),
   );
-}, 30_000);
+});
 
 test('a process that is stopped keeps the lock, however long; one that is killed gives it back at once', async () => {
   const path = join(folder(), 'rollout.json');

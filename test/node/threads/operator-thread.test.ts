@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { exportEntry } from '../../../src/inspector/export-entry.ts';
 import { doOperatorWork, type OperatorWork } from '../../../src/inspector/operator-work.ts';
 import { decodeBody } from '../../../src/node/decode-body.ts';
+import { warmUpWork } from '../../../src/inspector/warm-up.ts';
 import { OperatorThread } from '../../../src/node/threads/operator-thread.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import type { KeptExchange } from '../../../src/rewrite-log/kept-exchange.ts';
@@ -14,8 +15,10 @@ const { ruleBook } = rules;
 const DEEP = `{"data":${`{"${'k'.repeat(450)}":`.repeat(400)}1${'}'.repeat(400)}}`;
 const WIDE = `{"data":{${Array.from({ length: 12_000 }, (_, k) => `"a${k}":${k}`).join(',')}}}`;
 
+const LIMITS = { count: 100, bytes: 16_384, bodyLimit: undefined };
+
 function explainWork(body: string): OperatorWork {
-  const limits = { count: 100, bytes: 16_384, bodyLimit: undefined };
+  const limits = LIMITS;
   const headers = [['Content-Type', 'application/json']];
   const text = JSON.stringify({ method: 'POST', target: '/api/v1/clients', headers, body });
   return { kind: 'explain', text, ruleBook, limits, gatewayOrigin: 'http://g', origin: 'http://v2' };
@@ -58,6 +61,25 @@ describe('work in the thread', () => {
     );
     expect(order).toEqual([200, 400, 200]);
   });
+});
+
+test("a thread that is held is warmed up once, and a fault of that is nobody's", async () => {
+  const thread = new OperatorThread();
+  let warmed = 0;
+  const warmUp = (): OperatorWork => {
+    warmed += 1;
+    return warmUpWork({ ruleBook, limits: LIMITS, gatewayOrigin: 'http://g', origin: 'http://v2' });
+  };
+  const leave = [thread.hold(warmUp), thread.hold(warmUp)];
+  expect(warmed).toBe(1);
+  const { status, bytes } = await thread.do(warmUp());
+  expect(status).toBe(200);
+  // The same plan as for a body of a client, and as large as one that is folded.
+  expect(JSON.parse(textOf(bytes))).toMatchObject({ verdict: 'rewritten', edits: [{ rule: 'unwrap' }] });
+  for (const each of [...leave, ...leave]) each();
+  const broken = new OperatorThread();
+  broken.hold(() => ({ ...warmUp(), ruleBook: undefined }) as unknown as OperatorWork);
+  expect((await broken.do(explainWork('{}'))).status).toBe(200);
 });
 
 test('a large entry and a large explanation come from the thread, small ones at once', async () => {

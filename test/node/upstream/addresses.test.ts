@@ -1,5 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import { expect, test } from 'vitest';
+import { freePort } from '../../support/free-port.ts';
+import { ownTime } from '../../support/own-time.ts';
 import { ok, rawServer, type RawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { Call, inParts, upstreamTo } from './upstream-calls.ts';
@@ -16,8 +18,9 @@ function resolverOf(addresses: readonly string[]): LookupFunction {
 /** As many servers, on one port and addresses of their own; each responds with its address. */
 async function serversOn(...hosts: readonly string[]): Promise<readonly RawServer[]> {
   const servers: RawServer[] = [];
+  const port = await freePort();
   for (const host of hosts) {
-    const at = { host, port: servers[0]?.port ?? 0 };
+    const at = { host, port };
     servers.push(await rawServer((socket) => socket.write(ok(host)), at));
   }
   return servers;
@@ -45,23 +48,21 @@ test('of two addresses the first swallows packets: the second is used long befor
   // RFC 5737: for documentation; nothing is there.
   const upstream = upstreamTo(`http://v2.example:${v2?.port}`, {
     lookup: resolverOf(['192.0.2.1', '127.0.0.1']),
-    connectTimeout: 20_000,
+    connectTimeout: 600_000,
   });
-  const began = performance.now();
   expect(await textOf(new Call(upstream))).toBe('127.0.0.1');
-  expect(performance.now() - began).toBeLessThan(5000);
 });
 
 test('all addresses are dead: one limit for all of them together', async () => {
-  const upstream = upstreamTo('http://v2.example:9', {
+  const upstream = upstreamTo(`http://v2.example:${await freePort()}`, {
     lookup: resolverOf(['127.0.0.2', '127.0.0.3', '127.0.0.4']),
     connectTimeout: 400,
   });
-  const began = performance.now();
+  const spent = ownTime();
   const call = new Call(upstream);
   await call.over;
   expect(call.fault).toMatchObject({ kind: 'unreachable', sent: false, cause: 'ECONNREFUSED' });
-  expect(performance.now() - began).toBeLessThan(1200);
+  expect(spent()).toBeLessThan(1200);
 });
 
 test('live addresses take turns, one request after the other and many at once', async () => {

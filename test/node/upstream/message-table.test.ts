@@ -8,6 +8,7 @@ import {
   readThrough,
   textThrough,
 } from '../../support/response-plays.ts';
+import { NEVER_MS } from '../../support/until.ts';
 
 /** A row of the table in `docs/http-messages.md`. */
 interface Row {
@@ -45,9 +46,10 @@ describe('responses are read as the table says, by the gateway on both body path
       for (const { message, gateway: expected, node } of rows) {
         v2.staysOpen = message.endsWith('…');
         v2.message = bytesOf(message.replace(/…$/, ''));
-        const whole = await readThrough(gateway.port, 'whole', 3000);
-        const inParts = await readThrough(gateway.port, 'in parts', 3000);
-        const byNode = await readByNode(v2.port, 600);
+        const whole = await readThrough(gateway.port, 'whole');
+        const inParts = await readThrough(gateway.port, 'in parts');
+        // Only where a wait is the outcome is it a matter of time.
+        const byNode = await readByNode(v2.port, node === 'waits' ? 600 : NEVER_MS);
         expect({ message, whole, inParts, byNode }).toEqual({
           message,
           whole: bytesOf(expected),
@@ -65,7 +67,7 @@ describe.each(['whole', 'in parts'] as const)('a request with its body %s', (pat
   test('gets 502 for a flood of interim responses', async () => {
     const [v2, gateway] = await playedV2();
     v2.message = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(100_000);
-    const { text } = await textThrough(gateway.port, path, 3000);
+    const { text } = await textThrough(gateway.port, path);
     expect(text.replace(/^(?:HTTP\/1\.1 103 [^]*?\r\n\r\n)*/, '')).toMatch(/^HTTP\/1\.1 502 /);
     expect(text.length).toBeLessThan(20_000);
     expect(await gateway.entry()).toMatchObject({ status: 502, cause: 'head too large' });
@@ -77,7 +79,7 @@ describe.each(['whole', 'in parts'] as const)('a request with its body %s', (pat
   ])('gets 502 for %s', async (_what, fields, cause) => {
     const [v2, gateway] = await playedV2();
     v2.message = `HTTP/1.1 200 OK\r\n${fields}Content-Length: 2\r\n\r\nok`;
-    const { text } = await textThrough(gateway.port, path, 3000);
+    const { text } = await textThrough(gateway.port, path);
     expect(text).toMatch(/^HTTP\/1\.1 502 /);
     expect(await gateway.entry()).toMatchObject({ status: 502, cause });
   });
@@ -90,7 +92,7 @@ describe.each(['whole', 'in parts'] as const)('a request with its body %s', (pat
       ['', ' '],
     ]) {
       v2.message = `HTTP/1.1 200${reason}\r\nContent-Length: 2\r\n\r\nok`;
-      const { text } = await textThrough(gateway.port, path, 3000);
+      const { text } = await textThrough(gateway.port, path);
       expect(text.split('\r\n')[0]).toBe(`HTTP/1.1 200${read}`);
     }
     expect(gateway.surprises).toEqual([]);
@@ -100,7 +102,7 @@ describe.each(['whole', 'in parts'] as const)('a request with its body %s', (pat
     const [v2, gateway] = await playedV2();
     v2.message =
       'HTTP/1.1 103 E\r\nContent-Length: 2\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
-    const { text } = await textThrough(gateway.port, path, 3000);
+    const { text } = await textThrough(gateway.port, path);
     expect(text).toMatch(/^HTTP\/1\.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP\/1\.1 200 /);
   });
 });

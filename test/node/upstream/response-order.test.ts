@@ -56,7 +56,6 @@ test.each([
   ['says too much now and then', [...SOUND_PLAYS, CHATTY_PLAY]],
 ] as const)(
   'of 2,000 requests on few connections to a V2 that %s none gets the response of another, and none comes twice',
-  { timeout: 60_000 },
   async (_what, sound) => {
     await fc.assert(
       fc.asyncProperty(

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ResponseReader } from '../../../src/node/upstream/response-reader.ts';
+import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
 
 const LIMITS = { headerBytes: 1000, headerCount: 10 };
 
@@ -62,7 +63,7 @@ describe('responses', () => {
     expect(eventsOf(text)).toBe(lines);
   });
 
-  test('however the bytes are cut, the events are the same', () => {
+  test('however the bytes are cut, the events are the same', fuzzTime(), () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...RESPONSES),
@@ -71,7 +72,7 @@ describe('responses', () => {
           expect(eventsOf(text, cuts)).toBe(lines);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: fuzzRuns(2000) },
     );
   });
 

@@ -9,15 +9,16 @@ import type {
 import type { HeaderList } from '../../../src/http/header-list.ts';
 import type { NodeUpstream, UpstreamOptions } from '../../../src/node/upstream/node-upstream.ts';
 import { createSocketUpstream } from '../../../src/node/upstream/socket-upstream.ts';
+import { NEVER_MS } from '../../support/until.ts';
 
-/** An upstream on sockets that ends with the test. */
+/** An upstream on sockets that ends with the test. Only the limits that a test gives it are met. */
 export function upstreamTo(origin: string, over: Partial<UpstreamOptions> = {}): NodeUpstream {
   const upstream = createSocketUpstream({
     origin,
     connections: 4,
     connectTimeout: 2000,
-    headersTimeout: 4000,
-    bodyTimeout: 4000,
+    headersTimeout: NEVER_MS,
+    bodyTimeout: NEVER_MS,
     headerBytes: 16_384,
     headerCount: 100,
     idleTimeout: 4000,

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, openSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { RecordChange, RecordPage, RecordStore, Replaced } from '../../rollout/record-store.ts';
+
+/** Milliseconds between two attempts while another process writes, and until the last one. */
+const RETRY_MS = 10;
+const PATIENCE_MS = 1500;
+
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS record (key TEXT PRIMARY KEY, revision INTEGER NOT NULL, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS record_by_revision ON record (revision);
+  CREATE TABLE IF NOT EXISTS life (name TEXT NOT NULL, revision INTEGER NOT NULL) STRICT;
+`;
+
+/**
+ * Records in an SQLite file, for replicas on one machine. Nothing waits for the disk, so that a slow one holds up no request: a process
+ * that is killed loses nothing, and a power cut may damage the file, which is then told.
+ */
+export class FileRecords implements RecordStore {
+  private readonly path: string;
+  private database: DatabaseSync | undefined;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  async changes(after: number, limit: number): Promise<RecordPage> {
+    return this.transaction((database) => {
+      const records = database
+        .prepare('SELECT key, revision, text FROM record WHERE revision > ? ORDER BY revision LIMIT ?')
+        .all(after, limit)
+        .map(({ key, revision, text }) => ({
+          key: String(key),
+          revision: Number(revision),
+          text: String(text),
+        }));
+      return { life: lifeOf(database).name, records };
+    });
+  }
+
+  async replace(life: string, changes: readonly RecordChange[]): Promise<Replaced | undefined> {
+    return this.transaction((database) => {
+      const known = lifeOf(database);
+      if (known.name !== life) return undefined;
+      const find = database.prepare('SELECT revision FROM record WHERE key = ?');
+      for (const { key, revision } of changes)
+        if (Number(find.get(key)?.['revision'] ?? 0) !== revision) return undefined;
+      const set = database.prepare(
+        'INSERT INTO record VALUES (?1, ?2, ?3) ON CONFLICT (key) DO UPDATE SET revision = ?2, text = ?3',
+      );
+      let { revision } = known;
+      for (const { key, text } of changes) {
+        revision += 1;
+        set.run(key, revision, text);
+      }
+      const name = life === '' ? randomUUID() : life;
+      if (life === '') database.prepare('INSERT INTO life VALUES (?, ?)').run(name, revision);
+      else database.prepare('UPDATE life SET revision = ?').run(revision);
+      return { life: name, revision };
+    });
+  }
+
+  /** Closes the file. */
+  close(): void {
+    this.database?.close();
+    this.database = undefined;
+  }
+
+  private async transaction<Value>(run: (database: DatabaseSync) => Value): Promise<Value> {
+    const database = await this.open();
+    await patiently(() => database.exec('BEGIN IMMEDIATE'));
+    try {
+      const value = run(database);
+      database.exec('COMMIT');
+      return value;
+    } catch (error) {
+      if (database.isTransaction) database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  private async open(): Promise<DatabaseSync> {
+    if (this.database !== undefined) return this.database;
+    closeSync(openSync(this.path, 'a', 0o600));
+    // Loaded only here: most gateways have no such file.
+    const { DatabaseSync } = await import('node:sqlite');
+    const database = new DatabaseSync(this.path, { timeout: 0 });
+    try {
+      await patiently(() => database.exec('PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = OFF;'));
+      await patiently(() => database.exec(TABLES));
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    this.database = database;
+    return database;
+  }
+}
+
+function lifeOf(database: DatabaseSync): { readonly name: string; readonly revision: number } {
+  const row = database.prepare('SELECT name, revision FROM life').get();
+  return { name: String(row?.['name'] ?? ''), revision: Number(row?.['revision'] ?? 0) };
+}
+
+/** Tries again while another process holds the lock. */
+async function patiently(run: () => void): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      run();
+      return;
+    } catch (error) {
+      const isLocked = error instanceof Error && /locked|busy/i.test(error.message);
+      if (!isLocked || performance.now() > deadline) throw error;
+      await wait(RETRY_MS);
+    }
+  }
+}

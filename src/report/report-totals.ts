@@ -1,0 +1,35 @@
+import type { ClientTally } from './client-tally.ts';
+import type { LogGap } from './log-gaps.ts';
+import type { Tally } from './tally.ts';
+
+/** The gateways whose traffic a report counts. */
+export interface ReportCoverage {
+  /** `gateway`: one alone, there is no store; `fleet`: all that share the store; `alone`: all, the others as last known. */
+  readonly kind: 'gateway' | 'fleet' | 'alone';
+  readonly sentence: string;
+  /** Time since which they count, in milliseconds since 1970. */
+  readonly since: number;
+  /** Replicas that add their counts; absent without a store. */
+  readonly replicas?: number;
+  /** Age of the oldest counts of a replica that runs, in milliseconds; absent without a store. */
+  readonly oldestMs?: number;
+  /** Times of which counts are lacking. */
+  readonly gaps: readonly LogGap[];
+}
+
+/** Totals, and the times of which counts could not be read. */
+export interface ReadTotals {
+  readonly tally: Tally;
+  readonly gaps: readonly LogGap[];
+}
+
+/** The live totals that page, `/report` and clients' own reports are made from. */
+export interface ReportTotals {
+  /** Totals of everything that is covered; awaits `pause` between steps of a few milliseconds each. */
+  tally(pause: () => Promise<void>): Promise<ReadTotals>;
+  /** Counts of one client; undefined when it was not seen. */
+  client(hash: string): ClientTally | undefined;
+  /** Uses of operations, changes and rules. */
+  uses(): Pick<Tally, 'operations' | 'changes' | 'rules'>;
+  coverage(): ReportCoverage;
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { addToShard, readShard } from '../../src/report/client-shard.ts';
+import { Tally } from '../../src/report/tally.ts';
+import type { TallyEntry } from '../../src/report/tally-entry.ts';
+
+const TIME = '2026-11-22T10:00:00.000Z';
+const EVER = '2026-01-01T00:00:00.000Z';
+
+function talliesOf(counts: Readonly<Record<string, number>>, over: Partial<TallyEntry> = {}): Tally {
+  const tally = new Tally();
+  for (const [client, count] of Object.entries(counts))
+    for (let k = 0; k < count; k += 1)
+      tally.add({
+        time: TIME,
+        client,
+        route: 'migrate',
+        operation: 'create_client',
+        verdict: 'rewritten',
+        status: 201,
+        edits: [],
+        ...over,
+      });
+  return tally;
+}
+
+test('of more clients than a record holds, those with the most requests stay, and the requests of the others are told', () => {
+  const counts = Object.fromEntries(Array.from({ length: 50 }, (_, k) => [`c${k}`, k + 1]));
+  const packed = addToShard('[]', talliesOf(counts).clients, EVER);
+  const kept = readShard(packed?.text ?? '');
+  expect(kept?.size).toBe(40);
+  expect(Math.min(...[...(kept?.values() ?? [])].map(({ v1 }) => v1.count))).toBe(11);
+  // 1 + 2 + … + 10.
+  expect(packed?.omitted).toBe(55);
+});
+
+test('a client that sends what it likes takes no more than its part of a record', () => {
+  const tally = talliesOf({ steady: 3 });
+  for (let k = 0; k < 5000; k += 1)
+    tally.add({
+      time: TIME,
+      client: 'loud',
+      route: 'migrate',
+      method: 'POST',
+      path: `/api/v1/${'x'.repeat(60)}/${String.fromCharCode(97 + (k % 26))}${String.fromCharCode(97 + ((k / 26) % 26))}`,
+      verdict: 'rewritten',
+      status: 400 + (k % 100),
+      edits: [],
+      errorPointers: [`/${'y'.repeat(80)}${String.fromCharCode(97 + (k % 26))}`],
+    });
+  const packed = addToShard('[]', tally.clients, EVER);
+  expect(packed?.omitted).toBe(0);
+  expect(packed?.text.length).toBeLessThan(32 * 1024);
+  expect(readShard(packed?.text ?? '')?.get('loud')?.v1.count).toBe(5000);
+});
+
+test('a client that was not seen since a time is forgotten', () => {
+  const { text = '' } = addToShard('[]', talliesOf({ aa: 1 }).clients, EVER) ?? {};
+  const later = addToShard(text, talliesOf({ bb: 1 }, { time: '2026-11-23T10:00:00.000Z' }).clients, TIME);
+  expect([...(readShard(later?.text ?? '')?.keys() ?? [])].sort()).toEqual(['aa', 'bb']);
+  const last = addToShard(text, new Map(), '2026-11-22T10:00:00.001Z');
+  expect(last).toEqual({ text: '[]', omitted: 0 });
+});
+
+test.each(['', '{}', '[1]', '[["aa"]]', '[["aa",1,2,3,4,5,6,7,8,9,"x"]]', '[[1,2]]'])(
+  'a record of %j cannot be read, and is not replaced',
+  (text) => {
+    const { clients } = talliesOf({ aa: 1 });
+    expect([readShard(text), addToShard(text, clients, EVER)]).toEqual([undefined, undefined]);
+  },
+);

@@ -1,0 +1,66 @@
+import { FleetTotals } from '../../src/report/fleet-totals.ts';
+import { makeReport, type Report } from '../../src/report/report.ts';
+import type { TallyEntry } from '../../src/report/tally-entry.ts';
+import { Tally } from '../../src/report/tally.ts';
+import type { RecordStore } from '../../src/rollout/record-store.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** A replica that counts entries in virtual time. */
+export class PlayedReplica {
+  readonly totals: FleetTotals;
+  private own: Tally;
+
+  constructor(
+    name: string,
+    records: RecordStore,
+    time: VirtualTime,
+    { skewMs = 0, maxClients = 5000, keepMs = 180 * 86_400_000 } = {},
+  ) {
+    this.own = new Tally(maxClients);
+    this.totals = new FleetTotals({
+      records,
+      clock: time.clock(skewMs),
+      name,
+      id: `${name} ${Math.random()}`,
+      keepMs,
+      onLost: () => {},
+      onFound: () => {},
+      own: () => this.own,
+      take: () => {
+        const { own } = this;
+        this.own = new Tally(maxClients);
+        return own;
+      },
+    });
+    this.totals.start();
+  }
+
+  add(entry: TallyEntry): void {
+    this.own.add(entry);
+  }
+
+  /** The report that an operator gets from this replica. */
+  async report(now: number): Promise<Report> {
+    const { tally } = await this.totals.tally(() => Promise.resolve());
+    const coverage = this.totals.coverage();
+    return makeReport(tally, {
+      now: new Date(now).toISOString(),
+      observed: { since: new Date(coverage.since).toISOString(), until: new Date(now).toISOString() },
+      gaps: coverage.gaps,
+    });
+  }
+}
+
+/** A report whose lists are in an order that depends on their members only. */
+export function inOneOrder(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value
+      .map((one) => inOneOrder(one))
+      .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, member]): [string, unknown] => [name, inOneOrder(member)])
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
+  );
+}
