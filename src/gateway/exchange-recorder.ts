@@ -58,11 +58,11 @@ export class ExchangeRecorder {
     this.clientResponse = { status, headers };
   }
 
-  /** Records a chunk of V2's response; the recorder owns it from then on. */
+  /** Records a copy of a chunk of V2's response. */
   responseChunk(chunk: Uint8Array): void {
     this.bytes += chunk.length;
     if (this.isOrdinary(this.clientResponse?.status)) return;
-    if (this.bytes <= this.observer.bodyLimit) this.chunks.add(chunk);
+    if (this.bytes <= this.observer.bodyLimit) this.chunks.add(chunk, true);
   }
 
   /** Records V2's own response with its decoded body, when the client receives a rewritten one. */

@@ -31,6 +31,8 @@ export interface Exchange {
   readonly bytesIn: number;
   /** Trailers of the request that may be forwarded, once its body is complete; absent where the platform does not report them. */
   readonly trailers?: HeaderList;
+  /** True when `data` keeps no chunk beyond the turn of the event loop, nor beyond the next call. */
+  readonly borrowsChunks?: boolean;
   /** Return value for the handler; an adapter that writes to a socket may resolve to any response. */
   readonly handled: Response | Promise<Response>;
 

@@ -83,6 +83,10 @@ export class GuardedReceiver implements UpstreamReceiver {
     this.onError = onError;
   }
 
+  get borrowsParts(): boolean {
+    return this.receiver.borrowsParts === true;
+  }
+
   information(status: number, headers: HeaderList): void {
     try {
       this.receiver.information(status, headers);

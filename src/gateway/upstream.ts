@@ -33,6 +33,8 @@ export interface UpstreamFault {
 
 /** Receives the response. Exactly one of `end` and `fail` is called, last, unless the request was aborted. */
 export interface UpstreamReceiver {
+  /** True when it keeps no part of the body once `data` returns: the upstream may use the memory again. */
+  readonly borrowsParts?: boolean;
   information(status: number, headers: HeaderList): void;
   head(status: number, reason: string, headers: HeaderList): void;
   data(chunk: Uint8Array): void;

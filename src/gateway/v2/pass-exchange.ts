@@ -10,6 +10,11 @@ export class PassExchange extends ProxiedExchange {
     super(gateway, received, 'pass');
   }
 
+  /** Chunks go straight to the client. */
+  get borrowsParts(): boolean {
+    return this.received.exchange.borrowsChunks === true;
+  }
+
   start(): void {
     const { exchange } = this.received;
     if (exchange.hasBody) {

@@ -10,12 +10,12 @@ const KEPT_BYTES = 8 * 1024 * 1024;
  * for what is free among all objects each time that some twenty megabytes of buffers are new.
  */
 export class BodyMemory implements CollectorMemory {
-  private readonly free = new Map<number, Uint8Array[]>(SIZES.map((size) => [size, []]));
-  private readonly taken = new WeakSet<Uint8Array>();
+  private readonly free = new Map<number, Buffer[]>(SIZES.map((size) => [size, []]));
+  private readonly taken = new WeakSet<Buffer>();
   private kept = 0;
 
   /** Returns a buffer of at least so many bytes, with whatever it held before. */
-  take(bytes: number): Uint8Array {
+  take(bytes: number): Buffer {
     const size = bytes < (SIZES[0] ?? 0) / 2 ? undefined : SIZES.find((each) => each >= bytes);
     if (size === undefined) return Buffer.allocUnsafeSlow(bytes);
     const kept = this.free.get(size)?.pop();
@@ -27,7 +27,7 @@ export class BodyMemory implements CollectorMemory {
 
   /** Takes back a buffer that nobody reads or writes any more; any other is ignored. */
   give(buffer: Uint8Array): void {
-    if (!this.taken.delete(buffer)) return;
+    if (!Buffer.isBuffer(buffer) || !this.taken.delete(buffer)) return;
     if (this.kept + buffer.length > KEPT_BYTES) return;
     this.kept += buffer.length;
     this.free.get(buffer.length)?.push(buffer);

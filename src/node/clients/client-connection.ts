@@ -1,6 +1,7 @@
 // Longer than other files: one state machine: requests, bodies and the end of a connection change the same few fields.
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
+import type { BodyMemory } from './body-memory.ts';
 import type { IncomingBodyOptions } from './incoming-body.ts';
 import { LongBodyExchange } from './long-body-exchange.ts';
 import { copyOf, SharedReads } from './shared-reads.ts';
@@ -89,6 +90,10 @@ export class ClientConnection implements ExchangeConnection {
 
   get readerLimits(): ReaderLimits {
     return this.owner.readerLimits;
+  }
+
+  get memory(): BodyMemory {
+    return this.owner.bodyOptions.bodies.memory;
   }
 
   get keepAliveLines(): string {

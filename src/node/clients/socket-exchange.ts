@@ -5,6 +5,7 @@ import { UnwritableHead } from '../../gateway/unwritable-head.ts';
 import { isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { ALREADY_SENT } from './already-sent.ts';
+import type { BodyMemory } from './body-memory.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
@@ -16,6 +17,8 @@ export interface ExchangeConnection {
   /** The peer's address. */
   readonly remote: string;
   readonly readerLimits: ReaderLimits;
+  /** Memory for parts of responses on their way. */
+  readonly memory: BodyMemory;
   /** The header lines that tell the client how long the connection is kept alive. */
   readonly keepAliveLines: string;
   /** True when this response is the last, whatever the client wants. */
@@ -24,8 +27,10 @@ export interface ExchangeConnection {
   responseEnded(isLast: boolean): void;
 }
 
-/** Largest part of a response in bytes that is copied behind the bytes before it: that costs less than a second write. */
-const COPY_LIMIT_BYTES = 64 * 1024;
+/** Bytes up to which a part of a response has memory that it shares with others of its kind. */
+const SMALL_PART_BYTES = 4 * 1024;
+/** Bytes from which a part is written where it is: a borrowed one is at most one read, and smaller. */
+const LARGE_PART_BYTES = 128 * 1024;
 
 /**
  * An exchange on a socket that the gateway reads and writes itself: the whole request is present, and a small response is one
@@ -40,6 +45,7 @@ export class SocketExchange implements Exchange, SlowReader {
   readonly secure: boolean;
   readonly hasBody: boolean;
   readonly handled = ALREADY_SENT;
+  readonly borrowsChunks = true;
   private readonly connection: ExchangeConnection;
   private readonly body: Buffer;
   /** False when the client disconnected in the middle of the body. */
@@ -205,20 +211,24 @@ export class SocketExchange implements Exchange, SlowReader {
     const isChunk = this.framing?.kind === 'chunks' && part !== undefined;
     const front = isChunk ? `${before}${part.length.toString(16)}\r\n` : before;
     const back = isChunk ? `\r\n${after}` : after;
-    if (part === undefined || part.length <= COPY_LIMIT_BYTES) {
-      const size = part?.length ?? 0;
-      const bytes = Buffer.allocUnsafe(front.length + size + back.length);
-      bytes.write(front, 0, 'latin1');
-      if (part !== undefined) bytes.set(part, front.length);
-      if (back !== '') bytes.write(back, front.length + size, 'latin1');
-      return socket.write(bytes);
+    if (part !== undefined && part.length >= LARGE_PART_BYTES) {
+      socket.cork();
+      if (front !== '') socket.write(front, 'latin1');
+      let isRoom = socket.write(part);
+      if (back !== '') isRoom = socket.write(back, 'latin1');
+      socket.uncork();
+      return isRoom;
     }
-    socket.cork();
-    if (front !== '') socket.write(front, 'latin1');
-    let isRoom = socket.write(part);
-    if (back !== '') isRoom = socket.write(back, 'latin1');
-    socket.uncork();
-    return isRoom;
+    const size = part?.length ?? 0;
+    const length = front.length + size + back.length;
+    const { memory } = this.connection;
+    const room = length <= SMALL_PART_BYTES ? Buffer.allocUnsafe(length) : memory.take(length);
+    room.write(front, 0, 'latin1');
+    if (part !== undefined) room.set(part, front.length);
+    if (back !== '') room.write(back, front.length + size, 'latin1');
+    if (length <= SMALL_PART_BYTES) return socket.write(room);
+    // The system has taken the bytes, or never will.
+    return socket.write(room.subarray(0, length), () => memory.give(room));
   }
 
   /** Waits for a client that reads slowly; false signals backpressure. */

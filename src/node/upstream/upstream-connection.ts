@@ -230,7 +230,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
 
   data(chunk: Buffer): void {
     this.moved = true;
-    this.request?.receiver.data(Buffer.from(chunk));
+    const receiver = this.request?.receiver;
+    receiver?.data(receiver.borrowsParts === true ? chunk : Buffer.from(chunk));
   }
 
   complete(trailers: HeaderList, keepAliveMs: number): void {

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { BodyMemory } from '../../../src/node/clients/body-memory.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient } from '../../support/raw-client.ts';
-import { ok } from '../../support/raw-server.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 
 describe('memory of bodies', () => {
@@ -124,5 +124,60 @@ test('no byte of a body is ever sent in the body of another', async () => {
   await until(() => gateway.gateway.inFlight === 0);
   expect(foreign).toEqual([]);
   expect([...received.values()].reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(5_000_000);
+  expect(gateway.surprises).toEqual([]);
+}, 60_000);
+
+// Attack: a part of one client's response in that of another.
+test('no byte of a response is ever sent in another, however slowly it is read', async () => {
+  const v2 = await rawServer((socket, request) => {
+    const [, framing, letter = '', length] = /\/(\w+)\/(\w)\/(\d+) HTTP/.exec(request) ?? [];
+    const body = letter.repeat(Number(length));
+    if (framing === 'length') socket.write(ok(body));
+    else
+      socket.write(
+        `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+      );
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const downloads = fc.record({
+    framing: fc.constantFrom('length', 'chunks'),
+    letter: fc.constantFrom(...LETTERS.split('')),
+    length: fc.oneof(fc.integer({ min: 1, max: 70_000 }), fc.integer({ min: 70_000, max: 6_000_000 })),
+    way: fc.constantFrom('reads', 'reads', 'pauses', 'leaves'),
+  });
+  const download = async ({ framing, letter, length, way }: (typeof samples)[number]): Promise<void> => {
+    const client = rawClient(gateway.port);
+    client.write(
+      `GET /api/v2/${framing}/${letter}/${length} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n`,
+    );
+    if (way === 'leaves') {
+      await client.until(/200 OK/);
+      client.socket.destroy();
+      return;
+    }
+    const pauses = way === 'pauses' ? 5 : 0;
+    for (let count = 0; count < pauses; count += 1) {
+      client.socket.pause();
+      await new Promise((resolve) => void setTimeout(resolve, 10));
+      client.socket.resume();
+      await new Promise((resolve) => void setTimeout(resolve, 1));
+    }
+    const { text, reset } = await client.end(20_000);
+    const body = text
+      .slice(text.indexOf('\r\n\r\n') + 4)
+      .replaceAll(/\r\n[0-9a-f]+\r\n|^[0-9a-f]+\r\n|\r\n/g, '');
+    expect({ reset, length: body.length, isOwn: body === letter.repeat(length) }).toEqual({
+      reset: false,
+      length,
+      isOwn: true,
+    });
+  };
+  const samples = fc.sample(downloads, 60);
+  const queue = [...samples];
+  const worker = async (): Promise<void> => {
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) await download(next);
+  };
+  await Promise.all(Array.from({ length: 10 }, worker));
+  await until(() => gateway.gateway.inFlight === 0);
   expect(gateway.surprises).toEqual([]);
 }, 60_000);
