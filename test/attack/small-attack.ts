@@ -5,7 +5,7 @@ import { runAttack } from '../../bench/attack/run-attack.ts';
 import { startV2, type V2 } from '../../bench/attack/v2.ts';
 
 /** Wider than those of `npm run attack`: other tests run beside this one. */
-const LIMITS: Limits = { ...USUAL_LIMITS, worst: 2500, median: 2000, loop: 1500 };
+const LIMITS: Limits = { ...USUAL_LIMITS, worst: 2500, median: 2000, loop: 1500, turn: 500 };
 
 /** Makes a test of each attack of `npm run attack` by its id, carried out in part: `scale` is the share of it. */
 export function smallAttacks(ids: Readonly<Record<string, number>>): void {
@@ -18,7 +18,7 @@ export function smallAttacks(ids: Readonly<Record<string, number>>): void {
     '$id: $sentence',
     async ({ scale, ...attack }) => {
       // Times are a matter of the whole attack on a calm machine; its own limits would be too narrow here.
-      const { median: _median, worst = 0, loop = 0, ...own } = attack.limits ?? {};
+      const { median: _median, turn: _turn, worst = 0, loop = 0, ...own } = attack.limits ?? {};
       const wide = { worst: Math.max(worst, LIMITS.worst), loop: Math.max(loop, LIMITS.loop) };
       const outcome = await runAttack({ ...attack, limits: { ...own, ...wide } }, v2, {
         scale,

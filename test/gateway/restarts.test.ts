@@ -99,7 +99,8 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     const ends: (readonly [from: number, to: number])[] = [];
     const back: number[] = [];
     for (let count = 0; count < 3; count += 1) {
-      await running.sent(100);
+      // Of what was sent a fifth may be sent again: on a machine that stands still, half of what comes meanwhile is in flight.
+      await running.sent(300);
       ends.push(await v2.restart(signal, 700));
       back.push(performance.now());
     }
@@ -108,8 +109,8 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     const failed = outcomes.filter(({ status }) => status !== 200);
     const sent = gateway.entries().filter(({ failure }) => failure !== undefined);
     expect(outcomes.length).toBeGreaterThanOrEqual(500);
-    expect(failed.every(({ method, status }) => method === 'POST' && status === 502)).toBe(true);
-    expect(sent.every((entry) => entry.sent === true && entry.method === 'POST')).toBe(true);
+    expect(failed.filter(({ method, status }) => method !== 'POST' || status !== 502)).toEqual([]);
+    expect(sent.filter((entry) => entry.sent !== true || entry.method !== 'POST')).toEqual([]);
     // Those that V2 had when it went, and none that came while it was away.
     const wasSent = ({ at, took }: Outcome): boolean =>
       ends.some(([from, to]) => at <= to && at + took >= from);
