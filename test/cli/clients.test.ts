@@ -124,6 +124,16 @@ test('a client is named on the page and by the command, and known by its traces 
       [two, 'Harcourts Richmond'],
     ]),
   );
+  await row.getByRole('button', { name: `Rename ${two}` }).click();
+  await row.getByLabel(`Name of ${two}`).fill('');
+  await page.keyboard.press('Enter');
+  await page.getByText(`${two} has no name now.`).waitFor();
+  await row.getByText('Other/2, from 127.0.0.1').waitFor();
+  expect(readFileSync(path, 'utf8')).not.toContain(two);
+  await row.getByRole('button', { name: `Name ${two}` }).click();
+  await row.getByLabel(`Name of ${two}`).fill('Harcourts Richmond');
+  await page.keyboard.press('Enter');
+  await page.getByText(`${two} is called Harcourts Richmond.`).waitFor();
   await page.keyboard.press('1');
   await page.locator('.entry .client').filter({ hasText: 'Harcourts Richmond' }).waitFor();
   expect(complaints).toEqual([]);

@@ -135,7 +135,7 @@ describe('a kept request', () => {
     await page.getByText('Sent again: it got no complete response.').waitFor();
     expect(await gateway.entry(2)).toMatchObject({ route: 'pass', failure: 'upstream-broken' });
     await browser.closePages();
-  }, 30_000);
+  });
 
   test('is sent to V2 as it was worked out, once, with the key that the operator enters', async () => {
     const services = await played(ALLOWED);
