@@ -86,7 +86,7 @@ function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
 }
 
 function hits({ hits: times, lastHit }: Hits, show: () => void): (VNode | string)[] {
-  if (times === 0) return ['No hits in this run'];
+  if (times === 0) return ['No hits'];
   return [
     el('button', { type: 'button', class: 'link', onClick: show }, counted(times, 'hit')),
     ', last ',

@@ -29,7 +29,6 @@ import { H1Exchange } from './h1-exchange.ts';
 import { H2Exchange } from './h2-exchange.ts';
 import type { BodyResources } from './incoming-body.ts';
 import { RequestLines } from './request-lines.ts';
-import { TurnQueue } from './turn-queue.ts';
 import { closePort } from './listen-queue.ts';
 import { LingeringConnections } from './lingering-connections.ts';
 import { H2Floods } from './h2-floods.ts';
@@ -74,8 +73,6 @@ const READ_AHEAD_BYTES = 32 * 1024 * 1024;
 const WAIT_PER_CHUNK_MS = 0.0005;
 /** ALPN names (RFC 7301 §6), the preferred one first; `curl -0` offers nothing but `http/1.0`. */
 const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
-/** Requests over HTTP/2 that begin in one turn of the event loop: one read of a connection brings a hundred. */
-const H2_STARTS_PER_TURN = 64;
 /** Milliseconds between two checks for timed-out connections. */
 const TIMEOUT_CHECK_MS = 250;
 const IS_OTHER_RUNTIME = 'bun' in process.versions || 'deno' in process.versions;
@@ -111,7 +108,6 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   private readonly proxied: ProxiedConnections | undefined;
   private readonly limit: ConnectionLimit;
   private readonly busy = new BusyPeers();
-  private readonly h2Starts = new TurnQueue(H2_STARTS_PER_TURN);
   private readonly sessions = new Set<ServerHttp2Session>();
 
   constructor(gateway: Gateway, options: GatewayServerOptions) {
@@ -251,8 +247,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       'stream',
       (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
         this.beginStream(stream, raw);
-        const exchange = new H2Exchange(stream, headers, raw, this);
-        this.h2Starts.add(1, () => this.take(exchange));
+        this.take(new H2Exchange(stream, headers, raw, this));
       },
     );
     server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
