@@ -93,13 +93,23 @@ test('the rollout view shows modes, canaries, roll-backs, comparisons and the en
   await page.keyboard.press('1');
   await page.keyboard.press('6');
   await page.getByRole('heading', { name: 'Rollout', exact: true }).waitFor();
+  // Hundreds of pairs are listed: here the gateway's own response leaves two out.
+  const leftOut = '2 more pairs of client and operation, not listed.';
+  expect(await page.locator('main').innerText()).not.toContain(leftOut);
+  await page.route('**/rollout', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({
+      response,
+      body: (await response.text()).replace('"omitted":0', '"omitted":2'),
+    });
+  });
+  await page.getByText(leftOut).waitFor();
+  await page.unroute('**/rollout');
   // Without its store, the replica says since when it is alone.
   rmSync(store, { recursive: true });
-  await page
-    .getByText(
-      /Alone since \d+:\d+:\d+.*: .+ does not reach the store \(ENOENT.+Revision 4 holds, and the counts are of this replica\.$/,
-    )
-    .waitFor();
+  const alone = page.getByText(/^Alone since \d+:\d+:\d+.*: .+ does not reach the store \(ENOENT/);
+  await alone.waitFor();
+  expect(await alone.textContent()).toContain('). Revision 4 holds, and the counts are of this replica.');
   expect(await page.locator('main').innerText()).not.toContain('made here');
   const chosen = await fetch(`${gateway.adminOrigin}/rollout`, {
     method: 'POST',

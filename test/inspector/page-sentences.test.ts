@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { EntryDetail } from '../../src/inspector/api.ts';
+import type { EntryDetail, Report } from '../../src/inspector/api.ts';
+import { rawServer } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
 import { type Browser, startBrowser } from '../support/browser.ts';
 import {
@@ -126,6 +127,55 @@ test('an exchange without two bodies says why', async () => {
     await expect.poll(text, PATIENT).toContain(sentence);
     await browser.closePages();
   }
+});
+
+test('a body that is not kept or not read is told apart', async () => {
+  const gateway = await started({ capture: 'bodies', 'capture-body-limit': '100' });
+  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'large');
+  const unread = await fetch(`${gateway.origin}/api/v1/clients`, {
+    method: 'POST',
+    headers: { 'content-type': 'text/plain', 'x-request-id': 'plain' },
+    body: 'no JSON',
+  });
+  await unread.arrayBuffer();
+  const large = 'The body of this exchange was not captured, so there is nothing to compare.';
+  const plain = 'The body was not read, so there is nothing to compare.';
+  for (const [id, sentence, other] of [
+    ['large', large, plain],
+    ['plain', plain, large],
+  ] as const) {
+    const { text } = await toldBy(gateway, `?entry=${id}`);
+    await expect.poll(text, PATIENT).toContain(sentence);
+    expect(await text()).not.toContain(other);
+    await browser.closePages();
+  }
+});
+
+test('a message without header fields says so', async () => {
+  const v2 = await rawServer((socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'));
+  const gateway = await started({ upstream: v2.origin });
+  expect(await gateway.send('GET', '/api/v2/clients', undefined, undefined, 'bare')).toBe(204);
+  const { page, text } = await toldBy(gateway, '?entry=bare&show=v2-response');
+  await expect.poll(text, PATIENT).toContain('No headers.');
+  await page.getByRole('tab', { name: 'V1 request' }).click();
+  await page.getByText('x-customer').waitFor();
+  expect(await text()).not.toContain('No headers.');
+});
+
+test('rules that the census proposes are copied as they stand', async () => {
+  const gateway = await started();
+  await until(async () => {
+    for (let sent = 0; sent < 5; sent += 1)
+      await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada","colour":"red"}}');
+    const report = (await (await fetch(`${gateway.adminOrigin}/report`)).json()) as Report;
+    return report.census.proposal !== '';
+  });
+  const { page } = await toldBy(gateway, '?view=retirement');
+  await page.getByRole('button', { name: 'Copy the YAML' }).click();
+  await page.getByRole('status').filter({ hasText: 'Copied: the proposed rules.' }).waitFor();
+  const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+  expect(copied).toContain('- strip: [colour]');
+  expect(copied).toBe(await page.locator('.proposal pre').textContent());
 });
 
 test('curl is copied with a place for the key, and the page says what it copied', async () => {

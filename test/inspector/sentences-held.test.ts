@@ -11,35 +11,6 @@ const HELD_BY_RULE: ReadonlySet<string> = new Set(['header-meanings.ts']);
 
 /** Sentences that no test names yet. One that is named has no place here any more, and none is ever added. */
 const NOT_YET: ReadonlySet<string> = new Set([
-  ', as it was kept, by the rule book that is in force now.',
-  ', not listed.',
-  ', stays in force until the file is corrected.',
-  'An exchange must match every term; spaces separate terms.',
-  'Copied: the patch.',
-  'Copied: the proposed rules.',
-  'Enter the token of the admin listener.',
-  'Its body was not kept: what is explained below has none.',
-  'Its values were not kept; types stand in their place, which changes nothing for the rules.',
-  'No headers.',
-  'None was seen yet under this rule book.',
-  'Nothing would be sent to V2.',
-  'Only a sample is shown at this rate. Pause or filter to see every exchange.',
-  'The body of this exchange was not captured, so there is nothing to compare.',
-  'The browser did not allow copying.',
-  'The gateway does not respond.',
-  'The gateway keeps failures for longer than other exchanges.',
-  'The rollout was changed meanwhile, so this is no longer what would happen. Cancel, and check again.',
-  'There is nothing to compare.',
-  'beyond the bound, counted but not listed.',
-  'could not be tried: the body is not kept, or the time was used up.',
-  'for the store.',
-  'has no name now.',
-  'holds, and the counts are of this replica.',
-  'of client and operation, not listed.',
-  'of further clients, not listed.',
-  'of further kinds, not listed.',
-  'on V1. It stays until you choose a mode, here or with the command rollout.',
-  'was not kept; only its entry is known.',
 ]);
 
 function filesIn(folder: string): readonly string[] {
