@@ -30,7 +30,8 @@ describe('bodies', () => {
     const body = new ReadableStream<Uint8Array>({
       start: (endless) => endless.enqueue(new Uint8Array([123])),
     });
-    const reading = readBody(new Request('http://g/login', { method: 'POST', body, duplex: 'half' }), 1000);
+    const init = { method: 'POST', body, duplex: 'half' };
+    const reading = readBody(new Request('http://g/login', init), 1000);
     await vi.advanceTimersByTimeAsync(10_000);
     const fault = await reading;
     if (typeof fault !== 'string') throw new Error('it was read');

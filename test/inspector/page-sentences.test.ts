@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { EntryDetail, Report } from '../../src/inspector/api.ts';
-import { rawServer } from '../support/raw-server.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
 import { type Browser, startBrowser } from '../support/browser.ts';
 import {
@@ -163,10 +163,19 @@ test('a message without header fields says so', async () => {
 });
 
 test('rules that the census proposes are copied as they stand', async () => {
-  const gateway = await started();
+  const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
+  const gateway = await started({ 'v1-upstream': v1.origin });
   await until(async () => {
-    for (let sent = 0; sent < 5; sent += 1)
-      await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada","colour":"red"}}');
+    // V1 accepts the name, and V2 refuses it.
+    for (const mode of ['observe', 'migrate']) {
+      await fetch(`${gateway.adminOrigin}/rollout`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ mode, force: true }),
+      });
+      for (let sent = 0; sent < 5; sent += 1)
+        await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada","colour":"red"}}');
+    }
     const report = (await (await fetch(`${gateway.adminOrigin}/report`)).json()) as Report;
     return report.census.proposal !== '';
   });
