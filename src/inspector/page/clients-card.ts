@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { bodyCheckCounts } from '../../report/outcome-words.ts';
+import { bodyCheckLines } from '../../report/outcome-words.ts';
 import type { ClientReport, Report } from '../api.ts';
 import { card } from './card.ts';
 import { ClientName, type ClientNameProps } from './client-name.ts';
@@ -128,9 +128,7 @@ function clientRow(
 /** What V2's schema says of bodies that were not sent to V2, with the exchanges that it refuses. */
 function checks({ bodyChecks, client, name }: ClientReport, show: () => void): ComponentChildren {
   if (bodyChecks.length === 0) return 'none checked';
-  const words = bodyChecks.map((one) =>
-    el('div', { key: one.operation }, one.operation, ': ', visibleText(bodyCheckCounts(one))),
-  );
+  const words = bodyCheckLines(bodyChecks).map((line) => el('div', { key: line }, visibleText(line)));
   return [
     ...words,
     bodyChecks.some(({ invalid, refusedByBoth }) => invalid + refusedByBoth > 0) &&
