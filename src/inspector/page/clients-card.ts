@@ -67,6 +67,8 @@ function clientRow(
   hasChecks: boolean,
 ): VNode {
   const { client: hash, name } = client;
+  // A name for assistive technology has the visible text in it (WCAG 2.5.3).
+  const shown = hash === '-' ? 'no key' : hash;
   const guide = `report?client=${encodeURIComponent(hash)}&guide=1`;
   return el(
     'tr',
@@ -80,10 +82,10 @@ function clientRow(
         {
           type: 'button',
           class: 'link',
-          'aria-label': `Show the exchanges of ${name ?? hash}`,
+          'aria-label': `Show the exchanges of ${name === undefined ? '' : `${name}, `}${shown}`,
           onClick: () => go({ view: 'traffic', filter: `client:${hash}`, entry: undefined }),
         },
-        hash === '-' ? 'no key' : hash,
+        shown,
       ),
     ),
     el(
@@ -140,7 +142,7 @@ function checks({ bodyChecks, client, name }: ClientReport, show: () => void): C
           'aria-label': `Show the bodies of ${name ?? client} that V2's schema refuses`,
           onClick: show,
         },
-        'show them',
+        'show the bodies',
       ),
   ];
 }
