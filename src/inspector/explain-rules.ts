@@ -142,9 +142,9 @@ function whyNot(
   if (outcome.verdict === 'refused') return 'The request was refused.';
   if ('note' in outcome && outcome.note !== undefined)
     return `The body was left untouched (${outcome.note}).`;
-  if ('members' in rule && rule.members.length === 0) return 'Its list is empty.';
-  if (rule.rule === 'unwrap') return `There is no member ${rule.member}: the body is flat already.`;
   if (names === undefined) return 'The body is empty.';
+  if (!isObject(outcome.body)) return 'The body is no object.';
+  if (rule.rule === 'unwrap') return `There is no member ${rule.member}: the body is flat already.`;
   const place = rule.in.length === 0 ? 'The body' : rule.in.join('.');
   if (rule.in.length > 0 && !names.has(`/${rule.in.join('/')}`) && !isThere(rule.in, names)) {
     return `There is no ${rule.in.join('.')}.`;
@@ -154,6 +154,11 @@ function whyNot(
   return rule.rule === 'only'
     ? `${place} has no other members.`
     : `${place} has none of ${rule.members.join(', ')}.`;
+}
+
+/** True for JSON whose first byte other than white space (RFC 8259 §2) opens an object. */
+function isObject(body: Uint8Array): boolean {
+  return body.find((byte) => byte > 0x20) === 0x7b;
 }
 
 function isThere(path: Path, names: Names): boolean {

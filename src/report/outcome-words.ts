@@ -25,7 +25,24 @@ export function mistakeWords({ mistakes }: ClientReport): string {
  * (/name 3×), 2 not known`. Empty when none was checked.
  */
 export function bodyCheckWords({ bodyChecks }: Pick<ClientReport, 'bodyChecks'>): string {
-  return bodyChecks.map((checks) => `${checks.operation}: ${bodyCheckCounts(checks)}`).join('; ');
+  return bodyCheckLines(bodyChecks).join('; ');
+}
+
+/** The verdicts of V2's schema, one line an operation; operations whose bodies it all accepts share one. */
+export function bodyCheckLines(all: readonly BodyChecks[]): readonly string[] {
+  const lineOf = (names: string, checks: BodyChecks): string => `${names}: ${bodyCheckCounts(checks)}`;
+  const [first, ...more] = all.filter(isAccepted);
+  const others = all
+    .filter((checks) => !isAccepted(checks))
+    .map((checks) => lineOf(checks.operation, checks));
+  if (first === undefined) return others;
+  const valid = more.reduce((sum, checks) => sum + checks.valid, first.valid);
+  const names = [first, ...more].map(({ operation }) => operation).join(', ');
+  return [...others, lineOf(names, { ...first, valid })];
+}
+
+function isAccepted({ valid, invalid, refusedByBoth, unknown }: BodyChecks): boolean {
+  return valid > 0 && invalid + refusedByBoth + unknown === 0;
 }
 
 /** The verdicts of V2's schema on the bodies of one operation, such as `3 of 10 refused that V1 accepted (/name 3×)`. */
@@ -35,7 +52,9 @@ export function bodyCheckCounts({ valid, invalid, refusedByBoth, unknown, pointe
   const parts = [
     checked === 0
       ? ''
-      : `${count(invalid)} of ${count(checked)} refused that V1 accepted${places.length === 0 ? '' : ` (${places.join(', ')})`}`,
+      : invalid + refusedByBoth === 0
+        ? `none of ${count(checked)} refused`
+        : `${count(invalid)} of ${count(checked)} refused that V1 accepted${places.length === 0 ? '' : ` (${places.join(', ')})`}`,
     refusedByBoth === 0 ? '' : `${count(refusedByBoth)} refused by both`,
     unknown === 0 ? '' : `${count(unknown)} not known`,
   ];

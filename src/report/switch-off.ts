@@ -134,7 +134,8 @@ function named(clients: readonly ClientReport[]): string {
     const who = name ?? (client === '-' ? 'requests without a key' : client);
     return `${who} at ${lastSeen}`;
   });
-  return clients.length > MAX_NAMED ? `${names.join(', ')} and others` : names.join(', ');
+  const more = clients.length - names.length;
+  return more === 0 ? names.join(', ') : `${names.join(', ')} and ${counted(more, 'other')}`;
 }
 
 function counted(number: number, noun: string): string {

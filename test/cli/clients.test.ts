@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import axe from 'axe-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nameClient } from '../../src/node/admin/name-client.ts';
 import { readClientNames } from '../../src/node/admin/client-names.ts';
@@ -124,6 +125,24 @@ test('a client is named on the page and by the command, and known by its traces 
       [two, 'Harcourts Richmond'],
     ]),
   );
+  await row.getByRole('button', { name: `Rename ${two}` }).click();
+  await row.getByLabel(`Name of ${two}`).fill('');
+  await page.keyboard.press('Enter');
+  await page.getByText(`${two} has no name now.`).waitFor();
+  await row.getByText('Other/2, from 127.0.0.1').waitFor();
+  expect(readFileSync(path, 'utf8')).not.toContain(two);
+  await row.getByRole('button', { name: `Name ${two}` }).click();
+  await row.getByLabel(`Name of ${two}`).fill('Harcourts Richmond');
+  await page.keyboard.press('Enter');
+  await page.getByText(`${two} is called Harcourts Richmond.`).waitFor();
+  await page.reload();
+  await row.getByRole('button', { name: /^Show the exchanges of Harcourts Richmond/ }).waitFor();
+  // One client has a name, the other has none: each control is called by the text that it shows.
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate('axe.run()')) as {
+    readonly violations: readonly { readonly id: string }[];
+  };
+  expect(violations.map(({ id }) => id)).toEqual([]);
   await page.keyboard.press('1');
   await page.locator('.entry .client').filter({ hasText: 'Harcourts Richmond' }).waitFor();
   expect(complaints).toEqual([]);

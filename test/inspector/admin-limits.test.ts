@@ -1,5 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { RateLimit } from '../../src/rollout/rate-limit.ts';
+import { bodyFailure } from '../../src/inspector/failure-body.ts';
+import { readBody } from '../../src/inspector/read-body.ts';
 import { jsonParts, jsonResponse } from '../../src/inspector/json-response.ts';
 import type { EntryDetail, Explanation } from '../../src/inspector/api.ts';
 import { inspected } from '../support/inspected.ts';
@@ -21,6 +23,26 @@ describe('bodies', () => {
     expect((await client.end()).closed).toBe(true);
   });
 
+  // Attack: somebody without a token sends a body that trickles and never ends.
+  test('are waited for, but not for ever', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const body = new ReadableStream<Uint8Array>({
+      start: (endless) => endless.enqueue(new Uint8Array([123])),
+    });
+    const init = { method: 'POST', body, duplex: 'half' };
+    const reading = readBody(new Request('http://g/login', init), 1000);
+    await vi.advanceTimersByTimeAsync(10_000);
+    const fault = await reading;
+    if (typeof fault !== 'string') throw new Error('it was read');
+    const response = bodyFailure(fault, 1000);
+    expect(response.status).toBe(408);
+    expect(response.headers.get('connection')).toBe('close');
+    expect(await response.json()).toMatchObject({
+      errors: [{ status: '408', detail: 'The body was not received in time.' }],
+    });
+  });
+
   test('that say that they are too long are not read at all', async () => {
     const { adminPort } = await inspected();
     const client = rawClient(adminPort);
@@ -39,10 +61,13 @@ describe('tries', () => {
     for (let k = 0; k < 14; k += 1) statuses.push(await login(`wrong-${k}`));
     expect(statuses.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 401));
     expect(statuses).toContain(429);
-    const bearer = async (token: string): Promise<number> =>
-      (await fetch(`${adminOrigin}/state`, { headers: { authorization: `Bearer ${token}` } })).status;
-    while ((await bearer('wrong')) === 401);
-    expect(await bearer('wrong')).toBe(429);
+    const bearer = async (): Promise<Response> =>
+      fetch(`${adminOrigin}/state`, { headers: { authorization: 'Bearer wrong' } });
+    let throttled = await bearer();
+    while (throttled.status === 401) throttled = await bearer();
+    expect(throttled.status).toBe(429);
+    expect(throttled.headers.get('retry-after')).toBe('1');
+    expect(await throttled.json()).toMatchObject({ errors: [{ detail: 'Try again in a second.' }] });
   });
 
   test('do not lock out a logged-in operator', async () => {

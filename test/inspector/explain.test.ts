@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { decodeBody } from '../../src/node/decode-body.ts';
-import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import type { ExplainRequest, Explanation } from '../../src/inspector/api.ts';
 import { explain } from '../../src/inspector/explain.ts';
+import { bookIn } from '../rules/reading.ts';
 import { requestRulesBook } from '../support/request-rules-book.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 
@@ -12,10 +13,16 @@ beforeAll(async () => {
   rules = await compiledShippedRuleBook();
 });
 
-async function explained(request: ExplainRequest, book = rules): Promise<Explanation> {
+const JSON_TYPE = ['Content-Type', 'application/json'] as const;
+
+async function explained(
+  request: ExplainRequest,
+  book = rules,
+  limits: { readonly selfService?: string } = {},
+): Promise<Explanation> {
   const result = await explain(request, {
     rules: book,
-    limits: { count: 100, bytes: 16_384, bodyLimit: undefined },
+    limits: { count: 100, bytes: 16_384, bodyLimit: undefined, ...limits },
     decode: decodeBody,
     gatewayOrigin: 'http://127.0.0.1:8080',
     origin: 'https://v2.example',
@@ -95,6 +102,54 @@ describe('an explanation', () => {
       expect(outcome?.why).toContain(why);
     },
   );
+
+  const BOOK = `version: 2025-01-01
+operations: { create_client: POST /clients }
+changes:
+  - { id: wrapper, summary: W., on: every, request: [{ unwrap: data }] }
+  - { id: schema, summary: S., on: [create_client], request: [{ only: [name] }] }
+policies: { unsupported: forward }`;
+
+  test.each<[ExplainRequest, change: string, why: string]>([
+    [
+      { operation: 'create_client', body: '{"data":{"name":"Ada"}}' },
+      'schema',
+      'The body has no other members.',
+    ],
+    [
+      { operation: 'create_client', headers: [JSON_TYPE, ['Transfer-Encoding', 'chunked']], body: '' },
+      'wrapper',
+      'The body is empty.',
+    ],
+    [
+      { operation: 'create_client', headers: [JSON_TYPE, ['Transfer-Encoding', 'chunked']], body: '' },
+      'schema',
+      'The body is empty.',
+    ],
+    [{ operation: 'create_client', body: ' [{"data":{}}]' }, 'wrapper', 'The body is no object.'],
+    [{ operation: 'create_client', body: '5' }, 'schema', 'The body is no object.'],
+    [
+      {
+        operation: 'create_client',
+        headers: [['Content-Type', 'application/json; charset=utf-16']],
+        body: '{}',
+      },
+      'wrapper',
+      'The charset or the content coding cannot be read, and the policy unsupported says forward.',
+    ],
+    [
+      { method: 'GET', target: '/api/v1/migration' },
+      'wrapper',
+      'The gateway itself responds, with the report of the client.',
+    ],
+  ])('of %j by another rule book says why %s did nothing: %s', async (request, change, why) => {
+    const { rules: outcomes, verdict } = await explained(request, new CompiledRuleBook(await bookIn(BOOK)), {
+      selfService: '/api/v1/migration',
+    });
+    const outcome = outcomes.find((rule) => rule.change === change);
+    expect(outcome).toMatchObject({ applied: false, why });
+    expect(verdict === 'served').toBe(request.target === '/api/v1/migration');
+  });
 
   // The gateway serves two prefixes and nothing else, and an explanation must not be kinder than it is.
   test.each([

@@ -38,6 +38,14 @@ async function exported(
   return { status: response.status, text: await response.text() };
 }
 
+/** The comments on the requests of an archive. */
+function commentsOf(text: string): readonly string[] {
+  const { log } = JSON.parse(text) as {
+    readonly log: { readonly entries: readonly { readonly comment: string }[] };
+  };
+  return log.entries.map(({ comment }) => comment);
+}
+
 /** Plays a case as those of this project are; returns its faults. */
 async function replay(textCase: TextCase): Promise<readonly string[]> {
   const v2 = await rawServer((socket) => void socket.write(writeRawResponse(textCase.upstreamResponse)));
@@ -79,11 +87,22 @@ describe('a text case', () => {
     expect(one && (await replay(one))).toHaveLength(1);
   });
 
-  test('is not made of V2 traffic, nor of an exchange that is not kept', async () => {
+  test('is not made of V2 traffic, a body that was not kept or a missing service, nor of an exchange that is not kept', async () => {
+    const noCase = {
+      status: 422,
+      text: expect.stringContaining(
+        '"This exchange is no case: its body was not kept, it is V2 traffic, or a service or the client was missing."',
+      ),
+    };
     const services = await watchedServices({});
     await exchange(services.gateway.port, 'GET /api/v2/clients HTTP/1.1\r\nHost: g\r\n\r\n');
     await services.gateway.entry();
-    expect((await exported(services, 'case')).status).toBe(422);
+    expect(await exported(services, 'case')).toEqual(noCase);
+    expect(await exported(await played({}, '{"data":', 'off'), 'case')).toEqual(noCase);
+    const withoutV2 = await watchedServices({}, { v2: (socket) => socket.destroy() });
+    await exchange(withoutV2.gateway.port, 'DELETE /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n\r\n');
+    await withoutV2.gateway.entry();
+    expect(await exported(withoutV2, 'case')).toEqual(noCase);
     const response = await fetch(`${services.gateway.adminOrigin}/entries/4711/case`);
     expect(response.status).toBe(404);
   });
@@ -99,7 +118,21 @@ describe('an archive', () => {
       ['POST', '/api/v1/orders/floor_plans?page=7', ORDER],
       ['POST', '/api/v2/orders/floor_plans?page=7', expect.stringContaining('"address"')],
     ]);
-    expect(text).toContain('Sent to V2 with 2 edits.');
+    expect(commentsOf(text)).toEqual([
+      expect.stringMatching(/^Sent to V2 with 2 edits\. V2 responded with 201 after \S+ ms\.$/),
+      'The request as the gateway made it for V2.',
+    ]);
+  });
+
+  test('without values says on both requests that placeholders stand for them', async () => {
+    const { text } = await exported(await played({}, ORDER, 'off'), 'har');
+    const note = 'Values were not kept: placeholders stand in their place.';
+    expect(commentsOf(text)).toEqual([
+      expect.stringContaining(`ms. ${note}`),
+      `The request as the gateway made it for V2. ${note}`,
+    ]);
+    expect(text).not.toContain('Enmore');
+    expect(text).not.toContain('1.50');
   });
 
   test('of an observed exchange has no request to V2', async () => {

@@ -33,6 +33,38 @@ describe('the admin listener without a token', () => {
     expect(await statusFor({ origin: adminOrigin })).toBe(200);
   });
 
+  test('says why it refused, and what makes a proxy in front of it pass', async () => {
+    const detailOf = (text: string): string => {
+      const { errors } = JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)) as {
+        readonly errors: readonly { readonly detail: string }[];
+      };
+      return errors[0]?.detail ?? '';
+    };
+    const asked = async (port: number, fields: readonly string[]): Promise<readonly [number, string]> => {
+      const head = ['GET /state HTTP/1.1', ...fields, 'Connection: close', '', ''].join('\r\n');
+      const { status, text } = await exchangeRaw(port, head);
+      return [status, status === 403 ? detailOf(text) : ''];
+    };
+    const { adminPort } = await inspected();
+    const listed = await inspected({ 'admin-hosts': 'ops.example' });
+    const unknown = ['Host: ops.example:8081'];
+    expect(await asked(adminPort, unknown)).toEqual([
+      403,
+      'This listener does not know the name ops.example:8081. If it is reached under that name, as behind a proxy, list it: GATEWAY_ADMIN_HOSTS=ops.example. If a proxy made the name up, let it pass on the Host of the browser (nginx: proxy_set_header Host $host) and list that one.',
+    ]);
+    expect(await asked(listed.adminPort, unknown)).toEqual([200, '']);
+    const fromElsewhere = 'Origin: https://ops.example';
+    expect(await asked(adminPort, ['Host: 127.0.0.1', fromElsewhere])).toEqual([
+      403,
+      'The request is from a page at ops.example, and its Host is 127.0.0.1. If that page is this one, behind a proxy, let the proxy pass on the Host (nginx: proxy_set_header Host $host) and set GATEWAY_ADMIN_HOSTS=ops.example. Pages of other sites may not send it.',
+    ]);
+    expect(await asked(listed.adminPort, ['Host: ops.example', fromElsewhere])).toEqual([200, '']);
+    expect(await asked(listed.adminPort, ['Host: ops.example', 'Sec-Fetch-Site: cross-site'])).toEqual([
+      403,
+      'Pages of other sites may not send this request.',
+    ]);
+  });
+
   test('lets nothing from outside into the page, and nobody frame it', async () => {
     const { adminOrigin } = await inspected();
     for (const path of ['/', '/entries', '/nowhere', '/entries/4711']) {
@@ -79,6 +111,9 @@ describe('the admin listener with a token', () => {
       }
     }
     expect((await fetch(`${adminOrigin}/livez`)).status).toBe(200);
+    expect(await (await fetch(`${adminOrigin}/entries`)).json()).toMatchObject({
+      errors: [{ status: '401', detail: 'The admin listener requires its token.' }],
+    });
     const other = await inspected({ 'admin-token': TOKEN });
     expect(
       (await fetch(`${other.adminOrigin}/state`, { headers: { authorization: `Bearer ${TOKEN}` } })).status,

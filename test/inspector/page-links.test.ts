@@ -55,7 +55,10 @@ test('a refused rule book stands on the page until a good one is read', async ()
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rules`);
   const banner = page.getByRole('alert').filter({ hasText: 'The new rule book was refused' });
   await banner.waitFor();
-  expect(await banner.textContent()).toContain('The one before it, 0123456789abcdef, stays in force');
+  expect((await banner.locator('p').textContent())?.replace(/\d\d:\d\d:\d\d\.\d+/, 'TIME')).toBe(
+    'The new rule book was refused at TIME. The one before it, 0123456789abcdef, stays in force until the file is corrected.',
+  );
+  expect(ruleBooks.current.ruleBook.hash).toBe('0123456789abcdef');
   expect(await banner.locator('summary').textContent()).toBe('23 faults');
   await banner.locator('summary').click();
   expect(await banner.locator('li').allTextContents()).toEqual([

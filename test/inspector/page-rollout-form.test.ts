@@ -54,7 +54,11 @@ test('a rollout is steered from the page: with the token, after the clients were
   // Somebody else changes the rollout while this operator reads.
   await command({ mode: 'shadow' });
   await dialog.getByRole('button', { name: /^Migrate 50 %/ }).click();
-  await dialog.getByText('The rollout was changed meanwhile').waitFor();
+  await dialog
+    .getByText(
+      'The rollout was changed meanwhile, so this is no longer what would happen. Cancel, and check again.',
+    )
+    .waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   expect((await command({ mode: 'observe' })).default.mode).toBe('observe');
@@ -72,6 +76,16 @@ test('a rollout is steered from the page: with the token, after the clients were
     )
     .toEqual([...named].sort());
   expect(complaints.filter((one) => !one.includes('401'))).toEqual([]);
+
+  // The gateway goes away before the operator confirms.
+  await check.click();
+  await dialog.waitFor();
+  await gateway.stop();
+  await dialog.getByRole('button', { name: /^Migrate 50 %/ }).click();
+  await dialog
+    .getByRole('alert')
+    .filter({ hasText: /^The gateway does not respond\.$/ })
+    .waitFor();
 });
 
 test("what V2's schema speaks against is told, and needs insisting", async () => {

@@ -41,6 +41,11 @@ test('the rule book is edited in the page as a dry run, and exported as a patch'
   );
   await page.getByText('The change as a patch').click();
   expect(await page.locator('.patch pre').innerText()).toMatch(/^-.*under: address\n\+.*under: place$/m);
+  await page.getByRole('button', { name: 'Copy the patch' }).click();
+  await page.getByRole('status').filter({ hasText: 'Copied: the patch.' }).waitFor();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
+    await page.locator('.patch pre').textContent(),
+  );
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate('axe.run()')) as { readonly violations: readonly unknown[] };
   expect(violations).toEqual([]);

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { EntryDetail } from '../../src/inspector/api.ts';
+import type { EntryDetail, Report } from '../../src/inspector/api.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+import { until } from '../support/until.ts';
 import { type Browser, startBrowser } from '../support/browser.ts';
 import {
   API_KEY,
@@ -127,6 +129,64 @@ test('an exchange without two bodies says why', async () => {
   }
 });
 
+test('a body that is not kept or not read is told apart', async () => {
+  const gateway = await started({ capture: 'bodies', 'capture-body-limit': '100' });
+  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'large');
+  const unread = await fetch(`${gateway.origin}/api/v1/clients`, {
+    method: 'POST',
+    headers: { 'content-type': 'text/plain', 'x-request-id': 'plain' },
+    body: 'no JSON',
+  });
+  await unread.arrayBuffer();
+  const large = 'The body of this exchange was not captured, so there is nothing to compare.';
+  const plain = 'The body was not read, so there is nothing to compare.';
+  for (const [id, sentence, other] of [
+    ['large', large, plain],
+    ['plain', plain, large],
+  ] as const) {
+    const { text } = await toldBy(gateway, `?entry=${id}`);
+    await expect.poll(text, PATIENT).toContain(sentence);
+    expect(await text()).not.toContain(other);
+    await browser.closePages();
+  }
+});
+
+test('a message without header fields says so', async () => {
+  const v2 = await rawServer((socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'));
+  const gateway = await started({ upstream: v2.origin });
+  expect(await gateway.send('GET', '/api/v2/clients', undefined, undefined, 'bare')).toBe(204);
+  const { page, text } = await toldBy(gateway, '?entry=bare&show=v2-response');
+  await expect.poll(text, PATIENT).toContain('No headers.');
+  await page.getByRole('tab', { name: 'V1 request' }).click();
+  await page.getByText('x-customer').waitFor();
+  expect(await text()).not.toContain('No headers.');
+});
+
+test('rules that the census proposes are copied as they stand', async () => {
+  const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
+  const gateway = await started({ 'v1-upstream': v1.origin });
+  await until(async () => {
+    // V1 accepts the name, and V2 refuses it.
+    for (const mode of ['observe', 'migrate']) {
+      await fetch(`${gateway.adminOrigin}/rollout`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ mode, force: true }),
+      });
+      for (let sent = 0; sent < 5; sent += 1)
+        await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada","colour":"red"}}');
+    }
+    const report = (await (await fetch(`${gateway.adminOrigin}/report`)).json()) as Report;
+    return report.census.proposal !== '';
+  });
+  const { page } = await toldBy(gateway, '?view=retirement');
+  await page.getByRole('button', { name: 'Copy the YAML' }).click();
+  await page.getByRole('status').filter({ hasText: 'Copied: the proposed rules.' }).waitFor();
+  const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+  expect(copied).toContain('- strip: [colour]');
+  expect(copied).toBe(await page.locator('.proposal pre').textContent());
+});
+
 test('curl is copied with a place for the key, and the page says what it copied', async () => {
   const gateway = await started({ capture: 'bodies' });
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
@@ -142,6 +202,13 @@ test('curl is copied with a place for the key, and the page says what it copied'
     expect(copied).not.toContain(API_KEY);
     expect(copied).toContain(`/api/${version.toLowerCase()}/orders/floor_plans`);
   }
+  // A browser that allows neither way of copying.
+  await page.evaluate(
+    'navigator.clipboard.writeText = () => Promise.reject(new Error("no")); document.execCommand = () => false',
+  );
+  await page.getByRole('button', { name: 'Copy curl for V1' }).click();
+  await expect.poll(text, PATIENT).toContain('The browser did not allow copying.');
+  expect(await text()).not.toContain('Copied');
 });
 
 test('an explanation is sent to nobody', async () => {
@@ -156,6 +223,118 @@ test('an explanation is sent to nobody', async () => {
     readonly latest: number;
   };
   expect(latest).toBe(0);
+});
+
+test('an explanation of an exchange says how much of it is known', async () => {
+  const gateway = await started({ 'capture-entries': '4' });
+  // A machine without time to spare keeps some exchanges without their content: those are sent again.
+  const keep = async (id: string, send: (id: string) => Promise<number>): Promise<string> => {
+    for (let tried = 1; ; tried += 1) {
+      await send(`${id}-${tried}`);
+      const found = await fetch(`${gateway.adminOrigin}/entries/find?id=${id}-${tried}`);
+      const { kept } = (await found.json()) as EntryDetail;
+      if (kept !== 'nothing') return `${id}-${tried}`;
+    }
+  };
+  const order = async (id: string): Promise<number> =>
+    gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, id);
+  const gone = await keep('gone', order);
+  for (const id of ['a', 'b', 'c', 'd']) await keep(id, order);
+  const read = await keep('read', (id) => gateway.send('GET', '/api/v1/heartbeat', undefined, undefined, id));
+  const junk = await keep('junk', (id) =>
+    gateway.send('POST', '/api/v1/orders/floor_plans', '{"data":', undefined, id),
+  );
+  const whole = await keep('whole', order);
+  const inForce = ', as it was kept, by the rule book that is in force now.';
+  const { page, text } = await toldBy(gateway, `?view=explain&entry=${whole}`);
+  await expect
+    .poll(text, PATIENT)
+    .toContain(
+      `The request ${whole}${inForce} Its values were not kept; types stand in their place, which changes nothing for the rules.`,
+    );
+  const { page: other, text: of } = await toldBy(gateway, `?view=explain&entry=${junk}`);
+  await expect
+    .poll(of, PATIENT)
+    .toContain(
+      'The request ' +
+        junk +
+        ', as it was kept, by the rule book that is in force now. Its body was not kept: what is explained below has none.',
+    );
+  expect(await other.getByLabel('V1 body').inputValue()).toBe('');
+  await other.getByLabel('V1 body').fill('{"data":1}');
+  await other.getByRole('button', { name: 'Explain' }).click();
+  await expect.poll(of, PATIENT).toContain('Nothing would be sent to V2.');
+  expect(await of()).not.toContain('There is nothing to compare.');
+  const { text: lost } = await toldBy(gateway, `?view=explain&entry=${gone}`);
+  await expect.poll(lost, PATIENT).toContain(`The request ${gone} was not kept; only its entry is known.`);
+  const { page: unread, text: ofRead } = await toldBy(gateway, `?view=explain&entry=${read}`);
+  await expect.poll(ofRead, PATIENT).toContain(`The request ${read}${inForce}`);
+  expect(await ofRead()).not.toMatch(/Its (?:values|body)/);
+  await unread.getByRole('button', { name: 'Explain' }).click();
+  await expect.poll(ofRead, PATIENT).toContain('There is nothing to compare.');
+  expect(await ofRead()).not.toContain('Nothing would be sent to V2.');
+  // Without the gateway, nothing is explained.
+  await gateway.stop();
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByRole('alert').filter({ hasText: 'The gateway does not respond.' }).waitFor();
+});
+
+test('the help says how the terms of a filter combine, as they do', async () => {
+  const gateway = await started();
+  await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada"}}');
+  await gateway.send('POST', '/api/v1/clients', '{"data":[]}');
+  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
+  const { page, text } = await toldBy(gateway, '?filter=op:create_client status:201');
+  await expect.poll(() => page.locator('.entry').count(), PATIENT).toBe(1);
+  await page.locator('.entry').filter({ hasText: 'create_client' }).waitFor();
+  await page.getByRole('grid').focus();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').waitFor();
+  expect(await text()).toContain('An exchange must match every term; spaces separate terms.');
+});
+
+test('what a view leaves out is counted', async () => {
+  const gateway = await started({ 'v1-upstream': 'http://127.0.0.1:9' });
+  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
+  await gateway.send('POST', '/api/v1/clients', '{"data":{"colour":1}}');
+  // The bounds are thousands of clients, names and kinds: here the gateway's own response has more of them left out.
+  const leftOut = async (
+    path: string,
+    place: string,
+    sentences: readonly string[],
+    change: (told: string) => string,
+  ): Promise<void> => {
+    const { page, text } = await toldBy(gateway, place);
+    await page.getByRole('heading', { level: 2 }).first().waitFor();
+    for (const sentence of sentences) expect(await text()).not.toContain(sentence);
+    await page.route(`**${path}*`, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: change(await response.text()) });
+    });
+    await page.reload();
+    for (const sentence of sentences) await expect.poll(text, PATIENT).toContain(sentence);
+    await browser.closePages();
+  };
+  const omitting = (name: string, count: number) => (told: string) =>
+    told.replaceAll(`"${name}":0`, `"${name}":${count}`);
+  await leftOut(
+    '/report',
+    '?view=retirement',
+    ['1,200 requests of further clients, not listed.'],
+    omitting('omittedClients', 1200),
+  );
+  await leftOut(
+    '/report',
+    '?view=retirement',
+    ['Other names occurred 1 time and are not listed.'],
+    omitting('omitted', 1),
+  );
+  await leftOut(
+    '/errors',
+    '?view=errors',
+    ['3 errors of further kinds, not listed.'],
+    omitting('omitted', 3),
+  );
 });
 
 test('a dry run says how much of what is kept it could try', async () => {
@@ -188,6 +367,14 @@ test('a dry run says how much of what is kept it could try', async () => {
   expect(dry).toMatch(/Counts of this gateway alone, since \S+: no store is set\./);
   expect(dry).toContain('Neither the specification nor the documentation shows this.');
   expect(dry).toContain('nothing is applied from here');
+  expect(dry).not.toContain('could not be tried:');
+  await until(async () => {
+    await gateway.send('POST', '/api/v1/orders/floor_plans', '{"data":');
+    await tryIt.click();
+    return (await text()).includes(
+      '1 kept exchange could not be tried: the body is not kept, or the time was used up.',
+    );
+  });
 });
 
 test('the rollout says what it lacks, and what V1 responses announce', async () => {

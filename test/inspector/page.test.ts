@@ -210,6 +210,7 @@ describe('a gateway with a token', () => {
     try {
       await guarded.send('GET', '/api/v1/heartbeat');
       const { page } = await browser.open(guarded.adminOrigin);
+      await page.getByText('Enter the token of the admin listener.').waitFor();
       const field = page.getByLabel('Admin token');
       await field.fill('a-wrong-token-of-the-tests');
       await page.keyboard.press('Enter');

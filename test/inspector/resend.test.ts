@@ -1,6 +1,9 @@
+import type { EntryDetail } from '../../src/inspector/api.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../support/browser.ts';
 import { exchange } from '../support/raw-client.ts';
+import { ok } from '../support/raw-server.ts';
+import { compiledTestRuleBook } from '../support/rule-book.ts';
 import { type WatchedServices, watchedServices } from '../support/watched-services.ts';
 
 const ORDER = '{"data": {"property": {"suburb": "Enmore"}}}';
@@ -65,6 +68,75 @@ describe('a kept request', () => {
     expect(services.v2.received).toEqual([]);
   });
 
+  test('for neither version is not sent', async () => {
+    const services = await watchedServices({}, {}, { flags: ALLOWED });
+    await exchange(services.gateway.port, 'GET /elsewhere HTTP/1.1\r\nHost: g\r\n\r\n');
+    await services.gateway.entry();
+    expect(await resend(services)).toEqual([
+      422,
+      expect.stringContaining('"The request is for neither version."'),
+    ]);
+  });
+
+  test('is not sent by another rule book when its own is forgotten, nor is a V2 body shown', async () => {
+    let loaded = 0;
+    const services = await watchedServices(
+      {},
+      {},
+      {
+        flags: ALLOWED,
+        load: () => ({ rules: compiledTestRuleBook({ hash: `book ${(loaded += 1)}` }), text: '' }),
+      },
+    );
+    const { gateway, ruleBooks, v2 } = services;
+    const detail = async (): Promise<EntryDetail> =>
+      (await (await fetch(`${gateway.adminOrigin}/entries/1`)).json()) as EntryDetail;
+    const order = `POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`;
+    await exchange(gateway.port, order);
+    await gateway.entry();
+    expect(await detail()).not.toHaveProperty('note');
+    expect((await detail()).diff?.after).toContain('"address"');
+    for (let seq = 2; (await detail()).note === undefined && seq < 20; seq += 1) {
+      await ruleBooks.reload();
+      await exchange(gateway.port, order);
+      await gateway.entry(seq);
+    }
+    const { note, diff } = await detail();
+    expect([note, diff]).toEqual([
+      'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.',
+      undefined,
+    ]);
+    const before = v2.received.join('').length;
+    expect(await resend(services)).toEqual([
+      422,
+      expect.stringContaining('"The rule book of this exchange is no longer in memory."'),
+    ]);
+    expect(v2.received.join('')).toHaveLength(before);
+  });
+
+  test('whose response breaks off is said to have no complete one', async () => {
+    let isGone = false;
+    const services = await watchedServices(
+      {},
+      { v2: (socket) => (isGone ? socket.end(ok('{}').slice(0, -1)) : socket.write(ok('{}'))) },
+      { flags: ALLOWED },
+    );
+    const { gateway } = services;
+    await exchange(
+      gateway.port,
+      `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`,
+    );
+    await gateway.entry();
+    const { page } = await browser.open(gateway.adminOrigin);
+    await page.locator('.entry').first().click();
+    await page.getByRole('button', { name: 'Send to V2 again' }).click();
+    isGone = true;
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('Sent again: it got no complete response.').waitFor();
+    expect(await gateway.entry(2)).toMatchObject({ route: 'pass', failure: 'upstream-broken' });
+    await browser.closePages();
+  });
+
   test('is sent to V2 as it was worked out, once, with the key that the operator enters', async () => {
     const services = await played(ALLOWED);
     const { page, complaints } = await browser.open(services.gateway.adminOrigin);
@@ -73,6 +145,7 @@ describe('a kept request', () => {
     await page.getByText('V2 carries the request out once more.').waitFor();
     await page.getByLabel('API key').fill('key-of-the-operator');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('Sent again: the gateway responded with 200.').waitFor();
     await page.locator('.account li').filter({ hasText: 'Sent to V2 unread.' }).waitFor();
     const received = services.v2.received.join('');
     expect(received.match(/POST \/api\/v2\/orders\/floor_plans\?a=b HTTP/g)).toHaveLength(1);

@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type {
   EntriesPage,
   EntryDetail,
@@ -10,6 +10,7 @@ import type {
   RulesView,
   State,
 } from '../../src/inspector/api.ts';
+import { MemoryRecords } from '../../src/rollout/memory-records.ts';
 import { type Inspected, inspected } from '../support/inspected.ts';
 import { until } from '../support/until.ts';
 
@@ -50,6 +51,20 @@ describe('/entries', () => {
 });
 
 describe('/entries/:seq', () => {
+  test('of an exchange that newer ones replaced has its entry, and says what was not kept', async () => {
+    const gateway = await withOrders(2, { capture: 'bodies', 'capture-entries': '1' });
+    const [first, second] = await Promise.all(
+      [1, 2].map((seq) => gateway.readJson<EntryDetail>(`/entries/${seq}`)),
+    );
+    expect(first).toMatchObject({
+      kept: 'nothing',
+      entry: { seq: 1, operation: 'order_floor_plan' },
+      note: 'Only the log entry of this exchange was kept: it was not among the sample whose structure is captured at a high rate, the time for capturing in that second was used up, or newer exchanges replaced it.',
+    });
+    expect(first).not.toHaveProperty('v1Request');
+    expect(second?.kept).toBe('bodies');
+  });
+
   test('shows four perspectives and the diff, but no value and no key, while capture is off', async () => {
     const gateway = await withOrders(1);
     const detail = await gateway.readJson<EntryDetail>('/entries/1');
@@ -213,6 +228,26 @@ describe('the other routes', () => {
     const client = report.clients[0]?.client ?? '';
     expect(await as(`/report?client=${client.slice(0, 4)}&guide`, '*/*')).toContain('## order_floor_plan');
     expect(await as('/report?client=zz&guide', '*/*')).toContain('no-client');
+  });
+
+  test('/report has no guide of a client that nobody or several are, and says where it looked', async () => {
+    const alone = await withOrders(1);
+    await alone.post('/clients', '{"data":{}}', { authorization: 'Bearer other-key' });
+    const records = new MemoryRecords();
+    const replica = await inspected({}, undefined, undefined, undefined, 201, records);
+    onTestFinished(replica.operators.share());
+    await until(async () => (await replica.readJson<Report>('/report')).coverage?.kind === 'fleet');
+    const detail = async (gateway: Inspected, client: string): Promise<string | undefined> =>
+      (
+        await gateway.readJson<{ readonly errors: readonly { readonly detail: string }[] }>(
+          `/report?client=${client}&guide`,
+        )
+      ).errors[0]?.detail;
+    for (const client of ['zz', ''])
+      expect(await detail(alone, client)).toBe('No recent V1 request comes from a single matching client.');
+    expect(await detail(replica, 'zz')).toBe(
+      'No recent V1 request to this replica comes from a single matching client; a guide is made of the requests that one replica keeps.',
+    );
   });
 
   test('/rules has the book with hits, /history the minute, /state the run', async () => {

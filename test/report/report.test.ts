@@ -393,6 +393,17 @@ describe('the statement on switching V1 off', () => {
     expect(at(now, ...entries).verdict).toBe(verdict);
   });
 
+  test.each([
+    [3, ''],
+    [4, ' and 1 other'],
+    [6, ' and 3 others'],
+  ])('names three of %i clients, and says how many others there are', (clients, others) => {
+    const recent = Array.from({ length: clients }, (_, at) => v1(`d${at}`, 3, []));
+    const text = at(time, ...daily, ...recent).conditions.map((one) => one.text)[0] ?? '';
+    expect(text).toMatch(new RegExp(`^${clients} clients used V1 in the last \\d+ days: .+Z${others}\\.$`));
+    expect(text.match(/ at \d{4}-/g)).toHaveLength(3);
+  });
+
   test('is not made while lines could not be read', () => {
     const report = makeReport(tallyOf([...daily, ...left]), { now: time, unreadable: 1 });
     expect(report.switchOff.verdict).toBe('unknown');

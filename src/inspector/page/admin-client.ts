@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** A failure response of the admin listener; `status` 0 means no response at all. */
+/** A failure response of the admin listener, or of the page in its place; `status` 0 means no response at all. */
 export class AdminFailure extends Error {
   readonly status: number;
 

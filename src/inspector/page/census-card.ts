@@ -61,7 +61,7 @@ export function CensusCard({
           ),
         ),
       ),
-    omitted > 0 && el('p', null, `${counted(omitted, 'name')} beyond the bound, counted but not listed.`),
+    omitted > 0 && el('p', null, `Other names occurred ${counted(omitted, 'time')} and are not listed.`),
   );
 }
 

@@ -41,7 +41,7 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
             'aria-label': `${known?.name === undefined ? 'Name' : 'Rename'} ${client}`,
             onClick: () => setText(known?.name ?? ''),
           },
-          known?.name === undefined ? 'name it' : 'rename',
+          known?.name === undefined ? 'name' : 'rename',
         ),
     );
   }

@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { bodyCheckCounts } from '../../report/outcome-words.ts';
+import { bodyCheckLines } from '../../report/outcome-words.ts';
 import type { ClientReport, Report } from '../api.ts';
 import { card } from './card.ts';
 import { ClientName, type ClientNameProps } from './client-name.ts';
@@ -67,6 +67,8 @@ function clientRow(
   hasChecks: boolean,
 ): VNode {
   const { client: hash, name } = client;
+  // A name for assistive technology has the visible text in it (WCAG 2.5.3).
+  const shown = hash === '-' ? 'no key' : hash;
   const guide = `report?client=${encodeURIComponent(hash)}&guide=1`;
   return el(
     'tr',
@@ -80,10 +82,10 @@ function clientRow(
         {
           type: 'button',
           class: 'link',
-          'aria-label': `Show the exchanges of ${name ?? hash}`,
+          'aria-label': `Show the exchanges of ${name === undefined ? '' : `${name}, `}${shown}`,
           onClick: () => go({ view: 'traffic', filter: `client:${hash}`, entry: undefined }),
         },
-        hash === '-' ? 'no key' : hash,
+        shown,
       ),
     ),
     el(
@@ -128,9 +130,7 @@ function clientRow(
 /** What V2's schema says of bodies that were not sent to V2, with the exchanges that it refuses. */
 function checks({ bodyChecks, client, name }: ClientReport, show: () => void): ComponentChildren {
   if (bodyChecks.length === 0) return 'none checked';
-  const words = bodyChecks.map((one) =>
-    el('div', { key: one.operation }, one.operation, ': ', visibleText(bodyCheckCounts(one))),
-  );
+  const words = bodyCheckLines(bodyChecks).map((line) => el('div', { key: line }, visibleText(line)));
   return [
     ...words,
     bodyChecks.some(({ invalid, refusedByBoth }) => invalid + refusedByBoth > 0) &&
@@ -142,7 +142,7 @@ function checks({ bodyChecks, client, name }: ClientReport, show: () => void): C
           'aria-label': `Show the bodies of ${name ?? client} that V2's schema refuses`,
           onClick: show,
         },
-        'show them',
+        'show the bodies',
       ),
   ];
 }

@@ -147,12 +147,14 @@ function changedIn({
   };
 }
 
-function missingWords({ verdict, failure, would, bytesIn }: NumberedEntry, note: string | undefined): string {
+function missingWords(entry: NumberedEntry, note: string | undefined): string {
+  const { verdict, failure, would, bytesIn } = entry;
   if (verdict === 'refused')
     return `There is no V2 body: the gateway refused the request (${failure ?? 'no code'}).`;
   if (would?.verdict === 'refused')
     return `There is no V2 body: a migration would have been refused (${refusalWords(would) ?? 'no code'}).`;
-  if (verdict === 'passed' && would === undefined)
+  const isUnread = entry.note === 'media-type' || entry.note === 'unsupported: forward';
+  if (isUnread || (verdict === 'passed' && would === undefined))
     return 'The body was not read, so there is nothing to compare.';
   if (bytesIn === 0) return 'The request has no body.';
   return note ?? 'The body of this exchange was not captured, so there is nothing to compare.';

@@ -29,7 +29,11 @@ export function ResendForm({ seq, go, announce }: ResendFormProps): VNode {
         `entries/${seq}/resend`,
         key === '' ? {} : { key },
       );
-      announce(status === undefined ? 'It got no response.' : `Sent to V2 again: ${status}.`);
+      announce(
+        status === undefined
+          ? 'Sent again: it got no complete response.'
+          : `Sent again: the gateway responded with ${status}.`,
+      );
       setIsOpen(false);
       setKey('');
       go({ entry: { id: requestId, seq: undefined }, filter: '' });

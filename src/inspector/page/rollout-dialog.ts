@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RolloutEffect } from '../rollout-effect.ts';
 import type { RolloutRequest } from '../../rollout/rollout-view.ts';
+import { asFailure } from './admin-client.ts';
 import { el } from './element.ts';
 import { sentence } from './sentence.ts';
 import { visibleText } from './visible-text.ts';
@@ -34,7 +35,7 @@ export function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProp
     try {
       await carryOut(checked, isForced);
     } catch (error) {
-      setFault(error instanceof Error ? error.message : 'The gateway does not respond.');
+      setFault(asFailure(error).message);
       setIsBusy(false);
     }
   };

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Report } from '../api.ts';
 import { rolloutEffect } from '../rollout-effect.ts';
 import type { RolloutRequest, RolloutView } from '../../rollout/rollout-view.ts';
-import { asFailure, getJson, postJson } from './admin-client.ts';
+import { AdminFailure, asFailure, getJson, postJson } from './admin-client.ts';
 import { card } from './card.ts';
 import { el, part } from './element.ts';
 import { type CheckedCommand, RolloutDialog } from './rollout-dialog.ts';
@@ -51,7 +51,8 @@ export function RolloutForm({ rollout, operations, announce, onChanged }: Rollou
   const carryOut = async ({ request, revision, effect }: CheckedCommand, force: boolean): Promise<void> => {
     const now = await getJson<RolloutView>('rollout');
     if (now.revision !== revision)
-      throw new Error(
+      throw new AdminFailure(
+        409,
         'The rollout was changed meanwhile, so this is no longer what would happen. Cancel, and check again.',
       );
     onChanged(await postJson<RolloutView>('rollout', force ? { ...request, force } : request));

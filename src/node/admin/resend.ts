@@ -3,7 +3,7 @@ import type { RequestToResend } from '../../inspector/inspector-parts.ts';
 /** Milliseconds for each step of a request. */
 const STEP_TIMEOUT_MS = 30_000;
 
-/** Sends a request to the gateway's own listener, as a client does; returns the status, or undefined without a response. */
+/** Sends a request to the gateway's own listener, as a client does; returns the status, or undefined without a complete response. */
 export async function resendThrough(
   origin: string,
   { method, target, headers, body }: RequestToResend,
@@ -22,7 +22,8 @@ export async function resendThrough(
       headers: headers.flat(),
       body: body ?? null,
     });
-    await response.body.dump();
+    // Read to its end: dump() also resolves when the response breaks off.
+    for await (const _ of response.body);
     return response.statusCode;
   } catch {
     return undefined;
