@@ -32,6 +32,7 @@ import { RequestLines } from './request-lines.ts';
 import { closePort } from './listen-queue.ts';
 import { LingeringConnections } from './lingering-connections.ts';
 import { H2Floods } from './h2-floods.ts';
+import { H2Resets } from './h2-resets.ts';
 import { H2Streams } from './h2-streams.ts';
 import { H2Turns } from './h2-turns.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
@@ -109,6 +110,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   private readonly limit: ConnectionLimit;
   private readonly busy = new BusyPeers();
   private readonly sessions = new Set<ServerHttp2Session>();
+  private readonly h2Resets = new H2Resets();
 
   constructor(gateway: Gateway, options: GatewayServerOptions) {
     this.gateway = gateway;
@@ -264,11 +266,13 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       this.sessions.add(session);
       this.h2Floods.begin(session);
       this.h2Turns.begin(session);
+      this.h2Resets.begin(session);
       session.setTimeout(this.options.idleTimeout, () => session.close());
       const closed = (): void => {
         this.sessions.delete(session);
         this.h2Floods.end(session);
         this.h2Turns.close(session);
+        this.h2Resets.end(session);
         this.h2Streams.closed(session);
       };
       session.on('close', closed);
