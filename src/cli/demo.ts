@@ -37,9 +37,11 @@ export async function runDemo(flagsGiven: Readonly<Record<string, string | undef
   }
   await play(started.running.origin, started.ruleBooks.current);
   const { origin, adminOrigin } = started.running;
+  // Before the sentence that names Ctrl-C: somebody may press it at once.
+  const ended = liveUntilSignal(started.life);
   const end = `${styleText('bold', 'Still serving')} on ${origin}; these requests are on ${adminOrigin}. Stop with Ctrl-C.\n`;
   print(wrapLines(end, terminalOf(process.stdout).columns, 0));
-  process.exit(await liveUntilSignal(started.life));
+  process.exit(await ended);
 }
 
 function definedOnly(flags: Readonly<Record<string, string | undefined>>): Record<string, string> {
