@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+
 /** A server that can be drained. */
 export interface DrainingServer {
   /** Open connections. */
@@ -14,6 +16,7 @@ export interface DrainingServer {
 const IDLE_GRACE_MS = 500;
 /** Milliseconds between two checks for idle connections. */
 const IDLE_CHECK_MS = 50;
+
 /**
  * Drains a server within `limit` milliseconds. It goes on accepting for the first `delay` of them, while each response closes its
  * connection: by then load balancers have noticed, and clients hold no connection on which a request could cross with the close.
@@ -35,16 +38,8 @@ export async function drainConnections(server: DrainingServer, delay: number, li
   );
   await closed.promise;
   // The server stops counting a connection before the connection emits its own `close`.
-  while (server.open > 0) await turn();
+  while (server.open > 0) await nextTurn();
   clearTimeout(deadline);
   clearTimeout(grace);
   clearInterval(idleTimer);
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, milliseconds));
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
 }

@@ -1,4 +1,5 @@
 import type { ServerHttp2Session } from 'node:http2';
+import { callHandle, handleBelowTls } from './system-handle.ts';
 
 /** Milliseconds between two checks. */
 const CHECK_MS = 1000;
@@ -33,19 +34,10 @@ export class H2Resets {
 }
 
 /** True when the system has forgotten the peer: the connection was reset. */
-function isReset(session: ServerHttp2Session): boolean {
-  if (session.destroyed) return false;
-  const tls: unknown = Reflect.get(session.socket, '_handle');
-  const handle: unknown = isObject(tls) ? Reflect.get(tls, '_parent') : undefined;
-  return hasPeerName(handle) && handle.getpeername({}) !== 0;
-}
-
-function hasPeerName(value: unknown): value is { getpeername(into: object): number } {
-  return isObject(value) && typeof Reflect.get(value, 'getpeername') === 'function';
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+function isReset({ destroyed, socket }: ServerHttp2Session): boolean {
+  if (destroyed) return false;
+  const code = callHandle(handleBelowTls(socket), 'getpeername', {});
+  return typeof code === 'number' && code !== 0;
 }
 
 function check(resets: H2Resets): void {

@@ -1,4 +1,5 @@
 import type { Http2Session } from 'node:http2';
+import { callHandle, handleBelowTls } from './system-handle.ts';
 
 /** Body frames on one connection, in one turn of the event loop, that are read without delay. */
 const FREE_FRAMES = 128;
@@ -142,13 +143,8 @@ export class SessionTurn {
 }
 
 /** Node forbids pausing the socket of an HTTP/2 connection; the system handle below its TLS can be paused. */
-function tellHandle(session: Http2Session, call: 'readStart' | 'readStop'): void {
-  if (session.destroyed) return;
-  const tls: unknown = Reflect.get(session.socket, '_handle');
-  const handle: unknown = typeof tls === 'object' && tls !== null ? Reflect.get(tls, '_parent') : undefined;
-  if (typeof handle !== 'object' || handle === null) return;
-  const method: unknown = Reflect.get(handle, call);
-  if (typeof method === 'function') Reflect.apply(method, handle, []);
+function tellHandle({ destroyed, socket }: Http2Session, call: 'readStart' | 'readStop'): void {
+  if (!destroyed) callHandle(handleBelowTls(socket), call);
 }
 
 function endTurn(turns: H2Turns): void {

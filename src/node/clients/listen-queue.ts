@@ -1,5 +1,7 @@
 import { connect, Server } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { LISTEN_BACKLOG } from '../listen.ts';
+import { callHandle, systemHandle } from './system-handle.ts';
 
 /** Turns of the event loop in which new connections may still arrive before the port is closed regardless. */
 const MAX_TURNS = 200;
@@ -14,16 +16,6 @@ export interface ListenQueueOptions {
   readonly isOwn: boolean;
   /** Runs when the port and the last connection are closed. */
   readonly onClosed: () => void;
-}
-
-/** The object below Node's server: only it can change the length of the queue of a server that listens. */
-interface ListeningHandle {
-  listen(backlog: number): number;
-}
-
-/** The object below Node's socket: only it can tell at once whether the system has connected it. */
-interface ConnectingHandle {
-  getpeername(into: object): number;
 }
 
 /**
@@ -47,7 +39,7 @@ export async function closePort(server: Server, options: ListenQueueOptions): Pr
 async function isTurnQuiet({ accepted }: ListenQueueOptions): Promise<boolean> {
   const before = accepted();
   const began = performance.now();
-  await turn();
+  await nextTurn();
   return accepted() === before && performance.now() - began < QUIET_TURN_MS;
 }
 
@@ -57,20 +49,21 @@ async function isTurnQuiet({ accepted }: ListenQueueOptions): Promise<boolean> {
  * it the system ignores what arrives: that client asks again a second later, and is refused.
  */
 function closeEmptyQueue(server: Server, close: () => void): Promise<void> {
-  const handle: unknown = Reflect.get(server, '_handle');
+  const handle = systemHandle(server);
   const address = server.address();
-  if (!listens(handle) || address === null || typeof address === 'string') {
+  if (address === null || typeof address === 'string') {
     close();
     return Promise.resolve();
   }
   return new Promise((resolve) => {
     const placeholder = connect({ port: address.port, host: ownHost(address.address) });
     placeholder.on('error', () => {});
-    handle.listen(0);
+    callHandle(handle, 'listen', 0);
     // `connect` asks the system in a tick before this one; to the same machine it is connected when that returns.
     process.nextTick(() => {
-      if (isConnected(Reflect.get(placeholder, '_handle'))) close();
-      else handle.listen(LISTEN_BACKLOG);
+      const isConnected = callHandle(systemHandle(placeholder), 'getpeername', {}) === 0;
+      if (isConnected) close();
+      else callHandle(handle, 'listen', LISTEN_BACKLOG);
       placeholder.destroy();
       resolve();
     });
@@ -81,24 +74,4 @@ function closeEmptyQueue(server: Server, close: () => void): Promise<void> {
 function ownHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
-}
-
-function listens(handle: unknown): handle is ListeningHandle {
-  return typeof handle === 'object' && handle !== null && 'listen' in handle;
-}
-
-function isConnected(handle: unknown): boolean {
-  return connects(handle) && handle.getpeername({}) === 0;
-}
-
-function connects(handle: unknown): handle is ConnectingHandle {
-  return typeof handle === 'object' && handle !== null && 'getpeername' in handle;
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, milliseconds));
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
 }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { handleBelowTls, systemHandle } from './system-handle.ts';
 
 /**
  * Returns the bytes of a socket that the system has taken. `writableLength` counts a write until all of it is taken, and a
@@ -6,17 +7,13 @@ import type { Socket } from 'node:net';
  * Under TLS the handle below counts encrypted bytes.
  */
 export function takenBytes(socket: Socket): number {
-  const handle: unknown = Reflect.get(socket, '_handle');
-  const counts = countsOf(memberOf(handle, '_parent')) ?? countsOf(handle);
+  const counts = countsOf(handleBelowTls(socket)) ?? countsOf(systemHandle(socket));
   return counts ?? socket.bytesWritten - socket.writableLength;
 }
 
-function countsOf(handle: unknown): number | undefined {
-  const written = memberOf(handle, 'bytesWritten');
-  const queued = memberOf(handle, 'writeQueueSize');
+function countsOf(handle: object | undefined): number | undefined {
+  if (handle === undefined) return undefined;
+  const written: unknown = Reflect.get(handle, 'bytesWritten');
+  const queued: unknown = Reflect.get(handle, 'writeQueueSize');
   return typeof written === 'number' && typeof queued === 'number' ? written - queued : undefined;
-}
-
-function memberOf(handle: unknown, name: string): unknown {
-  return typeof handle === 'object' && handle !== null ? Reflect.get(handle, name) : undefined;
 }
