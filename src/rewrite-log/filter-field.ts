@@ -1,5 +1,5 @@
 import { didYouMean } from '../rules/did-you-mean.ts';
-import type { RequestRuleName } from '../rules/rule.ts';
+import { REQUEST_RULE_NAMES } from '../rules/rule.ts';
 import { errorName, errorsOf } from './entry-errors.ts';
 import { editCount, modeOf, sentTo } from './entry-outcome.ts';
 import type { Entry } from './entry.ts';
@@ -47,19 +47,9 @@ export interface ValueFault {
   readonly message: string;
 }
 
-/** Every request rule, so that a new one that is missing here does not compile. */
-const RULES: Readonly<Record<RequestRuleName, true>> = {
-  unwrap: true,
-  nest: true,
-  rename: true,
-  strip: true,
-  only: true,
-  map: true,
-};
-
 /** The only values of some fields; another one is a fault. */
 export const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = {
-  rule: Object.keys(RULES),
+  rule: REQUEST_RULE_NAMES,
   verdict: ['rewritten', 'unchanged', 'refused', 'passed', 'served'],
   mode: ['migrate', 'observe', 'shadow', 'canary', '-'],
   origin: ['v1', 'v2', 'none'],

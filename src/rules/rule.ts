@@ -59,6 +59,24 @@ export type RequestRule = UnwrapRule | NestRule | RenameRule | StripRule | OnlyR
 /** The name of a request rule, as in the rule book and the rewrite log. */
 export type RequestRuleName = RequestRule['rule'];
 
+/** Every request rule, so that a new one that is missing here does not compile. */
+const REQUEST_RULES: Readonly<Record<RequestRuleName, true>> = {
+  unwrap: true,
+  nest: true,
+  rename: true,
+  strip: true,
+  only: true,
+  map: true,
+};
+
+/** The names of all request rules. */
+export const REQUEST_RULE_NAMES: readonly string[] = Object.keys(REQUEST_RULES);
+
+/** True for the name of a request rule. */
+export function isRequestRuleName(text: string): text is RequestRuleName {
+  return Object.hasOwn(REQUEST_RULES, text);
+}
+
 /** Renames every query parameter `parameter` of a V1 request to `to`. */
 export interface QueryRenameRule {
   readonly rule: 'rename';

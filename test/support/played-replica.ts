@@ -1,4 +1,4 @@
-import { FleetTotals } from '../../src/report/fleet-totals.ts';
+import { FleetTotals } from '../../src/report/fleet/fleet-totals.ts';
 import { makeReport, type Report } from '../../src/report/report.ts';
 import type { TallyEntry } from '../../src/report/tally-entry.ts';
 import { Tally } from '../../src/report/tally.ts';

@@ -12,7 +12,7 @@ import type { ExplainParts } from '../../inspector/explain.ts';
 import { createInspector } from '../../inspector/inspector.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { GatewayStats } from '../../rewrite-log/stat-families.ts';
-import { FleetTotals } from '../../report/fleet-totals.ts';
+import { FleetTotals } from '../../report/fleet/fleet-totals.ts';
 import { GatewayTotals } from '../../report/gateway-totals.ts';
 import type { RecordStore } from '../../rollout/record-store.ts';
 import { SYSTEM_CLOCK } from '../system-clock.ts';

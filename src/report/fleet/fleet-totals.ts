@@ -1,7 +1,7 @@
-import type { RecordStore } from '../rollout/record-store.ts';
-import { repeat } from '../rollout/repeat.ts';
-import { type ReplicaClock, StoreContact } from '../rollout/store-contact.ts';
-import type { ClientTally } from './client-tally.ts';
+import type { RecordStore } from '../../rollout/record-store.ts';
+import { repeat } from '../../rollout/repeat.ts';
+import { type ReplicaClock, StoreContact } from '../../rollout/store-contact.ts';
+import type { ClientTally } from '../client-tally.ts';
 import {
   type BatchOwner,
   changesOf,
@@ -9,14 +9,15 @@ import {
   type FleetBatch,
   type FleetCounts,
   noCounts,
+  takeBatch,
 } from './fleet-batch.ts';
 import { FleetCopy } from './fleet-copy.ts';
 import { fleetCoverage } from './fleet-coverage.ts';
 import { fleetClient, fleetSums, fleetTally, type TallyParts } from './fleet-tally.ts';
 import { replicaKey } from './record-keys.ts';
 import { readReplicas, type ReplicaFigures, type ReplicaRecord } from './replica-record.ts';
-import type { ReadTotals, ReportCoverage, ReportTotals } from './report-totals.ts';
-import type { Tally } from './tally.ts';
+import type { ReadTotals, ReportCoverage, ReportTotals } from '../report-totals.ts';
+import type { Tally } from '../tally.ts';
 
 /** Parts of the totals of a fleet. */
 export interface FleetTotalsParts {
@@ -42,10 +43,8 @@ const INTERVAL_MS = 2000;
 const INTERVAL_PER_REPLICA_MS = 20;
 /** Milliseconds that one call of the store may take. */
 const TIMEOUT_MS = 2000;
-/** Records of one call, and characters of one batch: about, for it is at least one record. */
+/** Records of one call. */
 const PAGE = 32;
-const BATCH_CHARACTERS = 32 * 1024;
-const NEW_CHARACTERS = 1000;
 /** Characters a second that a replica writes, and reads. */
 const WRITE_RATE = 256 * 1024;
 const READ_RATE = 2 * 1024 * 1024;
@@ -237,30 +236,10 @@ export class FleetTotals implements ReportTotals {
     return { id, name, since: this.startedAt, hasStopped: this.hasStopped && isLast, lost: this.lost };
   }
 
-  /** Takes counts for a batch; the sums are part of the first. */
   private nextBatch(): FleetBatch {
     const { pending, copy, added } = this;
-    const batch = { ...noCounts(), sums: pending.sums };
-    let characters = 0;
-    const take = <Value>(from: Map<string, Value>, to: Map<string, Value>): void => {
-      for (const [key, value] of from) {
-        if (characters >= BATCH_CHARACTERS) return;
-        characters += copy.textOf(key)?.length ?? NEW_CHARACTERS;
-        to.set(key, value);
-        from.delete(key);
-      }
-    };
-    take(pending.clients, batch.clients);
-    take(pending.census, batch.census);
-    pending.sums = undefined;
-    const restored: string[] = [];
-    for (const key of copy.lost) {
-      if (characters >= BATCH_CHARACTERS) break;
-      characters += copy.textOf(key)?.length ?? 0;
-      restored.push(key);
-    }
-    const at = isEmpty(pending) ? this.takenAt : added.at;
-    return { ...batch, number: added.number + 1, at, restored };
+    const taken = takeBatch(pending, copy);
+    return { ...taken, number: added.number + 1, at: isEmpty(pending) ? this.takenAt : added.at };
   }
 
   private finish({ number, at }: FleetBatch): void {

@@ -1,6 +1,6 @@
-import { parsedJson } from '../rewrite-log/parsed-json.ts';
+import { parsedJson } from '../../rewrite-log/parsed-json.ts';
 import { type FleetSums, noSums, packSums, readSums } from './fleet-sums.ts';
-import { DamagedRecord, FieldReader } from './record-fields.ts';
+import { FieldReader, unlessDamaged } from './record-fields.ts';
 
 /** One process of a gateway that adds its counts: a process that starts again is another one. */
 export interface ReplicaFigures {
@@ -57,15 +57,12 @@ export function packReplicas({ first, replicas, sums }: ReplicaRecord, from: num
 
 /** Reads a record; undefined when nobody can read it. */
 export function readReplicas(text: string): ReplicaRecord | undefined {
-  try {
+  return unlessDamaged(() => {
     const fields = new FieldReader(parsedJson(text));
     const first = fields.number();
     const replicas = new Map(fields.lists().map((one) => [one.text(), readFigures(one)]));
     return { first, replicas, sums: readSums(fields.list()) };
-  } catch (error) {
-    if (error instanceof DamagedRecord) return undefined;
-    throw error;
-  }
+  });
 }
 
 function readFigures(fields: FieldReader): ReplicaFigures {

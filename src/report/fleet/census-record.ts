@@ -1,8 +1,8 @@
-import { parsedJson } from '../rewrite-log/parsed-json.ts';
-import type { RequestRuleName } from '../rules/rule.ts';
-import type { CensusCounts } from './census.ts';
+import { parsedJson } from '../../rewrite-log/parsed-json.ts';
+import { isRequestRuleName } from '../../rules/rule.ts';
+import type { CensusCounts } from '../census.ts';
 import type { PackedRecord } from './client-shard.ts';
-import { DamagedRecord, FieldReader } from './record-fields.ts';
+import { FieldReader, unlessDamaged } from './record-fields.ts';
 
 /** Names of one record: counts by operation and pointer. */
 export type CensusShard = Map<string, Map<string, CensusCounts>>;
@@ -22,15 +22,6 @@ const COUNTS = [
   'deprecated',
   'namedByV1',
 ] as const;
-
-const RULES: Readonly<Record<RequestRuleName, true>> = {
-  unwrap: true,
-  nest: true,
-  rename: true,
-  strip: true,
-  only: true,
-  map: true,
-};
 
 /** Adds the counts of names to others; `from` stays as it is. */
 export function mergeCensus(
@@ -72,7 +63,7 @@ export function packCensus(shard: CensusShard): PackedRecord {
 
 /** Reads the names of a record; undefined when nobody can read it. */
 export function readCensus(text: string): CensusShard | undefined {
-  try {
+  return unlessDamaged(() => {
     const shard: CensusShard = new Map();
     for (const row of new FieldReader([parsedJson(text)]).lists()) {
       const operation = row.text();
@@ -81,10 +72,7 @@ export function readCensus(text: string): CensusShard | undefined {
       names.set(row.text(), readRow(row));
     }
     return shard;
-  } catch (error) {
-    if (error instanceof DamagedRecord) return undefined;
-    throw error;
-  }
+  });
 }
 
 function readRow(row: FieldReader): CensusCounts {
@@ -124,8 +112,4 @@ function ruleOf(one: CensusCounts, other: CensusCounts): Pick<CensusCounts, 'cha
 
 function keyOf({ operation, pointer }: { readonly operation: string; readonly pointer: string }): string {
   return `${operation} ${pointer}`;
-}
-
-function isRequestRuleName(text: string): text is RequestRuleName {
-  return Object.hasOwn(RULES, text);
 }

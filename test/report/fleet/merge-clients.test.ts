@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { packClient, readClient } from '../../src/report/client-record.ts';
-import { clientReport } from '../../src/report/client-report.ts';
-import { ClientTally } from '../../src/report/client-tally.ts';
-import { mergeClient } from '../../src/report/merge-clients.ts';
-import { FieldReader } from '../../src/report/record-fields.ts';
-import { Tally } from '../../src/report/tally.ts';
-import type { TallyEntry } from '../../src/report/tally-entry.ts';
-import { inOneOrder } from '../support/played-replica.ts';
-import { arbitraryEntry, ENTRIES_FROM } from './arbitrary-entry.ts';
+import { packClient, readClient } from '../../../src/report/fleet/client-record.ts';
+import { clientReport } from '../../../src/report/client-report.ts';
+import { ClientTally } from '../../../src/report/client-tally.ts';
+import { mergeClient } from '../../../src/report/fleet/merge-clients.ts';
+import { FieldReader } from '../../../src/report/fleet/record-fields.ts';
+import { Tally } from '../../../src/report/tally.ts';
+import type { TallyEntry } from '../../../src/report/tally-entry.ts';
+import { inOneOrder } from '../../support/played-replica.ts';
+import { arbitraryEntry, ENTRIES_FROM } from '../arbitrary-entry.ts';
 
 const CLOCK = { now: ENTRIES_FROM + 40 * 86_400_000, goneAfterDays: 14, allV1: 100 };
 

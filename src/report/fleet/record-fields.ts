@@ -1,8 +1,18 @@
-import type { Span } from './span.ts';
+import type { Span } from '../span.ts';
 
 /** A record that nobody can read: damaged, or of another version. */
 export class DamagedRecord extends Error {
   override readonly name = 'DamagedRecord';
+}
+
+/** Returns what `read` returns; undefined when it throws `DamagedRecord`. */
+export function unlessDamaged<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DamagedRecord) return undefined;
+    throw error;
+  }
 }
 
 /** A time for a record: milliseconds since 1970 for RFC 3339 as this gateway writes it, half as long; other text as it is. */

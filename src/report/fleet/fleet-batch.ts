@@ -1,13 +1,18 @@
 import { type CensusShard, mergeCensus, packCensus, readCensus } from './census-record.ts';
 import { addToShard, type ClientShard } from './client-shard.ts';
-import type { ClientTally } from './client-tally.ts';
-import type { RecordChange } from '../rollout/record-store.ts';
+import type { ClientTally } from '../client-tally.ts';
+import type { RecordChange } from '../../rollout/record-store.ts';
 import type { FleetCopy } from './fleet-copy.ts';
 import { type FleetSums, mergeSums, noSums, omit, sumsOf } from './fleet-sums.ts';
 import { censusKey, clientKey, replicaKey } from './record-keys.ts';
 import { DamagedRecord } from './record-fields.ts';
 import { noReplicas, packReplicas, readReplicas, type ReplicaFigures } from './replica-record.ts';
-import type { Tally } from './tally.ts';
+import type { Tally } from '../tally.ts';
+
+/** Characters of one batch: about, for it is at least one record. */
+const BATCH_CHARACTERS = 32 * 1024;
+/** Characters of a record that is new: about. */
+const NEW_CHARACTERS = 1000;
 
 /** Counts that are on their way to the store, by the key of their record. */
 export interface FleetCounts {
@@ -52,6 +57,30 @@ export function countsOf(tally: Tally): FleetCounts {
   }
   counts.sums = sumsOf(tally);
   return counts;
+}
+
+/** Takes counts and lost records for a batch, out of `pending`; the sums are part of the first. */
+export function takeBatch(pending: FleetCounts, copy: FleetCopy): Omit<FleetBatch, 'number' | 'at'> {
+  const batch = { ...noCounts(), sums: pending.sums };
+  let characters = 0;
+  const take = <Value>(from: Map<string, Value>, to: Map<string, Value>): void => {
+    for (const [key, value] of from) {
+      if (characters >= BATCH_CHARACTERS) return;
+      characters += copy.textOf(key)?.length ?? NEW_CHARACTERS;
+      to.set(key, value);
+      from.delete(key);
+    }
+  };
+  take(pending.clients, batch.clients);
+  take(pending.census, batch.census);
+  pending.sums = undefined;
+  const restored: string[] = [];
+  for (const key of copy.lost) {
+    if (characters >= BATCH_CHARACTERS) break;
+    characters += copy.textOf(key)?.length ?? 0;
+    restored.push(key);
+  }
+  return { ...batch, restored };
 }
 
 /** The changes of records that add a batch; `from` is the time before which counts are forgotten. Throws `DamagedRecord`. */

@@ -1,9 +1,9 @@
-import { parsedJson } from '../rewrite-log/parsed-json.ts';
+import { parsedJson } from '../../rewrite-log/parsed-json.ts';
 import { packClient, readClient } from './client-record.ts';
-import { ClientTally } from './client-tally.ts';
+import { ClientTally } from '../client-tally.ts';
 import { later } from './merge-spans.ts';
 import { mergeClient } from './merge-clients.ts';
-import { DamagedRecord, FieldReader, packTime } from './record-fields.ts';
+import { FieldReader, packTime, unlessDamaged } from './record-fields.ts';
 
 /** Clients of one record, by hash. */
 export type ClientShard = Map<string, ClientTally>;
@@ -32,7 +32,7 @@ const V2_LAST = 6;
 export function addToShard(text: string, clients: ClientShard, from: string): PackedRecord | undefined {
   const rows = rowsOf(text);
   if (rows === undefined) return undefined;
-  try {
+  return unlessDamaged(() => {
     for (const [hash, client] of clients) {
       const row = rows.get(hash);
       const tally = row === undefined ? new ClientTally(0) : readRow(row);
@@ -40,22 +40,16 @@ export function addToShard(text: string, clients: ClientShard, from: string): Pa
       rows.set(hash, [hash, ...packClient(tally)]);
     }
     return packRows(rows, packTime(from));
-  } catch (error) {
-    if (error instanceof DamagedRecord) return undefined;
-    throw error;
-  }
+  });
 }
 
 /** Reads the clients of a record; undefined when nobody can read it. */
 export function readShard(text: string): ClientShard | undefined {
   const rows = rowsOf(text);
   if (rows === undefined) return undefined;
-  try {
+  return unlessDamaged(() => {
     return new Map([...rows].map(([hash, row]) => [hash, readRow(row)]));
-  } catch (error) {
-    if (error instanceof DamagedRecord) return undefined;
-    throw error;
-  }
+  });
 }
 
 /** Whether a client was last seen before a time in RFC 3339. */

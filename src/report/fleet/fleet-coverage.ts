@@ -1,6 +1,6 @@
-import type { LogGap } from './log-gaps.ts';
+import type { LogGap } from '../log-gaps.ts';
 import type { ReplicaFigures } from './replica-record.ts';
-import type { ReportCoverage } from './report-totals.ts';
+import type { ReportCoverage } from '../report-totals.ts';
 
 /** Facts of a replica about all that share its store. Times are milliseconds since 1970. */
 export interface FleetFacts {

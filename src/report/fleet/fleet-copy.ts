@@ -1,4 +1,4 @@
-import type { RecordChange, RecordPage, Replaced } from '../rollout/record-store.ts';
+import type { RecordChange, RecordPage, Replaced } from '../../rollout/record-store.ts';
 
 interface KnownRecord {
   readonly text: string;

@@ -1,8 +1,8 @@
-import { OTHER_CALLS } from './call-name.ts';
-import { type CallTally, ClientTally } from './client-tally.ts';
+import { OTHER_CALLS } from '../call-name.ts';
+import { type CallTally, ClientTally } from '../client-tally.ts';
 import { later, mergeSpan } from './merge-spans.ts';
 import { DamagedRecord, type FieldReader, packNumbers, packSpan, packTime } from './record-fields.ts';
-import type { Span } from './span.ts';
+import type { Span } from '../span.ts';
 
 /** Maximum rows of each list in a record, the most frequent first: one client cannot fill a store. */
 const MAX_CALLS = 60;

@@ -1,8 +1,8 @@
-import type { BodyCheckCounts } from './body-checks.ts';
-import type { ClientTally } from './client-tally.ts';
+import type { BodyCheckCounts } from '../body-checks.ts';
+import type { ClientTally } from '../client-tally.ts';
 import { later, mergeSpan, mergeSpans } from './merge-spans.ts';
-import type { Outcomes } from './outcomes.ts';
-import type { DifferingMembers } from './response-changes.ts';
+import type { Outcomes } from '../outcomes.ts';
+import type { DifferingMembers } from '../response-changes.ts';
 
 /** Adds the counts of a client to other counts of the same client; `from` stays as it is. */
 export function mergeClient(into: ClientTally, from: ClientTally): void {
