@@ -1,5 +1,5 @@
 import type { Report } from '../src/report/report.ts';
-import { MemoryRecords } from '../src/rollout/memory-records.ts';
+import { MemoryRecords } from '../test/support/memory-records.ts';
 import type { RecordChange, RecordPage, RecordStore, Replaced } from '../src/rollout/record-store.ts';
 import { PlayedReplica } from '../test/support/played-replica.ts';
 import { sampleEntry } from '../test/support/sample-entries.ts';

@@ -10,7 +10,7 @@ import type {
   RulesView,
   State,
 } from '../../src/inspector/api.ts';
-import { MemoryRecords } from '../../src/rollout/memory-records.ts';
+import { MemoryRecords } from '../support/memory-records.ts';
 import { type Inspected, inspected } from '../support/inspected.ts';
 import { until } from '../support/until.ts';
 

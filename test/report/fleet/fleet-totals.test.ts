@@ -4,7 +4,7 @@ import { clientKey } from '../../../src/report/fleet/record-keys.ts';
 import { makeReport } from '../../../src/report/report.ts';
 import { Tally } from '../../../src/report/tally.ts';
 import type { TallyEntry } from '../../../src/report/tally-entry.ts';
-import { MemoryRecords } from '../../../src/rollout/memory-records.ts';
+import { MemoryRecords } from '../../support/memory-records.ts';
 import { type CallFate, FlakyRecords } from '../../support/flaky-records.ts';
 import { inOneOrder, PlayedReplica } from '../../support/played-replica.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';

@@ -1,4 +1,4 @@
-import { MemoryRecords } from '../../src/rollout/memory-records.ts';
+import { MemoryRecords } from '../support/memory-records.ts';
 import { recordContract } from './record-contract.ts';
 
 recordContract(async () => {

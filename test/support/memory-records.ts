@@ -1,4 +1,10 @@
-import type { RecordChange, RecordPage, RecordStore, Replaced, StoredRecord } from './record-store.ts';
+import type {
+  RecordChange,
+  RecordPage,
+  RecordStore,
+  Replaced,
+  StoredRecord,
+} from '../../src/rollout/record-store.ts';
 
 /** Records in the memory of one process, for tests and simulations. */
 export class MemoryRecords implements RecordStore {
