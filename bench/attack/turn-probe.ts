@@ -5,7 +5,7 @@
 import { isMainThread } from 'node:worker_threads';
 
 const INTERVAL_MS = 5;
-/** Milliseconds from which a turn is told. */
+/** Milliseconds from which a turn is reported. */
 const LONG_MS = 10;
 
 if (isMainThread && process.send !== undefined) {

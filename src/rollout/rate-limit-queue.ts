@@ -37,8 +37,8 @@ interface HeldRequest {
   readonly since: number;
   /** Time at which it got a slot; undefined before. */
   grantedAt: number | undefined;
-  /** Milliseconds until it looks again whether it has one. */
-  lookMs: number;
+  /** Milliseconds until it checks again whether it has one. */
+  claimCheckMs: number;
 }
 
 interface Client {
@@ -68,8 +68,8 @@ interface Client {
 /** Maximum number of clients in memory; idle ones are evicted first. */
 const MAX_CLIENTS = 10_000;
 
-/** Milliseconds until a request looks whether its claim was granted, at first and at last: claims are exchanged no more often. */
-const LOOK_MS = [10, 200] as const;
+/** Milliseconds until a request checks whether its claim was granted, at first and at last: claims are exchanged no more often. */
+const CLAIM_CHECK_MS = [10, 200] as const;
 
 /** Milliseconds for which the highest number of replicas holds. */
 const REPLICAS_MS = 60_000;
@@ -117,7 +117,7 @@ export class RateLimitQueue implements WindowSource {
       else request.release(0);
       return;
     }
-    const held = { request, since: now, grantedAt: undefined, lookMs: LOOK_MS[0] };
+    const held = { request, since: now, grantedAt: undefined, claimCheckMs: CLAIM_CHECK_MS[0] };
     client.queue.push(held);
     if (this.isClaiming && this.claimable(client) > 0) this.sharing?.hurry();
     this.dispatch(client, held);
@@ -315,9 +315,9 @@ export class RateLimitQueue implements WindowSource {
    */
   private nextLook(client: Client, held: HeldRequest, now: number): number {
     if (this.isClaiming) {
-      const { lookMs } = held;
-      held.lookMs = Math.min(LOOK_MS[1], lookMs * 2);
-      return now + lookMs;
+      const { claimCheckMs } = held;
+      held.claimCheckMs = Math.min(CLAIM_CHECK_MS[1], claimCheckMs * 2);
+      return now + claimCheckMs;
     }
     const slot = this.dispatchTime(client, now, 0);
     return client.queue[0] === held ? slot : Math.max(now + 1, slot);
@@ -372,7 +372,7 @@ function send(client: Client, now: number): void {
   client.unshared += 1;
 }
 
-/** Number of queued requests that have a slot, and use it when they look: their claims stand until then. */
+/** Number of queued requests that have a slot, and use it at their next check: their claims stand until then. */
 function grantedOf({ queue }: Client): number {
   return queue.filter(({ request, grantedAt }) => grantedAt !== undefined && !request.isOver).length;
 }

@@ -16,7 +16,7 @@ const TABLES = `
 
 /**
  * Records in an SQLite file, for replicas on one machine. Nothing waits for the disk, so that a slow one holds up no request: a process
- * that is killed loses nothing, and a power cut may damage the file, which is then told.
+ * that is killed loses nothing, and a power cut may damage the file, which is then reported.
  */
 export class FileRecords implements RecordStore {
   private readonly path: string;

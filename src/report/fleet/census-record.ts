@@ -38,7 +38,7 @@ export function mergeCensus(
   }
 }
 
-/** Prints names for a record; of too many, the least frequent are left out, and how often they occurred is told. */
+/** Prints names for a record; of too many, the least frequent are left out, and the number of their occurrences is returned. */
 export function packCensus(shard: CensusShard): PackedRecord {
   const rows = [...shard].flatMap(([operation, names]) =>
     [...names].map(([pointer, row]) => ({ operation, pointer, row })),

@@ -27,7 +27,7 @@ const V2_LAST = 6;
 /**
  * Adds clients to the text of a record; the rows of others stay as they are, since reading and printing each costs more than all the
  * rest. Clients last seen before `from` (RFC 3339) are forgotten; of too many, those with the fewest requests are left out, and their
- * requests are told. Undefined when nobody can read the record.
+ * requests are counted. Undefined when nobody can read the record.
  */
 export function addToShard(text: string, clients: ClientShard, from: string): PackedRecord | undefined {
   const rows = rowsOf(text);

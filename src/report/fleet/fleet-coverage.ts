@@ -19,11 +19,11 @@ export interface FleetFacts {
   readonly damage?: string | undefined;
 }
 
-/** Time without news after which the counts of a replica are told as lacking. */
+/** Time without news after which the counts of a replica are reported as missing. */
 const SILENT_MS = 30_000;
 /** Time without news after which a replica counts as ended, without its last counts. */
 const ENDED_MS = 86_400_000;
-/** Time without any replica from which on it is told. */
+/** Time without any replica from which on it is reported. */
 const HOLE_MS = 3_600_000;
 
 /** Says whom the totals of a replica cover, and what is lacking. */
