@@ -56,7 +56,7 @@ export class ClientConnections implements ClientConnectionOwner {
   private readonly secure = new Map<string, ClientConnection>();
   /** Connections that wait for the rest of a body, with the round of checks in which the wait began. */
   private readonly awaiting = new Map<ClientConnection, number>();
-  private readonly handOvers = new TurnQueue(HAND_OVER_BYTES);
+  private readonly handOvers = new TurnQueue<Socket>(HAND_OVER_BYTES);
   private round = 0;
   private idleTimer: NodeJS.Timeout | undefined = undefined;
   private partialBodyTimer: NodeJS.Timeout | undefined = undefined;
@@ -126,7 +126,7 @@ export class ClientConnections implements ClientConnectionOwner {
     socket.pause();
     if (bytes.length > 0) socket.unshift(bytes);
     this.owner.serveByNode(socket);
-    this.handOvers.add(bytes.length, () => socket.resume());
+    this.handOvers.add(socket, bytes.length, () => socket.resume());
   }
 
   awaitBody(connection: ClientConnection): void {

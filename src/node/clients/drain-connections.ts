@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 
 /** A server that can be drained. */
 export interface DrainingServer {
-  /** Open connections. */
+  /** Open connections, and exchanges that outlive theirs for a turn of the event loop. */
   readonly open: number;
   /** Stops accepting once nothing is in the listen queue, and resolves; calls `onClosed` when the last connection is closed. */
   stopAccepting(onClosed: () => void): Promise<void>;

@@ -169,7 +169,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   }
 
   get open(): number {
-    return this.limit.sockets.size;
+    return this.limit.sockets.size + this.h2Turns.waitingStarts + this.h2Streams.open;
   }
 
   stopAccepting(onClosed: () => void): Promise<void> {
@@ -249,7 +249,8 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       'stream',
       (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
         this.beginStream(stream, raw);
-        this.take(new H2Exchange(stream, headers, raw, this));
+        const exchange = new H2Exchange(stream, headers, raw, this);
+        this.h2Turns.start(stream.session, () => this.take(exchange));
       },
     );
     server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -275,6 +276,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
         this.h2Resets.end(session);
         this.h2Streams.closed(session);
       };
+      session.socket.on('end', () => this.h2Turns.countStreams(this.h2Streams.count(session)));
       session.on('close', closed);
       session.socket.on('close', closed);
       session.on('error', ignore);

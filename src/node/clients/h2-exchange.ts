@@ -81,6 +81,11 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     this.hasBody = !stream.endAfterHeaders;
     this.turn = this.session === undefined ? undefined : options.h2Turns.of(this.session);
     if (this.hasBody) this.joinParts(stream);
+    // Both may come before the exchange has its turn to begin.
+    stream.on('error', ignore);
+    stream.on('trailers', (_headers: unknown, _flags: number, trailers?: HeaderList) => {
+      this.body.trailers = requestTrailersOf(trailers ?? []);
+    });
   }
 
   attach(owner: ExchangeOwner): void {
@@ -89,13 +94,9 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     stream.on('close', this.over);
     // A reset is reported before `close`, which waits until the rest of the body is read.
     stream.on('aborted', () => setImmediate(this.over));
-    stream.on('error', ignore);
     stream.on('wantTrailers', this.sendTrailers);
     if (this.hasBody) stream.on('end', this.endBody);
-    stream.on('trailers', (_headers: unknown, _flags: number, raw?: HeaderList) => {
-      this.body.trailers = requestTrailersOf(raw ?? []);
-    });
-    // Node reports a stream a tick after it began: it may already be reset, and never emit `close`.
+    // It may have been reset before its turn, and never emit `close`.
     if (!this.isOpen) setImmediate(this.over);
     if (this.session !== undefined) this.streams.begin(this.session, this);
   }
@@ -215,8 +216,12 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
   private readonly over = (): void => {
     if (this.isOver) return;
     this.isOver = true;
-    const { stream, session } = this;
-    if (session !== undefined) this.streams.end(session, this);
+    if (this.session === undefined) this.finish();
+    else this.streams.end(this.session, this, this.finish);
+  };
+
+  private readonly finish = (): void => {
+    const { stream } = this;
     this.writer.stop();
     this.body.rest();
     if (!this.body.complete) this.body.stop(new Error('client gone'));

@@ -1,4 +1,5 @@
 import type { Http2Session } from 'node:http2';
+import { TurnQueue } from './turn-queue.ts';
 
 /** An exchange on a stream. */
 export interface StreamOfSession {
@@ -6,16 +7,23 @@ export interface StreamOfSession {
   sessionClosed(): void;
 }
 
+/** Exchanges that end in one turn of the event loop: twice as many as begin, so that their places are soon free. */
+const ENDS_PER_TURN = 64;
+
 /**
  * Knows the streams of each HTTP/2 connection. When the socket of one is closed, Node resets its streams, and waits for a `close`
- * of each that may never come.
+ * of each that may never come. That ends a hundred exchanges at once, so exchanges have turns to end.
  */
 export class H2Streams {
+  /** Exchanges that have begun and not ended. */
+  open = 0;
   private readonly closedSessions = new WeakSet<Http2Session>();
   private readonly sessions = new WeakMap<Http2Session, Set<StreamOfSession>>();
+  private readonly ends = new TurnQueue<Http2Session>(ENDS_PER_TURN);
 
   /** Adds a stream; Node may report one after its connection is closed. */
   begin(session: Http2Session, stream: StreamOfSession): void {
+    this.open += 1;
     if (this.closedSessions.has(session)) {
       stream.sessionClosed();
       return;
@@ -25,8 +33,18 @@ export class H2Streams {
     else streams.add(stream);
   }
 
-  end(session: Http2Session, stream: StreamOfSession): void {
-    this.sessions.get(session)?.delete(stream);
+  /** Removes a stream, and ends its exchange: at once, or in a later turn of the event loop. Called once. */
+  end(session: Http2Session, stream: StreamOfSession, end: () => void): void {
+    this.ends.add(session, 1, () => {
+      this.open -= 1;
+      this.sessions.get(session)?.delete(stream);
+      end();
+    });
+  }
+
+  /** Streams of a connection that is open. */
+  count(session: Http2Session): number {
+    return this.sessions.get(session)?.size ?? 0;
   }
 
   /** The connection of `session` is closed; called by its socket and by Node's session, whose `close` may never come either. */

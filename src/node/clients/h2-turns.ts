@@ -1,5 +1,6 @@
 import type { Http2Session } from 'node:http2';
 import { callHandle, handleBelowTls } from './system-handle.ts';
+import { TurnQueue } from './turn-queue.ts';
 
 /** Body frames on one connection, in one turn of the event loop, that are read without delay. */
 const FREE_FRAMES = 128;
@@ -7,6 +8,12 @@ const FREE_FRAMES = 128;
 const SMALL_FRAME_BYTES = 64;
 /** Smaller frames of all connections in one turn of the event loop: then every connection waits for the next one. */
 const FRAMES_PER_TURN = 4096;
+/** Small frames that take as long to read as Node takes to end a stream whose connection is closed. */
+const FRAMES_PER_STREAM = 32;
+/** Requests that begin in one turn of the event loop: one read of a connection brings a hundred. */
+const STARTS_PER_TURN = 32;
+/** Requests that have arrived and wait for their turn: then every connection waits too. */
+const WAITING_STARTS = 64;
 /**
  * Milliseconds that connections with smaller frames wait for each frame: reading it takes a tenth of that, so others get the
  * rest.
@@ -14,10 +21,13 @@ const FRAMES_PER_TURN = 4096;
 const WAIT_PER_FRAME_MS = 0.01;
 
 /**
- * Reads HTTP/2 connections whose bodies arrive in tiny frames one after the other, with time for all others in between. A frame
- * of one byte costs as much as one of a thousand, and one read of the socket brings sixteen hundred of them; a paused stream still
- * receives as many as its window has bytes, so the connection itself is paused. A connection is known for such frames once they
- * are read: however many send their first at once, only the first few are read in one turn of the event loop.
+ * Bounds what all HTTP/2 connections together bring in one turn of the event loop: requests, tiny frames, and the ends of streams
+ * whose connection is closed. Beyond it no connection is read until the next turn, or until the requests that wait have begun.
+ *
+ * Connections whose bodies arrive in tiny frames are read one after the other, with time for all others in between. A frame of one
+ * byte costs as much as one of a thousand, and one read of the socket brings sixteen hundred of them; a paused stream still receives
+ * as many as its window has bytes, so the connection itself is paused. A connection is known for such frames once they are read:
+ * however many send their first at once, only the first few are read in one turn.
  */
 export class H2Turns {
   private readonly sessions = new Map<Http2Session, SessionTurn>();
@@ -27,11 +37,19 @@ export class H2Turns {
   private readonly active = new Set<SessionTurn>();
   /** Small frames of all connections in this turn of the event loop. */
   private frames = 0;
+  private readonly starts = new TurnQueue<Http2Session | undefined>(STARTS_PER_TURN);
   private end: NodeJS.Immediate | undefined = undefined;
+
+  /** Requests that wait for their turn to begin. */
+  get waitingStarts(): number {
+    return this.starts.waiting;
+  }
 
   /** A connection is open. */
   begin(session: Http2Session): void {
-    this.sessions.set(session, new SessionTurn(session, this));
+    const turn = new SessionTurn(session, this);
+    this.sessions.set(session, turn);
+    if (this.isFull) turn.stop();
   }
 
   /** The turns of an open connection; undefined once it is closed. */
@@ -48,16 +66,31 @@ export class H2Turns {
   count(turn: SessionTurn, bytes: number): void {
     this.end ??= setImmediate(endTurn, this);
     this.active.add(turn);
-    if (bytes >= SMALL_FRAME_BYTES) return;
-    this.frames += 1;
-    if (this.frames !== FRAMES_PER_TURN) return;
-    for (const turn of this.sessions.values()) turn.stop();
+    if (bytes < SMALL_FRAME_BYTES) this.add(1);
+  }
+
+  /** Calls `begin` for a request that has arrived: at once, or in a later turn of the event loop. */
+  start(session: Http2Session | undefined, begin: () => void): void {
+    this.starts.add(session, 1, begin);
+    if (this.starts.waiting < WAITING_STARTS) return;
+    // A write by Node may have resumed reading.
+    if (this.isFull && session !== undefined) this.sessions.get(session)?.stop();
+    this.add(FRAMES_PER_TURN);
+  }
+
+  /** Counts the streams of a connection that its client has closed: in this turn of the event loop Node ends them. */
+  countStreams(count: number): void {
+    this.add(count * FRAMES_PER_STREAM);
   }
 
   /** The turn of the event loop is over. */
   endTurn(): void {
     this.end = undefined;
-    const all = this.frames < FRAMES_PER_TURN ? this.active : this.sessions.values();
+    if (this.starts.waiting >= WAITING_STARTS) {
+      this.end = setImmediate(endTurn, this);
+      return;
+    }
+    const all = this.isFull ? this.sessions.values() : this.active;
     this.frames = 0;
     for (const turn of all) turn.endTurn();
     this.active.clear();
@@ -76,6 +109,19 @@ export class H2Turns {
     while (next?.isClosed === true) next = this.waiting.shift();
     next?.readMore();
     this.schedule();
+  }
+
+  /** True when no connection is read any more in this turn of the event loop. */
+  private get isFull(): boolean {
+    return this.frames >= FRAMES_PER_TURN;
+  }
+
+  private add(frames: number): void {
+    this.end ??= setImmediate(endTurn, this);
+    const wasFull = this.isFull;
+    this.frames += frames;
+    if (wasFull || !this.isFull) return;
+    for (const turn of this.sessions.values()) turn.stop();
   }
 
   private schedule(): void {

@@ -18,6 +18,8 @@ export interface BodySource extends Flow {
   readonly lendsParts?: boolean;
   /** Number of chunks in the part that is reported, where the gateway reads the chunks itself. */
   readonly pieces?: number | undefined;
+  /** True when `end` has been emitted, by a stream of Node. */
+  readonly readableEnded?: boolean;
   on(event: 'data', listener: (part: Uint8Array) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
 }
@@ -228,6 +230,8 @@ export class IncomingBody
     this.flow.start();
     this.source.on('data', (chunk: Uint8Array) => this.take(chunk));
     this.source.on('end', () => this.end());
+    // An empty body ends without waiting for listeners.
+    if (this.source.readableEnded === true) process.nextTick(() => this.end());
   }
 
   private take(chunk: Uint8Array): void {

@@ -1,10 +1,18 @@
+/** Work that waits. */
+interface WaitingWork {
+  readonly size: number;
+  readonly work: () => void;
+}
+
 /**
- * Runs work in its order, little of it in one turn of the event loop: very many connections may bring work at once, each of them
- * only a little. Sizes are in any unit.
+ * Runs work, little of it in one turn of the event loop: very many connections may bring work at once, and each of them a lot. The
+ * work of one group is done in its order, and groups, such as connections, take turns. Sizes are in any unit.
  */
-export class TurnQueue {
+export class TurnQueue<Group> {
+  /** Pieces of work that wait. */
+  waiting = 0;
   private readonly limit: number;
-  private readonly waiting: { readonly size: number; readonly work: () => void }[] = [];
+  private readonly groups = new Map<Group, WaitingWork[]>();
   private size = 0;
   private end: NodeJS.Immediate | undefined = undefined;
 
@@ -14,30 +22,48 @@ export class TurnQueue {
   }
 
   /** Does work of that size: at once, or in a later turn of the event loop. */
-  add(size: number, work: () => void): void {
-    this.waiting.push({ size, work });
-    if (this.waiting.length === 1) this.next();
+  add(group: Group, size: number, work: () => void): void {
+    if (this.waiting === 0 && this.size < this.limit) {
+      this.run(size, work);
+      return;
+    }
+    this.waiting += 1;
+    const waiting = this.groups.get(group);
+    if (waiting === undefined) this.groups.set(group, [{ size, work }]);
+    else waiting.push({ size, work });
   }
 
   /** The turn of the event loop is over. */
   endTurn(): void {
     this.end = undefined;
     this.size = 0;
-    this.next();
+    while (this.size < this.limit) {
+      const next = this.next();
+      if (next === undefined) return;
+      this.run(next.size, next.work);
+    }
   }
 
-  private next(): void {
-    while (this.size < this.limit) {
-      const next = this.waiting.shift();
-      if (next === undefined) break;
-      this.size += next.size;
-      // Before the work: should it throw, the rest still has its turn.
-      if (this.size > 0) this.end ??= setImmediate(endTurn, this);
-      next.work();
+  /** Takes the first work of the next group, which then queues behind the others. */
+  private next(): WaitingWork | undefined {
+    for (const [group, waiting] of this.groups) {
+      const next = waiting.shift();
+      this.groups.delete(group);
+      if (waiting.length > 0) this.groups.set(group, waiting);
+      this.waiting -= 1;
+      return next;
     }
+    return undefined;
+  }
+
+  private run(size: number, work: () => void): void {
+    this.size += size;
+    // Before the work: should it throw, the rest still has its turn.
+    if (this.size > 0) this.end ??= setImmediate(endTurn, this);
+    work();
   }
 }
 
-function endTurn(queue: TurnQueue): void {
+function endTurn<Group>(queue: TurnQueue<Group>): void {
   queue.endTurn();
 }

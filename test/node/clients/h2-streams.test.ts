@@ -1,5 +1,6 @@
 import { connect, createServer, type ServerHttp2Session } from 'node:http2';
 import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { H2Streams } from '../../../src/node/clients/h2-streams.ts';
 
@@ -23,7 +24,7 @@ test('every stream hears that its connection is closed, also one that Node repor
   const stream = (name: string) => ({ sessionClosed: () => void heard.push(name) });
   const ended = stream('ended');
   streams.begin(session, ended);
-  streams.end(session, ended);
+  streams.end(session, ended, () => {});
   streams.begin(session, stream('open'));
   streams.begin(other, stream('of another'));
   streams.closed(session);
@@ -31,4 +32,19 @@ test('every stream hears that its connection is closed, also one that Node repor
   streams.begin(session, stream('late'));
   streams.closed(session);
   expect(heard).toEqual(['open', 'late']);
+});
+
+test('the exchanges of closed connections end in several turns of the event loop, and count until then', async () => {
+  const streams = new H2Streams();
+  const session = await serverSession();
+  const all = Array.from({ length: 150 }, () => ({ sessionClosed: () => {} }));
+  for (const stream of all) streams.begin(session, stream);
+  expect(streams.count(session)).toBe(150);
+  let ended = 0;
+  for (const stream of all) streams.end(session, stream, () => (ended += 1));
+  expect([ended, streams.open]).toEqual([64, 86]);
+  await setImmediate();
+  expect([ended, streams.open]).toEqual([128, 22]);
+  await setImmediate();
+  expect([ended, streams.open, streams.count(session)]).toEqual([150, 0, 0]);
 });

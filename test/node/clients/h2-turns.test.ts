@@ -1,7 +1,19 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerHttp2Stream } from 'node:http2';
-import { expect, test } from 'vitest';
-import { DATA, END_STREAM, rawH2, requestHead } from '../../support/raw-h2.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  DATA,
+  END_STREAM,
+  headerBlock,
+  HEADERS,
+  type RawH2,
+  rawH2,
+  requestHead,
+  RST_STREAM,
+  SETTINGS,
+} from '../../support/raw-h2.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
+import type { TestGateway } from '../../support/gateway.ts';
 import { sendRequest, ca, secureGateway, session } from '../../support/secure-gateway.ts';
 import { watchTurns } from '../../support/turn-reads.ts';
 import { until } from '../../support/until.ts';
@@ -79,6 +91,131 @@ test('the first reads of many connections with frames of one byte do not add up 
   expect(read.most()).toBeLessThan(8 * frames.length);
   expect(gateway.surprises).toEqual([]);
 });
+
+/** Sends a hundred requests in one write, so that one read brings them all. */
+function sendHundred(raw: RawH2): void {
+  raw.socket.cork();
+  for (let stream = 1; stream < 200; stream += 2) raw.head(stream, requestHead('/api/v2/clients'));
+  raw.socket.uncork();
+}
+
+/** Watches how many exchanges begin and end in a turn of the event loop, and how many requests wait. */
+function watchExchanges({ gateway }: TestGateway) {
+  const most = { begun: 0, ended: 0, waiting: 0, closed: 0 };
+  let before = 0;
+  let begun = 0;
+  let arrived = 0;
+  let closed = 0;
+  const endTurn = (): void => {
+    const { inFlight } = gateway;
+    begun += Math.max(0, inFlight - before);
+    most.begun = Math.max(most.begun, inFlight - before);
+    most.ended = Math.max(most.ended, before - inFlight);
+    most.waiting = Math.max(most.waiting, arrived - begun);
+    most.closed = Math.max(most.closed, closed);
+    closed = 0;
+    before = inFlight;
+    turn = setImmediate(endTurn);
+  };
+  let turn = setImmediate(endTurn);
+  onTestFinished(() => clearImmediate(turn));
+  watch('http2.server.stream.start', () => void (arrived += 1));
+  watch('http2.server.stream.close', () => void (closed += 1));
+  return most;
+}
+
+// Attack: connections whose first read is the heads of a hundred requests, many of them at once, and all of them closed at once.
+test('requests of many connections begin and end in several turns of the event loop', async () => {
+  const v2 = await rawServer(() => {});
+  const gateway = await secureGateway(v2.origin);
+  const all = await Promise.all(Array.from({ length: 9 }, () => rawH2(gateway.port, ca.cert)));
+  const most = watchExchanges(gateway);
+  for (const raw of all) sendHundred(raw);
+  await until(() => gateway.gateway.inFlight === 900);
+  expect(most.begun).toBeLessThanOrEqual(32);
+  // Those at which reading stops, and the rest of the read that brought them.
+  expect(most.waiting).toBeLessThanOrEqual(64 + 100);
+  for (const { socket } of all) socket.destroy();
+  await until(() => gateway.lines.length === 900);
+  expect(most.ended).toBeLessThanOrEqual(64);
+  expect(most.closed).toBeLessThanOrEqual(500);
+  expect(gateway.gateway.inFlight).toBe(0);
+  expect(gateway.surprises).toEqual([]);
+});
+
+test('the events of a request that waits for its turn to begin are not lost', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await secureGateway(v2.origin);
+  const raw = await rawH2(gateway.port, ca.cert);
+  const post = [...requestHead('/api/v1/clients', 'POST'), ['content-type', 'application/json']] as const;
+  raw.socket.cork();
+  for (let stream = 1; stream < 100; stream += 2) raw.head(stream, requestHead('/api/v2/clients'));
+  // A body that is empty, one that is not, one with trailers, and requests that are reset with both codes.
+  raw.head(101, requestHead('/api/v2/empty', 'POST'), true);
+  raw.frame(DATA, END_STREAM, 101);
+  raw.head(103, post, true);
+  raw.frame(DATA, END_STREAM, 103, Buffer.from('{"data":{"name":"waited"}}'));
+  raw.head(105, requestHead('/api/v2/trailers', 'POST'), true);
+  raw.frame(DATA, 0, 105, Buffer.from('body'));
+  raw.frame(HEADERS, 4 | END_STREAM, 105, headerBlock([['x-sum', '7']]));
+  for (const [stream, code] of [
+    [107, 0],
+    [109, 8],
+  ] as const) {
+    raw.head(stream, requestHead('/api/v2/reset', 'POST'), true);
+    raw.frame(DATA, 0, stream, Buffer.from('body'));
+    raw.frame(RST_STREAM, 0, stream, Buffer.from([0, 0, 0, code]));
+  }
+  raw.socket.uncork();
+  await until(() => gateway.lines.length === 55);
+  const sent = v2.received.join('');
+  expect(sent).toContain('POST /api/v2/empty');
+  expect(sent).toContain('{"name":"waited"}');
+  expect(sent).toMatch(/POST \/api\/v2\/trailers [^]*\r\n4\r\nbody\r\n0\r\nx-sum: 7\r\n\r\n/);
+  expect(sent).not.toContain('/api/v2/reset');
+  expect(gateway.entries().filter(({ status }) => status === 0)).toHaveLength(2);
+  expect(gateway.gateway.inFlight).toBe(0);
+  expect(gateway.surprises).toEqual([]);
+});
+
+test('requests that wait when their connection breaks are logged, and nothing of them is sent', async () => {
+  const v2 = await rawServer(() => {});
+  const gateway = await secureGateway(v2.origin);
+  const raw = await rawH2(gateway.port, ca.cert);
+  raw.socket.cork();
+  sendHundred(raw);
+  // A frame that ends the connection (RFC 9113 §6.5).
+  raw.frame(SETTINGS, 0, 1);
+  raw.socket.uncork();
+  await until(() => gateway.lines.length === 100);
+  expect(gateway.gateway.inFlight).toBe(0);
+  expect(gateway.surprises).toEqual([]);
+});
+
+test('a gateway that stops ends and logs the exchanges that wait to begin or to end', async () => {
+  const v2 = await rawServer(() => {});
+  const gateway = await secureGateway(v2.origin, { drain: '500' });
+  const all = await Promise.all(Array.from({ length: 3 }, () => rawH2(gateway.port, ca.cert)));
+  const arrived = Promise.withResolvers<void>();
+  let count = 0;
+  watch('http2.server.stream.start', () => {
+    count += 1;
+    if (count === 300) arrived.resolve();
+  });
+  for (const raw of all) sendHundred(raw);
+  await arrived.promise;
+  expect(gateway.gateway.inFlight).toBeLessThan(300);
+  await gateway.stop();
+  expect(gateway.gateway.inFlight).toBe(0);
+  expect(gateway.lines).toHaveLength(300);
+  expect(gateway.surprises).toEqual([]);
+});
+
+/** Calls `onMessage` for what Node says on a channel of its own. */
+function watch(channel: string, onMessage: () => void): void {
+  subscribe(channel, onMessage);
+  onTestFinished(() => void unsubscribe(channel, onMessage));
+}
 
 function connectionOf(message: unknown): { readonly bytesRead: number } {
   const stream: unknown =
