@@ -31,6 +31,7 @@ export class TurnQueue<Group> {
     const waiting = this.groups.get(group);
     if (waiting === undefined) this.groups.set(group, [{ size, work }]);
     else waiting.push({ size, work });
+    this.end?.ref();
   }
 
   /** The turn of the event loop is over. */
@@ -58,8 +59,9 @@ export class TurnQueue<Group> {
 
   private run(size: number, work: () => void): void {
     this.size += size;
-    // Before the work: should it throw, the rest still has its turn.
-    if (this.size > 0) this.end ??= setImmediate(endTurn, this);
+    // Before the work: should it throw, the rest still has its turn. Where nothing waits, this makes no turn of its own.
+    if (this.size > 0) this.end ??= setImmediate(endTurn, this).unref();
+    if (this.waiting > 0) this.end?.ref();
     work();
   }
 }
