@@ -7,8 +7,8 @@ export interface StreamOfSession {
   sessionClosed(): void;
 }
 
-/** Exchanges that end in one turn of the event loop: twice as many as begin, so that their places are soon free. */
-const ENDS_PER_TURN = 64;
+/** Exchanges that end in one turn of the event loop: more than begin, so that their places are soon free. */
+const ENDS_PER_TURN = 40;
 
 /**
  * Knows the streams of each HTTP/2 connection. When the socket of one is closed, Node resets its streams, and waits for a `close`

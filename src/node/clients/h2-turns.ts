@@ -9,9 +9,9 @@ const SMALL_FRAME_BYTES = 64;
 /** Smaller frames of all connections in one turn of the event loop: then every connection waits for the next one. */
 const FRAMES_PER_TURN = 4096;
 /** Small frames that take as long to read as Node takes to end a stream whose connection is closed. */
-const FRAMES_PER_STREAM = 32;
+const FRAMES_PER_STREAM = 64;
 /** Requests that begin in one turn of the event loop: one read of a connection brings a hundred. */
-const STARTS_PER_TURN = 32;
+const STARTS_PER_TURN = 24;
 /** Requests that have arrived and wait for their turn: then every connection waits too. */
 const WAITING_STARTS = 64;
 /**

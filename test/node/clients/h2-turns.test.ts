@@ -132,12 +132,12 @@ test('requests of many connections begin and end in several turns of the event l
   const most = watchExchanges(gateway);
   for (const raw of all) sendHundred(raw);
   await until(() => gateway.gateway.inFlight === 900);
-  expect(most.begun).toBeLessThanOrEqual(32);
-  // Those at which reading stops, and the rest of the read that brought them.
-  expect(most.waiting).toBeLessThanOrEqual(64 + 100);
+  expect(most.begun).toBeLessThanOrEqual(24);
+  // Those at which reading stops, and the rest of what a connection or two bring; the nine would bring 868.
+  expect(most.waiting).toBeLessThanOrEqual(300);
   for (const { socket } of all) socket.destroy();
   await until(() => gateway.lines.length === 900);
-  expect(most.ended).toBeLessThanOrEqual(64);
+  expect(most.ended).toBeLessThanOrEqual(40);
   expect(most.closed).toBeLessThanOrEqual(500);
   expect(gateway.gateway.inFlight).toBe(0);
   expect(gateway.surprises).toEqual([]);
