@@ -38,10 +38,17 @@ export class PieceTurns {
   private end: NodeJS.Immediate | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   private readonly waitPerPieceMs: number;
+  private readonly piecesPerTurn: number;
 
   /** `waitPerPieceMs` is some times what reading a piece takes, in milliseconds. */
-  constructor(waitPerPieceMs = WAIT_PER_PIECE_MS) {
+  constructor(waitPerPieceMs = WAIT_PER_PIECE_MS, piecesPerTurn = PIECES_PER_TURN) {
     this.waitPerPieceMs = waitPerPieceMs;
+    this.piecesPerTurn = piecesPerTurn;
+  }
+
+  /** True when all bodies wait for the next turn of the event loop. */
+  get isFull(): boolean {
+    return this.pieces >= this.piecesPerTurn;
   }
 
   /** True when so many pieces and bytes in one turn of the event loop are too small to read on. */
@@ -52,7 +59,7 @@ export class PieceTurns {
   /** A body is read from now on. */
   begin(flow: HeldFlow): void {
     this.flows.add(flow);
-    if (this.pieces >= PIECES_PER_TURN) flow.hold();
+    if (this.isFull) flow.hold();
   }
 
   /** No more of the body is read. */
@@ -64,16 +71,16 @@ export class PieceTurns {
   count(bytes: number, pieces = 1): void {
     if (bytes >= pieces * SMALL_PIECE_BYTES) return;
     this.end ??= setImmediate(endTurn, this);
-    const wasFull = this.pieces >= PIECES_PER_TURN;
+    const wasFull = this.isFull;
     this.pieces += pieces;
-    if (wasFull || this.pieces < PIECES_PER_TURN) return;
+    if (wasFull || !this.isFull) return;
     for (const flow of this.flows) flow.hold();
   }
 
   /** The turn of the event loop is over. */
   endTurn(): void {
     this.end = undefined;
-    const wasFull = this.pieces >= PIECES_PER_TURN;
+    const wasFull = this.isFull;
     this.pieces = 0;
     if (wasFull) for (const flow of this.flows) flow.release();
   }

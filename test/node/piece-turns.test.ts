@@ -1,13 +1,16 @@
 import { once } from 'node:events';
 import { createServer, IncomingMessage } from 'node:http';
 import { connect, Socket } from 'node:net';
+import { setImmediate as setTurn } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { type HeldFlow, PieceTurns } from '../../src/node/piece-turns.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, type RawClient, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { watchTurns } from '../support/turn-reads.ts';
+import { ca, secureGateway } from '../support/secure-gateway.ts';
 import { until } from '../support/until.ts';
 
 const CHUNKED = 'POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n';
@@ -135,6 +138,52 @@ test.each([
     for (const { socket } of clients) socket.destroy();
   },
 );
+
+// Attack: the same on connections that the gateway reads, where head and chunks arrive in one read.
+test('requests whose heads and chunks of one byte arrive in one read begin in several turns, and whole', async () => {
+  const v2 = await rawServer((socket, text) => {
+    if (text.includes('GET ')) socket.write(ok());
+  });
+  const gateway = await gatewayFor(v2.origin);
+  const clients = Array.from({ length: 40 }, () => rawClient(gateway.port));
+  for (const client of clients) client.write(GET);
+  await Promise.all(clients.map((client) => client.until(/200 OK/, 60_000)));
+  await until(() => gateway.gateway.inFlight === 0);
+  let [before, most] = [0, 0];
+  const endTurn = (): void => {
+    const { inFlight } = gateway.gateway;
+    most = Math.max(most, inFlight - before);
+    before = inFlight;
+    turn = setTurn(endTurn);
+  };
+  let turn = setTurn(endTurn);
+  onTestFinished(() => clearImmediate(turn));
+  const bytes = `${CHUNKED}${'1\r\nx\r\n'.repeat(9000)}0\r\n\r\n`;
+  for (const client of clients) client.write(bytes);
+  await until(() => gateway.gateway.inFlight === 40);
+  expect(most).toBeLessThan(20);
+  const isWhole = (text: string): boolean => text.includes('x'.repeat(9000));
+  await until(() => v2.received.filter(isWhole).length === 40);
+});
+
+test('such requests over TLS arrive whole, and others meanwhile', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await secureGateway(v2.origin);
+  const clients = Array.from({ length: 20 }, () => {
+    const socket = connectTls({ port: gateway.port, host: 'localhost', ca: ca.cert });
+    onTestFinished(() => void socket.destroy());
+    return socket.on('error', () => {}).resume();
+  });
+  await Promise.all(clients.map((socket) => once(socket, 'secureConnect')));
+  const bytes = `${CHUNKED}${'1\r\nx\r\n'.repeat(9000)}0\r\n\r\n`;
+  for (const socket of clients) socket.write(bytes);
+  for (const socket of clients) socket.write(GET);
+  await until(() => gateway.lines.length === 40);
+  expect(gateway.entries().every(({ status }) => status === 200)).toBe(true);
+  const received = v2.received.join('');
+  expect(received.split('x'.repeat(9000))).toHaveLength(21);
+  expect(received.split('GET ')).toHaveLength(21);
+});
 
 function connectionOf(message: unknown): Socket {
   const request: unknown =

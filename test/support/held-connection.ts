@@ -40,6 +40,7 @@ export async function heldConnection(): Promise<{
     refuse: () => {},
     linger: () => {},
     handOver: () => {},
+    queueRead: () => {},
     awaitBody: () => {},
     closed: () => {
       isClosed = true;

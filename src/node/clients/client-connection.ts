@@ -32,6 +32,8 @@ export interface ClientConnectionOwner {
   linger(connection: ClientConnection): void;
   /** Node's own server takes over, beginning with these bytes. */
   handOver(connection: ClientConnection, bytes: Buffer): void;
+  /** Resumes reading in a later turn of the event loop; so many bytes are read by then. */
+  queueRead(connection: ClientConnection, bytes: number): void;
   /** Part of a request's body is still missing. */
   awaitBody(connection: ClientConnection): void;
   closed(connection: ClientConnection): void;
@@ -39,7 +41,7 @@ export interface ClientConnectionOwner {
 
 /** Largest body in bytes that is read whole before its exchange begins; memory of larger ones is used again. */
 const WHOLE_BODY_BYTES = 8 * 1024;
-/** Bytes of a read that may be the beginning of a long body, of which no copy is made. */
+/** Bytes of a read that may be the beginning of a long body, of which no copy is made, or that may hold very many tiny chunks. */
 const LARGE_READ_BYTES = 8 * 1024;
 /** Bytes of further requests that are read while one is in flight. */
 const READ_AHEAD_BYTES = 16 * 1024;
@@ -73,6 +75,8 @@ export class ClientConnection implements ExchangeConnection {
   /** True while further requests wait for others to have their turn of the event loop. */
   private isYielding = false;
   private isClosing = false;
+  /** True once bytes were put back, which are read in their turn of the event loop. */
+  private hasTurn = false;
   /** True once Node's own server has taken over. */
   private isReleased = false;
 
@@ -163,17 +167,37 @@ export class ClientConnection implements ExchangeConnection {
 
   /** Reads bytes that are valid until it returns: a body is collected from them, anything else from a copy. */
   private readonly readLent = (bytes: Buffer): void => {
-    if (this.isClosing) return;
+    if (this.isClosing || this.putBack(bytes)) return;
     if (bytes.length >= LARGE_READ_BYTES && this.isIdle && this.beginLongFrom(bytes)) return;
     const rest = this.body === undefined ? bytes : this.readBody(this.body, bytes);
     if (rest !== undefined) this.readHeads(copyOf(rest));
   };
 
   private readonly read = (chunk: Buffer): void => {
-    if (this.isClosing) return;
+    if (this.isClosing || this.putBack(chunk)) return;
     const rest = this.body === undefined ? chunk : this.readBody(this.body, chunk);
     if (rest !== undefined) this.readHeads(rest);
   };
+
+  /**
+   * Puts the first bytes of a request back when tiny chunks of others fill this turn of the event loop: they may be the head of a body
+   * with ten thousand more.
+   */
+  private putBack(bytes: Buffer): boolean {
+    const mayRead =
+      this.hasTurn ||
+      bytes.length < LARGE_READ_BYTES ||
+      !this.isIdle ||
+      !this.owner.bodyOptions.bodies.chunkTurns.isFull;
+    this.hasTurn = !mayRead;
+    if (mayRead) return false;
+    // From now on the socket keeps the order of what is put back and what is read.
+    this.sharedReads?.end();
+    this.socket.pause();
+    this.socket.unshift(copyOf(bytes));
+    this.owner.queueRead(this, bytes.length);
+    return true;
+  }
 
   private readHeads(chunk: Buffer): void {
     const { partialHead, unparsed } = this;

@@ -4,6 +4,7 @@ import { peerName } from './busy-peers.ts';
 import { ClientConnection, type ClientConnectionOwner } from './client-connection.ts';
 import type { IncomingBodyOptions } from './incoming-body.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
+import { callHandle, systemHandle } from './system-handle.ts';
 import { TurnQueue } from './turn-queue.ts';
 
 /** Limits on the time that clients take, in milliseconds, and on the bytes that they send; a time of 0 is no limit. */
@@ -34,6 +35,11 @@ const IDLE_CHECK_MS = 250;
  * chunks of one byte.
  */
 const HAND_OVER_BYTES = 64 * 1024;
+/** Bytes that were put back, and that the gateway reads in one turn of the event loop; its chunks take a tenth of the time. */
+const READ_AGAIN_BYTES = 256 * 1024;
+/** Reads that are put back in one turn of the event loop, and reads that wait: beyond, no connection is read until the next turn. */
+const PUT_BACK_PER_TURN = 16;
+const PUT_BACK = 512;
 /** Minimum milliseconds to wait for the rest of a small body, before its exchange begins without it. */
 const PARTIAL_BODY_WAIT_MS = 25;
 /** Milliseconds by which a kept-alive connection outlives the timeout sent to its client: a request may be on its way by then. */
@@ -57,6 +63,11 @@ export class ClientConnections implements ClientConnectionOwner {
   /** Connections that wait for the rest of a body, with the round of checks in which the wait began. */
   private readonly awaiting = new Map<ClientConnection, number>();
   private readonly handOvers = new TurnQueue<Socket>(HAND_OVER_BYTES);
+  private readonly reads = new TurnQueue<Socket>(READ_AGAIN_BYTES);
+  /** Reads that were put back in this turn of the event loop. */
+  private putBack = 0;
+  /** Connections that are not read until the turn of the event loop is over. */
+  private stopped: readonly Socket[] = [];
   private round = 0;
   private idleTimer: NodeJS.Timeout | undefined = undefined;
   private partialBodyTimer: NodeJS.Timeout | undefined = undefined;
@@ -129,6 +140,26 @@ export class ClientConnections implements ClientConnectionOwner {
     this.handOvers.add(socket, bytes.length, () => socket.resume());
   }
 
+  queueRead({ socket }: ClientConnection, bytes: number): void {
+    this.reads.add(socket, bytes, () => socket.resume());
+    this.putBack += 1;
+    if (this.putBack === 1) setImmediate(readAgain, this);
+    const mayReadOthers = this.putBack < PUT_BACK_PER_TURN && this.reads.waiting < PUT_BACK;
+    if (mayReadOthers || this.stopped.length > 0) return;
+    this.stopped = [...this.all.keys()];
+    for (const one of this.stopped) callHandle(systemHandle(one), 'readStop');
+  }
+
+  /** The turn of the event loop is over: reads the connections that were stopped, unless Node has stopped them too. */
+  readAgain(): void {
+    for (const socket of this.stopped) {
+      const handle = systemHandle(socket);
+      if (handle !== undefined && Reflect.get(handle, 'reading') === true) callHandle(handle, 'readStart');
+    }
+    this.stopped = [];
+    this.putBack = 0;
+  }
+
   awaitBody(connection: ClientConnection): void {
     this.awaiting.set(connection, this.round);
     this.partialBodyTimer ??= setTimeout(beginStalled, PARTIAL_BODY_WAIT_MS, this);
@@ -173,6 +204,10 @@ export class ClientConnections implements ClientConnectionOwner {
 
 function closeExpired(connections: ClientConnections): void {
   connections.closeExpired();
+}
+
+function readAgain(connections: ClientConnections): void {
+  connections.readAgain();
 }
 
 function beginStalled(connections: ClientConnections): void {
