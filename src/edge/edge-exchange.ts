@@ -1,4 +1,5 @@
 import type { ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
+import { readDecimal } from '../http/decimal.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { EdgeResponse } from './edge-response.ts';
 import { requestHeaders } from '../http/web-headers.ts';
@@ -54,7 +55,7 @@ export class EdgeExchange implements Exchange {
         ? undefined
         : new PartBody(
             request.body,
-            length !== null && /^\d{1,15}$/.test(length) ? Number(length) : undefined,
+            length === null ? undefined : readDecimal(length),
             options.bodyTimeout,
             (error) => this.fault(error),
           );

@@ -1,4 +1,4 @@
-import { type HeaderList, withoutFields } from './header-list.ts';
+import { type HeaderList, isNamed, withoutFields } from './header-list.ts';
 
 /** Hop-by-hop fields, RFC 9110 §7.6.1 and §11.7, with the older ones that proxies still meet. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
@@ -14,6 +14,9 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'upgrade',
   'http2-settings',
 ]);
+
+/** Their lengths, which rule out most other names. */
+const HOP_BY_HOP_LENGTHS: ReadonlySet<number> = new Set([...HOP_BY_HOP].map((name) => name.length));
 
 /** True for a hop-by-hop field name, given in lower case. */
 export function isHopByHop(lower: string): boolean {
@@ -45,8 +48,9 @@ export function endToEnd(headers: HeaderList, trailers: boolean): string[] {
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? '';
     const value = headers[at + 1] ?? '';
-    const lower = name.toLowerCase();
-    if (lower === 'connection') (named ??= []).push(value);
+    const lower = HOP_BY_HOP_LENGTHS.has(name.length) ? name.toLowerCase() : '';
+    // That names nothing but a field that is removed anyway.
+    if (lower === 'connection' && !isNamed(value, 'keep-alive')) (named ??= []).push(value);
     if (!HOP_BY_HOP.has(lower) || (trailers && lower === 'trailer')) kept.push(name, value);
   }
   return named === undefined ? kept : withoutFields(kept, nominated(named));

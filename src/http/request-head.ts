@@ -1,3 +1,5 @@
+import { readDecimal } from './decimal.ts';
+import { isFieldValue } from './field-lines.ts';
 import { isForwarding } from './forwarded.ts';
 import { type HeaderList, withoutFields } from './header-list.ts';
 import { isHopByHop, nominated } from './hop-by-hop.ts';
@@ -130,9 +132,6 @@ function isAlias(lower: string): boolean {
   return (use !== undefined && use !== 'expect') || isHopByHop(plain) || isForwarding(plain);
 }
 
-/** Values may contain visible ASCII, space, tab and obs-text (RFC 9110 §5.5). */
-const FORBIDDEN_CHARACTER = /[^\t\x20-\x7e\x80-\xff]/;
-
 class HeadReader implements RequestHead {
   fault: HeadFault | undefined = undefined;
   host: string | undefined = undefined;
@@ -157,8 +156,7 @@ class HeadReader implements RequestHead {
   }
 
   read(name: string, value: string): void {
-    if (FORBIDDEN_CHARACTER.test(value))
-      this.refuse(`The value of ${name.toLowerCase()} contains a control character.`);
+    if (!isFieldValue(value)) this.refuse(`The value of ${name.toLowerCase()} contains a control character.`);
     const use = usesBySpelling.get(name) ?? useOf(name.toLowerCase());
     switch (use) {
       case 'other':
@@ -215,8 +213,8 @@ class HeadReader implements RequestHead {
     if (this.connection !== undefined)
       this.forwardedHeaders = withoutFields(this.forwardedHeaders, nominated(this.connection));
     if (this.length !== undefined) {
-      if (!/^\d{1,15}$/.test(this.length)) this.refuse('Content-Length is not a number of bytes.');
-      this.contentLength = Number(this.length);
+      this.contentLength = readDecimal(this.length);
+      if (this.contentLength === undefined) this.refuse('Content-Length is not a number of bytes.');
     }
     if (this.coding === undefined) return;
     if (this.length !== undefined) this.refuse('The request has both Transfer-Encoding and Content-Length.');

@@ -21,11 +21,12 @@ export interface FaultyTarget {
 export function readTarget(raw: string): Target | FaultyTarget {
   if (raw === '*') return { fault: undefined, prefix: undefined, rest: raw, query: '' };
   if (raw.charCodeAt(0) !== SLASH) return { fault: 'The request target is not in origin form.' };
-  if (INVALID_CHARACTER.test(raw))
-    return { fault: 'The request target contains a character that is not valid in a URI, or a fragment.' };
   const queryStart = raw.indexOf('?');
   const path = queryStart === -1 ? raw : raw.slice(0, queryStart);
-  const fault = pathFault(path);
+  const isPlain = PLAIN_PATH.test(path);
+  if ((!isPlain || queryStart !== -1) && INVALID_CHARACTER.test(raw))
+    return { fault: 'The request target contains a character that is not valid in a URI, or a fragment.' };
+  const fault = isPlain ? undefined : pathFault(path);
   if (fault !== undefined) return { fault };
   const prefix = prefixOf(path);
   return {
@@ -45,7 +46,6 @@ const INVALID_CHARACTER = /[^!"$-~]/;
 const PLAIN_PATH = /^(?:\/[\w~!$&'()*+,=:@-][\w.~!$&'()*+,=:@-]*)+\/?$/;
 
 function pathFault(path: string): string | undefined {
-  if (PLAIN_PATH.test(path)) return undefined;
   if (path === '/') return undefined;
   if (path.includes('\\')) return 'The path contains a backslash, which some servers treat as a slash.';
   if (/%(?![0-9a-f]{2})/i.test(path))

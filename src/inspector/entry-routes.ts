@@ -1,3 +1,4 @@
+import { readDecimal } from '../http/decimal.ts';
 import type { Hono } from 'hono';
 import { isFilterFault, parseFilter, printFilter } from '../rewrite-log/filter.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
@@ -139,5 +140,5 @@ function resumeAt(eventId: string | undefined, { run }: InspectorParts): number 
 }
 
 function wholeNumber(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+  return text === undefined ? undefined : readDecimal(text);
 }

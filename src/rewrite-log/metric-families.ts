@@ -4,7 +4,7 @@ import type { Metrics, Series } from './metrics.ts';
 
 /** Returns the metric families of the counted exchanges. `templateOf` gives the path of an operation, such as `/clients`. */
 export function exchangeFamilies(
-  { series, edits, rewriting, workedOut, v1Requests, lastV1Seconds }: Metrics,
+  { series, edits, rewriting, workedOut, v1Requests, lastV1Time }: Metrics,
   templateOf: (operation: string) => string | undefined,
 ): MetricFamily[] {
   const sent = series.filter((one) => one.upstreamSeen);
@@ -17,7 +17,7 @@ export function exchangeFamilies(
       'gateway_v1_last_request_timestamp_seconds',
       'gauge',
       'Start time of the last request of a V1 client; 0 without one since the gateway started.',
-      [{ labels: [], value: lastV1Seconds }],
+      [{ labels: [], value: lastV1Time === '' ? 0 : Date.parse(lastV1Time) / 1000 }],
     ),
     family('gateway_exchanges_total', 'counter', 'Finished exchanges.', exchanges(series)),
     family(

@@ -38,9 +38,9 @@ const MAX_SERIES = 500;
 export class Metrics {
   /** Durations of rewriting bodies. */
   readonly rewriting = new MetricHistogram(REWRITE_BUCKETS);
-  /** Finished requests of V1 clients, and seconds since 1970 when the last one began; 0 before the first. */
+  /** Finished requests of V1 clients, and when the last one began (RFC 3339); empty before the first. */
   v1Requests = 0;
-  lastV1Seconds = 0;
+  lastV1Time = '';
   /** Migrations that were only worked out, by operation, verdict of the gateway and verdict of V2's schema. */
   readonly workedOut = new Map<string, WorkedOutCount>();
   private readonly seriesByKey = new Map<string, Map<number, Series[]>>();
@@ -54,7 +54,7 @@ export class Metrics {
     series.duration.add(entry.totalMs / 1000);
     if (entry.route === 'migrate') {
       this.v1Requests += 1;
-      this.lastV1Seconds = Math.max(this.lastV1Seconds, Date.parse(entry.time) / 1000);
+      if (entry.time > this.lastV1Time) this.lastV1Time = entry.time;
     }
     if (entry.would !== undefined) this.countWorkedOut(entry.operation ?? '', entry.would);
     if (entry.upstreamMs !== undefined) {

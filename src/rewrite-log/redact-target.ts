@@ -1,8 +1,10 @@
 /** Maximum characters of a target in the log. */
 const MAX_CHARACTERS = 2048;
 
-/** A path without query and user information. */
-const ORIGIN_FORM = /^\/(?!\/)/;
+/** True for a path, which has no user information. */
+function isOriginForm(target: string): boolean {
+  return target.startsWith('/') && !target.startsWith('//');
+}
 
 /**
  * Redacts a raw target for the log: names of query parameters stay; their values, parts without a name and user information
@@ -10,7 +12,7 @@ const ORIGIN_FORM = /^\/(?!\/)/;
  */
 export function redactTarget(target: string): string {
   const mark = target.indexOf('?');
-  if (mark === -1 && target.length <= MAX_CHARACTERS && ORIGIN_FORM.test(target)) return target;
+  if (mark === -1 && target.length <= MAX_CHARACTERS && isOriginForm(target)) return target;
   const path = (mark === -1 ? target : target.slice(0, mark)).replace(
     /^([a-z][\w+.-]*:)?\/\/[^/]*@/i,
     '$1//…@',

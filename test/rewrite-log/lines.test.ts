@@ -58,6 +58,23 @@ test('a line is the entry in printable ASCII, whatever the texts are', () => {
   );
 });
 
+test('times are printed as JSON has them', () => {
+  const [base] = fc.sample(entries, 1);
+  const times = fc.oneof(
+    fc.nat({ max: 2_000_000_000 }).map((count) => Math.round(count) / 1000),
+    fc.double({ min: 0, max: 1e22, noNaN: true }),
+    fc.constantFrom(0, 0.001, 0.1, 1, 999.999, 1e-7, 1e21, Number.MAX_SAFE_INTEGER),
+  );
+  fc.assert(
+    fc.property(times, (totalMs) => {
+      const line = entryLine({ ...base, totalMs, upstreamMs: totalMs } as Entry);
+      const text = JSON.stringify(totalMs);
+      expect(line).toContain(`"upstreamMs":${text},"totalMs":${text},`);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
 test('a failure is logged with its cause and place', () => {
   const [base] = fc.sample(entries, 1);
   const entry = {

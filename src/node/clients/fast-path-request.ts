@@ -1,3 +1,4 @@
+import { readDecimal } from '../../http/decimal.ts';
 import { readFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { API_METHODS } from '../../http/methods.ts';
@@ -18,7 +19,10 @@ export interface FastPathRequest {
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-const REQUEST_LINE = new RegExp(String.raw`^(${API_METHODS.join('|')}) (/[\x21-\x7e]*) HTTP/1\.1$`);
+const VERSION = ' HTTP/1.1';
+const SLASH = 0x2f;
+const SPACE = 0x20;
+const DELETE = 0x7f;
 const CLOSE_OPTION = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 
 /**
@@ -31,9 +35,9 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
   if (headEnd < 0 || headEnd > headerBytes) return undefined;
   const text = bytes.toString('latin1', 0, headEnd + 2);
   const lineEnd = text.indexOf('\r\n');
-  const line = REQUEST_LINE.exec(text.slice(0, lineEnd));
-  const headers = line === null ? undefined : readFieldLines(text, lineEnd + 2);
-  if (line === null || headers === undefined) return undefined;
+  const line = readRequestLine(text, lineEnd);
+  const headers = line === undefined ? undefined : readFieldLines(text, lineEnd + 2);
+  if (line === undefined || headers === undefined) return undefined;
   let length: number | undefined;
   let isLast = false;
   let expectsContinue = false;
@@ -52,8 +56,9 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
         break;
       case 14:
         if (name.toLowerCase() !== 'content-length') break;
-        if (length !== undefined || !/^\d{1,15}$/.test(value)) return undefined;
-        length = Number(value);
+        if (length !== undefined) return undefined;
+        length = readDecimal(value);
+        if (length === undefined) return undefined;
         break;
       case 16:
         // Node treats it as Connection, which RFC 9112 (appendix C.2.2) does not.
@@ -69,12 +74,29 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
   }
   const bodyAt = headEnd + 4;
   return {
-    method: line[1] ?? '',
-    target: line[2] ?? '',
+    method: line.method,
+    target: line.target,
     headers,
     bodyAt,
     end: bodyAt + (length ?? 0),
     expectsContinue,
     isLast,
   };
+}
+
+/** Reads the line of a request that ends at `end` (RFC 9112 §3); undefined for another version, method or form of target. */
+function readRequestLine(
+  text: string,
+  end: number,
+): { readonly method: string; readonly target: string } | undefined {
+  const methodEnd = text.indexOf(' ');
+  const targetEnd = end - VERSION.length;
+  const method = text.slice(0, methodEnd);
+  if (!text.startsWith(VERSION, targetEnd) || !API_METHODS.includes(method)) return undefined;
+  if (text.charCodeAt(methodEnd + 1) !== SLASH) return undefined;
+  for (let at = methodEnd + 2; at < targetEnd; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code <= SPACE || code >= DELETE) return undefined;
+  }
+  return { method, target: text.slice(methodEnd + 1, targetEnd) };
 }

@@ -1,6 +1,8 @@
 // Longer than other files: it is one state machine, whose states share the held bytes.
+import { readDecimal } from '../../http/decimal.ts';
 import { readFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import { readStatusLine } from '../../http/status-line.ts';
 
 /** Receives the responses on a connection. */
 export interface ResponseEvents {
@@ -42,10 +44,6 @@ const HTTP_1 = Buffer.from('HTTP/1.');
 const HEAD_END = Buffer.from('\r\n\r\n');
 const NO_HEADERS: HeaderList = [];
 const nothing = Buffer.alloc(0);
-/**
- * RFC 9112 §4; reason phrases are free text. An invalid status (RFC 9110 §15) would count as a 5xx for a client: it is 502 here.
- */
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
 /** RFC 9112 §7.1.1, without the white space around extensions that only lenient readers accept. */
 const CHUNK_SIZE =
   /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
@@ -190,11 +188,11 @@ export class ResponseReader {
     if (end < 0) return isBeginning(bytes, at) ? -1 : 'not HTTP';
     const text = bytes.toString('latin1', at, end + 2);
     const lineEnd = text.indexOf('\r\n');
-    const line = STATUS_LINE.exec(text.slice(0, lineEnd));
-    if (line === null) return 'not HTTP';
+    const line = readStatusLine(text.slice(0, lineEnd));
+    if (line === undefined) return 'not HTTP';
     const headers = this.fields(text, lineEnd + 2);
     if (typeof headers === 'string') return headers;
-    const status = Number(line[2]);
+    const { status } = line;
     if (status === 101) return 'upgrade';
     if (status < 200) {
       this.interim += end + 4 - at;
@@ -202,9 +200,9 @@ export class ResponseReader {
       this.events.information(status, headers);
       return end + 4;
     }
-    const fault = this.frame(status, line[1] === '1', headers);
+    const fault = this.frame(status, line.isKept, headers);
     if (fault !== undefined) return fault;
-    this.events.head(status, line[3] ?? '', headers);
+    this.events.head(status, line.reason, headers);
     return end + 4;
   }
 
@@ -227,7 +225,7 @@ export class ResponseReader {
 
   /** Finds where the body ends (RFC 9112 §6.3). */
   private frame(status: number, isKept: boolean, headers: HeaderList): ResponseFault | undefined {
-    let length: string | undefined;
+    let length: number | undefined;
     let coding: string | undefined;
     this.keepAliveMs = isKept ? Number.POSITIVE_INFINITY : 0;
     for (let at = 0; at < headers.length; at += 2) {
@@ -243,8 +241,9 @@ export class ResponseReader {
         if (seconds !== undefined)
           this.keepAliveMs = Math.min(this.keepAliveMs, Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS);
       } else if (lower === 'content-length') {
-        if (length !== undefined || !/^\d{1,15}$/.test(value)) return 'framing';
-        length = value;
+        if (length !== undefined) return 'framing';
+        length = readDecimal(value);
+        if (length === undefined) return 'framing';
       } else if (lower === 'transfer-encoding') {
         if (coding !== undefined) return 'framing';
         coding = value.toLowerCase();
@@ -259,7 +258,7 @@ export class ResponseReader {
       this.state = 'close';
       this.keepAliveMs = 0;
     } else {
-      this.left = Number(length);
+      this.left = length;
       this.state = this.left === 0 ? 'whole' : 'length';
     }
     return undefined;

@@ -1,0 +1,36 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readStatusLine } from '../../src/http/status-line.ts';
+
+/** RFC 9112 §4, with statuses of the five classes. */
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
+
+/** Mostly `right`, now and then something else. */
+function mostly(right: fc.Arbitrary<string>, ...wrong: readonly string[]): fc.Arbitrary<string> {
+  return fc.oneof({ weight: 6, arbitrary: right }, { weight: 1, arbitrary: fc.constantFrom(...wrong) });
+}
+
+const likely = fc
+  .tuple(
+    mostly(fc.constantFrom('HTTP/1.1', 'HTTP/1.0'), 'HTTP/1.2', 'HTTP/2.0', 'http/1.1', 'RTSP/1.0', ''),
+    mostly(fc.constant(' '), '', '  ', '\t'),
+    mostly(fc.integer({ min: 90, max: 610 }).map(String), '099', '20', '2O0', '+20', '1e2', ''),
+    mostly(fc.constant(' '), '', '  ', '\t', '-'),
+    mostly(fc.constantFrom('', 'OK', 'Not Found', 'é'), 'a\u0000', 'a\r', 'Ā'),
+  )
+  .map((parts) => parts.join(''));
+
+test('reads what the grammar accepts, and nothing else', () => {
+  let accepted = 0;
+  fc.assert(
+    fc.property(fc.oneof(likely, fc.string()), (line) => {
+      const [whole, version, status, reason = ''] = STATUS_LINE.exec(line) ?? [];
+      accepted += whole === undefined ? 0 : 1;
+      expect(readStatusLine(line)).toEqual(
+        whole === undefined ? undefined : { status: Number(status), reason, isKept: version === '1' },
+      );
+    }),
+    { numRuns: 5000 },
+  );
+  expect(accepted).toBeGreaterThan(100);
+});
