@@ -28,13 +28,13 @@ export const keptAttacks: readonly Attack[] = [
     sentence: '10,000 requests of as many clients, each with a head of 12 KiB, of which slices are kept.',
     limits: { memory: 400 },
     async play(target, scale) {
-      // Code and heap have their memory before; growth after that is retained state.
+      // Code has its memory before. V8 goes on to take up to 80 MiB; the heads of 10,000 entries would take 120 more.
       await Promise.all(Array.from({ length: 8 }, (_, seat) => sendHeads(target, seat, 350 * scale)));
       const before = target.memory();
-      await Promise.all(Array.from({ length: 8 }, (_, seat) => sendHeads(target, seat + 8, 900 * scale)));
+      await Promise.all(Array.from({ length: 8 }, (_, seat) => sendHeads(target, seat + 8, 1400 * scale)));
       await pause(1000, target.signal);
       const grown = (target.memory() - before) / 2 ** 20;
-      return [check(`memory grew by ${grown.toFixed(0)} MiB`, grown < 70)];
+      return [check(`memory grew by ${grown.toFixed(0)} MiB`, grown < 110)];
     },
   },
   {

@@ -1,4 +1,5 @@
-import type { WorkMemory } from '../json/work-memory.ts';
+import type { CollectorMemory } from '../http/byte-collector.ts';
+import { unlimitedMemory, type WorkMemory } from '../json/work-memory.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { ResponseContext, ResponseRewrite } from '../rewrite/response-rewrite.ts';
 import type { Rewrite } from '../rewrite/rewrite.ts';
@@ -42,13 +43,19 @@ export interface BodyRewriter {
 /** Size in bytes of a small body: the records of its members take too little memory to count. */
 const SMALL_BYTES = 16 * 1024;
 
-/** Rewrites a small body at once and without memory of the budget; undefined for a larger one, which is a job. */
+/**
+ * Rewrites a small body at once and without memory of the budget, into a buffer that `memory` returns; undefined for a larger body,
+ * which is a job.
+ */
 export function rewriteSmall(
   rules: CompiledRuleBook,
   operation: Operation | undefined,
   body: Uint8Array,
+  memory: CollectorMemory,
 ): Rewrite | undefined {
-  return body.length <= SMALL_BYTES ? rules.requestPlan(operation).rewrite(body) : undefined;
+  if (body.length > SMALL_BYTES) return undefined;
+  const { take } = unlimitedMemory;
+  return rules.requestPlan(operation).rewrite(body, { take, room: (bytes) => memory.take(bytes) });
 }
 
 /** Rewrites each body at once. */

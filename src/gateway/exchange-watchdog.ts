@@ -1,3 +1,5 @@
+import { Slots } from './slots.ts';
+
 /** An exchange under watch. */
 export interface WatchedExchange {
   /** Changes whenever a byte is received or sent, or the request is sent. */
@@ -18,30 +20,24 @@ interface ProgressMark {
  * slot forever: thousands of them would be an outage.
  */
 export class ExchangeWatchdog {
-  /** The open exchanges by slot. A `Set`, which allocates as they come and go, took 10 µs per request. */
-  private readonly slots: (WatchedExchange | undefined)[] = [];
-  private readonly freeSlots: number[] = [];
+  private readonly open = new Slots<WatchedExchange>();
   private lastProgress = new Map<WatchedExchange, ProgressMark>();
 
   /** Starts to watch an exchange; returns its slot, for `end`. */
   begin(exchange: WatchedExchange): number {
-    const slot = this.freeSlots.pop() ?? this.slots.length;
-    this.slots[slot] = exchange;
-    return slot;
+    return this.open.add(exchange);
   }
 
   /** Stops watching the exchange in a slot. */
   end(slot: number): void {
-    this.slots[slot] = undefined;
-    this.freeSlots.push(slot);
+    this.open.remove(slot);
   }
 
   /** Ends the exchanges that made no progress for `limitMs` before `now`, as far as earlier checks show; returns their number. */
   check(now: number, limitMs: number): number {
     const lastProgress = new Map<WatchedExchange, ProgressMark>();
     const stuck: WatchedExchange[] = [];
-    for (const exchange of this.slots) {
-      if (exchange === undefined) continue;
+    for (const exchange of this.open) {
       const { progress, readingMs } = exchange;
       const before = this.lastProgress.get(exchange);
       const latest = before?.progress === progress ? before : { progress, at: now };

@@ -1,3 +1,4 @@
+import type { CollectorMemory } from '../http/byte-collector.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { HttpVersion } from '../migrate/head-failure.ts';
 
@@ -38,8 +39,8 @@ export interface Exchange {
 
   /** Sets the receiver of the exchange's events; called once, before anything else. */
   attach(owner: ExchangeOwner): void;
-  /** Reads the whole body and calls `owner.onWholeBody`, unless `owner.acceptChunk` stops it. */
-  collect(): void;
+  /** Reads the whole body into `memory` and calls `owner.onWholeBody`, unless `owner.acceptChunk` stops it. */
+  collect(memory: CollectorMemory): void;
   /**
    * Prepares the body for forwarding and calls `owner.onBody`, synchronously or within the same turn; a small body is whole. With
    * the lifetime `exchange` nobody reads that after the exchange: its memory may be used again.

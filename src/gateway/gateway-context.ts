@@ -1,3 +1,4 @@
+import type { CollectorMemory } from '../http/byte-collector.ts';
 import type { Coding } from '../http/content-coding.ts';
 import type { DecisionLimits } from '../migrate/decision.ts';
 import type { DecodeBody } from '../migrate/decoded-body.ts';
@@ -56,6 +57,8 @@ export interface GatewayParts {
   readonly clientOf: (authorization: string) => string | Promise<string>;
   /** The report of the client with a hash, for itself; absent where there is none. */
   readonly ownReport?: ((client: string, type: OwnReportType) => Promise<OwnReportOutcome>) | undefined;
+  /** Memory for bodies, used again and again; without it, each has new memory. */
+  readonly bodyMemory?: CollectorMemory | undefined;
   readonly decode: DecodeBody;
   /** Rewrites bodies; without it, each is rewritten at once. */
   readonly rewriter?: BodyRewriter | undefined;

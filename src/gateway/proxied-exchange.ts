@@ -1,5 +1,6 @@
 // Longer than other files: one state machine for one exchange, with methods instead of objects, for it is the hot path.
 import type { WorkMemory } from '../json/work-memory.ts';
+import { newMemory } from '../http/byte-collector.ts';
 import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
@@ -12,6 +13,7 @@ import type { GatewayContext } from './gateway-context.ts';
 import { GuardedOwner, GuardedReceiver } from './guard.ts';
 import type { WatchedExchange } from './exchange-watchdog.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { ExchangeMemory } from './exchange-memory.ts';
 import { ExchangeRecorder, hasFailed } from './exchange-recorder.ts';
 import type { Origin } from './origin.ts';
 import { isRequestId, readTraceparent } from '../http/trace-context.ts';
@@ -40,6 +42,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   protected origin: Origin;
   /** Bytes reserved in the budget. */
   private bufferedBytes = 0;
+  private bodyMemory: ExchangeMemory | undefined = undefined;
   /** Pieces of work on the buffered bytes that go on, even when the exchange is over. */
   private workInProgress = 0;
   private call: UpstreamCall | undefined = undefined;
@@ -208,6 +211,17 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     if (this.workInProgress > 0) return;
     this.gateway.budget.release(this.bufferedBytes);
     this.bufferedBytes = 0;
+  }
+
+  /** Memory for the bodies of this exchange, as long as it lasts. */
+  protected get memory(): ExchangeMemory {
+    this.bodyMemory ??= new ExchangeMemory(this.gateway.parts.bodyMemory ?? newMemory);
+    return this.bodyMemory;
+  }
+
+  /** Nobody reads the bodies any more; work that goes on keeps its memory. */
+  private giveMemory(): void {
+    if (this.workInProgress === 0) this.bodyMemory?.giveAll();
   }
 
   /** Receiver of the response. */
@@ -426,5 +440,6 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     record(entry);
     if (this.recorder === undefined) observer?.observe(entry);
     else this.recorder.finish(entry);
+    this.giveMemory();
   }
 }

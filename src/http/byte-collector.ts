@@ -4,16 +4,16 @@ const FIRST_BUFFER_BYTES = 1024;
 /** Size in bytes of a lent first chunk from which the buffer has room for as much again: it is the beginning of a large body. */
 const LARGE_CHUNK_BYTES = 32 * 1024;
 
-/** Where a collector takes its buffers from. */
+/** Where buffers for bodies come from. */
 export interface CollectorMemory {
   /** Returns a buffer of at least so many bytes. */
   take(bytes: number): Uint8Array;
-  /** Takes back a buffer that was outgrown. */
+  /** Takes back a buffer that nobody reads or writes any more. */
   give(buffer: Uint8Array): void;
 }
 
 /** Memory that is new each time. */
-const newMemory: CollectorMemory = {
+export const newMemory: CollectorMemory = {
   take: (bytes) => new Uint8Array(bytes),
   give: () => {},
 };

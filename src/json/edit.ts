@@ -11,13 +11,18 @@ export interface Edit {
 const MAX_LOOP_COPY_BYTES = 32;
 
 /**
- * Applies `edits` to `bytes` and returns the result, in memory from `slab`, or in memory of its own if it is kept for long. The
- * edits must be in order and must not overlap.
+ * Applies `edits` to `bytes` and returns the result, in memory from `slab` or, if it is large, from `larger`; without a slab in
+ * memory of its own. The edits must be in order and must not overlap.
  */
-export function applyEdits(bytes: Uint8Array, edits: readonly Edit[], slab?: Slab): Uint8Array {
+export function applyEdits(
+  bytes: Uint8Array,
+  edits: readonly Edit[],
+  slab?: Slab,
+  larger?: (bytes: number) => Uint8Array,
+): Uint8Array {
   let length = bytes.length;
   for (const edit of edits) length += edit.insert.length - (edit.end - edit.start);
-  const out = slab?.take(length) ?? new Uint8Array(length);
+  const out = slab?.take(length, larger) ?? new Uint8Array(length);
   let from = 0;
   let at = 0;
   for (const edit of edits) {

@@ -9,9 +9,9 @@ export class Slab {
   private memory = new ArrayBuffer(0);
   private used = 0;
 
-  /** Returns `length` zeroed bytes that nothing else uses. */
-  take(length: number): Uint8Array {
-    if (length > SLAB_BYTES / 8) return new Uint8Array(length);
+  /** Returns `length` bytes that nothing else uses; `larger` returns memory of at least that many where no slab has room for them. */
+  take(length: number, larger: (bytes: number) => Uint8Array = newBytes): Uint8Array {
+    if (length > SLAB_BYTES / 8) return larger(length).subarray(0, length);
     if (this.used + length > this.memory.byteLength) {
       this.memory = new ArrayBuffer(SLAB_BYTES);
       this.used = 0;
@@ -20,4 +20,8 @@ export class Slab {
     this.used += length;
     return view;
   }
+}
+
+function newBytes(length: number): Uint8Array {
+  return new Uint8Array(length);
 }

@@ -1,7 +1,9 @@
 /** The memory that work on one text may use. */
 export interface WorkMemory {
   /** Reserves bytes; false when they do not fit, and the work must stop. */
-  take(bytes: number): boolean;
+  readonly take: (bytes: number) => boolean;
+  /** Returns memory of at least so many bytes for the result; without it, the result has new memory. */
+  readonly room?: (bytes: number) => Uint8Array;
 }
 
 /** Memory without a limit, for work that clients cannot cause. */

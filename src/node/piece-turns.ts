@@ -1,3 +1,5 @@
+import { Slots } from '../gateway/slots.ts';
+
 /** A flow that can be paused and resumed. */
 export interface Flow {
   /** True when it never resumes. */
@@ -32,7 +34,7 @@ const WAIT_PER_PIECE_MS = 0.004;
  */
 export class PieceTurns {
   private readonly waiting: { readonly flow: WaitingFlow; readonly milliseconds: number }[] = [];
-  private readonly flows = new Set<HeldFlow>();
+  private readonly flows = new Slots<HeldFlow>();
   /** Tiny pieces of all bodies in this turn of the event loop. */
   private pieces = 0;
   private end: NodeJS.Immediate | undefined = undefined;
@@ -56,15 +58,15 @@ export class PieceTurns {
     return pieces > FREE_PIECES && bytes < pieces * SMALL_PIECE_BYTES;
   }
 
-  /** A body is read from now on. */
-  begin(flow: HeldFlow): void {
-    this.flows.add(flow);
+  /** A body is read from now on; returns its slot, for `close`. */
+  begin(flow: HeldFlow): number {
     if (this.isFull) flow.hold();
+    return this.flows.add(flow);
   }
 
-  /** No more of the body is read. */
-  close(flow: HeldFlow): void {
-    this.flows.delete(flow);
+  /** No more is read of the body in a slot. */
+  close(slot: number): void {
+    this.flows.remove(slot);
   }
 
   /** Counts pieces of any body in this turn of the event loop. */

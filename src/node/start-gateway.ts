@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import type { BodyRewriter } from '../gateway/body-rewriter.ts';
@@ -14,6 +15,7 @@ import { connectionDrainTime } from '../settings/drain-times.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
+import { BodyMemory } from './body-memory.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import type { ClientListener } from './clients/client-listener.ts';
 import { createClientHash } from './client-hash.ts';
@@ -87,11 +89,12 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     upstream: upstreamOf(parts, parts.v1Origin, v1Tls(parts)),
   };
   const rewriter = new ThreadedRewriter();
-  const gateway = gatewayOf(parts, upstream, v1, rewriter);
+  const memory = new BodyMemory();
+  const gateway = gatewayOf(parts, upstream, v1, { rewriter, memory });
   parts.replica?.shareRateLimits(gateway.rateLimitQueue);
   let listening = false;
   let watchdog: NodeJS.Timeout | undefined;
-  const server = parts.front ?? serverOf(parts, gateway);
+  const server = parts.front ?? serverOf(parts, gateway, memory);
   const admin = createAdminServer({
     ready: () => listening && !server.draining,
     aloneSince: () => parts.replica?.status.aloneSince,
@@ -135,8 +138,13 @@ function watch(gateway: Gateway, settings: Settings): NodeJS.Timeout | undefined
   return setInterval(() => gateway.watchdog.check(performance.now(), limitMs), limitMs / 8).unref();
 }
 
-function serverOf({ settings, clientTls, isWorker }: NodeGatewayParts, gateway: Gateway): GatewayServer {
+function serverOf(
+  { settings, clientTls, isWorker }: NodeGatewayParts,
+  gateway: Gateway,
+  memory: BodyMemory,
+): GatewayServer {
   return new GatewayServer(gateway, {
+    memory,
     headerBytes: settings.get(table.headerBytes),
     headerCount: settings.get(table.headerCount),
     headersTimeout: settings.get(table.clientHeadersTimeout),
@@ -201,7 +209,7 @@ function gatewayOf(
   parts: NodeGatewayParts,
   upstream: NodeUpstream,
   v1: { readonly origin: OriginSetting; readonly upstream: NodeUpstream } | undefined,
-  rewriter: BodyRewriter,
+  { rewriter, memory }: { readonly rewriter: BodyRewriter; readonly memory: BodyMemory },
 ): Gateway {
   const { settings, ruleBooks } = parts;
   return new Gateway(
@@ -221,6 +229,7 @@ function gatewayOf(
       newTraceHex: randomHex(24),
       clientOf: createClientHash(parts.clientSecret),
       ownReport: parts.ownReport,
+      bodyMemory: memory,
       decode: decodeBody,
       rewriter,
       describe: new DescriptionThread().describe,

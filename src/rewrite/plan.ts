@@ -130,7 +130,7 @@ export class Plan {
     const all = from === 0 ? records : [BYTE_ORDER_MARK, ...records];
     return {
       verdict: 'rewritten',
-      body: applyEdits(body, edits, this.slab),
+      body: applyEdits(body, edits, this.slab, memory?.room),
       edits,
       records: all,
       patch,

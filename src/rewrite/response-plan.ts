@@ -150,7 +150,14 @@ export class ResponsePlan {
     const { recipe, records, omitted, patch } = result;
     if (recipe === undefined) return { verdict: 'unchanged', body };
     const edits = recipe.edits(body, tape, 0);
-    return { verdict: 'rewritten', body: applyEdits(body, edits, this.slab), edits, records, omitted, patch };
+    return {
+      verdict: 'rewritten',
+      body: applyEdits(body, edits, this.slab, memory?.room),
+      edits,
+      records,
+      omitted,
+      patch,
+    };
   }
 
   private cached(context: ResponseContext): ShapeResult | undefined {

@@ -86,13 +86,13 @@ test('when the tiny pieces of one turn are many, all bodies wait for the next on
   });
   const [one, other, late] = [flow('one'), flow('other'), flow('late')];
   turns.begin(one);
-  turns.begin(other);
+  const slot = turns.begin(other);
   for (let count = 0; count < 20_000; count += 1) turns.count(1000);
   expect(calls).toEqual([]);
   for (let count = 0; count < 20_000; count += 1) turns.count(1);
   turns.begin(late);
   expect(calls).toEqual(['one held', 'other held', 'late held']);
-  turns.close(other);
+  turns.close(slot);
   await setImmediate();
   expect(calls.slice(3)).toEqual(['one released', 'late released']);
   turns.count(1);

@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import { BufferBudget } from '../../src/gateway/buffer-budget.ts';
 import type { Exchange, ExchangeOwner } from '../../src/gateway/exchange.ts';
 import { ClientConnection, type ClientConnectionOwner } from '../../src/node/clients/client-connection.ts';
-import { BodyMemory } from '../../src/node/clients/body-memory.ts';
+import { BodyMemory } from '../../src/node/body-memory.ts';
 import { StreamedBodies } from '../../src/node/clients/streamed-bodies.ts';
 import { PieceTurns } from '../../src/node/piece-turns.ts';
 
@@ -16,8 +16,11 @@ export async function heldConnection(): Promise<{
   served: Socket;
   taken: Exchange[];
   closed: () => boolean;
+  /** The budget of bodies that are read ahead. */
+  budget: BufferBudget;
 }> {
   const taken: Exchange[] = [];
+  const budget = new BufferBudget(1024 * 1024);
   let isClosed = false;
   const owner: ClientConnectionOwner = {
     headerBytes: 16_384,
@@ -26,7 +29,7 @@ export async function heldConnection(): Promise<{
       ...NO_LIMITS,
       requestTimeout: 0,
       bodies: {
-        readAhead: new BufferBudget(1024 * 1024),
+        readAhead: budget,
         turns: new PieceTurns(),
         chunkTurns: new PieceTurns(),
         streams: new StreamedBodies(1),
@@ -58,7 +61,7 @@ export async function heldConnection(): Promise<{
     served.destroy();
     server.close();
   });
-  return { client, served, taken, closed: () => isClosed };
+  return { client, served, taken, closed: () => isClosed, budget };
 }
 
 /** Records the calls of an exchange to its owner, in order. */

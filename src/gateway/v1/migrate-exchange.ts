@@ -22,7 +22,7 @@ export class MigrateExchange extends V1Exchange {
         this.facts.note = decision.body.note;
         return received.exchange.open('exchange');
       case 'rewrite':
-        return received.exchange.collect();
+        return received.exchange.collect(this.memory);
     }
   }
 

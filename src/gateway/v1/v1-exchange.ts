@@ -235,13 +235,15 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   ): void {
     const { rules } = this;
     const { operation } = this.decision;
-    const small = rewriteSmall(rules, operation, body);
+    const small = rewriteSmall(rules, operation, body, this.memory);
     if (small !== undefined) {
       done(small, body);
       return;
     }
-    this.work((memory, finish) => {
+    const room = (bytes: number): Uint8Array => this.memory.take(bytes);
+    this.work(({ take }, finish) => {
       const failed = (error: unknown): void => finish(() => this.failInternally(error));
+      const memory = { take, room };
       this.gateway.rewriter.request({ rules, operation, body, memory, failed }, (outcome, original) =>
         finish(() => done(outcome, original)),
       );

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Body, ClientFault, ExchangeOwner } from '../../gateway/exchange.ts';
+import type { CollectorMemory } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { Peer } from './busy-peers.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
@@ -44,9 +45,9 @@ export abstract class BodyExchange implements IncomingBodyOwner {
     return this.body.bytes;
   }
 
-  collect(): void {
+  collect(memory: CollectorMemory): void {
     if (this.expectsContinue) this.writeContinue();
-    this.body.collect();
+    this.body.collect(memory);
   }
 
   open(): void {
@@ -67,6 +68,11 @@ export abstract class BodyExchange implements IncomingBodyOwner {
   /** Has tiny parts of the body joined; other runtimes do not pass them through the stream in the way of Node. */
   protected joinParts(source: Readable): void {
     if (!IS_OTHER_RUNTIME) this.body.joinParts(source);
+  }
+
+  /** The stream of the body is closed. */
+  protected leaveParts(): void {
+    this.body.leaveParts();
   }
 
   onWholeBody(body: Uint8Array): void {

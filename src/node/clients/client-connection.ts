@@ -1,7 +1,8 @@
 // Longer than other files: one state machine: requests, bodies and the end of a connection change the same few fields.
+import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
-import type { BodyMemory } from './body-memory.ts';
+import type { BodyMemory } from '../body-memory.ts';
 import type { IncomingBodyOptions } from './incoming-body.ts';
 import { LongBodyExchange } from './long-body-exchange.ts';
 import { copyOf, SharedReads } from './shared-reads.ts';
@@ -41,7 +42,7 @@ export interface ClientConnectionOwner {
 
 /** Largest body in bytes that is read whole before its exchange begins; memory of larger ones is used again. */
 const WHOLE_BODY_BYTES = 8 * 1024;
-/** Bytes of a read that may be the beginning of a long body, of which no copy is made, or that may hold very many tiny chunks. */
+/** Bytes of a read that may hold very many tiny chunks. */
 const LARGE_READ_BYTES = 8 * 1024;
 /** Bytes of further requests that are read while one is in flight. */
 const READ_AHEAD_BYTES = 16 * 1024;
@@ -71,6 +72,8 @@ export class ClientConnection implements ExchangeConnection {
   private partialHead: PartialHead | undefined = undefined;
   /** The body on its way, of an exchange that has begun. */
   private body: SocketBody | undefined = undefined;
+  /** Bytes of the body that are reserved in the budget. */
+  private reservedBytes = 0;
   private isReading = false;
   /** True while further requests wait for others to have their turn of the event loop. */
   private isYielding = false;
@@ -162,13 +165,14 @@ export class ClientConnection implements ExchangeConnection {
     this.idleSince = performance.now();
     if (this.isClosing) this.owner.linger(this);
     exchange.flushed();
+    this.release();
     if (!this.isReading) this.parseNext();
   };
 
   /** Reads bytes that are valid until it returns: a body is collected from them, anything else from a copy. */
   private readonly readLent = (bytes: Buffer): void => {
     if (this.isClosing || this.putBack(bytes)) return;
-    if (bytes.length >= LARGE_READ_BYTES && this.isIdle && this.beginLongFrom(bytes)) return;
+    if (this.isIdle && this.beginFrom(bytes)) return;
     const rest = this.body === undefined ? bytes : this.readBody(this.body, bytes);
     if (rest !== undefined) this.readHeads(copyOf(rest));
   };
@@ -278,7 +282,7 @@ export class ClientConnection implements ExchangeConnection {
         this.partialHead = new PartialHead(bytes, headerBytes);
         return;
       case 'unusual':
-        this.release(bytes);
+        this.handOver(bytes);
         return;
       case 'malformed':
         this.refuse('bad-request');
@@ -286,22 +290,46 @@ export class ClientConnection implements ExchangeConnection {
     }
   }
 
-  private begin(request: FastPathRequest, body: Buffer): void {
+  private begin(request: FastPathRequest, body: Buffer, isLent = false): void {
     this.isUsed = true;
-    const exchange = new SocketExchange(this, request, body);
+    const exchange = new SocketExchange(this, request, body, isLent);
     // As Node's server has it, where no 100 Continue was sent.
     if (request.expectsContinue) exchange.closeAfterResponse();
     this.exchange = exchange;
     this.owner.take(exchange);
+    exchange.keepBody();
   }
 
-  /** Begins the exchange of a long body that `bytes` begin with; false when they begin with something else. */
-  private beginLongFrom(bytes: Buffer): boolean {
+  /** Begins the request at the beginning of lent bytes; false where it has to wait for more of them, or they are none. */
+  private beginFrom(bytes: Buffer): boolean {
     const request = readFastPathRequest(bytes, this.owner.headerBytes);
-    if (request === undefined || !isLong(request)) return false;
-    const rest = this.beginLong(request, bytes);
-    if (rest !== undefined) this.readHeads(copyOf(rest));
+    if (request === undefined) return false;
+    const isWhole = request.end <= bytes.length && !request.expectsContinue;
+    if (isLong(request) && !(isWhole && this.reserve(request.end - request.bodyAt))) {
+      this.readOn(this.beginLong(request, bytes));
+      return true;
+    }
+    if (!isWhole) return false;
+    this.begin(request, bytes.subarray(request.bodyAt, request.end), true);
+    if (request.end < bytes.length) this.readOn(bytes.subarray(request.end));
     return true;
+  }
+
+  /** Reserves bytes in the budget of bodies that are read ahead, until the exchange is over; false when they do not fit. */
+  private reserve(bytes: number): boolean {
+    if (!this.owner.bodyOptions.bodies.readAhead.take(bytes)) return false;
+    this.reservedBytes = bytes;
+    return true;
+  }
+
+  private release(): void {
+    this.owner.bodyOptions.bodies.readAhead.release(this.reservedBytes);
+    this.reservedBytes = 0;
+  }
+
+  /** Reads lent bytes behind a request. */
+  private readOn(rest: Buffer | undefined): void {
+    if (rest !== undefined && !this.isClosing) this.readHeads(copyOf(rest));
   }
 
   /** Returns the bytes behind the body, if all of it has arrived. */
@@ -329,7 +357,7 @@ export class ClientConnection implements ExchangeConnection {
       this.begin(partialRequest, unparsed.subarray(partialRequest.bodyAt));
   }
 
-  private release(bytes: Buffer): void {
+  private handOver(bytes: Buffer): void {
     const { socket } = this;
     this.isReleased = true;
     this.unparsed = undefined;
@@ -361,6 +389,7 @@ export class ClientConnection implements ExchangeConnection {
     this.partialHead = undefined;
     this.exchange?.disconnected();
     this.exchange = undefined;
+    this.release();
     this.owner.closed(this);
   };
 }

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { peerName } from './busy-peers.ts';

@@ -18,7 +18,7 @@ import type { Gateway } from '../../gateway/gateway.ts';
 import type { AddressRange } from '../../http/address-range.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import { BufferBudget } from '../../gateway/buffer-budget.ts';
-import { BodyMemory } from './body-memory.ts';
+import type { BodyMemory } from '../body-memory.ts';
 import { BusyPeers, type Peer } from './busy-peers.ts';
 import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
 import type { ClientListener } from './client-listener.ts';
@@ -64,6 +64,8 @@ export interface GatewayServerOptions extends ReaderLimits {
   readonly upstreamConnections: number;
   /** With it clients use TLS, and HTTP/2 if they choose. */
   readonly tls: TlsTexts | undefined;
+  /** Memory for bodies on their way. */
+  readonly memory: BodyMemory;
   /** Other processes listen on the same port. */
   readonly reusePort?: boolean | undefined;
 }
@@ -122,7 +124,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       turns: new PieceTurns(),
       chunkTurns: new PieceTurns(WAIT_PER_CHUNK_MS, CHUNKS_PER_TURN),
       streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
-      memory: new BodyMemory(),
+      memory: options.memory,
     };
     this.app = createApp(gateway, Hono);
     this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));

@@ -182,6 +182,7 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     if (this.body.complete || this.incoming.destroyed || !this.outgoing.shouldKeepAlive) this.body.rest();
     if (this.outgoing.writableFinished) this.owner?.flushed();
     else this.owner?.disconnected();
+    this.owner = undefined;
   };
 }
 

@@ -58,6 +58,8 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
   private readonly session: Http2Session | undefined;
   private framing: ResponseFraming | undefined = undefined;
   private responseTrailers: HeaderList = [];
+  /** Its slot among the streams of the connection. */
+  private slot: number | undefined = undefined;
   private isEnded = false;
   private isOver = false;
 
@@ -92,13 +94,14 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     const { stream } = this;
     this.owner = owner;
     stream.on('close', this.over);
+    stream.on('close', () => setImmediate(this.detach));
     // A reset is reported before `close`, which waits until the rest of the body is read.
     stream.on('aborted', () => setImmediate(this.over));
     stream.on('wantTrailers', this.sendTrailers);
     if (this.hasBody) stream.on('end', this.endBody);
     // It may have been reset before its turn, and never emit `close`.
     if (!this.isOpen) setImmediate(this.over);
-    if (this.session !== undefined) this.streams.begin(this.session, this);
+    if (this.session !== undefined) this.slot = this.streams.begin(this.session, this);
   }
 
   onPart(bytes: number): void {
@@ -217,7 +220,7 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     if (this.isOver) return;
     this.isOver = true;
     if (this.session === undefined) this.finish();
-    else this.streams.end(this.session, this, this.finish);
+    else this.streams.end(this.session, this.slot, this.finish);
   };
 
   private readonly finish = (): void => {
@@ -228,6 +231,17 @@ export class H2Exchange extends BodyExchange implements Exchange, H2WriterOwner,
     if (this.hasBody && !this.body.complete) this.body.stop(new Error('client gone'));
     if (this.isEnded && stream.writableFinished && stream.rstCode === NO_ERROR) this.owner?.flushed();
     else this.owner?.disconnected();
+    this.owner = undefined;
+  };
+
+  /**
+   * Node keeps closed streams until V8 searches the whole heap. Nothing of the exchange is kept with them: copying it with the young
+   * generation took a third of the processor time.
+   */
+  private readonly detach = (): void => {
+    this.stream.removeAllListeners();
+    this.stream.on('error', ignore);
+    this.leaveParts();
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Http2Session } from 'node:http2';
+import { Slots } from '../../gateway/slots.ts';
 import { TurnQueue } from './turn-queue.ts';
 
 /** An exchange on a stream. */
@@ -18,26 +19,29 @@ export class H2Streams {
   /** Exchanges that have begun and not ended. */
   open = 0;
   private readonly closedSessions = new WeakSet<Http2Session>();
-  private readonly sessions = new WeakMap<Http2Session, Set<StreamOfSession>>();
+  private readonly sessions = new WeakMap<Http2Session, Slots<StreamOfSession>>();
   private readonly ends = new TurnQueue<Http2Session>(ENDS_PER_TURN);
 
-  /** Adds a stream; Node may report one after its connection is closed. */
-  begin(session: Http2Session, stream: StreamOfSession): void {
+  /** Adds a stream; returns its slot, for `end`, unless the connection is closed: Node may report a stream after that. */
+  begin(session: Http2Session, stream: StreamOfSession): number | undefined {
     this.open += 1;
     if (this.closedSessions.has(session)) {
       stream.sessionClosed();
-      return;
+      return undefined;
     }
-    const streams = this.sessions.get(session);
-    if (streams === undefined) this.sessions.set(session, new Set([stream]));
-    else streams.add(stream);
+    let streams = this.sessions.get(session);
+    if (streams === undefined) {
+      streams = new Slots();
+      this.sessions.set(session, streams);
+    }
+    return streams.add(stream);
   }
 
-  /** Removes a stream, and ends its exchange: at once, or in a later turn of the event loop. Called once. */
-  end(session: Http2Session, stream: StreamOfSession, end: () => void): void {
+  /** Empties the slot of a stream, and ends its exchange: at once, or in a later turn of the event loop. Called once. */
+  end(session: Http2Session, slot: number | undefined, end: () => void): void {
     this.ends.add(session, 1, () => {
       this.open -= 1;
-      this.sessions.get(session)?.delete(stream);
+      if (slot !== undefined) this.sessions.get(session)?.remove(slot);
       end();
     });
   }

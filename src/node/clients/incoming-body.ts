@@ -2,10 +2,10 @@
 import type { Readable } from 'node:stream';
 import type { BufferBudget } from '../../gateway/buffer-budget.ts';
 import type { Body } from '../../gateway/exchange.ts';
-import { ByteCollector } from '../../http/byte-collector.ts';
+import { ByteCollector, type CollectorMemory } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { requestTrailersOf } from '../../http/hop-by-hop.ts';
-import type { BodyMemory } from './body-memory.ts';
+import { type BodyMemory, LARGEST_SHARED_BYTES } from '../body-memory.ts';
 import { JoinedParts } from './joined-parts.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
 import { PacedFlow } from './paced-flow.ts';
@@ -98,6 +98,8 @@ export class IncomingBody
   /** Memory of the part that a consumer has, which is free once it asks for the next one, or the exchange is over. */
   private inUse: Uint8Array | undefined = undefined;
   private isWholeLent = false;
+  /** Its slot among the streamed bodies. */
+  private slot: number | undefined = undefined;
   /** Bytes of memory taken from the read-ahead budget that all bodies share. */
   private readAheadBytes = 0;
   private turn: NodeJS.Immediate | undefined = undefined;
@@ -143,8 +145,16 @@ export class IncomingBody
     this.joined = new JoinedParts(source, (bytes) => this.countPart(bytes));
   }
 
-  /** Collects the whole body; `owner.acceptChunk` is called for every part. */
-  collect(): void {
+  /** The stream of Node is closed. */
+  leaveParts(): void {
+    this.joined?.end();
+  }
+
+  /** Collects the whole body, into `memory` unless it is large; `owner.acceptChunk` is called for every part. */
+  collect(memory: CollectorMemory): void {
+    // A larger one would outgrow one buffer of each size on its way to one that is not used again.
+    if ((this.length ?? Number.POSITIVE_INFINITY) <= LARGEST_SHARED_BYTES)
+      this.parts = new ByteCollector(this.length, memory);
     this.begin('collect');
   }
 
@@ -164,6 +174,8 @@ export class IncomingBody
   discard(overrun: () => void): void {
     if (this.complete || this.mode === 'discard') return;
     this.leaveStream();
+    // Those of a collected body are in its owner's memory.
+    if (this.mode === 'collect') this.parts = new ByteCollector();
     this.mode = 'discard';
     this.takeParts();
     this.stop(new Error('early response'));
@@ -241,6 +253,8 @@ export class IncomingBody
       if (this.bytes > this.discardLimit) this.overrun?.();
       return;
     }
+    // Its owner has given the memory back.
+    if (this.isOver) return;
     this.timer?.refresh();
     if (this.mode === 'stream' && this.lend(chunk)) return;
     const held = this.parts.add(chunk, this.source.lendsParts);
@@ -271,7 +285,7 @@ export class IncomingBody
   private stream(): void {
     this.mode = 'stream';
     this.stopTimers();
-    this.options.bodies.streams.add(this);
+    this.slot = this.options.bodies.streams.add(this);
     if (this.parts.length > BUFFERED_BYTES) this.flow.pause();
     this.owner.onBody(this);
   }
@@ -372,7 +386,8 @@ export class IncomingBody
   }
 
   private leaveStream(): void {
-    if (this.mode === 'stream') this.options.bodies.streams.delete(this);
+    if (this.slot !== undefined) this.options.bodies.streams.remove(this.slot);
+    this.slot = undefined;
   }
 
   private waitForClient(): void {

@@ -13,7 +13,7 @@ const JOINED_BYTES = 16 * 1024;
 export class JoinedParts {
   private readonly source: Readable;
   private readonly push: (part: Uint8Array | null) => boolean;
-  private readonly onPart: (bytes: number) => void;
+  private onPart: (bytes: number) => void;
   private readonly parts = new ByteCollector();
 
   /** Stands before `source` from now on; `onPart` is called for each part as it is read. */
@@ -22,6 +22,12 @@ export class JoinedParts {
     this.push = source.push.bind(source);
     this.onPart = onPart;
     source.push = (part: Uint8Array | null) => this.take(part);
+  }
+
+  /** The source is closed: nothing of its exchange is kept with it. */
+  end(): void {
+    this.source.push = this.push;
+    this.onPart = ignore;
   }
 
   /** Passes on the parts that are joined so far; called at the end of the turn in which `onPart` was called. */
@@ -45,3 +51,5 @@ export class JoinedParts {
     return readableLength + this.parts.length < readableHighWaterMark;
   }
 }
+
+function ignore(): void {}

@@ -1,4 +1,5 @@
 import type { Body, ClientFault } from '../../gateway/exchange.ts';
+import type { CollectorMemory } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
@@ -46,9 +47,9 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
     return this.incoming.trailers;
   }
 
-  override collect(): void {
+  override collect(memory: CollectorMemory): void {
     this.writeContinue();
-    this.incoming.collect();
+    this.incoming.collect(memory);
   }
 
   override open(lifetime?: 'exchange'): void {

@@ -14,6 +14,8 @@ export class PacedFlow implements HeldFlow {
   private readonly flow: Flow;
   private readonly turns: PieceTurns;
   private readonly onTurnChange: () => void;
+  /** Its slot among the flows of bodies that are read. */
+  private slot: number | undefined = undefined;
   /** Parts and bytes of this turn of the event loop. */
   private pieces = 0;
   private bytes = 0;
@@ -51,7 +53,7 @@ export class PacedFlow implements HeldFlow {
       this.flow.pause();
       this.flow.resume();
     }
-    this.turns.begin(this);
+    this.slot = this.turns.begin(this);
   }
 
   /**
@@ -70,7 +72,8 @@ export class PacedFlow implements HeldFlow {
 
   /** The body is complete, or nobody reads it any more. */
   end(): void {
-    this.turns.close(this);
+    if (this.slot !== undefined) this.turns.close(this.slot);
+    this.slot = undefined;
     if (this.isHeld) this.release();
   }
 

@@ -2,10 +2,11 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { UnwritableHead } from '../../gateway/unwritable-head.ts';
+import { type CollectorMemory, newMemory } from '../../http/byte-collector.ts';
 import { isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { ALREADY_SENT } from './already-sent.ts';
-import type { BodyMemory } from './body-memory.ts';
+import type { BodyMemory } from '../body-memory.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
@@ -47,7 +48,11 @@ export class SocketExchange implements Exchange, SlowReader {
   readonly handled = ALREADY_SENT;
   readonly borrowsChunks = true;
   private readonly connection: ExchangeConnection;
-  private readonly body: Buffer;
+  private body: Uint8Array;
+  /** True while the body is in the memory of the read, which the next one writes to. */
+  private isBodyLent: boolean;
+  /** Memory of the body, which is given back at the end. */
+  private bodyBuffer: Uint8Array | undefined = undefined;
   /** False when the client disconnected in the middle of the body. */
   private readonly isWhole: boolean;
   protected owner: ExchangeOwner | undefined = undefined;
@@ -63,8 +68,16 @@ export class SocketExchange implements Exchange, SlowReader {
   /** Created when the client first has to be waited for. */
   private guard: SlowReaderGuard | undefined = undefined;
 
-  /** `body` is shorter than the length of the request when the client disconnected before the end. */
-  constructor(connection: ExchangeConnection, request: FastPathRequest, body: Buffer) {
+  /**
+   * `body` is shorter than the length of the request when the client disconnected before the end; a lent one is valid until
+   * `keepBody`.
+   */
+  constructor(
+    connection: ExchangeConnection,
+    request: FastPathRequest,
+    body: Uint8Array,
+    isBodyLent = false,
+  ) {
     this.connection = connection;
     this.method = request.method;
     this.target = request.target;
@@ -74,6 +87,7 @@ export class SocketExchange implements Exchange, SlowReader {
     this.secure = 'encrypted' in connection.socket;
     this.hasBody = request.end > request.bodyAt;
     this.body = body;
+    this.isBodyLent = isBodyLent;
     this.isWhole = body.length === request.end - request.bodyAt;
   }
 
@@ -90,15 +104,33 @@ export class SocketExchange implements Exchange, SlowReader {
     this.owner = owner;
   }
 
-  collect(): void {
-    const { body, owner } = this;
-    if (!this.isWhole || owner === undefined) return;
-    if (owner.acceptChunk(body.length)) owner.onWholeBody(body);
+  collect(memory: CollectorMemory): void {
+    const { owner } = this;
+    if (!this.isWhole || owner?.acceptChunk(this.body.length) !== true) return;
+    this.keepBody(memory);
+    owner.onWholeBody(this.body);
   }
 
-  open(): void {
-    const { body, owner } = this;
-    if (this.isWhole) owner?.onBody(body.length === 0 ? null : body);
+  open(lifetime?: 'exchange'): void {
+    if (!this.isWhole) return;
+    if (this.isBodyLent && lifetime === 'exchange') this.bodyBuffer = this.keepBody(this.connection.memory);
+    else this.keepBody();
+    this.owner?.onBody(this.body.length === 0 ? null : this.body);
+  }
+
+  /** Copies a lent body into a buffer of `memory`, which it returns. */
+  keepBody(memory = newMemory): Uint8Array | undefined {
+    if (!this.isBodyLent) return undefined;
+    this.isBodyLent = false;
+    const { body } = this;
+    if (body.length <= SMALL_PART_BYTES) {
+      this.body = Buffer.from(body);
+      return undefined;
+    }
+    const buffer = memory.take(body.length);
+    buffer.set(body);
+    this.body = buffer.subarray(0, body.length);
+    return buffer;
   }
 
   information(status: number, headers: HeaderList): void {
@@ -186,6 +218,7 @@ export class SocketExchange implements Exchange, SlowReader {
     this.isOver = true;
     this.guard?.stop();
     this.owner?.flushed();
+    this.leave();
   }
 
   /** The connection is closed. */
@@ -194,6 +227,14 @@ export class SocketExchange implements Exchange, SlowReader {
     this.isOver = true;
     this.guard?.stop();
     this.owner?.disconnected();
+    this.leave();
+  }
+
+  /** Keeps nothing: what refers to an exchange that is over may live for long. */
+  private leave(): void {
+    this.owner = undefined;
+    if (this.bodyBuffer !== undefined) this.connection.memory.give(this.bodyBuffer);
+    this.bodyBuffer = undefined;
   }
 
   /** Writes an informational response, unless the head of the response is written. */

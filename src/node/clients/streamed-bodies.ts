@@ -1,3 +1,5 @@
+import { Slots } from '../../gateway/slots.ts';
+
 /** A body that is forwarded while it arrives, on a connection to V2 that no other request can use meanwhile. */
 export interface StreamedBody {
   /** Bytes so far. */
@@ -20,7 +22,8 @@ const FAIR_RATE_BYTES = 16 * 1024;
  */
 export class StreamedBodies {
   private readonly limit: number;
-  private readonly all = new Map<StreamedBody, { bytes: number; at: number }>();
+  private readonly all = new Slots<{ readonly body: StreamedBody; bytes: number; at: number }>();
+  private count = 0;
   private timer: NodeJS.Timeout | undefined = undefined;
 
   /** `limit` is the number of bodies that may always stream. */
@@ -28,14 +31,18 @@ export class StreamedBodies {
     this.limit = limit;
   }
 
-  add(body: StreamedBody): void {
-    this.all.set(body, { bytes: body.bytes, at: performance.now() });
-    if (this.all.size > this.limit) this.timer ??= setInterval(endSlowest, CHECK_MS, this);
+  /** Adds a body; returns its slot, for `remove`. */
+  add(body: StreamedBody): number {
+    this.count += 1;
+    if (this.count > this.limit) this.timer ??= setInterval(endSlowest, CHECK_MS, this);
+    return this.all.add({ body, bytes: body.bytes, at: performance.now() });
   }
 
-  delete(body: StreamedBody): void {
-    this.all.delete(body);
-    if (this.all.size > this.limit) return;
+  /** Removes the body in a slot. */
+  remove(slot: number): void {
+    this.count -= 1;
+    this.all.remove(slot);
+    if (this.count > this.limit) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
@@ -44,7 +51,8 @@ export class StreamedBodies {
   endSlowest(): void {
     const now = performance.now();
     const slow: { readonly body: StreamedBody; readonly rate: number }[] = [];
-    for (const [body, since] of this.all) {
+    for (const since of this.all) {
+      const { body } = since;
       const seconds = (now - since.at) / 1000;
       if (seconds * 1000 < CHECK_MS - 100) continue;
       const rate = (body.bytes - since.bytes) / seconds;
@@ -53,7 +61,7 @@ export class StreamedBodies {
       since.at = now;
     }
     slow.sort((left, right) => left.rate - right.rate);
-    for (const { body } of slow.slice(0, Math.max(0, this.all.size - this.limit))) body.tooSlow();
+    for (const { body } of slow.slice(0, Math.max(0, this.count - this.limit))) body.tooSlow();
   }
 }
 

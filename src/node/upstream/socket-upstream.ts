@@ -1,4 +1,5 @@
 // Longer than other files: one pool: the queue, the connections and the waiting calls change together.
+import { performance } from 'node:perf_hooks';
 import type {
   UpstreamCall,
   UpstreamFault,

@@ -1,4 +1,5 @@
 // Longer than other files: one state machine for one connection.
+import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { BodyParts } from '../../gateway/exchange.ts';

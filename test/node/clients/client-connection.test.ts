@@ -78,3 +78,19 @@ test('a client that sends on and on is read no faster than it gets responses', a
     exchange?.end([]);
   }
 });
+
+test('a body that arrives whole counts among those that are read ahead, until its exchange is over', async () => {
+  const { client, taken, budget } = await heldConnection();
+  const body = 'a'.repeat(20_000);
+  client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  await until(() => taken.length === 1);
+  const owner = new RecordingOwner();
+  taken[0]?.attach(owner);
+  taken[0]?.open('exchange');
+  await until(() => owner.events.includes('opened'));
+  expect(budget.held).toBeGreaterThanOrEqual(body.length);
+  taken[0]?.head(200, 'OK', ['Content-Length', '0']);
+  taken[0]?.end([]);
+  await until(() => owner.events.includes('flushed'));
+  expect(budget.held).toBe(0);
+});

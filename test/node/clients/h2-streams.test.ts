@@ -22,9 +22,7 @@ test('every stream hears that its connection is closed, also one that Node repor
   const [session, other] = [await serverSession(), await serverSession()];
   const heard: string[] = [];
   const stream = (name: string) => ({ sessionClosed: () => void heard.push(name) });
-  const ended = stream('ended');
-  streams.begin(session, ended);
-  streams.end(session, ended, () => {});
+  streams.end(session, streams.begin(session, stream('ended')), () => {});
   streams.begin(session, stream('open'));
   streams.begin(other, stream('of another'));
   streams.closed(session);
@@ -37,11 +35,10 @@ test('every stream hears that its connection is closed, also one that Node repor
 test('the exchanges of closed connections end in several turns of the event loop, and count until then', async () => {
   const streams = new H2Streams();
   const session = await serverSession();
-  const all = Array.from({ length: 100 }, () => ({ sessionClosed: () => {} }));
-  for (const stream of all) streams.begin(session, stream);
+  const slots = Array.from({ length: 100 }, () => streams.begin(session, { sessionClosed: () => {} }));
   expect(streams.count(session)).toBe(100);
   let ended = 0;
-  for (const stream of all) streams.end(session, stream, () => (ended += 1));
+  for (const slot of slots) streams.end(session, slot, () => (ended += 1));
   expect([ended, streams.open]).toEqual([40, 60]);
   await setImmediate();
   expect([ended, streams.open]).toEqual([80, 20]);

@@ -1,7 +1,9 @@
-import type { CollectorMemory } from '../../http/byte-collector.ts';
+import type { CollectorMemory } from '../http/byte-collector.ts';
 
 /** Sizes in bytes of the buffers that are used again. */
 const SIZES = [16, 32, 64, 128, 256, 512].map((kibibytes) => kibibytes * 1024);
+/** The largest of them. */
+export const LARGEST_SHARED_BYTES = Math.max(...SIZES);
 /** Maximum bytes of buffers that wait for their next use. */
 const KEPT_BYTES = 8 * 1024 * 1024;
 

@@ -1,0 +1,28 @@
+import type { CollectorMemory } from '../http/byte-collector.ts';
+
+/** The memory for the bodies of one exchange, given back together when nobody reads them any more. */
+export class ExchangeMemory implements CollectorMemory {
+  private readonly source: CollectorMemory;
+  private taken: Uint8Array[] = [];
+
+  constructor(source: CollectorMemory) {
+    this.source = source;
+  }
+
+  take(bytes: number): Uint8Array {
+    const buffer = this.source.take(bytes);
+    this.taken.push(buffer);
+    return buffer;
+  }
+
+  give(buffer: Uint8Array): void {
+    this.taken = this.taken.filter((each) => each !== buffer);
+    this.source.give(buffer);
+  }
+
+  /** Gives back everything. */
+  giveAll(): void {
+    for (const buffer of this.taken) this.source.give(buffer);
+    this.taken = [];
+  }
+}
