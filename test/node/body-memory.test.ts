@@ -1,12 +1,12 @@
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { once } from 'node:events';
 import * as fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { BodyMemory } from '../../src/node/body-memory.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { rawClient } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
+import { socketServer } from '../support/socket-server.ts';
 import { until } from '../support/until.ts';
 
 describe('memory of bodies', () => {
@@ -46,12 +46,9 @@ const LETTERS = 'ghijklmnopqrstuvwxyz';
 
 /** A V2 that reads slowly, responds early, or closes, each as the target says; `onBody` gets what it receives. */
 async function oddV2(onBody: (socket: Socket, letter: string, bytes: string) => void): Promise<string> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
+  return socketServer((socket) => {
     let letter = '';
     let seen = '';
-    socket.on('error', () => {});
     socket.on('data', (bytes: Buffer) => {
       const text = bytes.toString('latin1');
       seen = (seen + text).slice(-400);
@@ -67,14 +64,6 @@ async function oddV2(onBody: (socket: Socket, letter: string, bytes: string) => 
       if (kind !== 'early' && /END["}]*(?:\r\n0\r\n\r\n)?$/.test(seen)) socket.write(ok());
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
 }
 
 // Attack: a part of one client's body in the request of another.

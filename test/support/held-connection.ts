@@ -10,17 +10,20 @@ import { PieceTurns } from '../../src/node/piece-turns.ts';
 
 const NO_LIMITS = { bodyTimeout: 0, minDataRate: 0, minDataRateGrace: 0 };
 
-/** A connection whose exchanges the test holds. */
-export async function heldConnection(): Promise<{
+/** A connection whose exchanges the test holds; `onTake` is called as one begins. */
+export async function heldConnection(onTake: (exchange: Exchange) => void = () => {}): Promise<{
   client: Socket;
   served: Socket;
   taken: Exchange[];
   closed: () => boolean;
   /** The budget of bodies that are read ahead. */
   budget: BufferBudget;
+  /** The memory of bodies on their way. */
+  memory: BodyMemory;
 }> {
   const taken: Exchange[] = [];
   const budget = new BufferBudget(1024 * 1024);
+  const memory = new BodyMemory();
   let isClosed = false;
   const owner: ClientConnectionOwner = {
     headerBytes: 16_384,
@@ -33,12 +36,15 @@ export async function heldConnection(): Promise<{
         turns: new PieceTurns(),
         chunkTurns: new PieceTurns(),
         streams: new StreamedBodies(1),
-        memory: new BodyMemory(),
+        memory,
       },
     },
     keepAliveLines: '',
     draining: false,
-    take: (exchange) => void taken.push(exchange),
+    take: (exchange) => {
+      taken.push(exchange);
+      onTake(exchange);
+    },
     addressOf: () => '127.0.0.1',
     refuse: () => {},
     linger: () => {},
@@ -61,7 +67,7 @@ export async function heldConnection(): Promise<{
     served.destroy();
     server.close();
   });
-  return { client, served, taken, closed: () => isClosed, budget };
+  return { client, served, taken, closed: () => isClosed, budget, memory };
 }
 
 /** Records the calls of an exchange to its owner, in order. */

@@ -81,7 +81,7 @@ export class ClientConnection implements ExchangeConnection {
   /** True once bytes were put back, which are read in their turn of the event loop. */
   private hasTurn = false;
   /** True once Node's own server has taken over. */
-  private isReleased = false;
+  private isHandedOver = false;
 
   constructor(socket: Socket, owner: ClientConnectionOwner) {
     this.socket = socket;
@@ -270,7 +270,7 @@ export class ClientConnection implements ExchangeConnection {
     this.isReading = false;
     // A pipelining client is read no faster than it is served.
     const isAhead = this.partialRequest === undefined && (this.unparsed?.length ?? 0) > READ_AHEAD_BYTES;
-    if (socket.isPaused() && !isAhead && !this.isReleased) socket.resume();
+    if (socket.isPaused() && !isAhead && !this.isHandedOver) socket.resume();
   }
 
   /** The bytes are not a fast-path request: the head is incomplete, suits only Node's server, or is malformed. */
@@ -359,7 +359,7 @@ export class ClientConnection implements ExchangeConnection {
 
   private handOver(bytes: Buffer): void {
     const { socket } = this;
-    this.isReleased = true;
+    this.isHandedOver = true;
     this.unparsed = undefined;
     this.partialRequest = undefined;
     this.sharedReads?.end();

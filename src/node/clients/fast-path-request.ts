@@ -2,6 +2,7 @@ import { readDecimal } from '../../http/decimal.ts';
 import { readFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { API_METHODS } from '../../http/methods.ts';
+import { isVisible } from '../../http/visible-text.ts';
 
 /** A request of the most common kind: no body, one with a length, or one in chunks. */
 export interface FastPathRequest {
@@ -20,9 +21,6 @@ export interface FastPathRequest {
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const VERSION = ' HTTP/1.1';
-const SLASH = 0x2f;
-const SPACE = 0x20;
-const DELETE = 0x7f;
 const CLOSE_OPTION = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 
 /**
@@ -93,10 +91,6 @@ function readRequestLine(
   const targetEnd = end - VERSION.length;
   const method = text.slice(0, methodEnd);
   if (!text.startsWith(VERSION, targetEnd) || !API_METHODS.includes(method)) return undefined;
-  if (text.charCodeAt(methodEnd + 1) !== SLASH) return undefined;
-  for (let at = methodEnd + 2; at < targetEnd; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code <= SPACE || code >= DELETE) return undefined;
-  }
-  return { method, target: text.slice(methodEnd + 1, targetEnd) };
+  const target = text.slice(methodEnd + 1, targetEnd);
+  return target.startsWith('/') && isVisible(target) ? { method, target } : undefined;
 }

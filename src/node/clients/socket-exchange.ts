@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { UnwritableHead } from '../../gateway/unwritable-head.ts';
-import { type CollectorMemory, newMemory } from '../../http/byte-collector.ts';
+import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { ALREADY_SENT } from './already-sent.ts';
@@ -11,6 +11,7 @@ import type { FastPathRequest } from './fast-path-request.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
 import { takenBytes } from './taken-bytes.ts';
+import { WholeBody } from './whole-body.ts';
 
 /** The connection that an exchange is on. */
 export interface ExchangeConnection {
@@ -48,9 +49,7 @@ export class SocketExchange implements Exchange, SlowReader {
   readonly handled = ALREADY_SENT;
   readonly borrowsChunks = true;
   private readonly connection: ExchangeConnection;
-  private body: Uint8Array;
-  /** True while the body is in the memory of the read, which the next one writes to. */
-  private isBodyLent: boolean;
+  private readonly body: WholeBody;
   /** Memory of the body, which is given back at the end. */
   private bodyBuffer: Uint8Array | undefined = undefined;
   /** False when the client disconnected in the middle of the body. */
@@ -86,13 +85,12 @@ export class SocketExchange implements Exchange, SlowReader {
     this.remote = connection.remote;
     this.secure = 'encrypted' in connection.socket;
     this.hasBody = request.end > request.bodyAt;
-    this.body = body;
-    this.isBodyLent = isBodyLent;
+    this.body = new WholeBody(body, isBodyLent);
     this.isWhole = body.length === request.end - request.bodyAt;
   }
 
   get bytesIn(): number {
-    return this.body.length;
+    return this.body.bytes.length;
   }
 
   /** Bytes of the connection that the system has taken; only one response is written on it at a time. */
@@ -106,31 +104,22 @@ export class SocketExchange implements Exchange, SlowReader {
 
   collect(memory: CollectorMemory): void {
     const { owner } = this;
-    if (!this.isWhole || owner?.acceptChunk(this.body.length) !== true) return;
-    this.keepBody(memory);
-    owner.onWholeBody(this.body);
+    if (!this.isWhole || owner?.acceptChunk(this.body.bytes.length) !== true) return;
+    this.body.keep(memory);
+    owner.onWholeBody(this.body.bytes);
   }
 
   open(lifetime?: 'exchange'): void {
     if (!this.isWhole) return;
-    if (this.isBodyLent && lifetime === 'exchange') this.bodyBuffer = this.keepBody(this.connection.memory);
-    else this.keepBody();
-    this.owner?.onBody(this.body.length === 0 ? null : this.body);
+    if (lifetime === 'exchange') this.bodyBuffer = this.body.keep(this.connection.memory);
+    else this.body.keep();
+    const { bytes } = this.body;
+    this.owner?.onBody(bytes.length === 0 ? null : bytes);
   }
 
-  /** Copies a lent body into a buffer of `memory`, which it returns. */
-  keepBody(memory = newMemory): Uint8Array | undefined {
-    if (!this.isBodyLent) return undefined;
-    this.isBodyLent = false;
-    const { body } = this;
-    if (body.length <= SMALL_PART_BYTES) {
-      this.body = Buffer.from(body);
-      return undefined;
-    }
-    const buffer = memory.take(body.length);
-    buffer.set(body);
-    this.body = buffer.subarray(0, body.length);
-    return buffer;
+  /** A lent body is valid until now. */
+  keepBody(): void {
+    this.body.keep();
   }
 
   information(status: number, headers: HeaderList): void {

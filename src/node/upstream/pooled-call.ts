@@ -2,6 +2,7 @@ import type { Body } from '../../gateway/exchange.ts';
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
 import { expectsContent, isIdempotent } from '../../http/methods.ts';
 import { isFieldName, writeFieldLines } from '../../http/field-lines.ts';
+import { isVisible } from '../../http/visible-text.ts';
 import type { PendingRequest, UpstreamConnection } from './upstream-connection.ts';
 
 const nothing = Buffer.alloc(0);
@@ -100,18 +101,9 @@ export function headOf(
   host: string,
 ): string | undefined {
   const fields = writeFieldLines(headers);
-  if (fields === undefined || !isFieldName(method) || !isVisible(target)) return undefined;
+  if (fields === undefined || !isFieldName(method) || target === '' || !isVisible(target)) return undefined;
   const framing = framingOf(method, body, length);
   return `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${fields}${framing}\r\n`;
-}
-
-/** True for a text of visible ASCII, which no reader takes for the end of the target. */
-function isVisible(text: string): boolean {
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code <= 0x20 || code >= 0x7f) return false;
-  }
-  return text !== '';
 }
 
 function framingOf(method: string, body: Body, length: number | undefined): string {

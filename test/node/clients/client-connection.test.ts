@@ -79,18 +79,21 @@ test('a client that sends on and on is read no faster than it gets responses', a
   }
 });
 
-test('a body that arrives whole counts among those that are read ahead, until its exchange is over', async () => {
-  const { client, taken, budget } = await heldConnection();
-  const body = 'a'.repeat(20_000);
-  client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-  await until(() => taken.length === 1);
+test('a body that arrives whole counts as read ahead, and keeps its memory, until its exchange is over', async () => {
   const owner = new RecordingOwner();
-  taken[0]?.attach(owner);
-  taken[0]?.open('exchange');
+  const { client, taken, budget, memory } = await heldConnection((exchange) => {
+    exchange.attach(owner);
+    exchange.open('exchange');
+  });
+  const body = 'a'.repeat(20_000);
+  const inFreeMemory = (): string => memory.take(body.length).toString('latin1', 0, 9);
+  client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   await until(() => owner.events.includes('opened'));
   expect(budget.held).toBeGreaterThanOrEqual(body.length);
+  expect(inFreeMemory()).not.toBe('aaaaaaaaa');
   taken[0]?.head(200, 'OK', ['Content-Length', '0']);
   taken[0]?.end([]);
   await until(() => owner.events.includes('flushed'));
   expect(budget.held).toBe(0);
+  expect(inFreeMemory()).toBe('aaaaaaaaa');
 });

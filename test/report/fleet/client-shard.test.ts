@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { addToShard, readShard } from '../../../src/report/fleet/client-shard.ts';
 import { Tally } from '../../../src/report/tally.ts';
 import type { TallyEntry } from '../../../src/report/tally-entry.ts';
+import { v1TallyEntry } from '../../support/v1-tally-entry.ts';
 
 const TIME = '2026-11-22T10:00:00.000Z';
 const EVER = '2026-01-01T00:00:00.000Z';
@@ -9,17 +10,7 @@ const EVER = '2026-01-01T00:00:00.000Z';
 function talliesOf(counts: Readonly<Record<string, number>>, over: Partial<TallyEntry> = {}): Tally {
   const tally = new Tally();
   for (const [client, count] of Object.entries(counts))
-    for (let k = 0; k < count; k += 1)
-      tally.add({
-        time: TIME,
-        client,
-        route: 'migrate',
-        operation: 'create_client',
-        verdict: 'rewritten',
-        status: 201,
-        edits: [],
-        ...over,
-      });
+    for (let k = 0; k < count; k += 1) tally.add(v1TallyEntry(client, TIME, over));
   return tally;
 }
 

@@ -7,6 +7,7 @@ import type { TallyEntry } from '../../../src/report/tally-entry.ts';
 import { MemoryRecords } from '../../support/memory-records.ts';
 import { type CallFate, FlakyRecords } from '../../support/flaky-records.ts';
 import { inOneOrder, PlayedReplica } from '../../support/played-replica.ts';
+import { v1TallyEntry } from '../../support/v1-tally-entry.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 import { arbitraryEntry } from '../arbitrary-entry.ts';
 
@@ -31,18 +32,7 @@ function comparable(report: object): unknown {
 }
 
 /** A V1 request of a client. */
-function request(client: string, at: number, over: Partial<TallyEntry> = {}): TallyEntry {
-  return {
-    time: new Date(at).toISOString(),
-    client,
-    route: 'migrate',
-    operation: 'create_client',
-    verdict: 'rewritten',
-    status: 201,
-    edits: [],
-    ...over,
-  };
-}
+const request = (client: string, at: number): TallyEntry => v1TallyEntry(client, new Date(at).toISOString());
 
 test('whoever counts an entry, in whatever order, and whichever calls are lost: every replica reports as one that saw all', async () => {
   const step = fc.record({
