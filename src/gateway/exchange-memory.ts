@@ -20,6 +20,12 @@ export class ExchangeMemory implements CollectorMemory {
     this.source.give(buffer);
   }
 
+  adopt(part: Uint8Array): Uint8Array {
+    const buffer = this.source.adopt(part);
+    this.taken.push(buffer);
+    return buffer;
+  }
+
   /** Gives back everything. */
   giveAll(): void {
     for (const buffer of this.taken) this.source.give(buffer);

@@ -34,6 +34,8 @@ export interface Exchange {
   readonly trailers?: HeaderList;
   /** True when `data` keeps no chunk beyond the turn of the event loop, nor beyond the next call. */
   readonly borrowsChunks?: boolean;
+  /** True when it reads no chunk once the exchange is over: the memory may then be used again. */
+  readonly releasesChunks?: boolean;
   /** Return value for the handler; an adapter that writes to a socket may resolve to any response. */
   readonly handled: Response | Promise<Response>;
 

@@ -301,6 +301,11 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
 
   // The side of V2.
 
+  /** Parts go straight to the client; whoever keeps one copies it. */
+  get borrowsParts(): boolean {
+    return this.received.exchange.borrowsChunks === true;
+  }
+
   information(status: number, headers: HeaderList): void {
     if (!this.settled) this.received.exchange.information(status, interimFields(headers));
   }

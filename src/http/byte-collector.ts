@@ -10,12 +10,15 @@ export interface CollectorMemory {
   take(bytes: number): Uint8Array;
   /** Takes back a buffer that nobody reads or writes any more. */
   give(buffer: Uint8Array): void;
+  /** Takes over the whole buffer that `part` is in, as one of its own; returns it, for `give`. */
+  adopt(part: Uint8Array): Uint8Array;
 }
 
 /** Memory that is new each time. */
 export const newMemory: CollectorMemory = {
   take: (bytes) => new Uint8Array(bytes),
   give: () => {},
+  adopt: (part) => part,
 };
 
 /**

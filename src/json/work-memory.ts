@@ -3,7 +3,7 @@ export interface WorkMemory {
   /** Reserves bytes; false when they do not fit, and the work must stop. */
   readonly take: (bytes: number) => boolean;
   /** Returns memory of at least so many bytes for the result; without it, the result has new memory. */
-  readonly room?: (bytes: number) => Uint8Array;
+  readonly room?: ((bytes: number) => Uint8Array) | undefined;
 }
 
 /** Memory without a limit, for work that clients cannot cause. */

@@ -6,6 +6,7 @@ test('what an exchange took is given back once: when it is outgrown, or at the e
   const memory = new ExchangeMemory({
     take: (bytes) => new Uint8Array(bytes),
     give: (buffer) => void given.push(buffer),
+    adopt: (part) => part,
   });
   const [outgrown, kept] = [memory.take(10), memory.take(20)];
   memory.give(outgrown);

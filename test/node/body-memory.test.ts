@@ -1,11 +1,14 @@
 import type { Socket } from 'node:net';
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { BodyMemory } from '../../src/node/body-memory.ts';
 import { gatewayFor } from '../support/gateway.ts';
-import { rawClient } from '../support/raw-client.ts';
+import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
+import type { ResponseRule } from '../../src/rules/rule.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
+import { testRuleBook } from '../support/rule-book.ts';
 import { socketServer } from '../support/socket-server.ts';
 import { until } from '../support/until.ts';
 
@@ -32,6 +35,31 @@ describe('memory of bodies', () => {
     }
   });
 
+  test('goes back to the system at once where it is large', () => {
+    const memory = new BodyMemory();
+    const large = memory.take(600_000);
+    memory.give(large);
+    expect(large.buffer.byteLength).toBe(0);
+    memory.give(large);
+    const own = Buffer.alloc(600_000);
+    memory.give(own);
+    expect(own.buffer.byteLength).toBe(600_000);
+  });
+
+  test('that has moved to another thread and back is used again', () => {
+    const memory = new BodyMemory();
+    const body = memory.take(100_000).subarray(0, 100_000);
+    const { port1, port2 } = new MessageChannel();
+    port1.postMessage(body, [body.buffer as ArrayBuffer]);
+    const moved = (receiveMessageOnPort(port2)?.message ?? body) as Uint8Array;
+    port1.close();
+    memory.give(body);
+    const whole = memory.adopt(moved);
+    expect(whole.length).toBe(128 * 1024);
+    memory.give(whole);
+    expect(memory.take(100_000)).toBe(whole);
+  });
+
   test('is kept up to a limit', () => {
     const memory = new BodyMemory();
     const taken = Array.from({ length: 40 }, () => memory.take(512 * 1024));
@@ -40,6 +68,12 @@ describe('memory of bodies', () => {
     expect(taken.filter((buffer) => again.has(buffer))).toHaveLength(16);
   });
 });
+
+const ALIAS: ResponseRule = { rule: 'alias', path: ['data', 'new'], as: 'old', status: ['2xx'] };
+/** Changes with a rule that adds `old` to every response that has `new`. */
+const ALIASED = testRuleBook().changes.map((change) =>
+  change.on === 'every' ? { ...change, response: [ALIAS] } : change,
+);
 
 /** Letters that no head and no size of a chunk has in a run. */
 const LETTERS = 'ghijklmnopqrstuvwxyz';
@@ -66,6 +100,26 @@ async function oddV2(onBody: (socket: Socket, letter: string, bytes: string) => 
   });
 }
 
+test.each([
+  ['a request', 'POST /api/v1/clients', `{"data":{"a":"${'x'.repeat(2_000_000)}"}}`, '{}'],
+  ['a response', 'POST /api/v1/things', '{"data":{}}', `{"data":{"new":"${'x'.repeat(2_000_000)}"}}`],
+])('%s of two megabytes that is rewritten leaves no memory behind', async (_name, line, body, response) => {
+  const taken = vi.spyOn(BodyMemory.prototype, 'take');
+  const adopted = vi.spyOn(BodyMemory.prototype, 'adopt');
+  onTestFinished(() => void vi.restoreAllMocks());
+  const v2 = await rawServer((socket) => socket.write(ok(response)));
+  const gateway = await gatewayFor(v2.origin, { ruleBook: { changes: ALIASED } });
+  const head = `${line} HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  expect(statusOf(await exchange(gateway.port, head + body))).toBe(200);
+  expect(await gateway.entry()).toMatchObject({ verdict: 'rewritten' });
+  const large = [
+    ...taken.mock.results.filter((_result, at) => Number(taken.mock.calls[at]?.[0]) > 1_000_000),
+    ...adopted.mock.results,
+  ].map(({ value }) => value as Buffer);
+  expect(large.length).toBeGreaterThan(2);
+  await until(() => large.every(({ buffer }) => buffer.byteLength === 0));
+});
+
 // Attack: a part of one client's body in the request of another.
 test('no byte of a body is ever sent in the body of another', async () => {
   const foreign: string[] = [];
@@ -79,7 +133,10 @@ test('no byte of a body is ever sent in the body of another', async () => {
   const uploads = fc.record({
     kind: fc.constantFrom('plain', 'plain', 'slow', 'early', 'reset'),
     letter: fc.constantFrom(...LETTERS.split('')),
-    length: fc.integer({ min: 4000, max: 600_000 }),
+    length: fc.oneof(
+      { weight: 4, arbitrary: fc.integer({ min: 4000, max: 600_000 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 600_000, max: 3_000_000 }) },
+    ),
     isChunked: fc.boolean(),
     // For V1 it is collected and rewritten, collected and sent as it is, or decoded.
     form: fc.constantFrom('v2', 'v1', 'v1', 'v1 flat', 'v1 gzip'),
@@ -128,26 +185,42 @@ test('no byte of a body is ever sent in the body of another', async () => {
 // Attack: a part of one client's response in that of another.
 test('no byte of a response is ever sent in another, however slowly it is read', async () => {
   const v2 = await rawServer((socket, request) => {
-    const [, framing, letter = '', length] = /\/(\w+)\/(\w)\/(\d+) HTTP/.exec(request) ?? [];
-    const body = letter.repeat(Number(length));
-    if (framing === 'length') socket.write(ok(body));
-    else
-      socket.write(
-        `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
-      );
+    const [, form, framing, letter = '', length] = /\/(\w+)-(\w+)-(\w)-(\d+) HTTP/.exec(request) ?? [];
+    const letters = letter.repeat(Number(length));
+    const text = form === 'rewritten' ? `{"data":{"a":"${letters}","new":1}}` : `{"a":"${letters}"}`;
+    const body = form === 'gzip' ? gzipSync(text, { level: 0 }) : Buffer.from(text);
+    const coding = form === 'gzip' ? 'Content-Encoding: gzip\r\n' : '';
+    const framed =
+      framing === 'length'
+        ? [`Content-Length: ${body.length}\r\n\r\n`, body]
+        : [`Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n`, body, '\r\n0\r\n\r\n'];
+    const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${coding}`;
+    socket.write(Buffer.concat([head, ...framed].map((part) => Buffer.from(part))));
   });
-  const gateway = await gatewayFor(v2.origin);
+  const gateway = await gatewayFor(v2.origin, {
+    ruleBook: { changes: ALIASED },
+    flags: { 'buffer-bytes': String(512 * 1024 * 1024) },
+  });
   const downloads = fc.record({
+    // For V1 it is collected: rewritten, or sent as it is, or decoded and sent as it is.
+    version: fc.constantFrom('v2', 'v1'),
+    form: fc.constantFrom('plain', 'rewritten', 'rewritten', 'gzip'),
     framing: fc.constantFrom('length', 'chunks'),
-    letter: fc.constantFrom(...LETTERS.split('')),
+    letter: fc.constantFrom(...LETTERS.toUpperCase().split('')),
     length: fc.oneof(fc.integer({ min: 1, max: 70_000 }), fc.integer({ min: 70_000, max: 6_000_000 })),
     way: fc.constantFrom('reads', 'reads', 'pauses', 'leaves'),
   });
-  const download = async ({ framing, letter, length, way }: (typeof samples)[number]): Promise<void> => {
+  const download = async ({
+    version,
+    form,
+    framing,
+    letter,
+    length,
+    way,
+  }: (typeof samples)[number]): Promise<void> => {
     const client = rawClient(gateway.port);
-    client.write(
-      `GET /api/v2/${framing}/${letter}/${length} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n`,
-    );
+    const target = `/api/${version}/things/${form}-${framing}-${letter}-${length}`;
+    client.write(`POST ${target} HTTP/1.1\r\nHost: g\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
     if (way === 'leaves') {
       await client.until(/200 OK/);
       client.socket.destroy();
@@ -161,16 +234,19 @@ test('no byte of a response is ever sent in another, however slowly it is read',
       await new Promise((resolve) => void setTimeout(resolve, 1));
     }
     const { text, reset } = await client.end(20_000);
-    const body = text
-      .slice(text.indexOf('\r\n\r\n') + 4)
-      .replaceAll(/\r\n[0-9a-f]+\r\n|^[0-9a-f]+\r\n|\r\n/g, '');
-    expect({ reset, length: body.length, isOwn: body === letter.repeat(length) }).toEqual({
+    const content = text.slice(text.indexOf('\r\n\r\n') + 4);
+    const own = content.split(letter).length - 1;
+    const others = content.match(/([G-Z])\1{9}/g)?.filter((run) => !run.startsWith(letter)) ?? [];
+    // Between the stored blocks of gzip there are any bytes.
+    const isWhole = form === 'gzip' ? own >= length && own < length + 200 : own === length;
+    expect({ reset, isWhole, others, isRewritten: content.includes('"old":1') }).toEqual({
       reset: false,
-      length,
-      isOwn: true,
+      isWhole: true,
+      others: [],
+      isRewritten: version === 'v1' && form === 'rewritten',
     });
   };
-  const samples = fc.sample(downloads, 60);
+  const samples = fc.sample(downloads, 120);
   const queue = [...samples];
   const worker = async (): Promise<void> => {
     for (let next = queue.pop(); next !== undefined; next = queue.pop()) await download(next);

@@ -1,5 +1,5 @@
 import type { Coding } from '../../http/content-coding.ts';
-import { ByteCollector } from '../../http/byte-collector.ts';
+import { ByteCollector, type CollectorMemory } from '../../http/byte-collector.ts';
 import { headerValue, type HeaderList } from '../../http/header-list.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
 import type { WithoutEdits } from '../body-rewriter.ts';
@@ -12,6 +12,8 @@ import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 export interface ResponseCollectorOwner extends UpstreamReceiver {
   /** True once no response is awaited. */
   readonly isOver: boolean;
+  /** Memory for a response that is collected. */
+  readonly responseMemory: CollectorMemory;
   /** Maximum decoded bytes of a response to rewrite. */
   readonly responseLimit: number;
   /** Decides how to rewrite the response with this head; undefined streams it unchanged. */
@@ -45,9 +47,16 @@ interface PendingResponse {
 export class ResponseCollector implements UpstreamReceiver {
   private readonly owner: ResponseCollectorOwner;
   private pending: PendingResponse | undefined;
+  /** The memory that the whole response was collected in. */
+  private collected: Uint8Array | undefined = undefined;
 
   constructor(owner: ResponseCollectorOwner) {
     this.owner = owner;
+  }
+
+  /** A response that is collected is copied. */
+  get borrowsParts(): boolean {
+    return this.pending !== undefined || this.owner.borrowsParts === true;
   }
 
   information(status: number, headers: HeaderList): void {
@@ -58,7 +67,8 @@ export class ResponseCollector implements UpstreamReceiver {
     const plan = this.owner.planResponse(status, headers);
     if (plan === undefined) this.owner.head(status, reason, headers);
     else {
-      const body = new ByteCollector(Number(headerValue(headers, 'content-length') ?? 0));
+      const length = Number(headerValue(headers, 'content-length') ?? 0);
+      const body = new ByteCollector(length, this.owner.responseMemory);
       this.pending = { status, reason, headers, coding: plan.coding, body };
     }
   }
@@ -69,7 +79,7 @@ export class ResponseCollector implements UpstreamReceiver {
       this.owner.data(chunk);
       return;
     }
-    const taken = pending.body.add(chunk);
+    const taken = pending.body.add(chunk, true);
     if (pending.body.length > this.owner.responseLimit) this.stream(pending, 'response-too-large');
     else if (taken > 0 && !this.owner.takeResponse(taken)) this.stream(pending, 'response-buffer-full');
   }
@@ -82,6 +92,7 @@ export class ResponseCollector implements UpstreamReceiver {
     }
     this.pending = undefined;
     const { coding } = pending;
+    this.collected = pending.body.buffer;
     const body = pending.body.take();
     if (coding === undefined || body.length === 0) {
       this.rewrite(pending, body, undefined, trailers);
@@ -125,8 +136,16 @@ export class ResponseCollector implements UpstreamReceiver {
       }
       this.owner.noteResponseEdits(outcome);
       this.owner.observeResponse(pending.status, pending.headers, body);
+      this.giveBack(body === decoded ? undefined : body);
       this.send(pending, rewrittenResponseFields(pending.headers, outcome.body.length), outcome.body, []);
     });
+  }
+
+  /** Gives back the memory of a response that a rewritten one replaces, and of the one that a thread has `moved`. */
+  private giveBack(moved: Uint8Array | undefined): void {
+    const { responseMemory } = this.owner;
+    if (this.collected !== undefined) responseMemory.give(this.collected);
+    if (moved !== undefined) responseMemory.give(responseMemory.adopt(moved));
   }
 
   private send(

@@ -14,6 +14,7 @@ export type CollectFault = UpstreamFault['kind'] | 'too-large';
 
 /** Collects one response, up to `limit` bytes of its body, and reports it once. */
 export class ResponseCopy implements UpstreamReceiver {
+  readonly borrowsParts = true;
   private readonly limit: number;
   private readonly take: (bytes: number) => boolean;
   private readonly done: (outcome: CollectedResponse | CollectFault) => void;
@@ -42,7 +43,7 @@ export class ResponseCopy implements UpstreamReceiver {
 
   data(chunk: Uint8Array): void {
     if (this.isFinished) return;
-    const taken = this.body.add(chunk);
+    const taken = this.body.add(chunk, true);
     if (this.body.length > this.limit || (taken > 0 && !this.take(taken))) this.finish('too-large');
   }
 

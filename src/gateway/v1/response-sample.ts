@@ -24,6 +24,10 @@ export class ResponseSample implements UpstreamReceiver {
     this.isWanted = isWanted;
   }
 
+  get borrowsParts(): boolean {
+    return this.receiver.borrowsParts === true;
+  }
+
   /** The whole body; undefined when it is not JSON, encoded, too long, incomplete or not wanted. */
   takeBody(): Uint8Array | undefined {
     return this.isComplete ? this.collector?.take() : undefined;
@@ -54,7 +58,7 @@ export class ResponseSample implements UpstreamReceiver {
     const { collector } = this;
     if (collector !== undefined) {
       if (collector.length + chunk.length > this.limit) this.collector = undefined;
-      else collector.add(chunk.slice());
+      else collector.add(chunk, true);
     }
     this.receiver.data(chunk);
   }

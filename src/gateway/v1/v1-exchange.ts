@@ -1,5 +1,6 @@
 // Longer than other files: what all V1 exchanges share; each kind of exchange has a file of its own.
 import type { Coding } from '../../http/content-coding.ts';
+import { type CollectorMemory, newMemory } from '../../http/byte-collector.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import { addForwarded } from '../../http/forwarded.ts';
 import { isHost } from '../../http/host.ts';
@@ -165,6 +166,10 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   // The response.
 
+  get responseMemory(): CollectorMemory {
+    return this.gateway.parts.bodyMemory ?? newMemory;
+  }
+
   get responseLimit(): number {
     return this.rules.ruleBook.limits.response;
   }
@@ -206,12 +211,19 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     const context = { status, deprecated, isWrapped: isWrapped(edits) };
     const { rules } = this;
     const { operation } = this.decision;
-    const { method } = this.received.exchange;
-    this.work((memory, finish) => {
+    const { method, releasesChunks } = this.received.exchange;
+    const room = releasesChunks === true ? this.room : undefined;
+    this.work(({ take }, finish) => {
       const failed = (error: unknown): void => finish(() => this.failInternally(error));
+      const memory = { take, room };
       this.gateway.rewriter.response(
         { rules, operation, method, body, context, memory, failed },
-        (outcome, original) => finish(() => done(outcome, original)),
+        (outcome, original) =>
+          finish(() => {
+            if (original !== body && room !== undefined && outcome.verdict === 'rewritten')
+              this.memory.adopt(outcome.body);
+            done(outcome, original);
+          }),
       );
     }, 1);
   }
@@ -240,14 +252,22 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
       done(small, body);
       return;
     }
-    const room = (bytes: number): Uint8Array => this.memory.take(bytes);
     this.work(({ take }, finish) => {
       const failed = (error: unknown): void => finish(() => this.failInternally(error));
-      const memory = { take, room };
+      const memory = { take, room: this.room };
       this.gateway.rewriter.request({ rules, operation, body, memory, failed }, (outcome, original) =>
-        finish(() => done(outcome, original)),
+        finish(() => {
+          // From another thread.
+          if (original !== body) this.memory.adopt(original);
+          if (original !== body && outcome.verdict === 'rewritten') this.memory.adopt(outcome.body);
+          done(outcome, original);
+        }),
       );
     }, 1);
+  }
+
+  private get room(): (bytes: number) => Uint8Array {
+    return (bytes) => this.memory.take(bytes);
   }
 
   noteResponseEdits({ records, patch, omitted }: WithoutEdits<RewrittenResponse>): void {

@@ -10,11 +10,6 @@ export class PassExchange extends ProxiedExchange {
     super(gateway, received, 'pass');
   }
 
-  /** Chunks go straight to the client. */
-  get borrowsParts(): boolean {
-    return this.received.exchange.borrowsChunks === true;
-  }
-
   start(): void {
     const { exchange } = this.received;
     if (exchange.hasBody) {

@@ -5,7 +5,7 @@ import type { Body } from '../../gateway/exchange.ts';
 import { ByteCollector, type CollectorMemory } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { requestTrailersOf } from '../../http/hop-by-hop.ts';
-import { type BodyMemory, LARGEST_SHARED_BYTES } from '../body-memory.ts';
+import type { BodyMemory } from '../body-memory.ts';
 import { JoinedParts } from './joined-parts.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './minimum-rate.ts';
 import { PacedFlow } from './paced-flow.ts';
@@ -150,11 +150,9 @@ export class IncomingBody
     this.joined?.end();
   }
 
-  /** Collects the whole body, into `memory` unless it is large; `owner.acceptChunk` is called for every part. */
+  /** Collects the whole body into `memory`; `owner.acceptChunk` is called for every part. */
   collect(memory: CollectorMemory): void {
-    // A larger one would outgrow one buffer of each size on its way to one that is not used again.
-    if ((this.length ?? Number.POSITIVE_INFINITY) <= LARGEST_SHARED_BYTES)
-      this.parts = new ByteCollector(this.length, memory);
+    this.parts = new ByteCollector(this.length, memory);
     this.begin('collect');
   }
 

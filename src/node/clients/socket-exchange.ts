@@ -48,6 +48,7 @@ export class SocketExchange implements Exchange, SlowReader {
   readonly hasBody: boolean;
   readonly handled = ALREADY_SENT;
   readonly borrowsChunks = true;
+  readonly releasesChunks = true;
   private readonly connection: ExchangeConnection;
   private readonly body: WholeBody;
   /** Memory of the body, which is given back at the end. */

@@ -17,6 +17,7 @@ const memory: WorkMemory = {
     Atomics.wait(grant, 0, ASKED);
     return Atomics.load(grant, 0) === GRANTED;
   },
+  room: (bytes) => Buffer.allocUnsafeSlow(bytes),
 };
 
 parentPort?.on('message', (message: ToThread) => {

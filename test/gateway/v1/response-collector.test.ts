@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { newMemory } from '../../../src/http/byte-collector.ts';
 import type { HeaderList } from '../../../src/http/header-list.ts';
 import {
   ResponseCollector,
@@ -19,6 +20,7 @@ function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
   const calls: string[] = [];
   const owner: ResponseCollectorOwner = {
     isOver: false,
+    responseMemory: newMemory,
     responseLimit: 100,
     information: (status) => void calls.push(`information ${status}`),
     head: (status, _reason, headers) => void calls.push(`head ${status} ${headers.join(' ')}`),
