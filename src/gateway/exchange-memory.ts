@@ -26,6 +26,11 @@ export class ExchangeMemory implements CollectorMemory {
     return buffer;
   }
 
+  /** Leaves everything to V8: work that was given up may still read it. */
+  abandon(): void {
+    this.taken = [];
+  }
+
   /** Gives back everything. */
   giveAll(): void {
     for (const buffer of this.taken) this.source.give(buffer);

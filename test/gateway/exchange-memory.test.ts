@@ -15,4 +15,8 @@ test('what an exchange took is given back once: when it is outgrown, or at the e
   memory.giveAll();
   expect(given).toEqual([outgrown, kept]);
   expect(given.map(({ length }) => length)).toEqual([10, 20]);
+  memory.take(30);
+  memory.abandon();
+  memory.giveAll();
+  expect(given).toHaveLength(2);
 });

@@ -120,6 +120,21 @@ test.each([
   await until(() => large.every(({ buffer }) => buffer.byteLength === 0));
 });
 
+// Attack: the decoder reads memory that has been given back.
+test('a body whose decoding is given up keeps its memory', async () => {
+  const taken = vi.spyOn(BodyMemory.prototype, 'take');
+  onTestFinished(() => void vi.restoreAllMocks());
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': String(2 ** 20) } });
+  const body = gzipSync(Buffer.alloc(4 * 2 ** 20, 'x'), { level: 0 }).subarray(0, 2 ** 20);
+  const head = `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const response = await exchange(gateway.port, Buffer.concat([Buffer.from(head), body]));
+  expect(statusOf(response)).toBe(400);
+  await until(() => gateway.gateway.inFlight === 0);
+  const [last] = taken.mock.results.slice(-1).map(({ value }) => value as Buffer);
+  expect(last?.length).toBe(2 ** 20);
+});
+
 // Attack: a part of one client's body in the request of another.
 test('no byte of a body is ever sent in the body of another', async () => {
   const foreign: string[] = [];

@@ -44,8 +44,13 @@ export class MigrateExchange extends V1Exchange {
     }
     this.decodeBody(coding, body, bodyLimit, (decoded) => {
       if (this.isOver) return;
-      if (typeof decoded === 'string') this.refuse(undecoded(decoded, bodyLimit));
-      else this.migrate(decoded, body);
+      if (typeof decoded !== 'string') {
+        this.migrate(decoded, body);
+        return;
+      }
+      // The decoder may still be at work on it in its thread.
+      this.memory.abandon();
+      this.refuse(undecoded(decoded, bodyLimit));
     });
   }
 

@@ -257,7 +257,8 @@ export class IncomingBody
     if (this.mode === 'stream' && this.lend(chunk)) return;
     const held = this.parts.add(chunk, this.source.lendsParts);
     if (this.mode === 'collect') {
-      if (!this.owner.acceptChunk(held)) this.parts.take();
+      // Its owner may have given the memory back.
+      if (!this.owner.acceptChunk(held)) this.parts = new ByteCollector();
     } else if (this.mode === 'open') {
       this.readAhead(held);
     } else if (this.parts.length >= LARGE_PART_BYTES) {

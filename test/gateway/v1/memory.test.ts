@@ -48,6 +48,14 @@ test.each([40_000, 400_000])(
   },
 );
 
+test('a large body for which there is no memory is refused while it arrives', async () => {
+  const gateway = await serve({ 'buffer-bytes': String(MIB), 'body-limit': String(8 * MIB) });
+  const body = Buffer.from(`{"data":"${'x'.repeat(4 * MIB)}"}`);
+  expect(statusOf(await exchange(gateway.port, post(body)))).toBe(503);
+  await until(() => gateway.gateway.inFlight === 0);
+  expect(gateway.surprises).toEqual([]);
+});
+
 test('objects in a list that no rule reads take no memory', async () => {
   const gateway = await serve({ 'buffer-bytes': String(4 * MIB), 'body-limit': String(2 * MIB) });
   for (const text of [`[${'{},'.repeat(400_000)}{}]`, `{"data":{"rooms":[${'{},'.repeat(400_000)}{}]}}`])
