@@ -151,14 +151,15 @@ export class ClientConnection implements ExchangeConnection {
     this.owner.refuse(this, code);
   }
 
-  responseEnded(isLast: boolean): void {
+  responseEnded(isLast: boolean, willFlush: boolean): void {
     if (isLast) this.stopReading();
+    if (willFlush) return;
     // The system has already taken all of it, unless the client reads slowly.
     if (this.socket.writableLength === 0) this.flushed();
     else this.socket.write(nothing, this.flushed);
   }
 
-  private readonly flushed = (): void => {
+  readonly flushed = (): void => {
     const { exchange, socket } = this;
     if (exchange === undefined || socket.destroyed) return;
     this.exchange = undefined;

@@ -25,8 +25,10 @@ export interface ExchangeConnection {
   readonly keepAliveLines: string;
   /** True when this response is the last, whatever the client wants. */
   readonly isEnding: boolean;
-  /** The response is written; with `isLast` the connection closes. */
-  responseEnded(isLast: boolean): void;
+  /** The system has taken the response. */
+  readonly flushed: () => void;
+  /** The response is written; with `isLast` the connection closes. With `willFlush` its last write calls `flushed`. */
+  responseEnded(isLast: boolean, willFlush: boolean): void;
 }
 
 /** Bytes up to which a part of a response has memory that it shares with others of its kind. */
@@ -170,9 +172,12 @@ export class SocketExchange implements Exchange, SlowReader {
     const { held, heldPart } = this;
     this.held = '';
     this.heldPart = undefined;
-    if (held !== '' || last !== '') this.write(held, heldPart, last);
-    if (this.connection.socket.writableLength > 0) this.awaitReader();
-    this.connection.responseEnded(this.isLast);
+    const { connection } = this;
+    // TLS is never done at once.
+    const flushed = this.secure && (held !== '' || last !== '') ? connection.flushed : undefined;
+    if (held !== '' || last !== '') this.write(held, heldPart, last, flushed);
+    if (connection.socket.writableLength > 0) this.awaitReader();
+    connection.responseEnded(this.isLast, flushed !== undefined);
   }
 
   closeAfterResponse(): void {
@@ -236,8 +241,11 @@ export class SocketExchange implements Exchange, SlowReader {
     return this.isOver || this.connection.socket.destroyed;
   }
 
-  /** Writes a part of the body, with text before and after it, in one write where that is cheaper; false signals backpressure. */
-  private write(before: string, part: Uint8Array | undefined, after: string): boolean {
+  /**
+   * Writes a part of the body, with text before and after it, in one write where that is cheaper; false signals backpressure. `done`
+   * is called when the system has taken it.
+   */
+  private write(before: string, part: Uint8Array | undefined, after: string, done?: () => void): boolean {
     const { socket } = this.connection;
     const isChunk = this.framing?.kind === 'chunks' && part !== undefined;
     const front = isChunk ? `${before}${part.length.toString(16)}\r\n` : before;
@@ -245,8 +253,8 @@ export class SocketExchange implements Exchange, SlowReader {
     if (part !== undefined && part.length >= LARGE_PART_BYTES) {
       socket.cork();
       if (front !== '') socket.write(front, 'latin1');
-      let isRoom = socket.write(part);
-      if (back !== '') isRoom = socket.write(back, 'latin1');
+      let isRoom = socket.write(part, back === '' ? done : undefined);
+      if (back !== '') isRoom = socket.write(back, 'latin1', done);
       socket.uncork();
       return isRoom;
     }
@@ -257,9 +265,12 @@ export class SocketExchange implements Exchange, SlowReader {
     room.write(front, 0, 'latin1');
     if (part !== undefined) room.set(part, front.length);
     if (back !== '') room.write(back, front.length + size, 'latin1');
-    if (length <= SMALL_PART_BYTES) return socket.write(room);
+    if (length <= SMALL_PART_BYTES) return socket.write(room, done);
     // The system has taken the bytes, or never will.
-    return socket.write(room.subarray(0, length), () => memory.give(room));
+    return socket.write(room.subarray(0, length), () => {
+      memory.give(room);
+      done?.();
+    });
   }
 
   /** Waits for a client that reads slowly; false signals backpressure. */
