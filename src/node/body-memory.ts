@@ -1,4 +1,5 @@
 import type { CollectorMemory } from '../http/byte-collector.ts';
+import { IS_NODE } from './is-node.ts';
 
 /** Sizes in bytes of the buffers that are used again. */
 const SIZES = [16, 32, 64, 128, 256, 512].map((kibibytes) => kibibytes * 1024);
@@ -31,7 +32,8 @@ export class BodyMemory implements CollectorMemory {
     if (!Buffer.isBuffer(buffer) || !this.taken.delete(buffer) || buffer.length === 0) return;
     const sameSize = this.free.get(buffer.length);
     if (sameSize === undefined || this.kept + buffer.length > KEPT_BYTES) {
-      if (buffer.buffer instanceof ArrayBuffer) buffer.buffer.transfer(0);
+      // Others may still read what a socket says it has taken.
+      if (IS_NODE && buffer.buffer instanceof ArrayBuffer) buffer.buffer.transfer(0);
       return;
     }
     this.kept += buffer.length;

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Body, ClientFault, ExchangeOwner } from '../../gateway/exchange.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import { IS_NODE } from '../is-node.ts';
 import type { Peer } from './busy-peers.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
@@ -15,8 +16,6 @@ export interface BodyExchangeOptions extends ReaderLimits, IncomingBodyOptions {
   /** Called with a bug met in an event handler of Node; the exchange is already over. */
   onUnexpectedError(error: unknown): void;
 }
-
-const IS_OTHER_RUNTIME = 'bun' in process.versions || 'deno' in process.versions;
 
 /** The request side of an exchange whose body Node reads, for HTTP/1.1 and HTTP/2; events of the body go to the owner. */
 export abstract class BodyExchange implements IncomingBodyOwner {
@@ -67,7 +66,7 @@ export abstract class BodyExchange implements IncomingBodyOwner {
 
   /** Has tiny parts of the body joined; other runtimes do not pass them through the stream in the way of Node. */
   protected joinParts(source: Readable): void {
-    if (!IS_OTHER_RUNTIME) this.body.joinParts(source);
+    if (IS_NODE) this.body.joinParts(source);
   }
 
   /** The stream of the body is closed. */

@@ -19,6 +19,7 @@ import type { AddressRange } from '../../http/address-range.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import { BufferBudget } from '../../gateway/buffer-budget.ts';
 import type { BodyMemory } from '../body-memory.ts';
+import { IS_NODE } from '../is-node.ts';
 import { BusyPeers, type Peer } from './busy-peers.ts';
 import { ClientConnections, type ClientConnectionsOwner } from './client-connections.ts';
 import type { ClientListener } from './client-listener.ts';
@@ -80,7 +81,6 @@ const CHUNKS_PER_TURN = 32_768;
 const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
 /** Milliseconds between two checks for timed-out connections. */
 const TIMEOUT_CHECK_MS = 250;
-const IS_OTHER_RUNTIME = 'bun' in process.versions || 'deno' in process.versions;
 /** Header fields beyond the limit that Node accepts, so that the gateway can respond to them with 431. */
 const SPARE_HEADER_FIELDS = 1000;
 /** Bytes of header fields beyond the limit; more of them reset the stream. */
@@ -177,7 +177,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   }
 
   stopAccepting(onClosed: () => void): Promise<void> {
-    const isOwn = process.platform === 'linux' && !IS_OTHER_RUNTIME && this.options.reusePort !== true;
+    const isOwn = process.platform === 'linux' && IS_NODE && this.options.reusePort !== true;
     return closePort(this.server, { accepted: () => this.limit.accepted, isOwn, onClosed });
   }
 
@@ -211,7 +211,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   /** The gateway reads connections before Node's own server, because that is faster; other runtimes have servers of their own. */
   private readBeforeNode(server: Server | Http2SecureServer, event: 'connection' | 'secureConnection'): void {
     const [served] = server.listeners(event);
-    if (served === undefined || IS_OTHER_RUNTIME) return;
+    if (served === undefined || !IS_NODE) return;
     this.serveByNodeServer = (socket) => void served.call(server, socket);
     server.removeAllListeners(event);
     server.on(event, (socket: Socket | TLSSocket) => {
@@ -240,7 +240,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     Object.assign(server, { maxHeadersCount: 0 });
     this.readBeforeNode(server, 'secureConnection');
     server.prependListener('secureConnection', serveOldProtocols);
-    if (IS_OTHER_RUNTIME)
+    if (!IS_NODE)
       server.on('secureConnection', (socket: TLSSocket) => {
         if (socket.alpnProtocol !== 'h2') this.lines.watch(socket);
       });

@@ -1,3 +1,4 @@
+import { IS_NODE } from '../is-node.ts';
 import type { Flow, HeldFlow, PieceTurns } from '../piece-turns.ts';
 
 /** A source of a body; `_read` is that of a stream of Node. */
@@ -127,7 +128,7 @@ export class PacedFlow implements HeldFlow {
  * Node's request is paused at its connection; an HTTP/2 stream has a window of its own, and other runtimes have their own bodies.
  */
 function flowOf(source: Flow): Flow {
-  if ('bun' in process.versions || 'deno' in process.versions) return source;
+  if (!IS_NODE) return source;
   return 'socket' in source && isFlow(source.socket) ? source.socket : source;
 }
 

@@ -14,7 +14,7 @@ import { threadPath } from './thread-path.ts';
 /** Bytes of a body from which it is rewritten in the thread: the slowest body of this size takes some 20 ms. */
 const MIN_THREAD_BYTES = 128 * 1024;
 /** Milliseconds without a body after which the thread ends. */
-const IDLE_MS = 10_000;
+const IDLE_MS = 60_000;
 
 type QueuedJob =
   | {
