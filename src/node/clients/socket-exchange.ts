@@ -7,6 +7,7 @@ import { isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { ALREADY_SENT } from './already-sent.ts';
 import type { BodyMemory } from '../body-memory.ts';
+import { fill, SMALL_WRITE_BYTES, writeTogether } from '../small-writes.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
@@ -31,8 +32,7 @@ export interface ExchangeConnection {
   responseEnded(isLast: boolean, willFlush: boolean): void;
 }
 
-/** Bytes up to which a part of a response has memory that it shares with others of its kind. */
-const SMALL_PART_BYTES = 4 * 1024;
+const nothing = Buffer.alloc(0);
 /** Bytes from which a part is written where it is: a borrowed one is at most one read, and smaller. */
 const LARGE_PART_BYTES = 128 * 1024;
 
@@ -258,14 +258,12 @@ export class SocketExchange implements Exchange, SlowReader {
       socket.uncork();
       return isRoom;
     }
-    const size = part?.length ?? 0;
-    const length = front.length + size + back.length;
+    const bytes = part ?? nothing;
+    const length = front.length + bytes.length + back.length;
+    if (length <= SMALL_WRITE_BYTES) return writeTogether(socket, front, bytes, back, done);
     const { memory } = this.connection;
-    const room = length <= SMALL_PART_BYTES ? Buffer.allocUnsafe(length) : memory.take(length);
-    room.write(front, 0, 'latin1');
-    if (part !== undefined) room.set(part, front.length);
-    if (back !== '') room.write(back, front.length + size, 'latin1');
-    if (length <= SMALL_PART_BYTES) return socket.write(room, done);
+    const room = memory.take(length);
+    fill(room, front, bytes, back);
     // The system has taken the bytes, or never will.
     return socket.write(room.subarray(0, length), () => {
       memory.give(room);

@@ -31,7 +31,8 @@ export class PooledCall implements UpstreamCall, PendingRequest {
   readonly due: number;
   readonly since: number;
   readonly isBackground: boolean;
-  bytes: Buffer = nothing;
+  head = '';
+  smallBody: Uint8Array = nothing;
   body: Uint8Array | undefined = undefined;
   parts: AsyncIterable<Uint8Array> | undefined = undefined;
   length: number | undefined = undefined;
@@ -61,18 +62,16 @@ export class PooledCall implements UpstreamCall, PendingRequest {
 
   /** Bytes held while it waits. */
   get heldBytes(): number {
-    return this.bytes.length + (this.body?.length ?? 0);
+    return this.head.length + this.smallBody.length + (this.body?.length ?? 0);
   }
 
-  /** Serialises a request as one write: a small body is copied, since that costs less than a second buffer. */
-  write(head: string, { body, length }: UpstreamRequest): void {
-    const small = body instanceof Uint8Array && body.length <= SMALL_BODY_BYTES ? body : nothing;
-    this.bytes = Buffer.allocUnsafe(head.length + small.length);
-    this.bytes.write(head, 0, 'latin1');
-    this.bytes.set(small, head.length);
-    if (body === null || body === small) return;
+  /** Sets what is sent. */
+  set(head: string, { body, length }: UpstreamRequest): void {
+    this.head = head;
+    if (body === null) return;
     if (body instanceof Uint8Array) {
-      this.body = body;
+      if (body.length <= SMALL_BODY_BYTES) this.smallBody = body;
+      else this.body = body;
       return;
     }
     this.parts = body;

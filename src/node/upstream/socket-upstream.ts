@@ -94,7 +94,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
       receiver.fail({ kind: 'rejected', sent: false, cause: 'not a request' });
       return call;
     }
-    call.write(head, request);
+    call.set(head, request);
     return this.enqueue(call);
   }
 

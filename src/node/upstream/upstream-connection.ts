@@ -5,6 +5,7 @@ import type { HeaderList } from '../../http/header-list.ts';
 import type { BodyParts } from '../../gateway/exchange.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts';
 import type { PieceTurns } from '../piece-turns.ts';
+import { writeTogether } from '../small-writes.ts';
 import type { Address } from './addresses.ts';
 import type { Destination } from './destination.ts';
 import { BodyWriter, type BodyWriterOwner } from './body-writer.ts';
@@ -14,11 +15,13 @@ import type { UpstreamOptions } from './node-upstream.ts';
 /** A request in flight on a connection. */
 export interface PendingRequest {
   readonly method: string;
-  /** The request on the wire, without a large body. */
-  readonly bytes: Buffer;
-  /** Written after `bytes`. */
+  /** In latin1. */
+  readonly head: string;
+  /** Written with the head; empty where there is no body, or a large one. */
+  readonly smallBody: Uint8Array;
+  /** Written after the head. */
   readonly body: Uint8Array | undefined;
-  /** Written after `bytes` as it arrives; `length` is undefined where it is framed by chunks. */
+  /** Written after the head as it arrives; `length` is undefined where it is framed by chunks. */
   readonly parts: BodyParts | undefined;
   readonly length: number | undefined;
   readonly receiver: UpstreamReceiver;
@@ -293,13 +296,13 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.reader.expect(request.method);
     const { socket } = this;
     if (request.body === undefined) {
-      socket.write(request.bytes);
+      writeTogether(socket, request.head, request.smallBody, '');
       if (request.parts !== undefined)
         this.writer = new BodyWriter(socket, request.parts, request.length, this);
       return;
     }
     socket.cork();
-    socket.write(request.bytes);
+    socket.write(request.head, 'latin1');
     socket.write(request.body);
     socket.uncork();
   }

@@ -1,0 +1,35 @@
+import type { Socket } from 'node:net';
+import { IS_NODE } from './is-node.ts';
+
+/** Bytes up to which a write is small. */
+export const SMALL_WRITE_BYTES = 4 * 1024;
+
+let room = Buffer.allocUnsafeSlow(SMALL_WRITE_BYTES);
+
+/**
+ * Writes texts in latin1 and the bytes between them as one write, and returns what `socket.write` does. Small writes share memory: the
+ * system takes nearly all of them at once, and new memory for each would lie outside V8's heap, which V8 searches as a whole for it.
+ */
+export function writeTogether(
+  socket: Socket,
+  before: string,
+  bytes: Uint8Array,
+  after: string,
+  done?: () => void,
+): boolean {
+  const length = before.length + bytes.length + after.length;
+  const isShared = IS_NODE && length <= SMALL_WRITE_BYTES && !('encrypted' in socket);
+  const target = isShared ? room : Buffer.allocUnsafe(length);
+  fill(target, before, bytes, after);
+  const isRoom = socket.write(isShared ? room.subarray(0, length) : target, done);
+  // The socket goes on reading what the system has not taken.
+  if (isShared && socket.writableLength > 0) room = Buffer.allocUnsafeSlow(SMALL_WRITE_BYTES);
+  return isRoom;
+}
+
+/** Copies texts in latin1 and the bytes between them to the beginning of `target`. */
+export function fill(target: Buffer, before: string, bytes: Uint8Array, after: string): void {
+  target.write(before, 0, 'latin1');
+  target.set(bytes, before.length);
+  if (after !== '') target.write(after, before.length + bytes.length, 'latin1');
+}
