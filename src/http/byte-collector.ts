@@ -49,19 +49,21 @@ export class ByteCollector {
    */
   add(part: Uint8Array, isLent = false): number {
     const { bytes, length } = this;
+    // Memory that is given back may have no length any more.
+    const before = bytes.length;
     const needed = length + part.length;
     this.length = needed;
     if (length === 0 && !isLent && part.length * 2 > part.buffer.byteLength) {
       this.bytes = part;
       return part.length;
     }
-    if (needed > bytes.length) {
+    if (needed > before) {
       this.bytes = this.memory.take(this.room(needed, length === 0 && isLent));
       this.bytes.set(bytes.subarray(0, length));
       this.memory.give(bytes);
     }
     this.bytes.set(part, length);
-    return this.bytes.length - bytes.length;
+    return this.bytes.length - before;
   }
 
   /** The size of the next buffer: a lent part that may be all there is gets no more than it needs. */

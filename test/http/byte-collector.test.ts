@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ByteCollector, concatBytes } from '../../src/http/byte-collector.ts';
+import { ByteCollector, concatBytes, newMemory } from '../../src/http/byte-collector.ts';
 
 const parts = fc.array(fc.uint8Array({ maxLength: 3000 }), { maxLength: 20 });
 
@@ -27,6 +27,16 @@ describe('parts that are collected', () => {
         expect(held).toBeLessThanOrEqual(Math.max(2 * collector.length, 1024));
       }),
     );
+  });
+
+  test('are counted once where memory that was outgrown has no length any more', () => {
+    const collector = new ByteCollector(0, {
+      ...newMemory,
+      give: ({ buffer }) => void (buffer instanceof ArrayBuffer && buffer.transfer(0)),
+    });
+    let held = 0;
+    for (let count = 0; count < 100; count += 1) held += collector.add(new Uint8Array(1000), true);
+    expect(held).toBe(collector.buffer.length);
   });
 
   test('do not change when the buffer that they came in is used again', () => {
