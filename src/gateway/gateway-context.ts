@@ -1,4 +1,4 @@
-import type { CollectorMemory } from '../http/byte-collector.ts';
+import { type CollectorMemory, newMemory } from '../http/byte-collector.ts';
 import type { Coding } from '../http/content-coding.ts';
 import type { DecisionLimits } from '../migrate/decision.ts';
 import type { DecodeBody } from '../migrate/decoded-body.ts';
@@ -88,6 +88,7 @@ export class GatewayContext {
   readonly options: GatewayOptions & DecisionLimits;
   readonly budget: BufferBudget;
   readonly rewriter: BodyRewriter;
+  readonly bodyMemory: CollectorMemory;
   readonly v2: Origin;
   readonly v1: Origin | undefined;
   readonly rollout: RolloutControl;
@@ -114,6 +115,7 @@ export class GatewayContext {
     this.options = parts.codings === undefined ? options : { ...options, codings: parts.codings };
     this.budget = new BufferBudget(options.bufferBytes, REWRITING_COPIES);
     this.rewriter = parts.rewriter ?? immediateRewriter;
+    this.bodyMemory = parts.bodyMemory ?? newMemory;
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;
     const { upstream, originPath: path, originHost: host, v1, now } = parts;
     const breakerOf = (origin: 'v1' | 'v2'): CircuitBreaker =>

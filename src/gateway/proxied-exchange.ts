@@ -1,6 +1,5 @@
 // Longer than other files: one state machine for one exchange, with methods instead of objects, for it is the hot path.
 import type { WorkMemory } from '../json/work-memory.ts';
-import { newMemory } from '../http/byte-collector.ts';
 import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
@@ -215,7 +214,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
 
   /** Memory for the bodies of this exchange, as long as it lasts. */
   protected get memory(): ExchangeMemory {
-    this.bodyMemory ??= new ExchangeMemory(this.gateway.parts.bodyMemory ?? newMemory);
+    this.bodyMemory ??= new ExchangeMemory(this.gateway.bodyMemory);
     return this.bodyMemory;
   }
 

@@ -7,8 +7,9 @@ export const SMALL_WRITE_BYTES = 4 * 1024;
 let room = Buffer.allocUnsafeSlow(SMALL_WRITE_BYTES);
 
 /**
- * Writes texts in latin1 and the bytes between them as one write, and returns what `socket.write` does. Small writes share memory: the
- * system takes nearly all of them at once, and new memory for each would lie outside V8's heap, which V8 searches as a whole for it.
+ * Writes texts in latin1 and the bytes between them as one write, and returns what `socket.write` does. Small writes share memory, for
+ * the system takes nearly all of them at once: new memory for each is garbage outside V8's heap, and much of that makes V8 search the
+ * whole heap.
  */
 export function writeTogether(
   socket: Socket,
@@ -19,9 +20,9 @@ export function writeTogether(
 ): boolean {
   const length = before.length + bytes.length + after.length;
   const isShared = IS_NODE && length <= SMALL_WRITE_BYTES && !('encrypted' in socket);
-  const target = isShared ? room : Buffer.allocUnsafe(length);
+  const target = isShared ? room.subarray(0, length) : Buffer.allocUnsafe(length);
   fill(target, before, bytes, after);
-  const isRoom = socket.write(isShared ? room.subarray(0, length) : target, done);
+  const isRoom = socket.write(target, done);
   // The socket goes on reading what the system has not taken.
   if (isShared && socket.writableLength > 0) room = Buffer.allocUnsafeSlow(SMALL_WRITE_BYTES);
   return isRoom;

@@ -135,6 +135,19 @@ test('a body whose decoding is given up keeps its memory', async () => {
   expect(last?.length).toBe(2 ** 20);
 });
 
+/** Plays the samples, so many at a time. */
+async function playAll<Sample>(
+  samples: readonly Sample[],
+  atOnce: number,
+  play: (sample: Sample) => Promise<void>,
+): Promise<void> {
+  const left = samples.values();
+  const playOn = async (): Promise<void> => {
+    for (const sample of left) await play(sample);
+  };
+  await Promise.all(Array.from({ length: atOnce }, playOn));
+}
+
 // Attack: a part of one client's body in the request of another.
 test('no byte of a body is ever sent in the body of another', async () => {
   const foreign: string[] = [];
@@ -186,11 +199,7 @@ test('no byte of a body is ever sent in the body of another', async () => {
     client.socket.destroy();
   };
   const samples = fc.sample(uploads, 300);
-  const queue = [...samples];
-  const worker = async (): Promise<void> => {
-    for (let next = queue.pop(); next !== undefined; next = queue.pop()) await upload(next);
-  };
-  await Promise.all(Array.from({ length: 12 }, worker));
+  await playAll(samples, 12, upload);
   await until(() => gateway.gateway.inFlight === 0);
   expect(foreign).toEqual([]);
   expect([...received.values()].reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(5_000_000);
@@ -262,11 +271,7 @@ test('no byte of a response is ever sent in another, however slowly it is read',
     });
   };
   const samples = fc.sample(downloads, 120);
-  const queue = [...samples];
-  const worker = async (): Promise<void> => {
-    for (let next = queue.pop(); next !== undefined; next = queue.pop()) await download(next);
-  };
-  await Promise.all(Array.from({ length: 10 }, worker));
+  await playAll(samples, 10, download);
   await until(() => gateway.gateway.inFlight === 0);
   expect(gateway.surprises).toEqual([]);
 }, 60_000);

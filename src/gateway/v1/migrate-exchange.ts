@@ -43,14 +43,11 @@ export class MigrateExchange extends V1Exchange {
       return;
     }
     this.decodeBody(coding, body, bodyLimit, (decoded) => {
+      // The decoder may still be at work on the body in its thread.
+      if (typeof decoded === 'string') this.memory.abandon();
       if (this.isOver) return;
-      if (typeof decoded !== 'string') {
-        this.migrate(decoded, body);
-        return;
-      }
-      // The decoder may still be at work on it in its thread.
-      this.memory.abandon();
-      this.refuse(undecoded(decoded, bodyLimit));
+      if (typeof decoded === 'string') this.refuse(undecoded(decoded, bodyLimit));
+      else this.migrate(decoded, body);
     });
   }
 

@@ -1,6 +1,6 @@
 // Longer than other files: what all V1 exchanges share; each kind of exchange has a file of its own.
 import type { Coding } from '../../http/content-coding.ts';
-import { type CollectorMemory, newMemory } from '../../http/byte-collector.ts';
+import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import { addForwarded } from '../../http/forwarded.ts';
 import { isHost } from '../../http/host.ts';
@@ -167,7 +167,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   // The response.
 
   get responseMemory(): CollectorMemory {
-    return this.gateway.parts.bodyMemory ?? newMemory;
+    return this.gateway.bodyMemory;
   }
 
   get responseLimit(): number {

@@ -23,7 +23,6 @@ const FAIR_RATE_BYTES = 16 * 1024;
 export class StreamedBodies {
   private readonly limit: number;
   private readonly all = new Slots<{ readonly body: StreamedBody; bytes: number; at: number }>();
-  private count = 0;
   private timer: NodeJS.Timeout | undefined = undefined;
 
   /** `limit` is the number of bodies that may always stream. */
@@ -33,16 +32,15 @@ export class StreamedBodies {
 
   /** Adds a body; returns its slot, for `remove`. */
   add(body: StreamedBody): number {
-    this.count += 1;
-    if (this.count > this.limit) this.timer ??= setInterval(endSlowest, CHECK_MS, this);
-    return this.all.add({ body, bytes: body.bytes, at: performance.now() });
+    const slot = this.all.add({ body, bytes: body.bytes, at: performance.now() });
+    if (this.all.size > this.limit) this.timer ??= setInterval(endSlowest, CHECK_MS, this);
+    return slot;
   }
 
   /** Removes the body in a slot. */
   remove(slot: number): void {
-    this.count -= 1;
     this.all.remove(slot);
-    if (this.count > this.limit) return;
+    if (this.all.size > this.limit) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
@@ -61,7 +59,7 @@ export class StreamedBodies {
       since.at = now;
     }
     slow.sort((left, right) => left.rate - right.rate);
-    for (const { body } of slow.slice(0, Math.max(0, this.count - this.limit))) body.tooSlow();
+    for (const { body } of slow.slice(0, Math.max(0, this.all.size - this.limit))) body.tooSlow();
   }
 }
 
