@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bundlePrograms } from './bundle.ts';
@@ -39,17 +40,18 @@ for (const name of readdirSync(from('dist'), { recursive: true, encoding: 'utf8'
 }
 await bundlePrograms(from('dist'));
 
-const reading = await readRuleBook(readFileSync(from('config/rules.yaml'), 'utf8'), 'config/rules.yaml');
+const source = readFileSync(from('config/rules.yaml'), 'utf8');
+const reading = await readRuleBook(source, 'config/rules.yaml');
 if (!reading.ok)
   throw new Error(reading.faults.map(({ line, message }) => `line ${line}: ${message}`).join('\n'));
 const { ruleBook } = reading;
 writeFileSync(
   from('dist/library/shipped-rule-book.js'),
-  `/** The rule book that ships, checked and without YAML. */\nexport const ruleBook = ${JSON.stringify(ruleBook, undefined, 1)};\n`,
+  `/** The rule book that ships, checked and without YAML. */\nexport const ruleBook = ${JSON.stringify(ruleBook, undefined, 1)};\n/** The SHA-256 of the text that it was read from, in hex digits. */\nexport const sourceSha256 = '${createHash('sha256').update(source).digest('hex')}';\n`,
 );
 writeFileSync(
   from('dist/library/shipped-rule-book.d.ts'),
-  `import type { RuleBook } from '../rules/rule-book.js';\n/** The rule book that ships, checked and without YAML. */\nexport declare const ruleBook: RuleBook;\n`,
+  `import type { RuleBook } from '../rules/rule-book.js';\n/** The rule book that ships, checked and without YAML. */\nexport declare const ruleBook: RuleBook;\n/** The SHA-256 of the text that it was read from, in hex digits. */\nexport declare const sourceSha256: string;\n`,
 );
 console.log('bundles, minified and gzipped:');
 for (const bundle of BUNDLES) {

@@ -4,7 +4,6 @@ import { readSettings, type Settings } from '../settings/read-settings.ts';
 import { settingConflicts } from '../settings/setting-conflicts.ts';
 import { memoryShares } from '../settings/memory-shares.ts';
 import { settings as table } from '../settings/settings.ts';
-import { readClientNames } from '../node/admin/client-names.ts';
 import { adminFault } from '../node/admin/operators.ts';
 import { memoryLimit } from '../node/memory-limit.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
@@ -38,7 +37,7 @@ export async function preflight(
   const clientTls = clientFiles(settings);
   const all = [
     ...settingConflicts(settings, memoryShares(memoryLimit(), workersOf(settings))),
-    ...[adminFault(settings), logFileFault(settings), namesFault(settings)].filter(
+    ...[adminFault(settings), logFileFault(settings), await namesFault(settings)].filter(
       (fault) => fault !== undefined,
     ),
     ...[upstreamTls, clientTls, storeFiles(settings)].flatMap((outcome) =>
@@ -72,9 +71,10 @@ function upstreamFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
 }
 
 /** Returns the fault of the file of client names. One that is not there is made when the first client gets a name. */
-function namesFault(settings: Settings): string | undefined {
+async function namesFault(settings: Settings): Promise<string | undefined> {
   const path = settings.get(table.clientNames);
   if (path === undefined || !existsSync(path)) return undefined;
+  const { readClientNames } = await import('../node/admin/client-names.ts');
   const read = readClientNames(path);
   return 'fault' in read ? `--client-names (GATEWAY_CLIENT_NAMES): ${read.fault}` : undefined;
 }

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { ListenAddress } from '../settings/setting-kinds.ts';
 import { environmentName, settings, type Setting } from '../settings/settings.ts';
-import { ReferenceFault, startReference } from '../node/reference/reference-server.ts';
+import { ReferenceFault } from '../node/reference/reference-fault.ts';
+import { startReference } from '../node/reference/reference-server.ts';
 import { NOT_STARTED, SUCCESS } from './exit-codes.ts';
 import { type Fact, factLines } from './fact-lines.ts';
 import { camelCase } from './setting-options.ts';

@@ -13,7 +13,8 @@ import { mergedRollout } from '../node/workers/merged-rollout.ts';
 import { mergedStats } from '../node/workers/merged-stats.ts';
 import { openTraces, type Traces } from '../node/log/open-traces.ts';
 import { createOperators } from '../node/admin/operators.ts';
-import { ReferenceFault, type RunningReference, startReference } from '../node/reference/reference-server.ts';
+import { ReferenceFault } from '../node/reference/reference-fault.ts';
+import type { RunningReference } from '../node/reference/reference-server.ts';
 import { loadRuleBook } from '../node/rule-book-file.ts';
 import { RuleBooks } from '../node/rule-books.ts';
 import { type RunningGateway, startGateway } from '../node/start-gateway.ts';
@@ -28,7 +29,7 @@ import { clientFiles, preflight } from './preflight.ts';
 import type { ProcessLog } from './process-log.ts';
 import { rowSink } from './row-sink.ts';
 import { terminalOf } from './terminal.ts';
-import { V2Description } from './v2-description.ts';
+import type { V2Description } from './v2-description.ts';
 import { workerFront, workersOf } from './worker-front.ts';
 
 /** A serving gateway, with the embedded V2 when no other is configured. */
@@ -92,7 +93,7 @@ export async function startServing(
             log.write({ level: 'warn', event: 'trace-trouble', message: `traces: ${trouble}.` }),
           )
         : undefined;
-    const operators = createOperators({
+    const operators = await createOperators({
       settings,
       ruleBooks,
       sink: rewriteLog,
@@ -111,7 +112,7 @@ export async function startServing(
     });
     const front =
       worker === undefined
-        ? workerFront({
+        ? await workerFront({
             settings,
             flags,
             upstream: originText(origin),
@@ -250,7 +251,8 @@ function reportBug(limited: LimitedLines, error: unknown): void {
   });
 }
 
-function embed(settings: Settings, log: WriteProcessLine): Promise<RunningReference> {
+async function embed(settings: Settings, log: WriteProcessLine): Promise<RunningReference> {
+  const { startReference } = await import('../node/reference/reference-server.ts');
   return startReference({
     db: settings.get(table.referenceDb),
     unknown: settings.get(table.referenceUnknown),
@@ -275,14 +277,16 @@ function originOf(settings: Settings, embedded: RunningReference | undefined): O
 }
 
 /** V2's description, for bodies that V1 gets instead of V2; the embedded reference has its own. */
-function openDescription(
+async function openDescription(
   settings: Settings,
   embedded: RunningReference | undefined,
   log: WriteProcessLine,
-): ReturnType<typeof V2Description.open> | undefined {
+): Promise<V2Description | { readonly fault: string } | undefined> {
   if (settings.get(table.v1Upstream) === undefined) return undefined;
   const source = descriptionSource(settings, embedded);
-  return source === undefined ? undefined : V2Description.open(source, log);
+  if (source === undefined) return undefined;
+  const { V2Description: description } = await import('./v2-description.ts');
+  return description.open(source, log);
 }
 
 function descriptionSource(settings: Settings, embedded: RunningReference | undefined): string | undefined {

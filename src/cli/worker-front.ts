@@ -1,4 +1,3 @@
-import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../settings/read-settings.ts';
@@ -37,10 +36,11 @@ export function workersOf(settings: Settings): number {
 }
 
 /** Creates the worker processes that clients connect to; undefined where one process is enough. */
-export function workerFront(parts: WorkerFrontParts): WorkerPool | undefined {
+export async function workerFront(parts: WorkerFrontParts): Promise<WorkerPool | undefined> {
   const { settings, flags, record, observer, log } = parts;
   const count = workersOf(settings);
   if (count === 1) return undefined;
+  const { fork } = await import('node:child_process');
   const given = Object.fromEntries(
     Object.entries(flags).filter((pair): pair is [string, string] => pair[1] !== undefined),
   );

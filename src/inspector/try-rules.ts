@@ -2,7 +2,6 @@ import { isWrapped } from '../rewrite/deprecated-attributes.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { KeptExchange } from '../rewrite-log/kept-exchange.ts';
-import { readRuleBook } from '../rules/read-rule-book.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { DryRun, DryRunDifference, Explanation } from './api.ts';
 import { entryName } from './entry-words.ts';
@@ -50,6 +49,7 @@ const decoder = new TextDecoder();
 export async function tryRules(parts: DryRunParts, pause: () => Promise<void>): Promise<DryRun> {
   const { text, current, currentText, exchanges } = parts;
   const against = current.ruleBook.hash;
+  const { readRuleBook } = await import('../rules/read-rule-book.ts');
   const reading = await readRuleBook(text, FILE);
   if (!reading.ok)
     return {

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { settings } from '../settings/settings.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
-import { readRuleBook } from '../rules/read-rule-book.ts';
 import type { RuleBookOutcome } from './rule-books.ts';
+import { shippedRuleBook } from './shipped-rule-book.ts';
 
 /**
  * Reads, checks and compiles the rule book in a file; faults name file, line and column. Where the working directory has no rule
@@ -19,6 +19,9 @@ export async function loadRuleBook(path: string): Promise<RuleBookOutcome> {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return { faults: [`--rules names a file that cannot be read: ${path} (${code}).`] };
   }
+  const shipped = await shippedRuleBook(text);
+  if (shipped !== undefined) return { text, rules: new CompiledRuleBook(shipped) };
+  const { readRuleBook } = await import('../rules/read-rule-book.ts');
   const reading = await readRuleBook(text, path);
   if (!reading.ok) return { faults: reading.faults.map((fault) => printFault(fault)) };
   return { text, rules: new CompiledRuleBook(reading.ruleBook) };

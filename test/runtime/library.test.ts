@@ -241,23 +241,49 @@ describe('the command from the same package', () => {
   });
 
   test('starts from a bundle, which a hundred modules and more would delay', async () => {
-    const counter = `import { registerHooks } from 'node:module';
-      let files = 0;
-      registerHooks({ load: (url, context, next) => (url.startsWith('file:') && (files += 1), next(url, context)) });
-      process.on('exit', () => console.log('files ' + files));`;
-    const main = join(folder, 'node_modules/capture-gateway/dist/cli/main.js');
-    const given = ['serve', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
-    const gateway = spawn(
-      tool('node/bin/node'),
-      ['--import', `data:text/javascript,${encodeURIComponent(counter)}`, main, ...given],
-      { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] },
+    const { files } = await startOnce();
+    expect(files.length).toBeGreaterThan(2);
+    expect(files.length).toBeLessThan(100);
+  });
+
+  test('reads no YAML for the rule book that ships, and any other text anew', async () => {
+    const edited = join(folder, 'edited.yaml');
+    writeFileSync(
+      edited,
+      `${readFileSync(join(root, 'config/rules.yaml'), 'utf8')}# An assumption was confirmed.\n`,
     );
-    gateway.stderr.on('data', (chunk: Buffer) => {
-      if (chunk.includes('"started"')) gateway.kill('SIGTERM');
-    });
-    const output = await text(gateway.stdout);
-    const files = Number(/^files (\d+)$/m.exec(output)?.[1]);
-    expect(files).toBeGreaterThan(2);
-    expect(files).toBeLessThan(100);
+    const [shipped, other] = [await startOnce(), await startOnce('--rules', edited)];
+    const readsYaml = (file: string): boolean => readFileSync(file, 'utf8').includes('// node_modules/yaml/');
+    expect(shipped.files.filter(readsYaml)).toEqual([]);
+    expect(other.files.filter(readsYaml)).not.toEqual([]);
+    expect(shipped.ruleBook).toMatch(/^[0-9a-f]{16}$/);
+    expect(other.ruleBook).toBe(shipped.ruleBook);
   });
 });
+
+/** Starts the gateway of the package until it listens; returns the files that it loaded, and the hash of its rule book. */
+async function startOnce(
+  ...flags: readonly string[]
+): Promise<{ readonly files: readonly string[]; readonly ruleBook: string | undefined }> {
+  const lister = `import { registerHooks } from 'node:module';
+    import { fileURLToPath } from 'node:url';
+    registerHooks({ load: (url, context, next) => (url.startsWith('file:') && console.log('file ' + fileURLToPath(url)), next(url, context)) });`;
+  const main = join(folder, 'node_modules/capture-gateway/dist/cli/main.js');
+  const listeners = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
+  const given = [...listeners, '--upstream', 'http://127.0.0.1:9', ...flags];
+  const gateway = spawn(
+    tool('node/bin/node'),
+    ['--import', `data:text/javascript,${encodeURIComponent(lister)}`, main, 'serve', ...given],
+    { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let lines = '';
+  gateway.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    lines += chunk;
+    if (lines.includes('"started"')) gateway.kill('SIGTERM');
+  });
+  const output = await text(gateway.stdout);
+  return {
+    files: [...output.matchAll(/^file (.*)$/gm)].map(([, path = '']) => path),
+    ruleBook: /"ruleBook":"([^"]*)"/.exec(lines)?.[1],
+  };
+}

@@ -38,7 +38,7 @@ export async function inspected(
   const rules = rulesInForce ?? (await compiledShippedRuleBook());
   const book = { rules, text: 'version: 2025-01-01' };
   const ruleBooks = new RuleBooks(book, () => Promise.resolve(book), Date.now);
-  const operators = createOperators({
+  const operators = await createOperators({
     settings: read.settings,
     ruleBooks,
     sink: { dropped: 3 },

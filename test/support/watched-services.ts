@@ -27,7 +27,7 @@ export async function watchedServices(
   const ruleBooks = new RuleBooks(book, () => Promise.resolve(load(book)), Date.now);
   let gatewayOrigin = '';
   let page: ReturnType<typeof loadInspectorPage> | undefined;
-  const operators = createOperators({
+  const operators = await createOperators({
     settings: read.settings,
     ruleBooks,
     sink: { dropped: 0 },

@@ -49,12 +49,12 @@ function parsed(text: string): unknown {
 }
 
 /** Returns the names in the file, read again when it has changed; while it is faulty, the names stay as they were. */
-export function watchClientNames(path: string | undefined): () => ReadonlyMap<string, string> {
+export function watchClientNames(path: string): () => ReadonlyMap<string, string> {
   let names: ReadonlyMap<string, string> = new Map();
   let readAt = -1;
   return () => {
-    const changed = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-    if (path === undefined || changed === undefined || changed === readAt) return names;
+    const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+    if (changed === undefined || changed === readAt) return names;
     readAt = changed;
     const read = readClientNames(path);
     if (!('fault' in read)) names = read;

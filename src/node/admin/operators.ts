@@ -20,9 +20,8 @@ import type { Replica } from '../../rollout/replica.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import { OwnReports } from '../../inspector/own-reports.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
-import { watchClientNames } from './client-names.ts';
 import { findLoggedEntry } from '../log/find-logged-entry.ts';
-import { nameClient } from './name-client.ts';
+import { openNamesFile } from './names-file.ts';
 import type { LogQueue } from '../log/log-sink.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import { resendThrough } from './resend.ts';
@@ -89,7 +88,7 @@ export function adminFault(settings: Settings): string | undefined {
 }
 
 /** Creates the store of recent exchanges, and the routes that show them. */
-export function createOperators(parts: OperatorParts): Operators {
+export async function createOperators(parts: OperatorParts): Promise<Operators> {
   const { settings, ruleBooks, sink, version } = parts;
   const capture = { ...captureOptions(settings, memoryShares(memoryLimit())), now: () => performance.now() };
   const view = new OperatorView({
@@ -101,8 +100,7 @@ export function createOperators(parts: OperatorParts): Operators {
   const books = new Books();
   const thread = new OperatorThread();
   const processFigures = watchProcess();
-  const namesFile = settings.get(table.clientNames);
-  const names = watchClientNames(namesFile);
+  const { names, nameClient } = await openNamesFile(settings.get(table.clientNames));
   const logFile = settings.get(table.logFile);
   const run = randomBytes(4).toString('hex');
   const startedAt = Date.now();
@@ -191,7 +189,7 @@ export function createOperators(parts: OperatorParts): Operators {
         settings.get(table.inspectorResend) === 'off'
           ? undefined
           : (request) => resendThrough(parts.gatewayOrigin(), request),
-      nameClient: namesFile === undefined ? undefined : (hash, name) => nameClient(namesFile, hash, name),
+      nameClient,
       token: settings.get(table.adminToken),
       hosts: settings.get(table.adminHosts),
       every: (milliseconds, work) => {

@@ -5,6 +5,7 @@ import { refusalResponse, Refusal, toResponse } from '../../reference/envelope.t
 import { createReference, type ReferenceParts } from '../../reference/reference.ts';
 import { createSchemas, isFreeName } from '../../reference/schemas.ts';
 import type { Store } from '../../reference/store.ts';
+import { ReferenceFault } from './reference-fault.ts';
 import { openReferenceStore } from './reference-store.ts';
 
 /** How the reference service runs. Without `listen` it uses a free port of the loopback interface. */
@@ -20,11 +21,6 @@ export interface RunningReference {
   readonly origin: string;
   /** Stops accepting, finishes requests in flight (within 5 seconds), closes the store. */
   close(): Promise<void>;
-}
-
-/** A setting with which the reference service cannot start; the message names it, its value and the solution. */
-export class ReferenceFault extends Error {
-  override readonly name = 'ReferenceFault';
 }
 
 /** Starts the reference service; rejects with a {@link ReferenceFault} when the address or the file cannot be used. */
