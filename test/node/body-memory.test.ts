@@ -1,4 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
@@ -11,6 +14,15 @@ import { ok, rawServer } from '../support/raw-server.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import { socketServer } from '../support/socket-server.ts';
 import { until } from '../support/until.ts';
+
+test('no bytes are copied by `slice()`, which makes a view of a Buffer', () => {
+  const folder = fileURLToPath(new URL('../../src/', import.meta.url));
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.tsx?$/.test(name),
+  );
+  expect(sources.length).toBeGreaterThan(500);
+  expect(sources.filter((name) => readFileSync(join(folder, name), 'utf8').includes('.slice()'))).toEqual([]);
+});
 
 describe('memory of bodies', () => {
   test('is used again once it is given back, and never twice at a time', () => {

@@ -103,9 +103,9 @@ export class DryRun {
     if (isCopying) this.read(copy.take(), ignore);
   }
 
-  /** Copies a chunk, which whoever reads on may take over; false when the budget has no room for it. */
+  /** Copies a chunk, whose memory is used again once it is forwarded; false when the budget has no room for it. */
   private hold(copy: ByteCollector, chunk: Uint8Array): boolean {
-    const taken = copy.add(copy.length === 0 ? chunk.slice() : chunk);
+    const taken = copy.add(chunk, true);
     return taken === 0 || this.parts.take(taken);
   }
 

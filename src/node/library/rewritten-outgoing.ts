@@ -89,7 +89,7 @@ class RewrittenOutgoing {
     if (collected === undefined) return this.call('write', given);
     const { chunk, callback } = readWriteArguments(given);
     // The service may use its buffer again.
-    if (chunk !== undefined) collected.body.add(chunk.slice());
+    if (chunk !== undefined) collected.body.add(chunk, true);
     if (callback !== undefined) queueMicrotask(callback);
     return collected.body.length > collected.started.limit ? this.stream(collected) : true;
   }

@@ -73,7 +73,7 @@ function sendable(outcome: {
 }): object {
   if (outcome.verdict !== 'rewritten' || outcome.body === undefined) return outcome;
   const { edits: _, body, ...rest } = outcome;
-  return { ...rest, body: body.length === body.buffer.byteLength ? body : body.slice() };
+  return { ...rest, body: body.length === body.buffer.byteLength ? body : new Uint8Array(body) };
 }
 
 /** Sends a message, and moves the memory of `bodies` with it. */

@@ -62,6 +62,8 @@ test('a body in parts crosses as it came, and is read once its last part has gon
   for (const parts of [
     bytewise(BODY),
     [Buffer.from(BODY)],
+    // `slice` of a buffer is a view, and this one fills its memory.
+    [inMemoryOfItsOwn(BODY)],
     [BODY.subarray(0, 9), BODY.subarray(9)].map(copy),
   ]) {
     const { forwarded, outcome } = await run(parts);
@@ -91,6 +93,12 @@ test('what a copy takes is taken from the budget, and no more than twice the bod
   expect(taken).toBeGreaterThanOrEqual(body.length);
   expect(taken).toBeLessThanOrEqual(2 * body.length);
 });
+
+function inMemoryOfItsOwn(bytes: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
+}
 
 function copy(part: Uint8Array): Uint8Array {
   return new Uint8Array(part);

@@ -83,6 +83,20 @@ test('coded bodies are decoded in both directions, and a coded response that no 
   expect(kept.text).toMatch(/\r\ncontent-encoding: gzip\r\n/i);
 });
 
+test('a service may use the memory of what it has written again', async () => {
+  const port = await serve((_incoming, outgoing) => {
+    outgoing.setHeader('content-type', 'application/json');
+    const memory = Buffer.allocUnsafeSlow(25);
+    memory.write('{"data":{"highlight_type":');
+    outgoing.write(memory, () => {
+      memory.fill('?');
+      outgoing.end(':"x"}}');
+    });
+  });
+  const { text } = await exchange(port, order(ORDER));
+  expect(text).toMatch(/\r\n\r\n\{"data":\{"transition_type":"x"\}\}$/);
+});
+
 // A client that sends without end must not fill the memory of the service.
 test('a body that is larger than the limit is a 413 before it ends, and the service gets nothing', async () => {
   let called = 0;
