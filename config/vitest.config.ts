@@ -4,6 +4,7 @@ export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/support/overwritten-memory.ts'],
     pool: 'forks',
     // For what hangs, and for nothing else: a machine may be several times slower, or stand still for a while.
     testTimeout: 120_000,

@@ -18,15 +18,18 @@ export interface SpawnedGateway {
 }
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+/** Overwrites memory that is given back in the gateway's process, too. */
+const OVERWRITTEN_MEMORY = new URL('overwritten-memory.ts', import.meta.url).href;
 
 /** Runs a command of the CLI; stdin is empty. */
 export function spawnMain(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
   stdio: StdioOptions = ['ignore', 'pipe', 'pipe'],
+  nodeFlags: readonly string[] = [],
 ): ChildProcess {
   const { PATH = '' } = process.env;
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [...nodeFlags, main, ...args], {
     env: { PATH, ...COMPILE_CACHE, GATEWAY_LOG_FORMAT: 'text', ...environment },
     stdio,
   });
@@ -44,6 +47,7 @@ export async function spawnGateway(
     ['serve', ...Object.entries(all).flatMap(([name, value]) => [`--${name}`, value])],
     {},
     stdio,
+    ['--import', OVERWRITTEN_MEMORY],
   );
   const texts = { stdout: '', stderr: '' };
   child.stdout?.on('data', (chunk: Buffer) => {
