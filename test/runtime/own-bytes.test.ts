@@ -9,7 +9,11 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { type ClientHttp2Session, connect } from 'node:http2';
-import { Agent as SecureAgent, request as secureRequest } from 'node:https';
+import {
+  Agent as SecureAgent,
+  createServer as createSecureServer,
+  request as secureRequest,
+} from 'node:https';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -241,86 +245,117 @@ async function exchangeH2(session: ClientHttp2Session, mark: string): Promise<vo
   if (!stream.writableFinished) stream.close();
 }
 
-const server = certificate({ name: 'gateway', hosts: ['localhost'], issuer: ca });
+/** How a gateway is set up. */
+interface Setup {
+  /** Clients use TLS, some of them with HTTP/2. */
+  readonly isSecure?: true;
+  /** V2 uses TLS. */
+  readonly isUpstreamSecure?: true;
+  /** All requests are of one client, and wait for each other. */
+  readonly isOneClient?: true;
+  /** More in the rule book. */
+  readonly rules?: string;
+  readonly hasV1?: true;
+  readonly workers?: '2';
+}
 
-const MODES = 'modes: { default: shadow, operations: { order_floor_plan: { canary: 50 } } }';
-const SHIELD = 'shield: { requests: 400, per: 1s, wait: 10s, queue: 100 }';
+const observed: Setup = { hasV1: true, rules: 'modes: { default: observe }' };
+const shadowed: Setup = {
+  hasV1: true,
+  rules: 'modes: { default: shadow, operations: { order_floor_plan: { canary: 50 } } }',
+};
+const shielded: Setup = {
+  isOneClient: true,
+  rules: 'shield: { requests: 400, per: 1s, wait: 10s, queue: 100 }',
+};
+const setups: readonly (readonly [name: string, setup: Setup])[] = [
+  ['HTTP/1.1', {}],
+  ['TLS', { isSecure: true }],
+  ['TLS to V2', { isUpstreamSecure: true }],
+  ['observe', observed],
+  ['shadow and canary', shadowed],
+  ['shadow and canary, with TLS', { ...shadowed, isSecure: true }],
+  ['requests that wait', shielded],
+  ['two workers', { workers: '2' }],
+];
 
-/** The flags of the kinds of gateway. */
-function flagsOf(kind: string, upstream: string): Record<string, string> {
+const own = certificate({ name: 'gateway', hosts: ['localhost'], issuer: ca });
+
+function flagsOf(setup: Setup, upstream: string): Record<string, string> {
   const folder = temporaryFolder('own-bytes');
   const file = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
     return join(folder, name);
   };
-  const flags = { upstream, 'upstream-connections': '8', capture: 'bodies', 'rewrite-log-level': 'silent' };
-  const rules = (more: string): string =>
-    file('rules.yaml', `${readFileSync('config/rules.yaml', 'utf8')}\n${more}\n`);
-  if (kind === 'requests that wait') return { ...flags, rules: rules(SHIELD) };
-  if (kind === 'two services') {
-    return { ...flags, rules: rules(MODES), 'v1-upstream': upstream };
-  }
-  if (kind === 'TLS')
-    return { ...flags, 'tls-cert': file('cert.pem', server.cert), 'tls-key': file('key.pem', server.key) };
-  return flags;
+  const rules = `${readFileSync('config/rules.yaml', 'utf8')}\n${setup.rules ?? ''}\n`;
+  return {
+    upstream,
+    'upstream-connections': '8',
+    capture: 'bodies',
+    'rewrite-log-level': 'silent',
+    rules: file('rules.yaml', rules),
+    workers: setup.workers ?? '1',
+    ...(setup.hasV1 ? { 'v1-upstream': upstream } : {}),
+    ...(setup.isUpstreamSecure ? { 'upstream-ca': file('ca.pem', ca.cert) } : {}),
+    ...(setup.isSecure
+      ? { 'tls-cert': file('cert.pem', own.cert), 'tls-key': file('key.pem', own.key) }
+      : {}),
+  };
 }
 
-test.each(['HTTP/1.1', 'TLS', 'two services', 'requests that wait'])(
-  'every byte of an exchange is its own: %s',
-  fuzzTime(),
-  async (kind) => {
-    foreign.length = 0;
-    whole = 0;
-    requests.clear();
-    responses.clear();
-    // Only requests of one client wait for each other.
-    keyOf = kind === 'requests that wait' ? () => 'key-of-all' : (mark) => `key-of-${mark}`;
-    const v2 = createServer((incoming, outgoing) => void respond(incoming, outgoing));
-    v2.listen(0, '127.0.0.1');
-    await once(v2, 'listening');
-    onTestFinished(() => {
-      v2.closeAllConnections();
-      v2.close();
-    });
-    const bound = v2.address();
-    const upstream = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}`;
-    const gateway = await spawnGateway(flagsOf(kind, upstream));
-    const isSecure = kind === 'TLS';
-    const origin = new URL(
-      isSecure ? `https://localhost:${gateway.port}` : `http://127.0.0.1:${gateway.port}`,
-    );
-    const agent = isSecure
-      ? new SecureAgent({ keepAlive: true, ca: ca.cert })
-      : new PlainAgent({ keepAlive: true });
-    const sessions = isSecure ? [0, 1].map(() => connect(origin, { ca: ca.cert }).on('error', () => {})) : [];
-    let number = 0;
-    await Promise.all(
-      Array.from({ length: CLIENTS }, async (_, client) => {
-        while (number < fuzzRuns(USUAL_EXCHANGES) && foreign.length === 0) {
-          number += 1;
-          const mark = markOf(number);
-          requests.delete(markOf(number - KEPT_BODIES));
-          responses.delete(markOf(number - KEPT_BODIES));
-          const session = sessions[client % 4];
-          if (session === undefined) await exchangeH1(origin, agent, mark);
-          else await exchangeH2(session, mark);
-        }
-      }),
-    );
-    agent.destroy();
-    for (const session of sessions) session.destroy();
-    expect(foreign).toEqual([]);
-    expect(whole).toBeGreaterThan(number * 0.7);
-    const admin = `http://127.0.0.1:${gateway.adminPort}`;
-    const page = (await (await fetch(`${admin}/entries?limit=500`)).json()) as EntriesPage;
-    expect(page.entries.length).toBeGreaterThan(400);
-    let captured = 0;
-    for (const { seq } of page.entries) {
-      const marks = marksIn(await (await fetch(`${admin}/entries/${seq}`)).text());
-      if (marks.size > 1) foreign.push(`entry ${seq}: ${[...marks].join(' ')}`);
-      captured += marks.size;
-    }
-    expect(foreign).toEqual([]);
-    expect(captured).toBeGreaterThan(100);
-  },
-);
+test.each(setups)('every byte of an exchange is its own: %s', fuzzTime(), async (_name, setup) => {
+  foreign.length = 0;
+  whole = 0;
+  requests.clear();
+  responses.clear();
+  keyOf = setup.isOneClient ? () => 'key-of-all' : (mark) => `key-of-${mark}`;
+  const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
+    void respond(incoming, outgoing);
+  const v2 = setup.isUpstreamSecure ? createSecureServer(own, serve) : createServer(serve);
+  v2.listen(0, '127.0.0.1');
+  await once(v2, 'listening');
+  onTestFinished(() => {
+    v2.closeAllConnections();
+    v2.close();
+  });
+  const bound = v2.address();
+  const port = typeof bound === 'object' ? bound?.port : undefined;
+  const gateway = await spawnGateway(
+    flagsOf(setup, setup.isUpstreamSecure ? `https://localhost:${port}` : `http://127.0.0.1:${port}`),
+  );
+  const { isSecure = false } = setup;
+  const origin = new URL(isSecure ? `https://localhost:${gateway.port}` : `http://127.0.0.1:${gateway.port}`);
+  const agent = isSecure
+    ? new SecureAgent({ keepAlive: true, ca: ca.cert })
+    : new PlainAgent({ keepAlive: true });
+  const sessions = isSecure ? [0, 1].map(() => connect(origin, { ca: ca.cert }).on('error', () => {})) : [];
+  let number = 0;
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async (_, client) => {
+      while (number < fuzzRuns(USUAL_EXCHANGES) && foreign.length === 0) {
+        number += 1;
+        const mark = markOf(number);
+        requests.delete(markOf(number - KEPT_BODIES));
+        responses.delete(markOf(number - KEPT_BODIES));
+        const session = sessions[client % 4];
+        if (session === undefined) await exchangeH1(origin, agent, mark);
+        else await exchangeH2(session, mark);
+      }
+    }),
+  );
+  agent.destroy();
+  for (const session of sessions) session.destroy();
+  expect(foreign).toEqual([]);
+  expect(whole).toBeGreaterThan(number * 0.7);
+  const admin = `http://127.0.0.1:${gateway.adminPort}`;
+  const page = (await (await fetch(`${admin}/entries?limit=500`)).json()) as EntriesPage;
+  expect(page.entries.length).toBeGreaterThan(400);
+  let captured = 0;
+  for (const { seq } of page.entries) {
+    const marks = marksIn(await (await fetch(`${admin}/entries/${seq}`)).text());
+    if (marks.size > 1) foreign.push(`entry ${seq}: ${[...marks].join(' ')}`);
+    captured += marks.size;
+  }
+  expect(foreign).toEqual([]);
+  expect(captured).toBeGreaterThan(100);
+});
