@@ -8,7 +8,7 @@ import {
   request as plainRequest,
   type ServerResponse,
 } from 'node:http';
-import { type ClientHttp2Session, connect } from 'node:http2';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import {
   Agent as SecureAgent,
   createServer as createSecureServer,
@@ -57,6 +57,13 @@ function check(where: string, mark: string, text: string): void {
   for (const found of marksIn(text)) if (found !== mark) foreign.push(`${where}: ${found} in ${mark}`);
   const { length } = text.replaceAll(mark, '');
   if (length > FRAME_CHARACTERS) foreign.push(`${where}: ${length} characters besides ${mark}`);
+}
+
+/** Compares a body with the one that was sent, where that is still known. */
+function checkSame(what: string, sent: Buffer | undefined, received: Buffer): void {
+  if (sent === undefined || sent.equals(received)) return;
+  const at = sent.findIndex((byte, index) => byte !== received[index]);
+  foreign.push(`${what}: ${received.length} bytes where ${sent.length} were sent, others from byte ${at} on`);
 }
 
 /** Waits for one of two events. */
@@ -138,8 +145,10 @@ async function respond(incoming: IncomingMessage, outgoing: ServerResponse): Pro
       readonly property?: { readonly address?: { readonly suburb?: string } };
     };
     if (order.property?.address?.suburb !== mark) foreign.push(`request of ${mark} not migrated`);
-  } else if (requests.get(mark)?.equals(received) === false)
-    foreign.push(`request of ${mark} not as it was sent`);
+  } else {
+    const early = outgoing.headersSent ? ', after its response' : '';
+    checkSame(`${incoming.method} ${incoming.url} of ${mark}${early}`, requests.get(mark), received);
+  }
   if (outgoing.headersSent) return;
   if (chance(0.1)) await pause(Math.random() * 30);
   const isZipped = chance(0.2) && incoming.headers['accept-encoding']?.includes('gzip') === true;
@@ -204,9 +213,7 @@ function checkResponse(mark: string, headers: Record<string, unknown>, body: Buf
   const isZipped = headers['content-encoding'] === 'gzip';
   if (isZipped && !isWhole) return;
   if (isWhole) whole += 1;
-  const sent = responses.get(mark);
-  if (isWhole && headers['x-mark'] !== undefined && sent?.equals(body) === false)
-    foreign.push(`response to ${mark} not as it was sent`);
+  if (isWhole && headers['x-mark'] !== undefined) checkSame(`response to ${mark}`, responses.get(mark), body);
   check('response', mark, (isZipped ? gunzipSync(body) : body).toString('latin1'));
 }
 
@@ -227,6 +234,12 @@ async function exchangeH1(origin: URL, agent: PlainAgent, mark: string): Promise
   if (!request.writableFinished) request.destroy();
 }
 
+/** Resets a stream. Node ends its body first, so that what has been sent by then is all of it. */
+function giveUp(stream: ClientHttp2Stream, mark: string, code: number): void {
+  requests.delete(mark);
+  stream.close(code);
+}
+
 /** Sends a request on a stream of HTTP/2, and gives up now and then. */
 async function exchangeH2(session: ClientHttp2Session, mark: string): Promise<void> {
   const { method, path, headers, body } = anyRequest(mark);
@@ -235,14 +248,14 @@ async function exchangeH2(session: ClientHttp2Session, mark: string): Promise<vo
     { endStream: method === 'GET' },
   );
   stream.on('error', () => {});
-  if (chance(0.05)) setTimeout(() => stream.close(8), Math.random() * 20);
+  if (chance(0.05)) setTimeout(() => giveUp(stream, mark, 8), Math.random() * 20);
   const responded = Promise.race([once(stream, 'response'), once(stream, 'close')]).catch(() => undefined);
   if (method === 'POST') void writeAll(stream, body);
   const [fields] = ((await responded) ?? []) as [Record<string, unknown>?];
   if (fields === undefined) return;
   const read = await collect(stream).catch(() => undefined);
   if (read !== undefined) checkResponse(mark, fields, read, stream.rstCode === 0);
-  if (!stream.writableFinished) stream.close();
+  if (!stream.writableFinished) giveUp(stream, mark, 0);
 }
 
 /** How a gateway is set up. */
