@@ -285,8 +285,8 @@ async function openDescription(
   if (settings.get(table.v1Upstream) === undefined) return undefined;
   const source = descriptionSource(settings, embedded);
   if (source === undefined) return undefined;
-  const { V2Description: description } = await import('./v2-description.ts');
-  return description.open(source, log);
+  const description = await import('./v2-description.ts');
+  return description.V2Description.open(source, log);
 }
 
 function descriptionSource(settings: Settings, embedded: RunningReference | undefined): string | undefined {

@@ -17,10 +17,11 @@ import {
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { EntriesPage } from '../../src/inspector/api.ts';
 import { certificate } from '../support/certificates.ts';
 import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
+import { listening } from '../support/listening.ts';
 import { ca } from '../support/secure-gateway.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -44,8 +45,9 @@ const filled = (mark: string, bytes: number): string => mark.repeat(Math.ceil(by
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));
 
-/** Marks seen where they have no business, and responses that came whole. */
+/** What was seen where it has no business. */
 const foreign: string[] = [];
+/** Responses that came whole. */
 let whole = 0;
 /** Bodies of the last requests, and of the responses to those that pass, by their marks. */
 const requests = new Map<string, Buffer>();
@@ -324,15 +326,7 @@ test.each(setups)('every byte of an exchange is its own: %s', fuzzTime(), async 
   keyOf = setup.isOneClient ? () => 'key-of-all' : (mark) => `key-of-${mark}`;
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
     void respond(incoming, outgoing);
-  const v2 = setup.isUpstreamSecure ? createSecureServer(own, serve) : createServer(serve);
-  v2.listen(0, '127.0.0.1');
-  await once(v2, 'listening');
-  onTestFinished(() => {
-    v2.closeAllConnections();
-    v2.close();
-  });
-  const bound = v2.address();
-  const port = typeof bound === 'object' ? bound?.port : undefined;
+  const port = await listening(setup.isUpstreamSecure ? createSecureServer(own, serve) : createServer(serve));
   const gateway = await spawnGateway(
     flagsOf(setup, setup.isUpstreamSecure ? `https://localhost:${port}` : `http://127.0.0.1:${port}`),
   );

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { listening } from '../support/listening.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
 import { until } from '../support/until.ts';
 import { freePort } from '../support/free-port.ts';
@@ -28,14 +28,7 @@ test('restarted under load behind a client that retries refused connections only
     incoming.resume();
     incoming.on('end', () => setTimeout(() => outgoing.end('{}'), 5));
   });
-  v2.listen(0, '127.0.0.1');
-  await once(v2, 'listening');
-  onTestFinished(() => {
-    v2.closeAllConnections();
-    v2.close();
-  });
-  const bound = v2.address();
-  const upstream = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`;
+  const upstream = `http://127.0.0.1:${await listening(v2)}`;
   const port = await freePort();
   const start = (): ReturnType<typeof spawnGateway> =>
     spawnGateway({ upstream, listen: `127.0.0.1:${port}` });
