@@ -194,14 +194,16 @@ export class ResponseReader {
     if (typeof headers === 'string') return headers;
     const { status } = line;
     if (status === 101) return 'upgrade';
+    const fault = this.frame(status, line.isKept, headers);
+    if (fault !== undefined) return fault;
     if (status < 200) {
+      // It has no body, whatever its fields say (RFC 9110 §15.2).
+      this.state = 'head';
       this.interim += end + 4 - at;
       if (this.interim > this.limits.headerBytes) return 'head too large';
       this.events.information(status, headers);
       return end + 4;
     }
-    const fault = this.frame(status, line.isKept, headers);
-    if (fault !== undefined) return fault;
     this.events.head(status, line.reason, headers);
     return end + 4;
   }

@@ -41,6 +41,7 @@ const INTERIMS = [
   'HTTP/1.1 102 Processing\r\nX: 1\r\n\r\n',
   'HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n',
   'HTTP/1.1 103 Early Hints\r\nContent-Length: 3\r\n\r\n',
+  'HTTP/1.1 103 Early Hints\r\nContent-Length: f 3\r\n\r\n',
   'HTTP/1.1 103 Early Hints\r\nTransfer-Encoding: chunked\r\n\r\n',
   'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
 ];

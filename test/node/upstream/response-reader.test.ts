@@ -136,6 +136,8 @@ test.each([
   ['HTTP/1.1 200 OK\r\nX: 1\rY: 2\r\n\r\n', 'not HTTP'],
   ['HTTP/1.1 200 OK\r\nX: \0\r\n\r\n', 'not HTTP'],
   ['HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\na', 'framing'],
+  ['HTTP/1.1 103 Early Hints\r\nContent-Length: f 3\r\n\r\n', 'framing'],
+  ['HTTP/1.1 103 Early Hints\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n', 'framing'],
   ['HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\na', 'framing'],
   ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na', 'framing'],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n0\r\n\r\n', 'framing'],
