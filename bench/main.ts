@@ -1,9 +1,10 @@
 /**
- * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | replicas | totals | footprint | start] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
+ * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | replicas | totals | footprint | allocation | start] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
  * the engine, its growth, how the gateway scales, and the proxies side by side when nothing is named. `proxies --long [--rounds <n>]
  * [--row <id>]…` measures more sizes, rates and forms of TLS beside nginx and its kind; `guard [<commit>] [--rounds <n>] [--row <id>]…` measures against a commit, HEAD when none is named.
  */
 import { parseArgs } from 'node:util';
+import { benchAllocation } from './allocation.ts';
 import { benchEngine } from './engine.ts';
 import { benchFootprint } from './footprint.ts';
 import { benchResponses } from './engine-responses.ts';
@@ -51,4 +52,5 @@ if (positionals[0] === 'guard') {
 if (chosen.includes('replicas')) await benchReplicas(values.quick);
 if (chosen.includes('totals')) await benchReplicaTotals(values.quick);
 if (chosen.includes('footprint')) await benchFootprint();
+if (chosen.includes('allocation')) await benchAllocation();
 if (chosen.includes('start')) benchStart();
