@@ -1,4 +1,5 @@
 import type { CollectorMemory } from '../http/byte-collector.ts';
+import type { FieldLines } from '../http/field-lines.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { HttpVersion } from '../migrate/head-failure.ts';
 
@@ -22,6 +23,8 @@ export interface Exchange {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
+  /** The lines that the fields come from, which were checked; absent where the platform does not report lines. */
+  readonly lines?: FieldLines;
   readonly version: HttpVersion;
   /** Address of the peer; empty where the platform does not provide it. */
   readonly remote: string;
@@ -53,9 +56,9 @@ export interface Exchange {
   information(status: number, headers: HeaderList): void;
   /**
    * Sends the head of the response, with the standard reason phrase unless `reason` is given. Headers are end-to-end fields; the
-   * adapter adds framing. Throws `UnwritableHead`.
+   * adapter adds framing. `lines` are those that most of the fields come from. Throws `UnwritableHead`.
    */
-  head(status: number, reason: string | undefined, headers: HeaderList): void;
+  head(status: number, reason: string | undefined, headers: HeaderList, lines?: FieldLines): void;
   /** Sends a chunk of the response body; false signals backpressure until `owner.drained`. */
   data(chunk: Uint8Array): boolean;
   /** Ends the response, with trailers if the client can read them. */

@@ -1,3 +1,4 @@
+import type { FieldLines } from '../http/field-lines.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import type { UpstreamFault, UpstreamReceiver } from './upstream.ts';
@@ -95,9 +96,9 @@ export class GuardedReceiver implements UpstreamReceiver {
     }
   }
 
-  head(status: number, reason: string, headers: HeaderList): void {
+  head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
     try {
-      this.receiver.head(status, reason, headers);
+      this.receiver.head(status, reason, headers, lines);
     } catch (error) {
       this.onError(error);
     }

@@ -1,6 +1,7 @@
 // Longer than other files: one state machine for one exchange, with methods instead of objects, for it is the hot path.
 import type { WorkMemory } from '../json/work-memory.ts';
 import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
+import type { FieldLines } from '../http/field-lines.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
 import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
@@ -309,14 +310,14 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     if (!this.settled) this.received.exchange.information(status, interimFields(headers));
   }
 
-  head(status: number, reason: string, headers: HeaderList): void {
+  head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
     if (this.settled) return;
     this.settled = true;
     this.status = status;
     this.noteResponseTime();
     this.origin.breaker.succeeded();
     const responseHeaders = this.responseHeaders(status, endToEnd(headers, true));
-    this.received.exchange.head(status, reason, responseHeaders);
+    this.received.exchange.head(status, reason, responseHeaders, lines);
     this.recorder?.upstreamResponded(status, headers);
     this.recorder?.clientResponded(status, responseHeaders);
   }

@@ -29,7 +29,8 @@ export function receiveRequest(
   clock: { readonly started: number; readonly time: number },
 ): ReceivedRequest {
   const { method, target, version, hasBody } = exchange;
-  const head = readHead(exchange.headers, limits, isWithin(exchange.remote, limits.trustedProxies));
+  const isTrusted = isWithin(exchange.remote, limits.trustedProxies);
+  const head = readHead(exchange.headers, limits, isTrusted, exchange.lines !== undefined);
   const decision = decide({ method, target, version, head, hasBody }, rules, limits);
   return { exchange, head, rules, decision, started: clock.started, time: clock.time };
 }

@@ -1,3 +1,4 @@
+import type { FieldLines } from '../http/field-lines.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { Body } from './exchange.ts';
 
@@ -8,6 +9,8 @@ export interface UpstreamRequest {
   readonly target: string;
   /** End-to-end fields in order, without `Host` and framing. */
   readonly headers: HeaderList;
+  /** The lines that most of the fields come from, where the platform reads lines. */
+  readonly lines?: FieldLines | undefined;
   readonly body: Body;
   /** Length in bytes of a streamed body, if the client declared it. */
   readonly length: number | undefined;
@@ -36,7 +39,8 @@ export interface UpstreamReceiver {
   /** True when it keeps no part of the body once `data` returns: the upstream may use the memory again. */
   readonly borrowsParts?: boolean;
   information(status: number, headers: HeaderList): void;
-  head(status: number, reason: string, headers: HeaderList): void;
+  /** `lines` are those that the fields come from, where the upstream reads lines. */
+  head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void;
   data(chunk: Uint8Array): void;
   end(trailers: HeaderList): void;
   fail(fault: UpstreamFault): void;

@@ -1,7 +1,7 @@
-import { type HeaderList, withoutFields } from './header-list.ts';
+import { FieldNames, type HeaderList, withoutFields } from './header-list.ts';
 
 /** Fields that describe the bytes of one body or its framing, and do not apply to another body (RFC 9530 §6.2). */
-const BODY_FIELDS: ReadonlySet<string> = new Set([
+const BODY_FIELDS = new FieldNames([
   'content-encoding',
   'content-length',
   'content-md5',

@@ -26,12 +26,28 @@ export function isNamed(name: string | undefined, lower: string): boolean {
   return name !== undefined && name.length === lower.length && name.toLowerCase() === lower;
 }
 
-/** Returns a new list without the fields whose lower-case names are in `names`. */
-export function withoutFields(headers: HeaderList, names: ReadonlySet<string>): string[] {
+/** A set of field names, given in lower case, that finds them in any case. */
+export class FieldNames {
+  private readonly names: ReadonlySet<string>;
+  /** True at the length of each name, which rules out most other names. */
+  private readonly lengths: boolean[] = [];
+
+  constructor(names: readonly string[]) {
+    this.names = new Set(names);
+    for (const { length } of names) this.lengths[length] = true;
+  }
+
+  has(name: string): boolean {
+    return this.lengths[name.length] === true && this.names.has(name.toLowerCase());
+  }
+}
+
+/** Returns a new list without the fields whose names are in `names`. */
+export function withoutFields(headers: HeaderList, names: FieldNames): string[] {
   const kept: string[] = [];
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? '';
-    if (!names.has(name.toLowerCase())) kept.push(name, headers[at + 1] ?? '');
+    if (!names.has(name)) kept.push(name, headers[at + 1] ?? '');
   }
   return kept;
 }

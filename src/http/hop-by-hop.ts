@@ -1,7 +1,7 @@
-import { type HeaderList, isNamed, withoutFields } from './header-list.ts';
+import { FieldNames, type HeaderList, isNamed, withoutFields } from './header-list.ts';
 
 /** Hop-by-hop fields, RFC 9110 §7.6.1 and §11.7, with the older ones that proxies still meet. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
+const HOP_BY_HOP = new FieldNames([
   'connection',
   'keep-alive',
   'proxy-connection',
@@ -15,27 +15,24 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
-/** Their lengths, which rule out most other names. */
-const HOP_BY_HOP_LENGTHS: ReadonlySet<number> = new Set([...HOP_BY_HOP].map((name) => name.length));
-
-/** True for a hop-by-hop field name, given in lower case. */
-export function isHopByHop(lower: string): boolean {
-  return HOP_BY_HOP.has(lower);
+/** True for a hop-by-hop field name, in any case. */
+export function isHopByHop(name: string): boolean {
+  return HOP_BY_HOP.has(name);
 }
 
 /**
- * The names, in lower case, that `Connection` lists and that may be removed for it. A client that lists `Authorization`, `Host`,
+ * The names that `Connection` lists and that may be removed for it. A client that lists `Authorization`, `Host`,
  * `Content-*` or a field that the gateway adds would strip it from the request (CVE-2024-45410).
  */
-export function nominated(values: readonly string[]): ReadonlySet<string> {
-  const names = new Set<string>();
+export function nominated(values: readonly string[]): FieldNames {
+  const names: string[] = [];
   for (const value of values) {
     for (const token of value.split(',')) {
       const name = token.trim().toLowerCase();
-      if (name !== '' && !isProtected(name)) names.add(name);
+      if (name !== '' && !isProtected(name)) names.push(name);
     }
   }
-  return names;
+  return new FieldNames(names);
 }
 
 /**
@@ -48,12 +45,16 @@ export function endToEnd(headers: HeaderList, trailers: boolean): string[] {
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? '';
     const value = headers[at + 1] ?? '';
-    const lower = HOP_BY_HOP_LENGTHS.has(name.length) ? name.toLowerCase() : '';
-    // That names nothing but a field that is removed anyway.
-    if (lower === 'connection' && !isNamed(value, 'keep-alive')) (named ??= []).push(value);
-    if (!HOP_BY_HOP.has(lower) || (trailers && lower === 'trailer')) kept.push(name, value);
+    const isKept = !HOP_BY_HOP.has(name) || (trailers && isNamed(name, 'trailer'));
+    if (isKept) kept.push(name, value);
+    else if (isNamed(name, 'connection') && namesOthers(value)) (named ??= []).push(value);
   }
   return named === undefined ? kept : withoutFields(kept, nominated(named));
+}
+
+/** False for the value of `Connection` that most peers send: it names nothing but a field that is removed anyway. */
+export function namesOthers(connection: string): boolean {
+  return !isNamed(connection, 'keep-alive');
 }
 
 /**
@@ -87,12 +88,12 @@ export function interimFields(headers: HeaderList): HeaderList {
   return withoutFields(endToEnd(headers, false), CONTENT_LENGTH);
 }
 
-const CONTENT_LENGTH: ReadonlySet<string> = new Set(['content-length']);
+const CONTENT_LENGTH = new FieldNames(['content-length']);
 
 const REQUEST_MODIFIER =
   /^(?::|if-|accept|cache-control$|cookie$|expect$|max-forwards$|pragma$|priority$|range$)/;
 
-const FORBIDDEN_TRAILERS: ReadonlySet<string> = new Set(['content-length', 'host']);
+const FORBIDDEN_TRAILERS = new FieldNames(['content-length', 'host']);
 
 const PROTECTED_NAMES: ReadonlySet<string> = new Set([
   'authorization',

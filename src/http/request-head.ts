@@ -2,7 +2,7 @@ import { readDecimal } from './decimal.ts';
 import { isFieldValue } from './field-lines.ts';
 import { isForwarding } from './forwarded.ts';
 import { type HeaderList, withoutFields } from './header-list.ts';
-import { isHopByHop, nominated } from './hop-by-hop.ts';
+import { isHopByHop, namesOthers, nominated } from './hop-by-hop.ts';
 
 /** The fields of a request's header section that the gateway uses, read in one pass. */
 export interface RequestHead {
@@ -41,8 +41,16 @@ export interface HeadLimits {
   readonly bytes: number;
 }
 
-/** Reads a header section, and refuses anything that two parsers could read differently. */
-export function readHead(headers: HeaderList, limits: HeadLimits, trusted: boolean): RequestHead {
+/**
+ * Reads a header section, and refuses anything that two parsers could read differently. With `areChecked` the values are known to
+ * have no control characters.
+ */
+export function readHead(
+  headers: HeaderList,
+  limits: HeadLimits,
+  trusted: boolean,
+  areChecked = false,
+): RequestHead {
   const reader = new HeadReader(trusted);
   if (headers.length > limits.count * 2) {
     reader.fault = { status: 431, detail: `The request has more than ${limits.count} header fields.` };
@@ -53,6 +61,7 @@ export function readHead(headers: HeaderList, limits: HeadLimits, trusted: boole
     const name = headers[at] ?? '';
     const value = headers[at + 1] ?? '';
     bytes += name.length + value.length + 4;
+    if (!areChecked) reader.check(name, value);
     reader.read(name, value);
   }
   if (bytes > limits.bytes) {
@@ -155,8 +164,11 @@ class HeadReader implements RequestHead {
     this.trusted = trusted;
   }
 
-  read(name: string, value: string): void {
+  check(name: string, value: string): void {
     if (!isFieldValue(value)) this.refuse(`The value of ${name.toLowerCase()} contains a control character.`);
+  }
+
+  read(name: string, value: string): void {
     const use = usesBySpelling.get(name) ?? useOf(name.toLowerCase());
     switch (use) {
       case 'other':
@@ -172,7 +184,7 @@ class HeadReader implements RequestHead {
         this.setSingleton(use, name, value);
         break;
       case 'connection':
-        (this.connection ??= []).push(value);
+        if (namesOthers(value)) (this.connection ??= []).push(value);
         return;
       case 'upgrade':
         this.upgrade = this.upgrade === undefined ? value : `${this.upgrade}, ${value}`;

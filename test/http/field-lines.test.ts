@@ -6,20 +6,23 @@ const name = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/);
 const value = fc.stringMatching(/^(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]{0,30}[!-~\x80-\xff])?)?$/);
 const fields = fc.array(fc.tuple(name, value), { maxLength: 12 }).map((pairs) => pairs.flat());
 
+const read = (text: string, from = 0): readonly string[] | undefined =>
+  readFieldLines(text, from, Buffer.from(text, 'latin1'))?.fields;
+
 describe('field lines', () => {
   test('written fields are read back, whatever precedes them', () => {
     fc.assert(
       fc.property(fields, fc.string({ unit: 'binary' }), (list, before) => {
         const text = writeFieldLines(list);
         expect(text).toBeDefined();
-        expect(readFieldLines(before + text, before.length)).toEqual(list);
+        expect(read(before + text, before.length)).toEqual(list);
       }),
       { numRuns: 200 },
     );
   });
 
   test('white space around a value is not of it', () => {
-    expect(readFieldLines('A: \t b\t c \t\r\nB:\r\nC: \r\n', 0)).toEqual(['A', 'b\t c', 'B', '', 'C', '']);
+    expect(read('A: \t b\t c \t\r\nB:\r\nC: \r\n')).toEqual(['A', 'b\t c', 'B', '', 'C', '']);
   });
 
   test('a line is read as one line or not at all, as one strict pattern would have it', () => {
@@ -29,10 +32,66 @@ describe('field lines', () => {
     fc.assert(
       fc.property(fc.array(byte, { maxLength: 12 }), (bytes) => {
         const text = bytes.join('');
-        expect(readFieldLines(text, 0) !== undefined).toBe(strict.test(text));
+        expect(read(text) !== undefined).toBe(strict.test(text));
       }),
       { numRuns: 5000 },
     );
+  });
+
+  test('bytes before and behind the text are not read', () => {
+    const bytes = Buffer.from('X: y\r\nA: b\r\nC: d\r\n');
+    expect(readFieldLines('A: b\r\n', 0, bytes, 6)?.fields).toEqual(['A', 'b']);
+    expect(readFieldLines('A: b', 0, bytes, 6)).toBeUndefined();
+    expect(readFieldLines('A:', 0, bytes, 6)).toBeUndefined();
+  });
+
+  test('fields are written alike with and without the lines that they were read from', () => {
+    const line = fc.tuple(
+      name,
+      fc.constantFrom(': ', ':', ':\t', ': \t', ':  '),
+      value,
+      fc.constantFrom('', ' '),
+    );
+    const lines = fc.array(line, { maxLength: 8 }).map((all) => all.map((parts) => `${parts.join('')}\r\n`));
+    type Change = 'keep' | 'remove' | 'replace' | 'insert' | 'twice' | 'forge';
+    const change = fc.constantFrom<Change>(
+      'keep',
+      'keep',
+      'keep',
+      'remove',
+      'replace',
+      'insert',
+      'twice',
+      'forge',
+    );
+    let copied = 0;
+    let refused = 0;
+    fc.assert(
+      fc.property(lines, fc.array(change, { minLength: 8, maxLength: 8 }), (texts, changes) => {
+        const start = 'GET / HTTP/1.1\r\n';
+        const text = start + texts.join('');
+        const received = readFieldLines(text, start.length, Buffer.from(text, 'latin1'));
+        const changed = changes.flatMap((how, index) => {
+          const field = received?.fields.slice(index * 2, index * 2 + 2) ?? [];
+          const [first = 'X', second = ''] = field;
+          const of: Record<Change, readonly string[]> = {
+            keep: field,
+            remove: [],
+            replace: [first, 'other'],
+            insert: ['X-New', 'v', ...field],
+            twice: [...field, ...field],
+            forge: [first, `${second}\r\nForged: 1`],
+          };
+          return of[how];
+        });
+        const written = writeFieldLines(changed, received);
+        expect(written).toBe(writeFieldLines(changed));
+        if (written === undefined) refused += 1;
+        else if (written !== '') copied += 1;
+      }),
+      { numRuns: 5000 },
+    );
+    expect(Math.min(copied, refused)).toBeGreaterThan(500);
   });
 
   test.each([

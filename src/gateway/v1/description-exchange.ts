@@ -1,4 +1,6 @@
+import type { FieldLines } from '../../http/field-lines.ts';
 import {
+  FieldNames,
   type HeaderList,
   headerValue,
   headerValues,
@@ -16,7 +18,7 @@ import { ResponseCollector } from './response-collector.ts';
 const SHARED_MS = 60_000;
 
 /** Fields for V2's own copy of the description, which is another text than the client's; and the codings that hide it. */
-const FIELDS_OF_THE_COPY: ReadonlySet<string> = new Set([
+const FIELDS_OF_THE_COPY = new FieldNames([
   'accept-encoding',
   'if-match',
   'if-modified-since',
@@ -27,7 +29,7 @@ const FIELDS_OF_THE_COPY: ReadonlySet<string> = new Set([
 ]);
 
 /** Fields of V2's response that a shared description keeps. */
-const SHARED_FIELDS: ReadonlySet<string> = new Set([
+const SHARED_FIELDS = new FieldNames([
   'access-control-allow-origin',
   'cache-control',
   'content-type',
@@ -101,10 +103,10 @@ export class DescriptionExchange extends MigrateExchange {
     }, 1);
   }
 
-  override head(status: number, reason: string, headers: HeaderList): void {
+  override head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
     const { derived } = this;
     if (derived === undefined) {
-      super.head(status, reason, headers);
+      super.head(status, reason, headers, lines);
       return;
     }
     this.share(derived, headers);
@@ -139,7 +141,7 @@ export class DescriptionExchange extends MigrateExchange {
   private share(derived: DescriptionText, headers: HeaderList): void {
     if (!this.isAnonymous) return;
     const shared = headers.flatMap((name, at) => {
-      return at % 2 === 0 && SHARED_FIELDS.has(name.toLowerCase()) ? [name, headers[at + 1] ?? ''] : [];
+      return at % 2 === 0 && SHARED_FIELDS.has(name) ? [name, headers[at + 1] ?? ''] : [];
     });
     this.gateway.descriptions.share(this.key, derived, shared, sharedMs(headers));
   }
@@ -154,9 +156,9 @@ export class DescriptionExchange extends MigrateExchange {
 const EMPTY = new Uint8Array();
 
 /** Fields that describe V2's text. */
-const FIELDS_OF_V2: ReadonlySet<string> = new Set(['etag', 'last-modified']);
+const FIELDS_OF_V2 = new FieldNames(['etag', 'last-modified']);
 
-const FIELDS_OF_A_BODY: ReadonlySet<string> = new Set(['content-length', 'content-type', ...FIELDS_OF_V2]);
+const FIELDS_OF_A_BODY = new FieldNames(['content-length', 'content-type', 'etag', 'last-modified']);
 
 /** How long a response may be shared, in milliseconds: V2's own word, and never longer than the limit. */
 function sharedMs(headers: HeaderList): number {

@@ -107,6 +107,7 @@ export class MigrateExchange extends V1Exchange {
       method: exchange.method,
       target: this.origin.path + this.upstreamTarget,
       headers,
+      lines: exchange.lines,
       body,
       length: head.contentLength,
     });

@@ -1,5 +1,6 @@
 import type { Coding } from '../../http/content-coding.ts';
 import { ByteCollector, type CollectorMemory } from '../../http/byte-collector.ts';
+import type { FieldLines } from '../../http/field-lines.ts';
 import { headerValue, type HeaderList } from '../../http/header-list.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
 import type { WithoutEdits } from '../body-rewriter.ts';
@@ -63,9 +64,9 @@ export class ResponseCollector implements UpstreamReceiver {
     this.owner.information(status, headers);
   }
 
-  head(status: number, reason: string, headers: HeaderList): void {
+  head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
     const plan = this.owner.planResponse(status, headers);
-    if (plan === undefined) this.owner.head(status, reason, headers);
+    if (plan === undefined) this.owner.head(status, reason, headers, lines);
     else {
       const length = Number(headerValue(headers, 'content-length') ?? 0);
       const body = new ByteCollector(length, this.owner.responseMemory);

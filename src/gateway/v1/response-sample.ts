@@ -1,4 +1,5 @@
 import { ByteCollector } from '../../http/byte-collector.ts';
+import type { FieldLines } from '../../http/field-lines.ts';
 import { type HeaderList, headerValue, headerValues } from '../../http/header-list.ts';
 import { readJsonType } from '../../http/media-type.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
@@ -41,7 +42,7 @@ export class ResponseSample implements UpstreamReceiver {
     this.receiver.information(status, headers);
   }
 
-  head(status: number, reason: string, headers: HeaderList): void {
+  head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
     this.status = status;
     const isPlain = headerValues(headers, 'content-encoding').length === 0;
     if (
@@ -51,7 +52,7 @@ export class ResponseSample implements UpstreamReceiver {
       !(Number(headerValue(headers, 'content-length')) > this.limit)
     )
       this.collector = new ByteCollector();
-    this.receiver.head(status, reason, headers);
+    this.receiver.head(status, reason, headers, lines);
   }
 
   data(chunk: Uint8Array): void {

@@ -1,3 +1,4 @@
+import type { FieldLines } from '../../http/field-lines.ts';
 import { readCoding } from '../../http/content-coding.ts';
 import { type HeaderList, headerValues } from '../../http/header-list.ts';
 import { isRead } from '../../http/methods.ts';
@@ -34,9 +35,9 @@ export class ShadowExchange extends ObserveExchange {
     return this;
   }
 
-  override head(status: number, reason: string, headers: HeaderList): void {
+  override head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
     this.copy?.head(status, reason, headers);
-    super.head(status, reason, headers);
+    super.head(status, reason, headers, lines);
   }
 
   override data(chunk: Uint8Array): void {

@@ -1,4 +1,5 @@
 // Longer than other files: what all V1 exchanges share; each kind of exchange has a file of its own.
+import type { FieldLines } from '../../http/field-lines.ts';
 import type { Coding } from '../../http/content-coding.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
@@ -98,11 +99,11 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.guarded(() => this.start());
   }
 
-  override head(status: number, reason: string, headers: HeaderList): void {
+  override head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
     const isShielded = this.rules.ruleBook.rollout?.shield !== undefined;
     if (status === 429 && isShielded)
       this.rateLimitReset = new RateLimitReset(headers, this.gateway.parts.time());
-    super.head(status, reason, headers);
+    super.head(status, reason, headers, lines);
   }
 
   override data(chunk: Uint8Array): void {

@@ -32,6 +32,7 @@ export class PassExchange extends ProxiedExchange {
       method: exchange.method,
       target: this.gateway.parts.originPath + exchange.target,
       headers,
+      lines: exchange.lines,
       body,
       length: head.contentLength,
     });

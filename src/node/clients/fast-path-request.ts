@@ -1,6 +1,6 @@
 import { readDecimal } from '../../http/decimal.ts';
-import { readFieldLines } from '../../http/field-lines.ts';
-import type { HeaderList } from '../../http/header-list.ts';
+import { type FieldLines, readFieldLines } from '../../http/field-lines.ts';
+import { findHeadEnd } from '../../http/head-end.ts';
 import { API_METHODS } from '../../http/methods.ts';
 import { isVisible } from '../../http/visible-text.ts';
 
@@ -8,7 +8,7 @@ import { isVisible } from '../../http/visible-text.ts';
 export interface FastPathRequest {
   readonly method: string;
   readonly target: string;
-  readonly headers: HeaderList;
+  readonly lines: FieldLines;
   /** Offset of the body in the bytes. */
   readonly bodyAt: number;
   /** Offset of the end of the request; beyond the bytes while part of the body is missing, `Infinity` for one in chunks. */
@@ -19,7 +19,6 @@ export interface FastPathRequest {
   readonly isLast: boolean;
 }
 
-const HEAD_END = Buffer.from('\r\n\r\n');
 const VERSION = ' HTTP/1.1';
 const CLOSE_OPTION = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 
@@ -29,13 +28,14 @@ const CLOSE_OPTION = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
  * Unusual requests are left to Node's own server.
  */
 export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPathRequest | undefined {
-  const headEnd = bytes.indexOf(HEAD_END);
+  const headEnd = findHeadEnd(bytes, 0);
   if (headEnd < 0 || headEnd > headerBytes) return undefined;
   const text = bytes.toString('latin1', 0, headEnd + 2);
   const lineEnd = text.indexOf('\r\n');
   const line = readRequestLine(text, lineEnd);
-  const headers = line === undefined ? undefined : readFieldLines(text, lineEnd + 2);
-  if (line === undefined || headers === undefined) return undefined;
+  const lines = line === undefined ? undefined : readFieldLines(text, lineEnd + 2, bytes);
+  if (line === undefined || lines === undefined) return undefined;
+  const headers = lines.fields;
   let length: number | undefined;
   let isLast = false;
   let expectsContinue = false;
@@ -74,7 +74,7 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
   return {
     method: line.method,
     target: line.target,
-    headers,
+    lines,
     bodyAt,
     end: bodyAt + (length ?? 0),
     expectsContinue,

@@ -1,4 +1,5 @@
-const HEAD_END = Buffer.from('\r\n\r\n');
+import { findHeadEnd } from '../../http/head-end.ts';
+
 const CR = 0x0d;
 const LF = 0x0a;
 
@@ -39,7 +40,7 @@ export class PartialHead {
 
   private isCheckable(from: number): boolean {
     const { bytes, length } = this;
-    if (bytes.subarray(Math.max(0, from - 3), length).includes(HEAD_END)) return true;
+    if (findHeadEnd(bytes.subarray(0, length), Math.max(0, from - 3)) >= 0) return true;
     for (let at = bytes.indexOf(LF, from); at >= 0 && at < length; at = bytes.indexOf(LF, at + 1)) {
       if (at === 0 || bytes[at - 1] !== CR) return true;
     }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { UnwritableHead } from '../../gateway/unwritable-head.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
-import { isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
+import { type FieldLines, isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { ALREADY_SENT } from './already-sent.ts';
 import type { BodyMemory } from '../body-memory.ts';
@@ -44,6 +44,7 @@ export class SocketExchange implements Exchange, SlowReader {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
+  readonly lines: FieldLines;
   readonly version = '1.1';
   readonly remote: string;
   readonly secure: boolean;
@@ -83,7 +84,8 @@ export class SocketExchange implements Exchange, SlowReader {
     this.connection = connection;
     this.method = request.method;
     this.target = request.target;
-    this.headers = request.headers;
+    this.lines = request.lines;
+    this.headers = request.lines.fields;
     this.isLast = request.isLast;
     this.remote = connection.remote;
     this.secure = 'encrypted' in connection.socket;
@@ -131,10 +133,10 @@ export class SocketExchange implements Exchange, SlowReader {
     this.writeInterim(`${statusLine(status, undefined)}${lines}\r\n`);
   }
 
-  head(status: number, reason: string | undefined, headers: HeaderList): void {
+  head(status: number, reason: string | undefined, headers: HeaderList, received?: FieldLines): void {
     if (this.framing !== undefined || this.isBroken) return;
     const framing = new ResponseFraming(this, status, headers);
-    const lines = writeFieldLines(framing.fields);
+    const lines = writeFieldLines(framing.fields, received);
     if (lines === undefined || !isFieldValue(reason ?? '') || !isFinalStatus(status))
       throw new UnwritableHead(status);
     this.framing = framing;

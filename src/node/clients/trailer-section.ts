@@ -32,7 +32,8 @@ export class TrailerSection {
 
   /** Its fields, once it is read. */
   get fields(): HeaderList {
-    return readFieldLines(this.bytes.toString('latin1', 0, this.length), 0) ?? [];
+    const { bytes, length } = this;
+    return readFieldLines(bytes.toString('latin1', 0, length), 0, bytes)?.fields ?? [];
   }
 
   /** Reads the next byte; true at the end of the section, undefined when it is none. */

@@ -1,13 +1,14 @@
 // Longer than other files: it is one state machine, whose states share the held bytes.
 import { readDecimal } from '../../http/decimal.ts';
-import { readFieldLines } from '../../http/field-lines.ts';
+import { type FieldLines, readFieldLines } from '../../http/field-lines.ts';
+import { findHeadEnd } from '../../http/head-end.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { readStatusLine } from '../../http/status-line.ts';
 
 /** Receives the responses on a connection. */
 export interface ResponseEvents {
   information(status: number, headers: HeaderList): void;
-  head(status: number, reason: string, headers: HeaderList): void;
+  head(status: number, reason: string, headers: HeaderList, lines: FieldLines): void;
   data(chunk: Buffer): void;
   /** `keepAliveMs` is the milliseconds in which another request may follow on the connection; 0 when none may. */
   complete(trailers: HeaderList, keepAliveMs: number): void;
@@ -41,7 +42,6 @@ type State =
   | 'whole';
 
 const HTTP_1 = Buffer.from('HTTP/1.');
-const HEAD_END = Buffer.from('\r\n\r\n');
 const NO_HEADERS: HeaderList = [];
 const nothing = Buffer.alloc(0);
 /** RFC 9112 §7.1.1, without the white space around extensions that only lenient readers accept. */
@@ -190,8 +190,9 @@ export class ResponseReader {
     const lineEnd = text.indexOf('\r\n');
     const line = readStatusLine(text.slice(0, lineEnd));
     if (line === undefined) return 'not HTTP';
-    const headers = this.fields(text, lineEnd + 2);
-    if (typeof headers === 'string') return headers;
+    const lines = this.fields(text, lineEnd + 2, bytes, at);
+    if (typeof lines === 'string') return lines;
+    const headers = lines.fields;
     const { status } = line;
     if (status === 101) return 'upgrade';
     const fault = this.frame(status, line.isKept, headers);
@@ -204,14 +205,14 @@ export class ResponseReader {
       this.events.information(status, headers);
       return end + 4;
     }
-    this.events.head(status, line.reason, headers);
+    this.events.head(status, line.reason, headers, lines);
     return end + 4;
   }
 
   /** Finds the empty line after a header or trailer section; -1 while it has not arrived. */
   private sectionEnd(bytes: Buffer, at: number): number | ResponseFault {
     const { scanned } = this;
-    const end = bytes.indexOf(HEAD_END, at + Math.max(0, scanned - 3));
+    const end = findHeadEnd(bytes, at + Math.max(0, scanned - 3));
     if ((end < 0 ? bytes.length : end) - at > this.limits.headerBytes) return 'head too large';
     this.scanned = end < 0 ? bytes.length - at : 0;
     // A server that ends lines with LF alone would otherwise run into the timeout.
@@ -219,10 +220,10 @@ export class ResponseReader {
   }
 
   /** The fields of a head or of trailers, as written. */
-  private fields(text: string, from: number): string[] | ResponseFault {
-    const list = readFieldLines(text, from);
-    if (list === undefined) return 'not HTTP';
-    return list.length > this.limits.headerCount * 2 ? 'too many header fields' : list;
+  private fields(text: string, from: number, bytes: Buffer, at: number): FieldLines | ResponseFault {
+    const lines = readFieldLines(text, from, bytes, at);
+    if (lines === undefined) return 'not HTTP';
+    return lines.fields.length > this.limits.headerCount * 2 ? 'too many header fields' : lines;
   }
 
   /** Finds where the body ends (RFC 9112 §6.3). */
@@ -329,10 +330,10 @@ export class ResponseReader {
     }
     const end = this.sectionEnd(bytes, at);
     if (typeof end === 'string' || end < 0) return end;
-    const headers = this.fields(bytes.toString('latin1', at, end + 2), 0);
-    if (typeof headers === 'string') return headers;
-    if (hasFraming(headers)) return 'framing';
-    this.trailerList = headers;
+    const lines = this.fields(bytes.toString('latin1', at, end + 2), 0, bytes, at);
+    if (typeof lines === 'string') return lines;
+    if (hasFraming(lines.fields)) return 'framing';
+    this.trailerList = lines.fields;
     this.state = 'whole';
     return end + 4;
   }

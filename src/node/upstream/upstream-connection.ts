@@ -1,6 +1,7 @@
 // Longer than other files: one state machine for one connection.
 import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
+import type { FieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { BodyParts } from '../../gateway/exchange.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts';
@@ -226,10 +227,10 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.request?.receiver.information(status, headers);
   }
 
-  head(status: number, reason: string, headers: HeaderList): void {
+  head(status: number, reason: string, headers: HeaderList, lines: FieldLines): void {
     this.hasHead = true;
     this.moved = true;
-    this.request?.receiver.head(status, reason, headers);
+    this.request?.receiver.head(status, reason, headers, lines);
   }
 
   data(chunk: Buffer): void {
@@ -254,7 +255,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     if (this.isPaused) this.resume();
     this.idleUntil = now + Math.min(options.idleTimeout, keepAliveMs);
     if (socket.writableLength === 0) {
-      this.release();
+      this.releaseAt(now);
       return;
     }
     // TLS reports that a request is sent only after a fast response to it. Bytes that V2 has not taken yet must not be read as
@@ -272,11 +273,14 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   }
 
   private readonly release = (): void => {
-    if (this.socket.destroyed) return;
-    this.freeSince = performance.now();
+    if (!this.socket.destroyed) this.releaseAt(performance.now());
+  };
+
+  private releaseAt(now: number): void {
+    this.freeSince = now;
     this.due = Math.min(this.idleUntil, this.retiredAt);
     this.owner.released(this);
-  };
+  }
 
   /** The client broke it, not V2. */
   bodyBroke(cause: string): void {
