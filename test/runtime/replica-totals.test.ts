@@ -121,9 +121,9 @@ test('replicas on one machine share a file, and a start finds what was counted b
   expect(existsSync(join(folder, 'rollout.json.report-1'))).toBe(true);
   const third = await start();
   await untilAll([third], { one: 1, two: 1 });
-  expect((await reportOf(third)).coverage?.sentence).toMatch(
-    /^Counts of 1 replica and of 2 that ended, since /,
-  );
+  // On a busy machine one may end before it has said so: then it counts as live for half a minute.
+  const ended = /^Counts of 1 replica and of 2 that ended, since /;
+  await until(async () => ended.test((await reportOf(third)).coverage?.sentence ?? ''));
 }, 240_000);
 
 test('without a store a gateway says that it counts alone', async () => {
