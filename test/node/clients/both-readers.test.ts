@@ -184,5 +184,5 @@ describe('responses', () => {
 
 /** Where chunks end is nobody's promise: they are put together. */
 function unchunked(text: string): string {
-  return text.replaceAll(/\r\n[0-9a-f]+\r\n(?=[^\r]+\r\n[0-9a-f]+\r\n)/g, '|');
+  return text.replaceAll(/\r\n[0-9a-f]+\r\n(?=[^\r]+\r\n[0-9a-f]+\r\n)/g, '');
 }
