@@ -57,15 +57,16 @@ export function areFieldLines(fields: HeaderList): boolean {
 export function writeFieldLines(fields: HeaderList, received = NO_LINES): string | undefined {
   const source = received.text;
   let text = '';
+  // The lines of this part of the source are still to be copied.
   let runStart = 0;
   let runEnd = 0;
-  let line = 0;
+  let next = 0;
   for (let at = 0; at < fields.length; at += 2) {
     const name = fields[at] ?? '';
     const value = fields[at + 1] ?? '';
-    line = findField(received.fields, name, value, line);
-    const offset = received.offsets[line / 2] ?? -1;
-    line += 2;
+    const found = findField(received.fields, name, value, next);
+    const offset = received.offsets[found / 2] ?? -1;
+    next = found + 2;
     if (offset === -1) {
       if (!isFieldName(name) || !isFieldValue(value)) return undefined;
       text += `${source.slice(runStart, runEnd)}${name}: ${value}\r\n`;

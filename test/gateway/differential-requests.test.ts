@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import { once } from 'node:events';
 import * as fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { gatewayFor } from '../support/gateway.ts';
 import { type RawClient, rawClient } from '../support/raw-client.ts';
+import { listening } from '../support/listening.ts';
 
 /** The request as V2 sees it. */
 interface Seen {
@@ -28,14 +28,7 @@ async function seeingV2(): Promise<{ readonly port: number; readonly seen: Seen[
     });
   });
   server.keepAliveTimeout = 60_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const bound = server.address();
-  return { port: typeof bound === 'object' && bound !== null ? bound.port : 0, seen };
+  return { port: await listening(server), seen };
 }
 
 /** Framing and connection belong to the hop; the length that stands for the framing is compared by the body. */

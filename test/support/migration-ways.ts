@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import { onTestFinished } from 'vitest';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { isHopByHop } from '../../src/http/hop-by-hop.ts';
 import { createMigration, type HeaderFields, type Migration } from '../../src/library/capture-gateway.ts';
@@ -12,6 +10,7 @@ import { exchange } from './raw-client.ts';
 import { readRawMessage, writeRawRequest, writeRawResponse } from './raw-message.ts';
 import { rawServer } from './raw-server.ts';
 import type { TextMessage } from './text-case.ts';
+import { listening } from './listening.ts';
 
 /** An exchange as V2 and the client see it. */
 export interface Played {
@@ -105,14 +104,7 @@ export async function throughListener(
       });
     }),
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const bound = server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+  const port = await listening(server);
   return async (request, respond) => {
     next = respond;
     sent = undefined;

@@ -141,7 +141,7 @@ class RewrittenOutgoing {
   /** Hop-by-hop fields are the service's own: the connection is, too. Only the framing changes with the body. */
   private replaceFields({ verdict, headers }: ResponseVerdict): void {
     const { outgoing } = this;
-    const fields = headers.filter(([name]) => !isHopByHop(name.toLowerCase()));
+    const fields = headers.filter(([name]) => !isHopByHop(name));
     const kept = new Set(fields.map(([name]) => name.toLowerCase()));
     for (const name of outgoing.getHeaderNames()) {
       const isFraming = name === 'transfer-encoding' || name === 'trailer';

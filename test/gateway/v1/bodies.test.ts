@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { createServer, request } from 'node:http';
 import { once } from 'node:events';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
+import { listening } from '../../support/listening.ts';
 
 const WRAPPED = '{"data":{"name":"A"}}';
 
@@ -186,14 +187,7 @@ async function bulkServer(): Promise<string> {
     });
     incoming.on('error', () => {});
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const bound = server.address();
-  return `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`;
+  return `http://127.0.0.1:${await listening(server)}`;
 }
 
 const block = Buffer.alloc(65_536, 'abcdefghijklmnop');

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
@@ -9,20 +8,14 @@ import { migrateListener } from '../../../src/node/library/migrate-listener.ts';
 import { exchange, rawClient } from '../../support/raw-client.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 import { until } from '../../support/until.ts';
+import { listening } from '../../support/listening.ts';
 
 /** Serves V1 and V2 on a free port; returns it. */
 async function serve(v2: RequestListener): Promise<number> {
   const { ruleBook } = await compiledShippedRuleBook();
   const { limits } = ruleBook;
   const book = { ...ruleBook, limits: { ...limits, body: 1000, response: 1000 } };
-  const server = createServer(migrateListener(createMigration(book), v2)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const bound = server.address();
-  return typeof bound === 'object' && bound !== null ? bound.port : 0;
+  return listening(createServer(migrateListener(createMigration(book), v2)));
 }
 
 /** A V1 order of post production. */
