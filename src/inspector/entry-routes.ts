@@ -76,7 +76,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   });
   app.get('/entries/find', async (c) => {
     const id = c.req.query('id') ?? '';
-    const found = ring.before(ring.latest + 1, Infinity, ({ requestId }) => requestId === id);
+    const found = ring.withRequestId(id);
     const hinted = wholeNumber(c.req.query('n'));
     const one = found.find(({ seq }) => seq === hinted) ?? found[0];
     if (one !== undefined) return detailOf(one.seq, one.entry, found.length - 1);

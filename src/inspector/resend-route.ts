@@ -59,8 +59,9 @@ export function resendRoute(app: Hono, parts: InspectorParts): void {
       ['x-request-id', requestId] as const,
       ...(key === undefined ? [] : [['authorization', `Bearer ${key}`] as const]),
     ];
+    const { latest } = parts.view.ring;
     const status = await parts.resend({ ...request, headers });
-    await logged(parts, requestId);
+    await logged(parts, requestId, latest);
     const resent: Resent = { requestId, ...(status === undefined ? {} : { status }) };
     return c.json(resent);
   });
@@ -69,10 +70,9 @@ export function resendRoute(app: Hono, parts: InspectorParts): void {
 /** Turns of the event loop to wait for the entry of the new exchange, which is written after its response. */
 const TURNS = 200;
 
-async function logged({ view }: InspectorParts, requestId: string): Promise<void> {
+async function logged({ view }: InspectorParts, requestId: string, after: number): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) {
-    if (view.ring.before(view.ring.latest + 1, 1, (entry) => entry.requestId === requestId).length > 0)
-      return;
+    if (view.ring.withRequestId(requestId, after).length > 0) return;
     await pause();
   }
 }

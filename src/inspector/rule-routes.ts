@@ -62,7 +62,8 @@ function triedExchanges({ view }: InspectorParts): readonly TriedExchange[] {
   const tried: TriedExchange[] = [];
   let bytes = 0;
   for (const seq of ring.numbersBefore(ring.latest + 1)) {
-    const [entry, kept] = [ring.at(seq), capture.of(seq)];
+    const kept = capture.of(seq);
+    const entry = kept && ring.at(seq);
     if (entry?.route !== 'migrate' || kept === undefined) continue;
     bytes += (kept.v1Request.body.bytes?.length ?? 0) + (kept.v2Response?.body.bytes?.length ?? 0);
     if (bytes > MAX_TRIED_BYTES) break;

@@ -12,8 +12,8 @@ export interface SearchedStores {
 /** Characters of kept content that are searched before everything else that is due gets its turn. */
 const CHARACTERS_PER_TURN = 1024 * 1024;
 
-/** The test of an entry without content costs about as much as this many characters. */
-const CHARACTERS_PER_ENTRY = 256;
+/** Reading an entry and its test cost about as much as this many characters. */
+const CHARACTERS_PER_ENTRY = 2048;
 
 const decoder = new TextDecoder();
 

@@ -1,24 +1,30 @@
+import { quoted } from './entry-line.ts';
 import { isNotable } from './entry-outcome.ts';
 import type { Entry } from './entry.ts';
+import { type PackedEntry, PackedEntries, unpacked } from './packed-entries.ts';
 
 /** Share of the capacity that failures have in addition, once newer entries took their place. */
 const NOTABLE_SHARE = 0.25;
 
 /**
- * Recent entries, numbered from 1. Adding costs one store; readers continue from the last number they read. Beyond the capacity
- * the oldest are replaced; those of exchanges that failed stay for longer, up to a quarter of the capacity.
+ * Recent entries, numbered from 1; readers continue from the last number they read. Beyond the capacity the oldest are replaced;
+ * those of exchanges that failed stay for longer, up to a quarter of the capacity. Each time an entry is read it is made again from
+ * its text, in some microseconds.
  */
 export class Ring {
   readonly capacity: number;
-  private readonly entries: (Entry | undefined)[];
+  private readonly entries: PackedEntries;
+  /** 1 in the slot of a failure. */
+  private readonly notable: Uint8Array;
   /** Older failures by number, oldest first. */
-  private readonly failures = new Map<number, Entry>();
+  private readonly failures = new Map<number, PackedEntry>();
   private readonly maxFailures: number;
   private lastSeq = 0;
 
   constructor(capacity: number) {
     this.capacity = capacity;
-    this.entries = Array.from({ length: capacity });
+    this.entries = new PackedEntries(capacity);
+    this.notable = new Uint8Array(capacity);
     this.maxFailures = Math.floor(capacity * NOTABLE_SHARE);
   }
 
@@ -42,31 +48,28 @@ export class Ring {
   add(entry: Entry): number {
     this.lastSeq += 1;
     const slot = this.lastSeq % this.capacity;
-    const replaced = this.entries[slot];
-    if (replaced !== undefined && isNotable(replaced))
-      this.keepFailure(this.lastSeq - this.capacity, replaced);
-    this.entries[slot] = entry;
+    if (this.notable[slot] === 1) this.keepFailure(this.lastSeq - this.capacity, this.entries.at(slot));
+    this.entries.put(slot, entry);
+    this.notable[slot] = isNotable(entry) ? 1 : 0;
     return this.lastSeq;
   }
 
   /** Returns the entry numbered `seq`, unless it was replaced or does not exist yet. */
   at(seq: number): Entry | undefined {
-    if (seq < 1 || seq > this.lastSeq) return undefined;
-    return seq < this.oldest ? this.failures.get(seq) : this.entries[seq % this.capacity];
+    const packed = this.packedAt(seq);
+    return packed && unpacked(packed);
   }
 
-  /** Returns up to `limit` entries older than `before` that `accepts` matches, newest first. */
-  before(
-    before: number,
-    limit: number,
-    accepts: (entry: Entry, seq: number) => boolean,
-  ): readonly { readonly seq: number; readonly entry: Entry }[] {
+  /** Returns the entries of a request with a number beyond `after`, newest first. */
+  withRequestId(requestId: string, after = 0): readonly { readonly seq: number; readonly entry: Entry }[] {
     const found: { seq: number; entry: Entry }[] = [];
-    for (const seq of this.numbersBefore(before)) {
-      const entry = this.at(seq);
-      if (entry === undefined || !accepts(entry, seq)) continue;
-      found.push({ seq, entry });
-      if (found.length === limit) break;
+    const sign = `"requestId":${quoted(requestId)}`;
+    for (const seq of this.numbersBefore(this.lastSeq + 1)) {
+      if (seq <= after) break;
+      const packed = this.packedAt(seq);
+      if (packed?.text.includes(sign) !== true) continue;
+      const entry = unpacked(packed);
+      if (entry.requestId === requestId) found.push({ seq, entry });
     }
     return found;
   }
@@ -78,8 +81,13 @@ export class Ring {
     for (const seq of [...this.failures.keys()].reverse()) if (seq < before) yield seq;
   }
 
-  private keepFailure(seq: number, entry: Entry): void {
-    this.failures.set(seq, entry);
+  private packedAt(seq: number): PackedEntry | undefined {
+    if (seq < 1 || seq > this.lastSeq) return undefined;
+    return seq < this.oldest ? this.failures.get(seq) : this.entries.at(seq % this.capacity);
+  }
+
+  private keepFailure(seq: number, entry: PackedEntry | undefined): void {
+    if (entry !== undefined) this.failures.set(seq, entry);
     const [first] = this.failures.keys();
     if (this.failures.size > this.maxFailures && first !== undefined) this.failures.delete(first);
   }

@@ -94,10 +94,8 @@ test('the filter of a group accepts as many kept exchanges as it counts', async 
         const text = printFilter([{ negated: false, field: 'error', values: [errorName(error)] }]);
         const filter = parseFilter(text);
         if (isFilterFault(filter)) throw new Error(filter.message);
-        expect([text, ring.before(Infinity, Infinity, (one) => filter.accepts(one)).length]).toEqual([
-          text,
-          count,
-        ]);
+        const kept = [...ring.numbersBefore(Infinity)].flatMap((seq) => ring.at(seq) ?? []);
+        expect([text, kept.filter((one) => filter.accepts(one)).length]).toEqual([text, count]);
       }
     }),
     { numRuns: 100 },

@@ -1,8 +1,10 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DurationSteps } from '../../src/rewrite-log/duration-steps.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { Ring } from '../../src/rewrite-log/ring.ts';
+import { arbitraryEntry } from '../support/arbitrary-entry.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 describe('the ring', () => {
@@ -16,10 +18,8 @@ describe('the ring', () => {
       undefined,
       sampleEntry(8, 8).requestId,
     ]);
-    const page = ring.before(13, 2, () => true);
-    expect(page.map(({ seq }) => seq)).toEqual([12, 11]);
-    expect(ring.before(11, 10, () => true).map(({ seq }) => seq)).toEqual([10, 9, 8]);
-    expect(ring.before(13, 10, (entry) => entry.requestId.endsWith('a')).map(({ seq }) => seq)).toEqual([10]);
+    expect([...ring.numbersBefore(13)]).toEqual([12, 11, 10, 9, 8]);
+    expect([...ring.numbersBefore(11)]).toEqual([10, 9, 8]);
   });
 
   test('keeps failures for longer than the rest, and pages back to them', () => {
@@ -35,10 +35,58 @@ describe('the ring', () => {
     for (const entry of notable) ring.add(entry);
     for (let n = 0; n < 1000; n += 1) ring.add(ordinary);
     expect([ring.oldest, ring.oldestFailure, ring.latest]).toEqual([906, 1, 1005]);
-    expect(ring.before(908, 10, () => true).map(({ seq }) => seq)).toEqual([907, 906, 5, 4, 3, 2, 1]);
+    expect([...ring.numbersBefore(908)]).toEqual([907, 906, 5, 4, 3, 2, 1]);
     expect([ring.at(3)?.verdict, ring.at(6)]).toEqual(['refused', undefined]);
     for (let n = 0; n < 1000; n += 1) ring.add({ ...ordinary, status: 500 });
     expect(ring.latest - ring.oldestFailure).toBe(124);
+  });
+
+  test('returns entries as they were added, whatever texts and lists they have, until they are replaced', () => {
+    fc.assert(
+      fc.property(fc.array(arbitraryEntry, { minLength: 1, maxLength: 60 }), (entries) => {
+        const ring = new Ring(20);
+        for (const [index, entry] of entries.entries()) {
+          ring.add(entry);
+          for (const seq of ring.numbersBefore(index + 2)) {
+            expect(ring.at(seq)).toEqual(entries[seq - 1]);
+            expect(ring.at(seq)?.attributes).toBe(entries[seq - 1]?.attributes);
+          }
+        }
+      }),
+    );
+  });
+
+  test('keeps entries of any length, as many as it promises', () => {
+    const ring = new Ring(30);
+    const lengths = [10, 70_000, 40_000, 65_000, 200_000, 3000];
+    const entryOf = (n: number): Entry => ({
+      ...sampleEntry(n, n),
+      note: 'x'.repeat(lengths[n % lengths.length] ?? 0),
+    });
+    for (let n = 1; n <= 200; n += 1) ring.add(entryOf(n));
+    for (let seq = 171; seq <= 200; seq += 1) expect(ring.at(seq)).toEqual(entryOf(seq));
+  });
+
+  test('finds the entries of a request, newest first, also among older failures', () => {
+    const ring = new Ring(8);
+    const odd = 'é"\\\u2028';
+    ring.add({ ...sampleEntry(1, 1), requestId: odd, status: 500 });
+    for (let n = 2; n <= 9; n += 1) ring.add({ ...sampleEntry(n, n), status: 201 });
+    ring.add({ ...sampleEntry(10, 10), requestId: odd, path: `/"requestId":"${odd}"` });
+    ring.add({ ...sampleEntry(11, 11), path: `/"requestId":"${odd}"` });
+    const numbers = (after?: number): number[] => ring.withRequestId(odd, after).map(({ seq }) => seq);
+    expect([numbers(), numbers(1), numbers(10)]).toEqual([[10, 1], [10], []]);
+  });
+
+  test('uses the memory of replaced entries again', () => {
+    const ring = new Ring(500);
+    const entry = { ...sampleEntry(1, 1), note: 'x'.repeat(2000) };
+    const fill = (count: number): number => {
+      for (let n = 0; n < count; n += 1) ring.add(entry);
+      return process.memoryUsage().arrayBuffers;
+    };
+    const full = fill(1000);
+    expect(fill(20_000) - full).toBeLessThan(1024 * 1024);
   });
 });
 

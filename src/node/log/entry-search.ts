@@ -1,4 +1,5 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
+import { quoted } from '../../rewrite-log/entry-line.ts';
 import { readEntry } from '../../rewrite-log/read-entry.ts';
 
 /** An entry, if one was found, and the bytes that were read for it. */
@@ -14,7 +15,7 @@ export class EntrySearch {
 
   constructor(requestId: string) {
     this.requestId = requestId;
-    this.sign = Buffer.from(`"requestId":${asciiJson(requestId)}`);
+    this.sign = Buffer.from(`"requestId":${quoted(requestId)}`);
   }
 
   /** The last entry of the request in whole lines. */
@@ -36,12 +37,4 @@ function entryIn(line: string): Entry | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The text as the log writes it: every character beyond ASCII is escaped. */
-function asciiJson(text: string): string {
-  return JSON.stringify(text).replaceAll(
-    /[\u007f-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }

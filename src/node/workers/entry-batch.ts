@@ -1,5 +1,6 @@
-import { entryLine } from '../../rewrite-log/entry-line.ts';
+import { entryLine, type SharedList } from '../../rewrite-log/entry-line.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
+import { putListsBack } from '../../rewrite-log/packed-entries.ts';
 
 /**
  * Entries on their way to another process. Those of similar requests share their lists of edits, which are longer than all the rest: a
@@ -9,12 +10,9 @@ export interface EntryBatch {
   /** A JSON array of entries; a number in the place of a list is its index. */
   readonly entries: string;
   /** Lists that no batch had before; the first of them has the index `from`, and those that had indexes from there on are forgotten. */
-  readonly lists: readonly (readonly unknown[])[];
+  readonly lists: readonly SharedList[];
   readonly from: number;
 }
-
-/** Members of an entry whose lists entries share. */
-const SHARED = ['edits', 'patch', 'responseEdits', 'responsePatch', 'attributes'] as const;
 
 /** Maximum items of all lists that are remembered: beyond, both sides forget them. */
 const MAX_ITEMS = 20_000;
@@ -24,9 +22,9 @@ export class EntryWriter {
   /** Number of entries of the batch under way, and the characters of their text. */
   count = 0;
   private text = '';
-  private lists: (readonly unknown[])[] = [];
+  private lists: SharedList[] = [];
   private from = 0;
-  private readonly indexes = new Map<readonly unknown[], number>();
+  private readonly indexes = new Map<SharedList, number>();
   private items = 0;
 
   get size(): number {
@@ -54,7 +52,7 @@ export class EntryWriter {
     return { entries: text === '' ? '[]' : `${text}]`, lists, from };
   }
 
-  private readonly indexOf = (list: readonly unknown[]): string => {
+  private readonly indexOf = (list: SharedList): string => {
     const known = this.indexes.get(list);
     if (known !== undefined) return String(known);
     const index = this.indexes.size;
@@ -67,18 +65,13 @@ export class EntryWriter {
 
 /** Reads the batches of one writer. Entries share the lists that they shared before, so that what is derived from one is derived once. */
 export class EntryReader {
-  private readonly lists: (readonly unknown[])[] = [];
+  private readonly lists: SharedList[] = [];
 
   read({ entries, lists, from }: EntryBatch): readonly Entry[] {
     this.lists.splice(from, Number.POSITIVE_INFINITY, ...lists);
     const all: unknown = JSON.parse(entries);
     if (!isEntries(all)) return [];
-    for (const entry of all) {
-      for (const name of SHARED) {
-        const index: unknown = entry[name];
-        if (typeof index === 'number') Reflect.set(entry, name, this.lists[index]);
-      }
-    }
+    for (const entry of all) putListsBack(entry, this.lists);
     return all;
   }
 }
