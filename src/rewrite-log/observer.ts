@@ -44,7 +44,7 @@ export type CaptureLevel = 'nothing' | 'failure' | 'structure' | 'bodies';
 
 /**
  * Observes exchanges: `begin` is called once a request's head is accepted, `observe` once its response has ended. Neither throws,
- * waits or calls back; both cost well under a microsecond when nothing is captured.
+ * waits or calls back.
  */
 export interface Observer {
   /** Maximum bytes of a body to capture. */
