@@ -29,7 +29,7 @@ class Page {
 
 /**
  * Numbered slots for entries, whose texts are kept as bytes outside V8's heap. As objects they would live just long enough to be copied
- * twice by its collections, which took ten times as long.
+ * twice by its collections, which took about ten times as long.
  */
 export class PackedEntries {
   private readonly pages: (Page | undefined)[];

@@ -4,6 +4,7 @@ import type { Entry } from '../../src/rewrite-log/entry.ts';
 const text = fc.string({ unit: 'binary', maxLength: 20 });
 const optional = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
   fc.option(value, { nil: undefined });
+
 /** An entry with any texts and lists. */
 export const arbitraryEntry: fc.Arbitrary<Entry> = fc
   .record({
