@@ -30,7 +30,8 @@ export function receiveRequest(
 ): ReceivedRequest {
   const { method, target, version, hasBody } = exchange;
   const isTrusted = isWithin(exchange.remote, limits.trustedProxies);
-  const head = readHead(exchange.headers, limits, isTrusted, exchange.lines !== undefined);
+  const areChecked = exchange.lines !== undefined;
+  const head = readHead(exchange.headers, limits, isTrusted, areChecked, target.length);
   const decision = decide({ method, target, version, head, hasBody }, rules, limits);
   return { exchange, head, rules, decision, started: clock.started, time: clock.time };
 }

@@ -43,19 +43,20 @@ export interface HeadLimits {
 
 /**
  * Reads a header section, and refuses anything that two parsers could read differently. With `areChecked` the values are known to
- * have no control characters.
+ * have no control characters. `targetBytes` count against the limit, as in HTTP/1.1, where the target stands before the section.
  */
 export function readHead(
   headers: HeaderList,
   limits: HeadLimits,
   trusted: boolean,
   areChecked = false,
+  targetBytes = 0,
 ): RequestHead {
   const reader = new HeadReader(trusted);
   if (headers.length > limits.count * 2) {
     reader.fault = { status: 431, detail: `The request has more than ${limits.count} header fields.` };
   }
-  let bytes = 0;
+  let bytes = targetBytes;
   const end = Math.min(headers.length, limits.count * 2);
   for (let at = 0; at < end; at += 2) {
     const name = headers[at] ?? '';

@@ -137,7 +137,7 @@ export const settings = {
     'header-bytes',
     bytes,
     '16KiB',
-    'Maximum size of a header section; beyond it, 431.',
+    'Maximum size of a header section, with the target; beyond it, 431.',
   ),
   headerCount: withDefault(
     'header-count',

@@ -6,9 +6,9 @@ import { onTestFinished } from 'vitest';
 export interface RawH2 {
   readonly socket: TLSSocket;
   /** Sends a frame (RFC 9113 §4.1). */
-  frame(type: number, flags: number, stream: number, payload?: Uint8Array): void;
+  readonly frame: (type: number, flags: number, stream: number, payload?: Uint8Array) => void;
   /** Sends the head of a request with these fields, in their order, and no body unless `open`. */
-  head(stream: number, fields: readonly (readonly [string, string])[], open?: boolean): void;
+  readonly head: (stream: number, fields: readonly (readonly [string, string])[], open?: boolean) => void;
   /** Frames received so far. */
   readonly frames: readonly H2Frame[];
 }

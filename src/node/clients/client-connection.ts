@@ -8,7 +8,6 @@ import { LongBodyExchange } from './long-body-exchange.ts';
 import { copyOf, SharedReads } from './shared-reads.ts';
 import { ChunkedBody } from './chunked-body.ts';
 import { SizedBody } from './sized-body.ts';
-import type { SocketBody } from './socket-body.ts';
 import { type ExchangeConnection, SocketExchange } from './socket-exchange.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { readFastPathRequest, type FastPathRequest } from './fast-path-request.ts';
@@ -71,7 +70,7 @@ export class ClientConnection implements ExchangeConnection {
   /** The beginning of a request with an incomplete head. */
   private partialHead: PartialHead | undefined = undefined;
   /** The body on its way, of an exchange that has begun. */
-  private body: SocketBody | undefined = undefined;
+  private body: SizedBody | ChunkedBody | undefined = undefined;
   /** Bytes of the body that are reserved in the budget. */
   private reservedBytes = 0;
   private isReading = false;
@@ -218,7 +217,7 @@ export class ClientConnection implements ExchangeConnection {
   }
 
   /** Returns the bytes behind the body; undefined when there are none, and nothing to begin. */
-  private readBody(body: SocketBody, bytes: Buffer): Buffer | undefined {
+  private readBody(body: SizedBody | ChunkedBody, bytes: Buffer): Buffer | undefined {
     const rest = body.take(bytes);
     if (body.isFaulty) this.refuseBody();
     if (!body.isComplete) return undefined;

@@ -1,12 +1,6 @@
 // Longer than other files: both servers and all that they share start, drain and close here.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type IncomingHttpHeaders,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
@@ -27,15 +21,11 @@ import { ConnectionFaults } from './connection-faults.ts';
 import { ConnectionLimit } from './connection-limit.ts';
 import { drainConnections, type DrainingServer } from './drain-connections.ts';
 import { H1Exchange } from './h1-exchange.ts';
-import { H2Exchange } from './h2-exchange.ts';
+import { H2Connections } from './h2/h2-connections.ts';
 import type { BodyResources } from './incoming-body.ts';
 import { RequestLines } from './request-lines.ts';
 import { closePort } from './listen-queue.ts';
 import { LingeringConnections } from './lingering-connections.ts';
-import { H2Floods } from './h2-floods.ts';
-import { H2Resets } from './h2-resets.ts';
-import { H2Streams } from './h2-streams.ts';
-import { H2Turns } from './h2-turns.ts';
 import type { ReaderLimits } from './slow-reader-guard.ts';
 import { PieceTurns } from '../piece-turns.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
@@ -81,10 +71,6 @@ const CHUNKS_PER_TURN = 32_768;
 const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
 /** Milliseconds between two checks for timed-out connections. */
 const TIMEOUT_CHECK_MS = 250;
-/** Header fields beyond the limit that Node accepts, so that the gateway can respond to them with 431. */
-const SPARE_HEADER_FIELDS = 1000;
-/** Bytes of header fields beyond the limit; more of them reset the stream. */
-const SPARE_HEADER_BYTES = 48 * 1024;
 
 /**
  * Routing goes by the exchange (see `createApp`), so all exchanges share one request object for Hono: creating one for each costs
@@ -97,9 +83,6 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   /** True once the server is to stop: every response then closes its connection. */
   draining = false;
   readonly bodies: BodyResources;
-  readonly h2Turns = new H2Turns();
-  readonly h2Streams = new H2Streams();
-  readonly h2Floods = new H2Floods();
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | Http2SecureServer;
@@ -108,13 +91,12 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   private readonly faults: ConnectionFaults;
   private readonly lines: RequestLines;
   private readonly connections: ClientConnections;
+  private readonly h2: H2Connections;
   /** Node's own handler of a new connection. */
   private serveByNodeServer: (socket: Socket) => void = ignore;
   private readonly proxied: ProxiedConnections | undefined;
   private readonly limit: ConnectionLimit;
   private readonly busy = new BusyPeers();
-  private readonly sessions = new Set<ServerHttp2Session>();
-  private readonly h2Resets = new H2Resets();
 
   constructor(gateway: Gateway, options: GatewayServerOptions) {
     this.gateway = gateway;
@@ -130,9 +112,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));
     this.lines = new RequestLines(options.headerBytes);
     this.connections = new ClientConnections(options, this);
+    this.h2 = new H2Connections(options, this);
     this.limit = new ConnectionLimit(
       options.connections,
-      (socket) => !this.connections.isBusy(socket) && !this.busy.has(socket),
+      (socket) => !this.connections.isBusy(socket) && !this.h2.isBusy(socket) && !this.busy.has(socket),
     );
     this.proxied = options.proxyProtocol
       ? new ProxiedConnections({
@@ -168,12 +151,12 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
    */
   drain(milliseconds: number): Promise<void> {
     this.draining = true;
-    for (const session of this.sessions) session.close();
+    this.h2.drain();
     return drainConnections(this, this.options.drainDelay, milliseconds);
   }
 
   get open(): number {
-    return this.limit.sockets.size + this.h2Turns.waitingStarts + this.h2Streams.open;
+    return this.limit.sockets.size + this.h2.ending;
   }
 
   stopAccepting(onClosed: () => void): Promise<void> {
@@ -189,6 +172,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
   closeIdle(): void {
     const { server } = this;
     this.connections.closeIdle();
+    this.h2.closeIdle();
     // The secure server has this method too; its types lack it.
     if ('closeIdleConnections' in server && typeof server.closeIdleConnections === 'function') {
       server.closeIdleConnections();
@@ -204,24 +188,25 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     server.on('checkExpectation', (incoming, outgoing) => this.serve(incoming, outgoing, false));
     server.on('connect', (_incoming, socket) => this.faults.refuse(socket, failure('upgrade-refused')));
     server.on('clientError', (error, socket) => this.onParserError(error, socket));
-    this.readBeforeNode(server, 'connection');
+    if (IS_NODE) this.readBeforeNode(server, 'connection');
     return server;
   }
 
   /** The gateway reads connections before Node's own server, because that is faster; other runtimes have servers of their own. */
   private readBeforeNode(server: Server | Http2SecureServer, event: 'connection' | 'secureConnection'): void {
     const [served] = server.listeners(event);
-    if (served === undefined || !IS_NODE) return;
+    if (served === undefined) return;
     this.serveByNodeServer = (socket) => void served.call(server, socket);
     server.removeAllListeners(event);
     server.on(event, (socket: Socket | TLSSocket) => {
-      if ('alpnProtocol' in socket && socket.alpnProtocol === 'h2') this.serveByNodeServer(socket);
-      else this.connections.accept(socket);
+      if ('alpnProtocol' in socket && socket.alpnProtocol === 'h2') this.h2.accept(socket);
+      else if (IS_NODE) this.connections.accept(socket);
+      else this.serveByNode(socket);
     });
   }
 
+  /** A server of HTTP/1.1 over TLS; HTTP/2 is the gateway's own. */
   private secure(tls: TlsTexts): Http2SecureServer {
-    const { headerBytes, headerCount } = this.options;
     const server = createSecureServer({
       ...tls,
       allowHTTP1: true,
@@ -229,34 +214,13 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       noDelay: true,
       handshakeTimeout: this.options.headersTimeout,
       http1Options: this.timeLimits(),
-      // Room for the pseudo-header fields, and for the gateway itself to respond when there are too many fields.
-      maxHeaderListPairs: headerCount + SPARE_HEADER_FIELDS,
-      settings: { maxConcurrentStreams: 128, maxHeaderListSize: headerBytes + SPARE_HEADER_BYTES },
-      // HTTP/1.1 forwards a second ETag of V2; Node would throw on it.
-      strictSingleValueFields: false,
-      // Otherwise a field with white space around its value is dropped without a word; here it is refused.
-      strictFieldWhitespaceValidation: false,
     });
     Object.assign(server, { maxHeadersCount: 0 });
     this.readBeforeNode(server, 'secureConnection');
     server.prependListener('secureConnection', serveOldProtocols);
-    if (!IS_NODE)
-      server.on('secureConnection', (socket: TLSSocket) => {
-        if (socket.alpnProtocol !== 'h2') this.lines.watch(socket);
-      });
     server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
       this.serve(incoming, outgoing, false);
     });
-    // That listener made Node put its compatibility layer on every stream, which sends trailers of its own.
-    server.removeAllListeners('stream');
-    server.on(
-      'stream',
-      (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
-        this.beginStream(stream, raw);
-        const exchange = new H2Exchange(stream, headers, raw, this);
-        this.h2Turns.start(stream.session, () => this.take(exchange));
-      },
-    );
     server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
       this.serve(incoming, outgoing, true);
     });
@@ -267,33 +231,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
       this.faults.refuse(socket, failure('upgrade-refused')),
     );
     server.on('clientError', (error: Error, socket: Duplex) => this.onParserError(error, socket));
-    server.on('session', (session) => {
-      this.sessions.add(session);
-      this.h2Floods.begin(session);
-      this.h2Turns.begin(session);
-      this.h2Resets.begin(session);
-      session.setTimeout(this.options.idleTimeout, () => session.close());
-      const closed = (): void => {
-        this.sessions.delete(session);
-        this.h2Floods.end(session);
-        this.h2Turns.close(session);
-        this.h2Resets.end(session);
-        this.h2Streams.closed(session);
-      };
-      session.socket.on('end', () => this.h2Turns.countStreams(this.h2Streams.count(session)));
-      session.on('close', closed);
-      session.socket.on('close', closed);
-      session.on('error', ignore);
-    });
     return server;
-  }
-
-  private beginStream(stream: ServerHttp2Stream, raw: readonly string[]): void {
-    const { session } = stream;
-    if (session === undefined) return;
-    this.busy.begin(session.socket, stream);
-    const bytes = raw.reduce((sum, text) => sum + text.length, 0);
-    this.h2Floods.count(session, bytes);
   }
 
   private timeLimits() {
@@ -320,6 +258,10 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 
   linger(socket: Socket): void {
     this.lingering.close(socket);
+  }
+
+  logRefused(code: 'client-timeout' | 'bad-request'): void {
+    this.gateway.logRefused(failure(code));
   }
 
   private onParserError(error: Error, socket: Duplex): void {
@@ -359,10 +301,6 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
 
   get minDataRate(): number {
     return this.options.minDataRate;
-  }
-
-  onUnexpectedError(error: unknown): void {
-    this.gateway.parts.onUnexpectedError(error);
   }
 
   get minDataRateGrace(): number {

@@ -1,21 +1,32 @@
 import { type IncomingMessage, STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
+import type { Body, ClientFault, Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { UnwritableHead } from '../../gateway/unwritable-head.ts';
+import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { areFieldLines, isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { ALREADY_SENT } from './already-sent.ts';
-import { BodyExchange, type BodyExchangeOptions } from './body-exchange.ts';
+import { IS_NODE } from '../is-node.ts';
+import type { Peer } from './busy-peers.ts';
+import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
-import { type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
+import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
 import { takenBytes } from './taken-bytes.ts';
+
+/** Options shared by every exchange of a server. Times are milliseconds. */
+export interface H1ExchangeOptions extends ReaderLimits, IncomingBodyOptions {
+  /** The address of the client on a connection. */
+  addressOf(peer: Peer): string;
+  /** True while the server drains: every response then closes its connection. */
+  readonly draining: boolean;
+}
 
 const nothing = Buffer.alloc(0);
 /** Bytes of the remaining request that are read after an early response, so that the connection can be kept alive. */
 const SMALL_REST_BYTES = 1024 * 1024;
 
 /** An exchange on Node's own HTTP/1.1 server; no web `Request` or `Response` is ever created for it. */
-export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
+export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
@@ -24,6 +35,10 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
   readonly secure: boolean;
   readonly hasBody: boolean;
   readonly handled = ALREADY_SENT;
+  private readonly options: H1ExchangeOptions;
+  private readonly body: IncomingBody;
+  private readonly expectsContinue: boolean;
+  private owner: ExchangeOwner | undefined = undefined;
   private readonly incoming: IncomingMessage;
   private readonly outgoing: ServerResponse;
   private readonly guard: SlowReaderGuard;
@@ -37,10 +52,12 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     incoming: IncomingMessage,
     outgoing: ServerResponse,
     { expectsContinue, isValid }: { readonly expectsContinue: boolean; readonly isValid: boolean },
-    options: BodyExchangeOptions,
+    options: H1ExchangeOptions,
   ) {
     const length = incoming.headers['content-length'];
-    super(incoming, length, expectsContinue, options);
+    this.options = options;
+    this.expectsContinue = expectsContinue;
+    this.body = new IncomingBody(incoming, length === undefined ? undefined : Number(length), options, this);
     this.incoming = incoming;
     this.outgoing = outgoing;
     this.guard = new SlowReaderGuard(options, this);
@@ -51,7 +68,16 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     this.remote = options.addressOf(incoming.socket);
     this.secure = 'encrypted' in incoming.socket;
     this.hasBody = incoming.headers['transfer-encoding'] !== undefined || Number(length ?? 0) > 0;
-    if (this.hasBody) this.joinParts(incoming);
+    // Other runtimes do not pass parts through the stream in the way of Node.
+    if (this.hasBody && IS_NODE) this.body.joinParts(incoming);
+  }
+
+  get trailers(): HeaderList {
+    return this.body.trailers;
+  }
+
+  get bytesIn(): number {
+    return this.body.bytes;
   }
 
   /** Bytes of the connection that the system has taken; only one response is written on it at a time. */
@@ -65,6 +91,16 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     this.outgoing.on('close', this.over);
     this.incoming.on('error', ignore);
     this.outgoing.on('error', ignore);
+  }
+
+  collect(memory: CollectorMemory): void {
+    this.writeContinue();
+    this.body.collect(memory);
+  }
+
+  open(): void {
+    this.writeContinue();
+    this.body.open();
   }
 
   information(status: number, headers: HeaderList): void {
@@ -146,6 +182,28 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     else socket.destroy();
   }
 
+  /** The body is broken: no more of it arrives. */
+  fault(fault: ClientFault): void {
+    this.body.stop(new Error(fault));
+    this.owner?.onClientFault(fault);
+  }
+
+  acceptChunk(bytes: number): boolean {
+    return this.owner?.acceptChunk(bytes) ?? false;
+  }
+
+  onWholeBody(body: Uint8Array): void {
+    this.owner?.onWholeBody(body);
+  }
+
+  onBody(body: Body): void {
+    this.owner?.onBody(body);
+  }
+
+  onStalled(): void {
+    this.fault('client-timeout');
+  }
+
   /** True when the request is complete, so that a parser error concerns a later one. */
   get taken(): boolean {
     return this.incoming.complete;
@@ -161,8 +219,9 @@ export class H1Exchange extends BodyExchange implements Exchange, SlowReader {
     return this.expectsContinue || length - this.bytesIn > SMALL_REST_BYTES;
   }
 
-  protected override writeContinue(): void {
-    this.outgoing.writeContinue();
+  /** Sends 100 Continue, so that the client sends its body (RFC 9110 §10.1.1). */
+  private writeContinue(): void {
+    if (this.expectsContinue) this.outgoing.writeContinue();
   }
 
   private awaitDrain(): void {

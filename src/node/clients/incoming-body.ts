@@ -30,8 +30,6 @@ export interface IncomingBodyOwner {
   acceptChunk(bytes: number): boolean;
   onWholeBody(body: Uint8Array): void;
   onBody(body: Body): void;
-  /** Called for every part that its connection brings, however small. */
-  onPart?(bytes: number): void;
   /** Nothing arrived for the client's body time, or less than the minimum rate. */
   onStalled(): void;
 }
@@ -143,11 +141,6 @@ export class IncomingBody
   /** Has the tiny parts of a stream of Node joined; called before any part arrives. */
   joinParts(source: Readable): void {
     this.joined = new JoinedParts(source, (bytes) => this.countPart(bytes));
-  }
-
-  /** The stream of Node is closed. */
-  leaveParts(): void {
-    this.joined?.end();
   }
 
   /** Collects the whole body into `memory`; `owner.acceptChunk` is called for every part. */
@@ -270,7 +263,6 @@ export class IncomingBody
   private countPart(bytes: number, pieces?: number): void {
     this.scheduleTurnEnd();
     this.flow.count(bytes, pieces);
-    this.owner.onPart?.(bytes);
   }
 
   /** Goes on reading ahead before the body takes a connection, as long as the budget allows. */

@@ -13,7 +13,7 @@ const JOINED_BYTES = 16 * 1024;
 export class JoinedParts {
   private readonly source: Readable;
   private readonly push: (part: Uint8Array | null) => boolean;
-  private onPart: (bytes: number) => void;
+  private readonly onPart: (bytes: number) => void;
   private readonly parts = new ByteCollector();
 
   /** Stands before `source` from now on; `onPart` is called for each part as it is read. */
@@ -22,12 +22,6 @@ export class JoinedParts {
     this.push = source.push.bind(source);
     this.onPart = onPart;
     source.push = (part: Uint8Array | null) => this.take(part);
-  }
-
-  /** The source is closed: nothing of its exchange is kept with it. */
-  end(): void {
-    this.source.push = this.push;
-    this.onPart = ignore;
   }
 
   /** Passes on the parts that are joined so far; called at the end of the turn in which `onPart` was called. */
@@ -51,5 +45,3 @@ export class JoinedParts {
     return readableLength + this.parts.length < readableHighWaterMark;
   }
 }
-
-function ignore(): void {}

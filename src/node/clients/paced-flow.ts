@@ -46,8 +46,6 @@ export class PacedFlow implements HeldFlow {
 
   /** Takes control of reading: Node resumes the connection whenever a part of the body is consumed. */
   start(): void {
-    // An HTTP/2 stream does not pause its connection, whose frames have turns of their own.
-    if ('session' in this.source) return;
     if (this.flow !== this.source) {
       this.source._read = ignore;
       // Node may have paused below the stream; only pause and resume ends that.
@@ -125,7 +123,7 @@ export class PacedFlow implements HeldFlow {
 }
 
 /**
- * Node's request is paused at its connection; an HTTP/2 stream has a window of its own, and other runtimes have their own bodies.
+ * Node's request is paused at its connection; what the gateway reads itself pauses by itself, and other runtimes have their own bodies.
  */
 function flowOf(source: Flow): Flow {
   if (!IS_NODE) return source;

@@ -81,7 +81,7 @@ function kindOf(version: FramedRequest['version'], hasContent: boolean, length: 
   return version === '1.1' ? 'chunks' : 'close';
 }
 
-/** Node ends the HTTP/2 stream of a 205 with its head: RFC 9110 §15.3.6 allows it no content. */
+/** An HTTP/2 stream ends with the head of a 205: RFC 9110 §15.3.6 allows it no content. */
 function isEmpty(status: number, version: FramedRequest['version']): boolean {
   return status === 204 || status === 304 || (status === 205 && version === '2');
 }

@@ -1,9 +1,9 @@
-import type { Socket } from 'node:net';
+import type { Flow } from '../piece-turns.ts';
 import type { BodySource } from './incoming-body.ts';
 
 const NOTHING = new Uint8Array(0);
 
-/** The bytes of a body on a socket that the gateway reads itself. */
+/** The bytes of a body on a connection that the gateway reads itself. */
 export abstract class SocketBody implements BodySource {
   readonly lendsParts = true;
   /** Number of chunks in the part that is reported; undefined for a body that is not chunked. */
@@ -12,18 +12,19 @@ export abstract class SocketBody implements BodySource {
   abstract readonly isComplete: boolean;
   /** True once its framing is broken: nothing after it can be read. */
   isFaulty = false;
-  private readonly connection: Socket;
+  private readonly flow: Flow;
   private onData: ((part: Uint8Array) => void) | undefined = undefined;
   private onEnd: (() => void) | undefined = undefined;
   /** Parts that arrived before anybody listened. */
   private early: Buffer[] = [];
 
-  constructor(connection: Socket) {
-    this.connection = connection;
+  /** `flow` is what brings it: its connection, or one of several streams on that. */
+  constructor(flow: Flow) {
+    this.flow = flow;
   }
 
   get destroyed(): boolean {
-    return this.connection.destroyed;
+    return this.flow.destroyed;
   }
 
   /** Sets the listener of an event; parts that have arrived already are reported later in this turn. */
@@ -36,23 +37,27 @@ export abstract class SocketBody implements BodySource {
   }
 
   pause(): void {
-    this.connection.pause();
+    this.flow.pause();
   }
 
   resume(): void {
-    this.connection.resume();
+    this.flow.resume();
   }
-
-  /** Takes received bytes, which are valid until it returns, and may be written to; returns those behind the body. */
-  abstract take(bytes: Buffer): Buffer;
 
   /** Reports the parts that arrived before anybody listened. */
   reportEarly(): void {
     const { early } = this;
     if (early.length === 0 || this.onEnd === undefined) return;
     this.early = [];
-    this.connection.resume();
+    this.flow.resume();
     for (const [at, part] of early.entries()) this.report(part, this.isComplete && at === early.length - 1);
+  }
+
+  /** Takes the parts that arrived before anybody listened. */
+  protected takeEarly(): Buffer[] {
+    const { early } = this;
+    this.early = [];
+    return early;
   }
 
   /** Reports a part of the body, the last one if it is complete, or keeps a copy until somebody listens. */
@@ -63,7 +68,7 @@ export abstract class SocketBody implements BodySource {
     }
     if (part.length === 0 && !this.isComplete) return;
     this.early.push(Buffer.from(part));
-    this.connection.pause();
+    this.flow.pause();
   }
 
   private report(part: Buffer, isLast: boolean): void {

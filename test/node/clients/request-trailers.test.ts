@@ -85,19 +85,22 @@ test.each([' Bearer a', 'Bearer a\t'])(
   },
 );
 
-// Attack: the same with bytes that end a field for other readers. Node's library drops such a field and reports nothing: the request is
-// served without it, as SECURITY.md says. Once Node reports it, this fails, and the request is to be refused.
+// Attack: the same with bytes that end a field for other readers, and names that no reader may take.
 test.each([
   ['x-odd', 'a\rb'],
   ['x-odd', 'a\nx-other: b'],
   ['x-odd', 'a\0b'],
   ['x-odd b', 'a'],
-])('HTTP/2: a field with %j: %j is dropped, and no byte of it reaches V2', async (name, value) => {
+  ['X-Odd', 'a'],
+  ['', 'a'],
+  ['connection', 'close'],
+  ['transfer-encoding', 'chunked'],
+])('HTTP/2: a request with the field %j: %j gets 400, and nothing reaches V2', async (name, value) => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await secureGateway(v2.origin);
   const raw = await rawH2(gateway.port, ca.cert);
   raw.head(1, [...requestHead('/api/v2/x'), [name, value], ['x-sound', 'c']]);
   await until(() => raw.frames.some(({ type, stream }) => type === DATA && stream === 1));
-  expect(v2.received.join('')).toMatch(/^GET \/api\/v2\/x [^]*x-sound: c\r\n/i);
-  expect(v2.received.join('')).not.toMatch(/x-odd|x-other/i);
+  expect((await gateway.entry()).status).toBe(400);
+  expect(v2.received).toEqual([]);
 });

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
 import type { TLSSocket } from 'node:tls';
-import type { Http2Session } from 'node:http2';
 import { expect, test } from 'vitest';
-import { H2Floods } from '../../../src/node/clients/h2-floods.ts';
-import { DATA, rawH2, requestHead, WINDOW_UPDATE } from '../../support/raw-h2.ts';
-import { rawServer } from '../../support/raw-server.ts';
-import { ca, secureGateway, sendRequest, session } from '../../support/secure-gateway.ts';
-import { until } from '../../support/until.ts';
+import { DATA, rawH2, requestHead, WINDOW_UPDATE } from '../../../support/raw-h2.ts';
+import { rawServer } from '../../../support/raw-server.ts';
+import { ca, secureGateway, sendRequest, session } from '../../../support/secure-gateway.ts';
+import { until } from '../../../support/until.ts';
 
 const GOAWAY = 7;
 const ENHANCE_YOUR_CALM = 11;
@@ -27,6 +25,9 @@ test.each([
   ['windows of a stream', WINDOW_UPDATE, 1, ONE],
   ['bodies in frames of one byte', DATA, 1, Buffer.from('x')],
   ['unknown frames', 0x42, 0, Buffer.alloc(0)],
+  ['priorities', 2, 1, Buffer.from([0, 0, 0, 0, 16])],
+  ['pings', 6, 0, Buffer.alloc(8)],
+  ['settings', 4, 0, Buffer.alloc(0)],
 ])(
   'a connection that brings little but %s is closed, and its exchange ends',
   async (_name, type, stream, payload) => {
@@ -43,26 +44,6 @@ test.each([
     expect(gateway.surprises).toEqual([]);
   },
 );
-
-test.each([
-  ['that grants windows for what it reads', { bytesRead: 9_000_000, bytesWritten: 6_000_000 }, 0, false],
-  ['with small bodies and their heads', { bytesRead: 9_000_000, bytesWritten: 0 }, 1_000_000, false],
-  ['with little else than frames', { bytesRead: 9_000_000, bytesWritten: 300_000 }, 400_000, true],
-])('a connection %s is judged by its bytes', (_name, socket, content, isFlood) => {
-  const codes: (number | undefined)[] = [];
-  const session = {
-    socket,
-    destroyed: false,
-    destroy: (_error: unknown, code?: number) => void codes.push(code),
-  } as unknown as Http2Session;
-  const floods = new H2Floods();
-  floods.begin(session);
-  floods.count(session, content);
-  floods.look();
-  floods.end(session);
-  floods.look();
-  expect(codes).toEqual(isFlood ? [ENHANCE_YOUR_CALM] : []);
-});
 
 test('ordinary traffic on one connection is never taken for a flood', async () => {
   const v2 = await rawServer((socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { exchange, rawClient } from '../../support/raw-client.ts';
-import { gatewayFor } from '../../support/gateway.ts';
+import { exchange, rawClient } from '../../../support/raw-client.ts';
+import { gatewayFor } from '../../../support/gateway.ts';
 import {
   DATA,
   HEADERS,
@@ -9,10 +9,10 @@ import {
   RST_STREAM,
   SETTINGS,
   WINDOW_UPDATE,
-} from '../../support/raw-h2.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
-import { sendRequest, ca, secureGateway, session } from '../../support/secure-gateway.ts';
-import { until } from '../../support/until.ts';
+} from '../../../support/raw-h2.ts';
+import { ok, rawServer } from '../../../support/raw-server.ts';
+import { sendRequest, ca, secureGateway, session } from '../../../support/secure-gateway.ts';
+import { until } from '../../../support/until.ts';
 
 /** A setting of RFC 9113 §6.5.2. */
 const INITIAL_WINDOW_SIZE = 4;
@@ -105,6 +105,9 @@ describe('the head of a request', () => {
     const fields = Array.from({ length: 300 }, (_, at): [string, string] => [`x-${at}`, 'v']);
     const many = await sendRequest(client, { ':path': '/api/v2/x', ...Object.fromEntries(fields) });
     expect(many.headers[':status']).toBe(431);
+    // As over HTTP/1.1, the target counts.
+    const long = await sendRequest(client, { ':path': `/api/v2/${'x'.repeat(20_000)}` });
+    expect(long.headers).toMatchObject({ ':status': 431, 'x-gateway-error': 'headers-too-large' });
     expect(v2.received).toEqual([]);
   });
 
@@ -253,7 +256,7 @@ describe('a connection that is closed under its streams', () => {
     expect(gateway.surprises).toEqual([]);
   });
 
-  test('a stream that Node tells of when it is closed already is over too', async () => {
+  test('streams that begin in the turn in which their connection breaks are over too', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await secureGateway(v2.origin);
     for (let round = 0; round < 20; round += 1) {

@@ -1,0 +1,404 @@
+// Longer than other files: each kind of frame changes the few things that a connection consists of.
+import type { Socket } from 'node:net';
+import { copyOf, SharedReads } from '../shared-reads.ts';
+import { type SlowReader, SlowReaderGuard } from '../slow-reader-guard.ts';
+import { takenBytes } from '../taken-bytes.ts';
+import { FieldBlocks } from './field-block.ts';
+import { FloodGuard } from './flood-guard.ts';
+import { type FrameConsumer, FrameRules } from './frame-rules.ts';
+import {
+  ERROR,
+  type ErrorCode,
+  FIRST_WINDOW_BYTES,
+  FRAME_BYTES,
+  FRAME_HEAD_BYTES,
+  MAX_31_BITS,
+  SETTING,
+} from './frames.ts';
+import { H2Exchange, type H2ExchangeOptions, type StreamConnection } from './h2-exchange.ts';
+import { H2Output, type H2OutputOwner } from './h2-output.ts';
+import { H2Responses } from './h2-responses.ts';
+import { type H2Turns, type ReadingConnection, REQUEST_COST } from './h2-turns.ts';
+import { noFields, RequestSection, type SectionLimits, TrailerSection } from './request-section.ts';
+import { StreamTable } from './stream-table.ts';
+
+/** How connections are served, and who is told of their ends. Times are milliseconds; 0 is no limit. */
+export interface H2ConnectionOwner extends H2ExchangeOptions, SectionLimits {
+  readonly headersTimeout: number;
+  readonly idleTimeout: number;
+  /** True while the server drains. */
+  readonly draining: boolean;
+  readonly turns: H2Turns;
+  addressOf(socket: Socket): string;
+  /** What the client sent is not HTTP/2, or a flood: the connection closes. */
+  onRefused(code: 'bad-request' | 'client-timeout'): void;
+  /** The last frame is written: the connection closes once its client has read it. */
+  linger(socket: Socket): void;
+  /** The client is gone: its exchanges have turns to end. */
+  closed(connection: H2Connection, exchanges: readonly H2Exchange[]): void;
+}
+
+/** Streams that a client may have open at a time. */
+const MAX_STREAMS = 128;
+/** Bytes of all bodies that a client may send before it waits for the gateway; they are read at once. */
+const WINDOW_BYTES = 1024 * 1024;
+/** Bytes that were read, before the client may send as many again. */
+const OWED_BYTES = WINDOW_BYTES >> 1;
+/** Bytes of a block of fields beyond the limit of a header section: those that are refused with 431, not with the end of the connection. */
+const SPARE_BLOCK_BYTES = 48 * 1024;
+/** Bytes of a block of fields that take as long to read as a frame. */
+const BLOCK_BYTES_PER_FRAME = 32;
+/** The largest frame that a client may take (RFC 9113 §6.5.2). */
+const MAX_FRAME_BYTES = 0xff_ffff;
+
+/** One HTTP/2 connection with a client (RFC 9113). */
+export class H2Connection
+  implements FrameConsumer, StreamConnection, H2OutputOwner, ReadingConnection, SlowReader
+{
+  readonly socket: Socket;
+  readonly remote: string;
+  readonly options: H2ConnectionOwner;
+  readonly output: H2Output;
+  private readonly responses: H2Responses<H2Exchange>;
+  private readonly rules: FrameRules;
+  private readonly sharedReads: SharedReads | undefined;
+  private readonly blocks = new FieldBlocks();
+  private readonly streams = new StreamTable<H2Exchange>();
+  private readonly flood = new FloodGuard();
+  private readonly guard: SlowReaderGuard;
+  /** Bytes that wait for their turn to be read. */
+  private backlog: Buffer[] = [];
+  /** Exchanges whose requests came with the bytes that are being read. */
+  private starting: H2Exchange[] = [];
+  private lastStream = 0;
+  /** Bytes of all bodies that the client may send, and those that were read and that it may not send again yet. */
+  private receiveWindow = WINDOW_BYTES;
+  private owedBytes = 0;
+  /** True once nothing more is read or written. */
+  isClosed = false;
+  private isEnding = false;
+  /** True while the backlog waits until the client has read what was sent. */
+  private awaitsRoom = false;
+  /** Frames so far, and those at the last check; when nothing was in flight and nothing came, and when a part of a frame came alone. */
+  private frames = 0;
+  private checkedFrames = 0;
+  private idleSince = performance.now();
+  private partialSince: number | undefined = undefined;
+
+  constructor(socket: Socket, options: H2ConnectionOwner) {
+    this.socket = socket;
+    this.options = options;
+    this.remote = options.addressOf(socket);
+    this.output = new H2Output(socket, options.bodies.memory, this);
+    this.responses = new H2Responses(this.output);
+    this.rules = new FrameRules(this, options.headerBytes + SPARE_BLOCK_BYTES);
+    this.guard = new SlowReaderGuard(options, this);
+    this.sharedReads = SharedReads.begin(socket, this.read);
+    // Without shared reads all bytes; with them, those that others had read and put back.
+    socket.on('data', this.read);
+    socket.on('end', this.ended);
+    socket.on('close', this.ended);
+    socket.on('error', ignore);
+    this.output.settings([
+      SETTING.maxConcurrentStreams,
+      MAX_STREAMS,
+      SETTING.maxHeaderListSize,
+      options.headerBytes + SPARE_BLOCK_BYTES,
+    ]);
+    this.output.widen(0, WINDOW_BYTES - FIRST_WINDOW_BYTES);
+    if (options.draining) this.drain();
+  }
+
+  /** True while an exchange is in flight, or bytes wait to be read. */
+  get isBusy(): boolean {
+    if (this.isClosed) return false;
+    return this.streams.size > 0 || this.backlog.length > 0 || this.output.waitingBytes > 0;
+  }
+
+  /** True when nothing more is to be read for now. */
+  get isStopped(): boolean {
+    return this.isClosed || this.options.turns.isFull || this.output.isStuffed;
+  }
+
+  /** Bytes of the connection that the system has taken. */
+  get bytesTaken(): number {
+    return takenBytes(this.socket);
+  }
+
+  /** Asks the client to send no further requests; those that are on their way are served. */
+  drain(): void {
+    if (this.isClosed || this.isEnding) return;
+    this.isEnding = true;
+    this.output.goAway(MAX_31_BITS, ERROR.none);
+  }
+
+  /** Closes the connection if nothing is in flight. */
+  closeIdle(): void {
+    if (!this.isBusy && !this.isClosed) this.closeBehind(ERROR.none);
+  }
+
+  /** Closes the connection if its client keeps it waiting for too long; called several times a second. */
+  check(now: number): void {
+    const { headersTimeout, idleTimeout } = this.options;
+    const isIdle = this.frames === this.checkedFrames;
+    this.checkedFrames = this.frames;
+    if (!isIdle || this.isBusy || this.rules.isPartial) this.idleSince = now;
+    if (this.output.waitingBytes > 0) this.guard.wait();
+    this.partialSince = isIdle && this.rules.isPartial ? (this.partialSince ?? now) : undefined;
+    if (headersTimeout > 0 && now - (this.partialSince ?? now) > headersTimeout) this.failSlow();
+    else if (idleTimeout > 0 && now - this.idleSince > idleTimeout) this.closeIdle();
+  }
+
+  // Bytes of the client.
+
+  /** Reads bytes that are valid until it returns. */
+  private readonly read = (bytes: Buffer): void => {
+    if (this.isClosed) return;
+    this.flood.read(bytes.length);
+    if (this.backlog.length > 0) this.backlog.push(copyOf(bytes));
+    else this.readFrames(bytes);
+  };
+
+  /** Its turn to read on has come. */
+  readOn(): void {
+    if (this.isClosed) return;
+    const { backlog } = this;
+    this.backlog = [];
+    for (const bytes of backlog) {
+      if (this.isClosed) return;
+      if (this.backlog.length > 0) this.backlog.push(bytes);
+      else this.readFrames(bytes);
+    }
+    if (this.backlog.length === 0) this.socket.resume();
+  }
+
+  private readFrames(bytes: Buffer): void {
+    const read = this.rules.read(bytes);
+    this.startExchanges();
+    if (this.flood.isFlood) this.fail(ERROR.enhanceYourCalm);
+    if (read === bytes.length || this.isClosed) return;
+    this.backlog.push(copyOf(bytes.subarray(read)));
+    this.socket.pause();
+    // Who does not read what was sent is not read either.
+    this.awaitsRoom = this.output.isStuffed;
+    if (!this.awaitsRoom) this.options.turns.wait(this);
+  }
+
+  /** Begins the exchanges whose requests have arrived: a body that came with its request is whole by now. */
+  private startExchanges(): void {
+    if (this.starting.length === 0) return;
+    const { starting } = this;
+    this.starting = [];
+    for (const exchange of starting) exchange.begin();
+  }
+
+  onFrame(): void {
+    this.frames += 1;
+    this.options.turns.count(1);
+  }
+
+  onData(stream: number, part: Buffer, frameBytes: number, isEnd: boolean): void {
+    if (!this.isKnown(stream)) {
+      this.fail(ERROR.protocol);
+      return;
+    }
+    this.receiveWindow -= frameBytes;
+    if (this.receiveWindow < 0) {
+      this.fail(ERROR.flowControl);
+      return;
+    }
+    this.owedBytes += frameBytes;
+    if (this.owedBytes >= OWED_BYTES) {
+      this.output.widen(0, this.owedBytes);
+      this.receiveWindow += this.owedBytes;
+      this.owedBytes = 0;
+    }
+    // A smaller part is hardly content.
+    if (part.length >= FRAME_HEAD_BYTES) this.flood.receive(part.length);
+    this.streams.get(stream)?.receive(part, frameBytes, isEnd);
+  }
+
+  /** Fields of a new request, or trailers. Every block is read, for its effect on later ones. */
+  onBlock(stream: number, isEnd: boolean, bytes: Buffer, from: number, to: number): void {
+    this.flood.receive(to - from);
+    // A byte may be a whole field.
+    this.options.turns.count((to - from) / BLOCK_BYTES_PER_FRAME);
+    const open = this.streams.get(stream);
+    if (open !== undefined) {
+      const section = new TrailerSection(this.options);
+      if (!this.blocks.read(bytes, from, to, section)) this.fail(ERROR.compression);
+      else open.receiveTrailers(section.fields, section.isMalformed || !isEnd);
+      return;
+    }
+    if (this.isKnown(stream)) {
+      // The client may not have known yet that it is closed.
+      if (!this.blocks.read(bytes, from, to, noFields)) this.fail(ERROR.compression);
+      else this.rejectStream(stream, ERROR.streamClosed);
+      return;
+    }
+    this.lastStream = stream;
+    const section = new RequestSection(this.options);
+    if (!this.blocks.read(bytes, from, to, section)) this.fail(ERROR.compression);
+    else if (this.streams.size >= MAX_STREAMS) this.rejectStream(stream, ERROR.refusedStream);
+    else this.beginStream(stream, section, isEnd);
+  }
+
+  private rejectStream(stream: number, code: ErrorCode): void {
+    this.flood.demand();
+    this.output.reset(stream, code);
+  }
+
+  private beginStream(stream: number, section: RequestSection, isEnd: boolean): void {
+    section.finish(isEnd);
+    const exchange = new H2Exchange(this, stream, section, !isEnd, this.responses.firstWindow);
+    this.streams.add(stream, exchange);
+    this.starting.push(exchange);
+    this.options.turns.count(REQUEST_COST);
+  }
+
+  onReset(stream: number): void {
+    if (!this.isKnown(stream)) {
+      this.fail(ERROR.protocol);
+      return;
+    }
+    this.flood.demand();
+    const exchange = this.streams.get(stream);
+    this.streams.remove(stream);
+    exchange?.close();
+  }
+
+  onSetting(setting: number, value: number): void {
+    this.options.turns.count(1);
+    switch (setting) {
+      case SETTING.enablePush:
+        if (value > 1) this.fail(ERROR.protocol);
+        return;
+      case SETTING.maxFrameSize:
+        if (value < FRAME_BYTES || value > MAX_FRAME_BYTES) this.fail(ERROR.protocol);
+        return;
+      case SETTING.initialWindowSize:
+        if (!this.responses.resize(value, this.streams)) this.fail(ERROR.flowControl);
+        return;
+      default:
+      // The others concern what the gateway does not do, or are unknown.
+    }
+  }
+
+  onSettingsRead(): void {
+    if (this.isClosed) return;
+    this.flood.demand();
+    this.output.acknowledgeSettings();
+    this.responses.writeOn();
+  }
+
+  onPing(bytes: Buffer, from: number, to: number): void {
+    this.flood.demand();
+    this.output.acknowledgePing(bytes, from, to);
+  }
+
+  onWindowUpdate(stream: number, more: number): void {
+    if (stream === 0) this.widenAll(more);
+    else if (this.isKnown(stream)) this.widenStream(stream, more);
+    else this.fail(ERROR.protocol);
+    this.responses.writeOn();
+  }
+
+  private widenAll(more: number): void {
+    if (more === 0) this.fail(ERROR.protocol);
+    else if (!this.responses.widen(more)) this.fail(ERROR.flowControl);
+  }
+
+  private widenStream(stream: number, more: number): void {
+    const exchange = this.streams.get(stream);
+    if (exchange === undefined) return;
+    exchange.sendWindow += more;
+    if (more === 0) exchange.refuse(ERROR.protocol);
+    else if (exchange.sendWindow > MAX_31_BITS) exchange.refuse(ERROR.flowControl);
+  }
+
+  /** True for a stream that is open, or was. */
+  private isKnown(stream: number): boolean {
+    return stream % 2 === 1 && stream <= this.lastStream;
+  }
+
+  // Responses.
+
+  send(exchange: H2Exchange, bytes: Uint8Array, isLast: boolean): number {
+    const sent = this.responses.send(exchange, bytes, isLast);
+    this.flood.sent(sent);
+    return sent;
+  }
+
+  wait(exchange: H2Exchange): void {
+    this.responses.wait(exchange);
+  }
+
+  refuseStream(exchange: H2Exchange, code: ErrorCode): void {
+    if (this.isClosed) return;
+    // A client that makes the gateway reset its streams costs as much as one that resets them itself.
+    if (code !== ERROR.internal) this.flood.demand();
+    this.output.reset(exchange.id, code);
+    this.leave(exchange);
+  }
+
+  onTaken(): void {
+    if (this.output.waitingBytes === 0) this.guard.stop();
+    this.responses.writeOn();
+    if (!this.awaitsRoom || this.output.isStuffed) return;
+    this.awaitsRoom = false;
+    this.options.turns.wait(this);
+  }
+
+  leave(exchange: H2Exchange): void {
+    this.streams.remove(exchange.id);
+  }
+
+  /** The client reads too slowly, or not at all. */
+  reset(): void {
+    this.socket.destroy();
+  }
+
+  // The end.
+
+  /** The bytes are not HTTP/2, or a flood: the connection ends. */
+  fail(code: ErrorCode): void {
+    if (this.isClosed) return;
+    this.options.onRefused('bad-request');
+    this.closeBehind(code);
+  }
+
+  /** The client takes too long. */
+  private failSlow(): void {
+    if (this.isClosed) return;
+    this.options.onRefused('client-timeout');
+    this.closeBehind(ERROR.none);
+  }
+
+  /** Says why the connection closes, and closes it once the client has read that. */
+  private closeBehind(code: ErrorCode): void {
+    this.output.goAway(this.lastStream, code);
+    this.output.flush();
+    this.leaveAll();
+    this.sharedReads?.end();
+    if (code === ERROR.enhanceYourCalm) this.socket.destroySoon();
+    else this.options.linger(this.socket);
+  }
+
+  private readonly ended = (): void => {
+    this.leaveAll();
+    if (!this.socket.destroyed) this.socket.destroySoon();
+  };
+
+  private leaveAll(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.guard.stop();
+    this.output.stop();
+    this.backlog = [];
+    this.responses.stop();
+    this.options.closed(this, [...this.streams]);
+  }
+}
+
+/** An error closes the connection, and `close` is reported. */
+function ignore(): void {}

@@ -1,0 +1,442 @@
+// Longer than other files: one state machine: a request and a response on one stream end in either order.
+import type { Body, Exchange, ExchangeOwner } from '../../../gateway/exchange.ts';
+import { UnwritableHead } from '../../../gateway/unwritable-head.ts';
+import type { CollectorMemory } from '../../../http/byte-collector.ts';
+import type { HeaderList } from '../../../http/header-list.ts';
+import type { Flow } from '../../piece-turns.ts';
+import { ALREADY_SENT } from '../already-sent.ts';
+import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from '../incoming-body.ts';
+import { isFinalStatus, isInterimStatus, ResponseFraming } from '../response-framing.ts';
+import { type ReaderLimits, type SlowReader, SlowReaderGuard } from '../slow-reader-guard.ts';
+import { ERROR, type ErrorCode, FIRST_WINDOW_BYTES } from './frames.ts';
+import { H2Body } from './h2-body.ts';
+import type { H2Output, WrittenResponse } from './h2-output.ts';
+import { PART_BYTES } from './h2-responses.ts';
+import type { RequestSection } from './request-section.ts';
+import { writeBlock } from './response-section.ts';
+
+/** Options shared by every HTTP/2 exchange. Times are milliseconds. */
+export interface H2ExchangeOptions extends ReaderLimits, IncomingBodyOptions {
+  /** Takes an exchange whose turn it is. */
+  take(exchange: Exchange): void;
+}
+
+/** The connection that an exchange is on. */
+export interface StreamConnection {
+  readonly remote: string;
+  readonly options: H2ExchangeOptions;
+  readonly output: H2Output;
+  readonly isClosed: boolean;
+  /** Sends as much of a body as the client takes now, and returns the number of bytes; `isLast` is true where the response ends with it. */
+  send(exchange: H2Exchange, bytes: Uint8Array, isLast: boolean): number;
+  /** Part of a response waits until the client takes more. */
+  wait(exchange: H2Exchange): void;
+  /** Ends a stream before its response is whole. */
+  refuseStream(exchange: H2Exchange, code: ErrorCode): void;
+  /** The stream is closed, on both sides. */
+  leave(exchange: H2Exchange): void;
+}
+
+/** Part of a response that waits for the client. */
+interface WaitingPart {
+  readonly memory: Buffer;
+  from: number;
+  readonly to: number;
+}
+
+/** Bytes of a response that may wait for the client before reading from V2 pauses. */
+const MAX_WAITING_BYTES = 64 * 1024;
+/** Bytes of a body that were read, before the client may send as many again. */
+const OWED_BYTES = FIRST_WINDOW_BYTES >> 1;
+const nothing = Buffer.alloc(0);
+
+/** An exchange on an HTTP/2 stream. */
+export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, WrittenResponse, Flow {
+  readonly id: number;
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HeaderList;
+  version: Exchange['version'];
+  readonly remote: string;
+  readonly secure = true;
+  readonly hasBody: boolean;
+  readonly handled = ALREADY_SENT;
+  readonly borrowsChunks = true;
+  readonly releasesChunks = true;
+  /** Bytes of its body that the client takes (RFC 9113 §6.9.1). */
+  sendWindow: number;
+  /** Bytes of the response that have left for the client. */
+  bytesTaken = 0;
+  private readonly connection: StreamConnection;
+  private readonly contentLength: number | undefined;
+  private readonly expectsContinue: boolean;
+  private readonly body: H2Body;
+  /** The body, where all of it had arrived when the exchange began. */
+  private whole: Buffer | undefined = undefined;
+  /** The body, where it had not. */
+  private incoming: IncomingBody | undefined = undefined;
+  private timer: NodeJS.Timeout | undefined = undefined;
+  private owner: ExchangeOwner | undefined = undefined;
+  /** Bytes of its body that the client may send, and those that were read and that it may not send again yet. */
+  private receiveWindow = FIRST_WINDOW_BYTES;
+  private owedBytes = 0;
+  private isPaused = false;
+  /** True once its body is not the one that the request has announced: no more of it is read. */
+  private isFaulty = false;
+  private framing: ResponseFraming | undefined = undefined;
+  private responseTrailers: HeaderList = [];
+  private waiting: WaitingPart[] = [];
+  private waitingBytes = 0;
+  private isHeldBack = false;
+  /** True once the gateway has ended the response. */
+  private isEnding = false;
+  /** True once the frame is written that ends the response. */
+  private isEndWritten = false;
+  /** True once the stream is closed. */
+  private isClosed = false;
+  private isOver = false;
+  /** Created when the client first has to be waited for. */
+  private guard: SlowReaderGuard | undefined = undefined;
+
+  constructor(
+    connection: StreamConnection,
+    id: number,
+    section: RequestSection,
+    hasBody: boolean,
+    sendWindow: number,
+  ) {
+    this.connection = connection;
+    this.id = id;
+    this.method = section.method ?? '';
+    this.target = section.target ?? '';
+    this.headers = section.fields;
+    this.version = section.isMalformed ? 'malformed' : '2';
+    this.remote = connection.remote;
+    this.hasBody = hasBody;
+    this.sendWindow = sendWindow;
+    this.contentLength = section.contentLength;
+    this.expectsContinue = section.expectsContinue;
+    this.body = new H2Body(this);
+  }
+
+  get bytesIn(): number {
+    return this.body.bytes;
+  }
+
+  get trailers(): HeaderList {
+    return this.incoming?.trailers ?? [];
+  }
+
+  /** The turn of the exchange has come. */
+  begin(): void {
+    const { options } = this.connection;
+    this.whole = this.hasBody ? this.body.takeWhole() : nothing;
+    if (this.whole === undefined) {
+      this.incoming = new IncomingBody(this.body, this.contentLength, options, this);
+      if (options.requestTimeout > 0) this.timer = setTimeout(expire, options.requestTimeout, this);
+    }
+    options.take(this);
+  }
+
+  attach(owner: ExchangeOwner): void {
+    this.owner = owner;
+    // The stream was closed before its turn.
+    if (!this.isOpen) setImmediate(over, this);
+  }
+
+  collect(memory: CollectorMemory): void {
+    const { owner, whole } = this;
+    if (!this.isOpen) return;
+    if (whole === undefined) {
+      this.writeContinue();
+      this.incoming?.collect(memory);
+    } else if (owner?.acceptChunk(whole.length) === true) {
+      owner.onWholeBody(whole);
+    }
+  }
+
+  open(lifetime?: 'exchange'): void {
+    const { whole } = this;
+    if (!this.isOpen) return;
+    if (whole === undefined) {
+      this.writeContinue();
+      this.incoming?.open(lifetime);
+    } else {
+      this.owner?.onBody(whole.length === 0 ? null : whole);
+    }
+  }
+
+  information(status: number, headers: HeaderList): void {
+    if (!this.isOpen || this.framing !== undefined || !isInterimStatus(status)) return;
+    const block = writeBlock(status, headers);
+    if (block !== undefined) this.connection.output.fields(this.id, block, false);
+  }
+
+  head(status: number, _reason: string | undefined, headers: HeaderList): void {
+    if (!this.isOpen || this.framing !== undefined) return;
+    const framing = new ResponseFraming(this, status, headers);
+    const block = writeBlock(status, framing.fields);
+    if (block === undefined || !isFinalStatus(status)) throw new UnwritableHead(status);
+    this.framing = framing;
+    this.isEndWritten = framing.kind === 'none' || (framing.kind === 'length' && framing.isWhole);
+    this.connection.output.fields(this.id, block, this.isEndWritten);
+  }
+
+  data(chunk: Uint8Array): boolean {
+    const { framing } = this;
+    if (framing === undefined || !this.isOpen || chunk.length === 0) return true;
+    const part = framing.count(chunk.length);
+    if (part === 'beyond') this.reset();
+    if (part === 'beyond' || part === 'none') return true;
+    const sent = this.waitingBytes === 0 ? this.send(chunk, part === 'last') : 0;
+    if (sent === chunk.length) return true;
+    this.keep(chunk.subarray(sent));
+    return !this.isHeldBack;
+  }
+
+  end(trailers: HeaderList): void {
+    if (!this.isOpen || this.isEnding) return;
+    if (this.framing?.isWhole === false) {
+      this.reset();
+      return;
+    }
+    this.responseTrailers = trailers;
+    this.isEnding = true;
+    if (this.waitingBytes === 0) this.finishResponse();
+  }
+
+  closeAfterResponse(): void {}
+
+  reset(): void {
+    this.refuse(ERROR.internal);
+  }
+
+  // Called by the connection.
+
+  /** Takes a part of the body, which is valid until it returns; its frame took so many bytes of the windows. */
+  receive(part: Buffer, frameBytes: number, isEnd: boolean): void {
+    this.receiveWindow -= frameBytes;
+    if (this.body.isComplete || !this.hasBody) {
+      this.refuse(ERROR.streamClosed);
+      return;
+    }
+    if (this.receiveWindow < 0) {
+      this.refuse(ERROR.flowControl);
+      return;
+    }
+    this.owedBytes += frameBytes;
+    if (this.isFaulty) return;
+    const bytes = this.body.bytes + part.length;
+    const { contentLength } = this;
+    if (contentLength !== undefined && (bytes > contentLength || (isEnd && bytes < contentLength))) {
+      this.onBadFraming();
+      return;
+    }
+    this.body.receive(part, isEnd);
+    this.widen();
+  }
+
+  /** Takes the trailers, which end the body; malformed ones make the whole request malformed. */
+  receiveTrailers(fields: HeaderList, isMalformed: boolean): void {
+    const { contentLength } = this;
+    if (this.body.isComplete || !this.hasBody) this.refuse(ERROR.streamClosed);
+    else if (this.isFaulty) return;
+    else if (isMalformed || (contentLength !== undefined && this.body.bytes < contentLength))
+      this.onBadFraming();
+    else this.body.end(fields);
+  }
+
+  /** Ends the stream at once, before the response is whole. */
+  refuse(code: ErrorCode): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.connection.refuseStream(this, code);
+    setImmediate(over, this);
+  }
+
+  /** The client takes more: writes one frame of what waits; false when it takes none. */
+  writeOn(): boolean {
+    const [part] = this.waiting;
+    if (part === undefined) return false;
+    const to = Math.min(part.to, part.from + PART_BYTES);
+    const isRest = to === part.to && this.waiting.length === 1;
+    const isLast = isRest && this.framing?.kind === 'length' && this.framing.isWhole;
+    const sent = this.send(part.memory.subarray(part.from, to), isLast);
+    part.from += sent;
+    this.waitingBytes -= sent;
+    if (part.from === part.to) {
+      this.waiting.shift();
+      this.connection.options.bodies.memory.give(part.memory);
+    }
+    if (this.waitingBytes === 0) this.guard?.stop();
+    if (this.waitingBytes === 0 && this.isEnding) this.finishResponse();
+    else this.letMoreCome();
+    return sent > 0;
+  }
+
+  /** True while part of its response waits for the client. */
+  get isWaiting(): boolean {
+    return this.waitingBytes > 0 && !this.isClosed;
+  }
+
+  /** The stream is closed by the client, or with its connection; an exchange that has not begun ends once it has. */
+  close(): void {
+    this.isClosed = true;
+    if (this.owner !== undefined) this.finish(false);
+  }
+
+  /** The system has taken the response. */
+  flushed(): void {
+    this.finish(true);
+  }
+
+  disconnected(): void {
+    this.finish(false);
+  }
+
+  // The flow of the body.
+
+  get destroyed(): boolean {
+    return this.isClosed;
+  }
+
+  pause(): void {
+    this.isPaused = true;
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    this.widen();
+  }
+
+  // Events of the body.
+
+  acceptChunk(bytes: number): boolean {
+    return this.owner?.acceptChunk(bytes) ?? false;
+  }
+
+  onWholeBody(body: Uint8Array): void {
+    if (this.isOpen) this.owner?.onWholeBody(body);
+  }
+
+  onBody(body: Body): void {
+    if (this.isOpen) this.owner?.onBody(body);
+  }
+
+  onStalled(): void {
+    this.fault('client-timeout');
+  }
+
+  /** The whole request was due. */
+  expire(): void {
+    if (!this.body.isComplete) this.fault('client-timeout');
+  }
+
+  /** The exchange ends without its response. */
+  over(): void {
+    this.finish(false);
+  }
+
+  private get isOpen(): boolean {
+    return !this.isClosed && !this.connection.isClosed;
+  }
+
+  private fault(fault: 'client-timeout' | 'bad-framing'): void {
+    this.incoming?.stop(new Error(fault));
+    this.owner?.onClientFault(fault);
+  }
+
+  /** The body is not the one that the request has announced. */
+  private onBadFraming(): void {
+    this.isFaulty = true;
+    if (this.owner === undefined) this.version = 'malformed';
+    else this.fault('bad-framing');
+  }
+
+  /** Lets the client send what it has sent once more, unless nobody reads it. */
+  private widen(): void {
+    if (this.isPaused || this.owedBytes < OWED_BYTES || this.body.isComplete || !this.isOpen) return;
+    this.connection.output.widen(this.id, this.owedBytes);
+    this.receiveWindow += this.owedBytes;
+    this.owedBytes = 0;
+  }
+
+  /** Sends 100 Continue, so that the client sends its body (RFC 9110 §10.1.1). */
+  private writeContinue(): void {
+    if (this.expectsContinue) this.information(100, []);
+  }
+
+  private send(bytes: Uint8Array, isLast: boolean): number {
+    const sent = this.connection.send(this, bytes, isLast);
+    this.bytesTaken += sent;
+    if (isLast && sent === bytes.length) this.isEndWritten = true;
+    return sent;
+  }
+
+  /** Keeps a copy of what the client does not take yet. */
+  private keep(bytes: Uint8Array): void {
+    const memory = this.connection.options.bodies.memory.take(bytes.length);
+    memory.set(bytes);
+    this.waiting.push({ memory, from: 0, to: bytes.length });
+    if (this.waitingBytes === 0) this.connection.wait(this);
+    this.waitingBytes += bytes.length;
+    this.isHeldBack ||= this.waitingBytes > MAX_WAITING_BYTES;
+    this.guard ??= new SlowReaderGuard(this.connection.options, this);
+    this.guard.wait();
+  }
+
+  private letMoreCome(): void {
+    if (!this.isHeldBack || this.waitingBytes > MAX_WAITING_BYTES / 2) return;
+    this.isHeldBack = false;
+    this.owner?.drained();
+  }
+
+  /** All of the body is written: ends the stream. */
+  private finishResponse(): void {
+    const { connection, id } = this;
+    const { output } = connection;
+    if (!this.isEndWritten) {
+      const block =
+        this.framing?.hasTrailers === true ? writeBlock(undefined, this.responseTrailers) : undefined;
+      if (block === undefined || block.length === 0) output.data(id, nothing, true);
+      else output.fields(id, block, true);
+      this.isEndWritten = true;
+    }
+    output.end(this);
+    // RFC 9113 §8.1: a response that is complete before its request makes the client stop sending.
+    if (this.hasBody && !this.body.isComplete) {
+      output.reset(id, ERROR.none);
+      this.incoming?.stop(new Error('early response'));
+    }
+    this.isClosed = true;
+    connection.leave(this);
+  }
+
+  private finish(isFlushed: boolean): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.isClosed = true;
+    clearTimeout(this.timer);
+    this.guard?.stop();
+    const { memory } = this.connection.options.bodies;
+    for (const part of this.waiting) memory.give(part.memory);
+    this.waiting = [];
+    this.waitingBytes = 0;
+    this.whole = undefined;
+    const { incoming, owner } = this;
+    // An error captures its stack, which takes longer than the rest of this.
+    if (incoming?.complete === false) incoming.stop(new Error('client gone'));
+    this.owner = undefined;
+    if (isFlushed) owner?.flushed();
+    else owner?.disconnected();
+    incoming?.rest();
+  }
+}
+
+function over(exchange: H2Exchange): void {
+  exchange.over();
+}
+
+function expire(exchange: H2Exchange): void {
+  exchange.expire();
+}

@@ -1,0 +1,526 @@
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect, sensitiveHeaders } from 'node:http2';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import v8 from 'node:v8';
+import vm from 'node:vm';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FieldBlocks } from '../../../../src/node/clients/h2/field-block.ts';
+import { FrameReader } from '../../../../src/node/clients/h2/frame-reader.ts';
+import { FLAG, FRAME, FRAME_HEAD_BYTES, writeFrameHead } from '../../../../src/node/clients/h2/frames.ts';
+import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
+import { until } from '../../../support/until.ts';
+
+const TABLE_BYTES = 4096;
+
+/** The fields of a block, a line each, with a question mark in front of an invalid one; undefined for what is no block. */
+function linesOf(
+  bytes: Buffer,
+  blocks = new FieldBlocks(),
+  from = 0,
+  to = bytes.length,
+): string[] | undefined {
+  const lines: string[] = [];
+  const isRead = blocks.read(bytes, from, to, {
+    field: (name, value, isValid) => void lines.push(`${isValid ? '' : '?'}${name}: ${value}`),
+  });
+  return isRead ? lines : undefined;
+}
+
+const hex = (digits: string): Buffer => Buffer.from(digits, 'hex');
+
+/** Writes a number behind bits that share its first byte (RFC 7541 §5.1), however large it is. */
+function number(value: number, mask: number, bits = 0): Buffer {
+  if (value < mask) return Buffer.of(bits | value);
+  const bytes = [bits | mask];
+  let rest = value - mask;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
+  return Buffer.from([...bytes, rest]);
+}
+
+const indexed = (index: number): Buffer => number(index, 0x7f, 0x80);
+const sizeUpdate = (bytes: number): Buffer => number(bytes, 0x1f, 0x20);
+const text = (value: string): Buffer =>
+  Buffer.concat([number(value.length, 0x7f), Buffer.from(value, 'latin1')]);
+/** A field whose first byte says what becomes of it. */
+const literal = (name: string, value: string, first = 0): Buffer =>
+  Buffer.concat([Buffer.of(first), text(name), text(value)]);
+const remembered = (name: string, value: string): Buffer => literal(name, value, 0x40);
+
+const REQUESTS = [
+  [':method: GET', ':scheme: http', ':path: /', ':authority: www.example.com'],
+  [':method: GET', ':scheme: http', ':path: /', ':authority: www.example.com', 'cache-control: no-cache'],
+  [
+    ':method: GET',
+    ':scheme: https',
+    ':path: /index.html',
+    ':authority: www.example.com',
+    'custom-key: custom-value',
+  ],
+];
+const PLACE = 'location: https://www.example.com';
+const RESPONSES = [
+  [':status: 302', 'cache-control: private', 'date: Mon, 21 Oct 2013 20:13:21 GMT', PLACE],
+  [':status: 307', 'cache-control: private', 'date: Mon, 21 Oct 2013 20:13:21 GMT', PLACE],
+  [
+    ':status: 200',
+    'cache-control: private',
+    'date: Mon, 21 Oct 2013 20:13:22 GMT',
+    PLACE,
+    'content-encoding: gzip',
+    'set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1',
+  ],
+];
+
+/** Blocks of one connection each, from appendix C of RFC 7541. The table of the responses has 256 bytes. */
+const EXAMPLES: readonly (readonly [
+  title: string,
+  tableBytes: number,
+  blocks: readonly string[],
+  lines: readonly (readonly string[])[],
+])[] = [
+  ['C.2.1', 4096, ['400a637573746f6d2d6b65790d637573746f6d2d686561646572'], [['custom-key: custom-header']]],
+  ['C.2.2', 4096, ['040c2f73616d706c652f70617468'], [[':path: /sample/path']]],
+  ['C.2.3', 4096, ['100870617373776f726406736563726574'], [['password: secret']]],
+  ['C.2.4', 4096, ['82'], [[':method: GET']]],
+  [
+    'C.3',
+    4096,
+    [
+      '828684410f7777772e6578616d706c652e636f6d',
+      '828684be58086e6f2d6361636865',
+      '828785bf400a637573746f6d2d6b65790c637573746f6d2d76616c7565',
+    ],
+    REQUESTS,
+  ],
+  [
+    'C.4',
+    4096,
+    [
+      '828684418cf1e3c2e5f23a6ba0ab90f4ff',
+      '828684be5886a8eb10649cbf',
+      '828785bf408825a849e95ba97d7f8925a849e95bb8e8b4bf',
+    ],
+    REQUESTS,
+  ],
+  [
+    'C.5',
+    256,
+    [
+      '4803333032580770726976617465611d4d6f6e2c203231204f637420323031332032303a31333a323120474d54' +
+        '6e1768747470733a2f2f7777772e6578616d706c652e636f6d',
+      '4803333037c1c0bf',
+      '88c1611d4d6f6e2c203231204f637420323031332032303a31333a323220474d54c05a04677a69707738' +
+        '666f6f3d4153444a4b48514b425a584f5157454f50495541585157454f49553b206d61782d6167653d333630303b2076657273696f6e3d31',
+    ],
+    RESPONSES,
+  ],
+  [
+    'C.6',
+    256,
+    [
+      '488264025885aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff6e919d29ad171863c78f0b97c8e9ae82ae43d3',
+      '4883640effc1c0bf',
+      '88c16196d07abe941054d444a8200595040b8166e084a62d1bffc05a839bd9ab77ad94e7821dd7f2e6c7b335dfdf' +
+        'cd5b3960d5af27087f3672c1ab270fb5291f9587316065c003ed4ee5b1063d5007',
+    ],
+    RESPONSES,
+  ],
+];
+
+describe('the examples of RFC 7541', () => {
+  test.each(EXAMPLES)('%s', (_title, tableBytes, blocks, lines) => {
+    const connection = new FieldBlocks();
+    expect(linesOf(sizeUpdate(tableBytes), connection)).toEqual([]);
+    expect(blocks.map((block) => linesOf(hex(block), connection))).toEqual(lines);
+  });
+
+  test('the table holds what has room in it, the latest field first', () => {
+    const connection = new FieldBlocks();
+    linesOf(sizeUpdate(256), connection);
+    for (const block of EXAMPLES.find(([title]) => title === 'C.5')?.[2] ?? [])
+      linesOf(hex(block), connection);
+    const [, , , , coding, cookie] = RESPONSES[2] ?? [];
+    expect(linesOf(hex('bebfc0'), connection)).toEqual([cookie, coding, RESPONSES[2]?.[2]]);
+    expect(linesOf(hex('c1'), connection)).toBeUndefined();
+  });
+});
+
+test('both sides know 61 fields (RFC 7541, appendix A)', () => {
+  const known =
+    ':authority|:method GET|:method POST|:path /|:path /index.html|:scheme http|:scheme https|:status 200|' +
+    ':status 204|:status 206|:status 304|:status 400|:status 404|:status 500|accept-charset|' +
+    'accept-encoding gzip, deflate|accept-language|accept-ranges|accept|access-control-allow-origin|age|allow|' +
+    'authorization|cache-control|content-disposition|content-encoding|content-language|content-length|' +
+    'content-location|content-range|content-type|cookie|date|etag|expect|expires|from|host|if-match|' +
+    'if-modified-since|if-none-match|if-range|if-unmodified-since|last-modified|link|location|max-forwards|' +
+    'proxy-authenticate|proxy-authorization|range|referer|refresh|retry-after|server|set-cookie|' +
+    'strict-transport-security|transfer-encoding|user-agent|vary|via|www-authenticate';
+  const lines = known.split('|').map((field) => field.replace(/ |$/, ': '));
+  expect(linesOf(Buffer.concat(lines.map((_, at) => indexed(at + 1))))).toEqual(lines);
+});
+
+// A number that is 2^32 too large is a small one for a reader whose numbers wrap around.
+const WRAPPED = 2 ** 32;
+describe('what is no block', () => {
+  test.each([
+    ['index 0', hex('80')],
+    ['an index beyond the fields that both sides know', hex('be')],
+    ['a name beyond the fields that both sides know', hex('7e0161')],
+    ['a name beyond them, of a field that is not remembered', Buffer.concat([number(62, 0x0f), text('a')])],
+    ['an index that wraps around to one', indexed(WRAPPED + 2)],
+    ['an index that wraps around to another table', indexed(2 ** 31 + 2)],
+    ['a name whose index wraps around to one', Buffer.concat([number(WRAPPED + 32, 0x3f, 0x40), text('a')])],
+    ['a length that wraps around to one', Buffer.concat([hex('04'), number(WRAPPED + 1, 0x7f), text('ab')])],
+    ['a number without an end', hex('ffffffffffffffffffff')],
+    ['a number with more zeros than it needs', hex('047f8080808080808000')],
+    ['a value that goes on behind the block', Buffer.concat([hex('0403'), Buffer.from('/a')])],
+    ['a name that goes on behind the block', Buffer.concat([hex('0003'), Buffer.from('ab')])],
+    ['a name without a value', Buffer.concat([hex('00'), text('ab')])],
+    ['nothing behind an index', hex('44')],
+    ['a value with a wrong code', hex('0484ffffffff')],
+    ['a table larger than the gateway allows', sizeUpdate(4097)],
+    ['a table whose size wraps around', sizeUpdate(WRAPPED + 256)],
+    ['a size of the table behind a field', hex('8220')],
+    ['half of the size of a table', hex('3fe1')],
+    ['a size of the table without an end', hex('3fffffffff')],
+  ])('%s', (_title, block) => {
+    const connection = new FieldBlocks();
+    expect(linesOf(block, connection)).toBeUndefined();
+    // Nobody knows what the client has in its table by now.
+    expect(linesOf(hex('82'), connection)).toBeUndefined();
+    // Nor does what stands behind it help.
+    const among = Buffer.concat([block, Buffer.alloc(40, 0x01)]);
+    expect(linesOf(among, new FieldBlocks(), 0, block.length)).toBeUndefined();
+  });
+
+  test('an empty block has no fields', () => {
+    expect(linesOf(hex('8282'), new FieldBlocks(), 1, 1)).toEqual([]);
+  });
+});
+
+describe('what is remembered', () => {
+  const afterwards = (...blocks: readonly Buffer[]): string[] | undefined => {
+    const connection = new FieldBlocks();
+    for (const block of blocks) expect(linesOf(block, connection)).toBeDefined();
+    return linesOf(indexed(62), connection);
+  };
+  const a = remembered('a', 'b');
+
+  test.each([
+    ['a field that is to be', ['a: b'], [a]],
+    ['no field that is not to be', undefined, [literal('a', 'b')]],
+    ['no field that never is to be', undefined, [literal('a', 'b', 0x10)]],
+    ['nothing in a table that became empty', undefined, [a, sizeUpdate(0)]],
+    ['nothing that comes once it is', undefined, [sizeUpdate(0), a]],
+    ['a field behind two sizes', ['a: b'], [Buffer.concat([sizeUpdate(0), sizeUpdate(TABLE_BYTES), a])]],
+    ['a field that fills the table', ['a: b'], [sizeUpdate(34), a]],
+    ['no field that is one byte too large', undefined, [sizeUpdate(33), a]],
+    [
+      'nothing beside a field that is larger than the table',
+      undefined,
+      [a, remembered('a', 'b'.repeat(4064))],
+    ],
+    ['a name whose field has to leave for it', ['a: c'], [sizeUpdate(34), a, hex('7e0163')]],
+  ])('%s', (_title, lines, blocks) => {
+    expect(afterwards(...blocks)).toEqual(lines);
+  });
+});
+
+test('fields leave the table one after the other, the oldest first, and none can be read again', () => {
+  // Each takes 34 bytes of 256.
+  const letters = 'abcdefghijklmnopqrstuvwxyz'.split('');
+  for (let count = 0; count <= letters.length; count += 1) {
+    const all = letters.slice(0, count);
+    const block = Buffer.concat([sizeUpdate(256), ...all.map((letter) => remembered(letter, '-'))]);
+    const kept = all.slice(-7).reverse();
+    for (let at = 0; at < 30; at += 1) {
+      const connection = new FieldBlocks();
+      linesOf(block, connection);
+      expect(linesOf(indexed(62 + at), connection)).toEqual(
+        at < kept.length ? [`${kept[at]}: -`] : undefined,
+      );
+    }
+  }
+});
+
+describe('fields that make their message malformed (RFC 9113 §8.2.1)', () => {
+  const names = [
+    '',
+    ':',
+    'A',
+    'aB',
+    'a b',
+    ' a',
+    'a ',
+    'a:b',
+    '::a',
+    ':A',
+    'a\0',
+    'a\r',
+    'a\n',
+    'a\t',
+    'a\x7f',
+  ];
+  test.each([...names, 'a\x80', '\xe9', 'a,', 'a"', 'a(', 'a/', 'a@', 'a{'])('the name %j', (name) => {
+    expect(linesOf(Buffer.concat([literal(name, 'b'), hex('82')]))).toEqual([`?${name}: b`, ':method: GET']);
+  });
+
+  const values = ['\r', '\n', '\0', '\x7f', '\x1b', '\x01', '\x1f', 'a\r\nb: c', 'a\0b', 'a\x7f'];
+  test.each([...values, ' a', 'a ', '\ta', 'a\t', ' ', '\t'])('the value %j', (value) => {
+    expect(linesOf(literal('a', value))).toEqual([`?a: ${value}`]);
+    expect(linesOf(Buffer.concat([hex('04'), text(value)]))).toEqual([`?:path: ${value}`]);
+  });
+
+  test('a name and a value in Huffman codes', () => {
+    expect(linesOf(hex('0081870162'))).toEqual(['?A: b']);
+    expect(linesOf(hex('00016184fffffff7'))).toEqual(['?a: \r']);
+  });
+
+  test.each(['a', ':a', '0', "!#$%&'*+-.^_`|~", 'x_y'])('but not the name %j', (name) => {
+    expect(linesOf(literal(name, ''))).toEqual([`${name}: `]);
+  });
+
+  test.each(['', 'a b', 'a\tb', '\x80\xff', '!~', ':a', 'A'])('but not the value %j', (value) => {
+    expect(linesOf(literal('a', value))).toEqual([`a: ${value}`]);
+  });
+
+  test('one that is remembered does so each time; its name does only where it is the fault', () => {
+    const connection = new FieldBlocks();
+    linesOf(Buffer.concat([remembered('a', ' b'), remembered('A', 'b')]), connection);
+    const block = Buffer.concat([
+      indexed(62),
+      indexed(63),
+      number(63, 0x0f),
+      text('c'),
+      number(62, 0x0f),
+      text('c'),
+    ]);
+    expect(linesOf(block, connection)).toEqual(['?A: b', '?a:  b', 'a: c', '?A: c']);
+    linesOf(Buffer.concat([number(63, 0x3f, 0x40), text('c')]), connection);
+    expect(linesOf(Buffer.concat([indexed(62), number(62, 0x0f), text('\r')]), connection)).toEqual([
+      'a: c',
+      '?a: \r',
+    ]);
+  });
+});
+
+test('texts of any length are read, coded and not', () => {
+  const lengths = [0, 1, 126, 127, 128, 254, 255, 256, 16_383, 16_384, 60_000];
+  const plain = lengths.map((length) => literal('a', 'b'.repeat(length)));
+  expect(linesOf(Buffer.concat(plain))).toEqual(lengths.map((length) => `a: ${'b'.repeat(length)}`));
+  // Eight times the letter a, whose code has five bits.
+  const coded = Buffer.concat(Array.from({ length: 8000 }, () => hex('18c6318c63')));
+  const block = Buffer.concat([hex('04'), number(coded.length, 0x7f, 0x80), coded]);
+  expect(linesOf(block)).toEqual([`:path: ${'a'.repeat(64_000)}`]);
+});
+
+describe('bytes that no client sends', () => {
+  const pieces = fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...EXAMPLES.flatMap(([, , blocks]) => blocks.map(hex))) },
+    { weight: 2, arbitrary: fc.nat(70).map(indexed) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(fc.nat(70), fc.string({ maxLength: 9 }))
+        .map(([at, value]) => Buffer.concat([number(at, 0x3f, 0x40), text(value)])),
+    },
+    { weight: 1, arbitrary: fc.constantFrom(0, 33, 256, 4096, 4097).map(sizeUpdate) },
+    { weight: 2, arbitrary: fc.uint8Array({ maxLength: 6 }).map((bytes) => Buffer.from(bytes)) },
+  );
+  const blocks = fc
+    .tuple(fc.array(pieces, { maxLength: 6 }), fc.nat(), fc.nat(3))
+    .map(([parts, cut, isCut]) => {
+      const block = Buffer.concat(parts);
+      return isCut === 0 ? block.subarray(0, cut % (block.length + 1)) : block;
+    });
+
+  test('whatever stands around a block makes no difference', fuzzTime(), () => {
+    fc.assert(
+      fc.property(fc.array(blocks, { maxLength: 4 }), fc.uint8Array({ maxLength: 9 }), (parts, around) => {
+        const [alone, among] = [new FieldBlocks(), new FieldBlocks()];
+        for (const block of parts) {
+          const lines = linesOf(Buffer.from(block), alone);
+          const bytes = Buffer.concat([around, block, around]);
+          const from = around.length;
+          expect(linesOf(bytes, among, from, from + block.length)).toEqual(lines);
+        }
+      }),
+      { numRuns: fuzzRuns(3000) },
+    );
+  });
+
+  const cutBlocks = EXAMPLES.flatMap(([title, tableBytes, examples, lines]) =>
+    examples.map(
+      (_, at) => [`${title}.${at + 1}`, tableBytes, examples.slice(0, at + 1), lines[at]] as const,
+    ),
+  );
+  test.each(cutBlocks)('wherever %s is cut, it has the first of its fields, or is none', (...example) => {
+    const [, tableBytes, examples, lines] = example;
+    const block = hex(examples.at(-1) ?? '');
+    for (let cut = 0; cut < block.length; cut += 1) {
+      const connection = new FieldBlocks();
+      linesOf(sizeUpdate(tableBytes), connection);
+      for (const earlier of examples.slice(0, -1)) linesOf(hex(earlier), connection);
+      const read = linesOf(block, connection, 0, cut) ?? [];
+      expect(read).toEqual(lines?.slice(0, read.length));
+    }
+  });
+});
+
+// Attack: fields of some bytes in blocks of many, none of which is forgotten while a part of it is remembered.
+test.each([
+  ['what is remembered', 20, 80],
+  ['an idle connection', 1000, 1],
+])('%s keeps no block alive', (_title, connections, blocks) => {
+  v8.setFlagsFromString('--expose-gc');
+  const collect = vm.runInNewContext('gc') as () => void;
+  const held = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const rest = literal('x', 'y'.repeat(16_000));
+  const before = held();
+  const kept = Array.from({ length: connections }, () => {
+    const connection = new FieldBlocks();
+    for (let at = 0; at < blocks; at += 1)
+      linesOf(Buffer.concat([remembered('name-of-a-field', `value ${at} of a field`), rest]), connection);
+    return connection;
+  });
+  const bytes = held() - before;
+  expect(kept).toHaveLength(connections);
+  expect(bytes).toBeLessThan(connections * blocks * 4000);
+});
+
+/** What Node's client sends, nghttp2 has written. */
+describe('what another client writes is read as it was', () => {
+  let server: Server;
+  let port = 0;
+  let socket: Socket | undefined;
+
+  beforeAll(async () => {
+    server = createServer((accepted) => {
+      socket = accepted;
+      accepted.on('error', () => {});
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    port = (server.address() as AddressInfo).port;
+  });
+  afterAll(() => void server.close());
+
+  /** Collects the blocks that arrive, each of one stream. */
+  function blocksFrom(socket: Socket): readonly Buffer[] {
+    const blocks: Buffer[] = [];
+    let block: Buffer[] = [];
+    const reader = new FrameReader({
+      isStopped: false,
+      frame: (type, flags, _stream, bytes, from, to) => {
+        if (type !== FRAME.headers && type !== FRAME.continuation) return;
+        block.push(Buffer.from(bytes.subarray(from, to)));
+        if ((flags & FLAG.endHeaders) === 0) return;
+        blocks.push(Buffer.concat(block));
+        block = [];
+      },
+      data: () => {},
+      fail: (code) => expect(code).toBeUndefined(),
+    });
+    socket.on('data', (bytes: Buffer) => void reader.read(bytes));
+    return blocks;
+  }
+
+  /** Tells the client how large its table may be. */
+  async function setTable(client: ClientHttp2Session, bytes: number): Promise<void> {
+    const frame = Buffer.alloc(FRAME_HEAD_BYTES + 6);
+    writeFrameHead(frame, 0, 6, FRAME.settings, 0, 0);
+    frame.writeUInt16BE(1, FRAME_HEAD_BYTES);
+    frame.writeUInt32BE(bytes, FRAME_HEAD_BYTES + 2);
+    const set = once(client, 'remoteSettings');
+    socket?.write(frame);
+    await set;
+  }
+
+  const repeatable = [
+    'x-a',
+    'x-b',
+    'x-c',
+    'accept',
+    'cookie',
+    'via',
+    'accept-language',
+    `x-${'long'.repeat(50)}`,
+  ];
+  const single = ['authorization', 'user-agent', 'content-type', 'referer', 'if-none-match'];
+  const latin1 = fc.oneof(
+    fc.integer({ min: 0x21, max: 0x7e }),
+    fc.constantFrom(0x09, 0x20),
+    fc.integer({ min: 0x80, max: 0xff }),
+  );
+  const names = fc.oneof(
+    fc.constantFrom(...repeatable, ...single),
+    fc
+      .string({ unit: fc.constantFrom(..."abz09!#$%&'*+-.^_`|~".split('')), maxLength: 20 })
+      .map((name) => `x-${name}`),
+  );
+  const values = fc.oneof(
+    fc.constantFrom(
+      '',
+      'a',
+      'b',
+      'text/html',
+      'c'.repeat(60),
+      'd'.repeat(126),
+      'e'.repeat(2000),
+      'f'.repeat(5000),
+    ),
+    fc
+      .array(latin1, { maxLength: 60 })
+      .map((codes) => String.fromCharCode(...codes).replaceAll(/^[\t ]+|[\t ]+$/g, '')),
+  );
+  const requests = fc.record({
+    tableBytes: fc.option(fc.constantFrom(0, 33, 100, 256, 1000, 4096, 65_536), { freq: 4, nil: undefined }),
+    path: fc.constantFrom('/', '/index.html', '/api/v1/orders?a=b', `/${'p'.repeat(300)}`),
+    fields: fc
+      .array(fc.tuple(names, values), { maxLength: 8 })
+      // Node writes no second field of some names.
+      .map((fields) =>
+        fields.filter(
+          ([name], at) => !single.includes(name) || fields.findIndex(([other]) => other === name) === at,
+        ),
+      ),
+    secret: fc.subarray([...repeatable, ...single]),
+  });
+
+  const fieldsOf = (path: string): [string, string][] => [
+    [':method', 'GET'],
+    [':scheme', 'https'],
+    [':authority', 'g'],
+    [':path', path],
+  ];
+
+  test('several requests on one connection', fuzzTime(), async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(requests, { minLength: 1, maxLength: 8 }), async (sent) => {
+        socket = undefined;
+        const client = connect(`http://127.0.0.1:${port}`);
+        client.on('error', () => {});
+        await until(() => socket !== undefined);
+        const blocks = blocksFrom(socket as unknown as Socket);
+        for (const { tableBytes, path, fields, secret } of sent) {
+          if (tableBytes !== undefined) await setTable(client, tableBytes);
+          const raw = Object.assign([...fieldsOf(path), ...fields].flat(), { [sensitiveHeaders]: secret });
+          client.request(raw).on('error', () => {});
+        }
+        await until(() => blocks.length === sent.length);
+        client.destroy();
+        const connection = new FieldBlocks();
+        expect(blocks.map((block) => linesOf(block, connection))).toEqual(
+          sent.map(({ path, fields }) =>
+            [...fieldsOf(path), ...fields].map(([name, value]) => `${name}: ${value}`),
+          ),
+        );
+      }),
+      { numRuns: fuzzRuns(200) },
+    );
+  });
+});

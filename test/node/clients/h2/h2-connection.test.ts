@@ -1,0 +1,568 @@
+import { once } from 'node:events';
+import { connect } from 'node:tls';
+import { describe, expect, test } from 'vitest';
+import type { TestGateway } from '../../../support/gateway.ts';
+import {
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  headerBlock,
+  HEADERS,
+  type RawH2,
+  rawH2,
+  requestHead,
+  RST_STREAM,
+  SETTINGS,
+  WINDOW_UPDATE,
+} from '../../../support/raw-h2.ts';
+import { ok, rawServer } from '../../../support/raw-server.ts';
+import { ca, secureGateway, sendRequest, session } from '../../../support/secure-gateway.ts';
+import { until } from '../../../support/until.ts';
+
+const PRIORITY = 2;
+const PUSH_PROMISE = 5;
+const PING = 6;
+const GOAWAY = 7;
+const CONTINUATION = 9;
+const PADDED = 8;
+const PRIORITIZED = 32;
+const ACK = 1;
+const INITIAL_WINDOW_SIZE = 4;
+/** Codes of RFC 9113 §7. */
+const NO_ERROR = 0;
+const PROTOCOL_ERROR = 1;
+const FLOW_CONTROL_ERROR = 3;
+const STREAM_CLOSED = 5;
+const FRAME_SIZE_ERROR = 6;
+const REFUSED_STREAM = 7;
+const COMPRESSION_ERROR = 9;
+const ENHANCE_YOUR_CALM = 11;
+const POST = requestHead('/api/v2/x', 'POST');
+
+function number(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+function setting(name: number, value: number): Buffer {
+  return Buffer.concat([Buffer.from([0, name]), number(value)]);
+}
+
+/** The code with which the gateway ended a stream. */
+function resetCode({ frames }: RawH2, stream: number): number | undefined {
+  return frames
+    .find((frame) => frame.type === RST_STREAM && frame.stream === stream)
+    ?.payload.readUInt32BE(0);
+}
+
+/** What the gateway sent of the body on a stream. */
+function bodyOf({ frames }: RawH2, stream: number): string {
+  return Buffer.concat(
+    frames.flatMap((frame) => (frame.type === DATA && frame.stream === stream ? [frame.payload] : [])),
+  ).toString('latin1');
+}
+
+function hasEnded({ frames }: RawH2, stream: number): boolean {
+  return frames.some(
+    (frame) =>
+      frame.stream === stream &&
+      (frame.type === DATA || frame.type === HEADERS) &&
+      (frame.flags & END_STREAM) !== 0,
+  );
+}
+
+/** A gateway and a connection with it; V2 responds to whatever comes. */
+async function connected(
+  text = ok('"fine"'),
+  settings: readonly (readonly [number, number])[] = [],
+): Promise<{ gateway: TestGateway; raw: RawH2; received: readonly string[] }> {
+  const v2 = await rawServer((socket) => socket.write(text));
+  const gateway = await secureGateway(v2.origin);
+  const raw = await rawH2(gateway.port, ca.cert, settings);
+  return { gateway, raw, received: v2.received };
+}
+
+describe('frames that break the connection (RFC 9113)', () => {
+  test.each<[what: string, code: number, send: (raw: RawH2) => void]>([
+    ['a body on the connection', PROTOCOL_ERROR, ({ frame }) => frame(DATA, 0, 0, Buffer.from('x'))],
+    ['a body on a stream that nobody opened', PROTOCOL_ERROR, ({ frame }) => frame(DATA, 0, 1)],
+    ['a head on the connection', PROTOCOL_ERROR, ({ head }) => head(0, POST)],
+    ['a head on a stream of servers', PROTOCOL_ERROR, ({ head }) => head(2, POST)],
+    [
+      'a head with more padding than bytes',
+      PROTOCOL_ERROR,
+      ({ frame }) => frame(HEADERS, END_HEADERS | PADDED, 1, Buffer.from([9, 0x82])),
+    ],
+    [
+      'a body with more padding than bytes',
+      PROTOCOL_ERROR,
+      ({ head, frame }) => {
+        head(1, POST, true);
+        frame(DATA, PADDED, 1, Buffer.from([2, 0]));
+      },
+    ],
+    [
+      'a frame within a block of fields',
+      PROTOCOL_ERROR,
+      ({ frame }) => {
+        frame(HEADERS, 0, 1, headerBlock(POST));
+        frame(PING, 0, 0, Buffer.alloc(8));
+      },
+    ],
+    [
+      'another stream within a block of fields',
+      PROTOCOL_ERROR,
+      ({ frame }) => {
+        frame(HEADERS, 0, 1, headerBlock(POST));
+        frame(CONTINUATION, END_HEADERS, 3);
+      },
+    ],
+    ['the rest of no block', PROTOCOL_ERROR, ({ frame }) => frame(CONTINUATION, END_HEADERS, 1)],
+    [
+      'a block of fields in very many frames',
+      ENHANCE_YOUR_CALM,
+      ({ frame }) => {
+        frame(HEADERS, 0, 1, headerBlock(POST));
+        for (let count = 0; count < 100; count += 1) frame(CONTINUATION, 0, 1);
+      },
+    ],
+    [
+      'a block of fields of 100 KB',
+      ENHANCE_YOUR_CALM,
+      ({ frame }) => {
+        frame(HEADERS, 0, 1, headerBlock(POST));
+        for (let count = 0; count < 10; count += 1) frame(CONTINUATION, 0, 1, Buffer.alloc(10_000));
+      },
+    ],
+    [
+      'a block that is none',
+      COMPRESSION_ERROR,
+      ({ frame }) =>
+        frame(HEADERS, END_HEADERS | END_STREAM, 1, Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff, 0xff])),
+    ],
+    [
+      'a block that is none, as trailers',
+      COMPRESSION_ERROR,
+      ({ frame, head }) => {
+        head(1, POST, true);
+        frame(HEADERS, END_HEADERS | END_STREAM, 1, Buffer.from([0x80]));
+      },
+    ],
+    ['a priority of the connection', PROTOCOL_ERROR, ({ frame }) => frame(PRIORITY, 0, 0, Buffer.alloc(5))],
+    ['a priority of another size', FRAME_SIZE_ERROR, ({ frame }) => frame(PRIORITY, 0, 1, Buffer.alloc(4))],
+    ['a reset of the connection', PROTOCOL_ERROR, ({ frame }) => frame(RST_STREAM, 0, 0, number(8))],
+    [
+      'a reset of a stream that nobody opened',
+      PROTOCOL_ERROR,
+      ({ frame }) => frame(RST_STREAM, 0, 1, number(8)),
+    ],
+    ['a reset of another size', FRAME_SIZE_ERROR, ({ frame }) => frame(RST_STREAM, 0, 1, Buffer.alloc(3))],
+    ['settings of a stream', PROTOCOL_ERROR, ({ frame }) => frame(SETTINGS, 0, 1)],
+    ['settings of another size', FRAME_SIZE_ERROR, ({ frame }) => frame(SETTINGS, 0, 0, Buffer.alloc(5))],
+    [
+      'settings that confirm and set',
+      FRAME_SIZE_ERROR,
+      ({ frame }) => frame(SETTINGS, ACK, 0, setting(4, 1)),
+    ],
+    [
+      'a push that is neither on nor off',
+      PROTOCOL_ERROR,
+      ({ frame }) => frame(SETTINGS, 0, 0, setting(2, 2)),
+    ],
+    [
+      'a window beyond 31 bits',
+      FLOW_CONTROL_ERROR,
+      ({ frame }) => frame(SETTINGS, 0, 0, setting(4, 0x8000_0000)),
+    ],
+    [
+      'frames smaller than they may be',
+      PROTOCOL_ERROR,
+      ({ frame }) => frame(SETTINGS, 0, 0, setting(5, 16_383)),
+    ],
+    [
+      'frames larger than they may be',
+      PROTOCOL_ERROR,
+      ({ frame }) => frame(SETTINGS, 0, 0, setting(5, 0x100_0000)),
+    ],
+    ['a promise', PROTOCOL_ERROR, ({ frame }) => frame(PUSH_PROMISE, END_HEADERS, 1, number(2))],
+    ['a ping on a stream', PROTOCOL_ERROR, ({ frame }) => frame(PING, 0, 1, Buffer.alloc(8))],
+    ['a ping of another size', FRAME_SIZE_ERROR, ({ frame }) => frame(PING, 0, 0, Buffer.alloc(6))],
+    ['a farewell on a stream', PROTOCOL_ERROR, ({ frame }) => frame(GOAWAY, 0, 1, Buffer.alloc(8))],
+    [
+      'a window on a stream that nobody opened',
+      PROTOCOL_ERROR,
+      ({ frame }) => frame(WINDOW_UPDATE, 0, 1, number(1)),
+    ],
+    ['a window that grows by nothing', PROTOCOL_ERROR, ({ frame }) => frame(WINDOW_UPDATE, 0, 0, number(0))],
+    [
+      'a window that grows too far',
+      FLOW_CONTROL_ERROR,
+      ({ frame }) => frame(WINDOW_UPDATE, 0, 0, number(0x7fff_ffff)),
+    ],
+    [
+      'a window of another size',
+      FRAME_SIZE_ERROR,
+      ({ frame }) => frame(WINDOW_UPDATE, 0, 0, Buffer.alloc(3)),
+    ],
+    ['a frame of 20 KB', FRAME_SIZE_ERROR, ({ frame }) => frame(0x42, 0, 0, Buffer.alloc(20_000))],
+    [
+      'the windows of open streams grow too far',
+      FLOW_CONTROL_ERROR,
+      ({ frame, head }) => {
+        head(1, POST, true);
+        frame(WINDOW_UPDATE, 0, 1, number(0x7fff_0000));
+        frame(SETTINGS, 0, 0, setting(4, 0x7fff_ffff));
+      },
+    ],
+  ])('%s', async (_what, code, send) => {
+    const { gateway, raw } = await connected();
+    send(raw);
+    await once(raw.socket, 'close');
+    const last = raw.frames.findLast(({ type }) => type === GOAWAY);
+    expect(last?.payload.readUInt32BE(4)).toBe(code);
+    // The operator sees it, beside whatever requests there were.
+    await until(() =>
+      gateway.entries().some(({ verdict, failure }) => verdict === 'refused' && failure === 'bad-request'),
+    );
+    expect(gateway.gateway.inFlight).toBe(0);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test.each([
+    ['another preface', 'GET / HTTP/1.1\r\nHost: g\r\n\r\n'],
+    ['no settings', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\x08\x06\0\0\0\0\x0012345678'],
+  ])('%s at the beginning', async (_what, text) => {
+    const { gateway } = await connected();
+    const socket = connect({ port: gateway.port, host: 'localhost', ca: ca.cert, ALPNProtocols: ['h2'] });
+    socket.on('error', () => {}).resume();
+    socket.write(text, 'latin1');
+    await once(socket, 'close');
+    expect((await gateway.entry()).failure).toBe('bad-request');
+  });
+});
+
+describe('frames that break their stream alone', () => {
+  test.each<[what: string, code: number, send: (raw: RawH2) => void]>([
+    ['a window that grows by nothing', PROTOCOL_ERROR, ({ frame }) => frame(WINDOW_UPDATE, 0, 1, number(0))],
+    [
+      'a window that grows too far',
+      FLOW_CONTROL_ERROR,
+      ({ frame }) => frame(WINDOW_UPDATE, 0, 1, number(0x7fff_ffff)),
+    ],
+    [
+      'a body behind its end',
+      STREAM_CLOSED,
+      ({ frame }) => {
+        frame(DATA, END_STREAM, 1);
+        frame(DATA, 0, 1, Buffer.from('x'));
+      },
+    ],
+    [
+      'trailers behind its end',
+      STREAM_CLOSED,
+      ({ frame, head }) => {
+        frame(DATA, END_STREAM, 1);
+        head(1, [['x-sum', '1']]);
+      },
+    ],
+  ])('%s', async (_what, code, send) => {
+    const v2 = await rawServer((socket, request) => {
+      if (request.startsWith('GET')) socket.write(ok('"fine"'));
+    });
+    const gateway = await secureGateway(v2.origin);
+    const raw = await rawH2(gateway.port, ca.cert);
+    raw.head(1, POST, true);
+    send(raw);
+    await until(() => resetCode(raw, 1) !== undefined);
+    expect(resetCode(raw, 1)).toBe(code);
+    raw.head(3, requestHead('/api/v2/x'));
+    await until(() => hasEnded(raw, 3));
+    expect(bodyOf(raw, 3)).toBe('"fine"');
+    await until(() => gateway.gateway.inFlight === 0);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('a body that is not as long as its request says gets 400, and V2 gets no whole request', async () => {
+    const { gateway, raw, received } = await connected();
+    const bodies = ['x', 'xxxx', ''];
+    for (const [at, body] of bodies.entries()) {
+      raw.head(2 * at + 1, [...POST, ['content-length', '3']], true);
+      raw.frame(DATA, END_STREAM, 2 * at + 1, Buffer.from(body));
+    }
+    await until(() => gateway.lines.length === bodies.length);
+    expect(gateway.entries().map(({ status }) => status)).toEqual([400, 400, 400]);
+    expect(received).toEqual([]);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('a head on a stream that is closed, or was left out, is met with a reset', async () => {
+    const { raw } = await connected();
+    raw.head(5, requestHead('/api/v2/x'));
+    await until(() => hasEnded(raw, 5));
+    for (const stream of [3, 5]) {
+      raw.head(stream, requestHead('/api/v2/x'));
+      await until(() => resetCode(raw, stream) !== undefined);
+      expect(resetCode(raw, stream)).toBe(STREAM_CLOSED);
+    }
+  });
+
+  test('more streams than the gateway allows are refused, so that they can be sent again; the others are served', async () => {
+    const { connections, raw, release } = await held();
+    for (let stream = 1; stream < 300; stream += 2) raw.head(stream, requestHead('/api/v2/x'));
+    await until(() => raw.frames.filter(({ type }) => type === RST_STREAM).length === 22);
+    expect([resetCode(raw, 255), resetCode(raw, 257)]).toEqual([undefined, REFUSED_STREAM]);
+    await until(() => connections() === 128);
+    release();
+    await until(() => hasEnded(raw, 1) && hasEnded(raw, 255));
+  });
+});
+
+/** A V2 that responds once it is released. */
+async function held(): Promise<{ connections: () => number; raw: RawH2; release: () => void }> {
+  const waiting: (() => void)[] = [];
+  const v2 = await rawServer((socket) => void waiting.push(() => socket.write(ok('"late"'))));
+  const gateway = await secureGateway(v2.origin);
+  return {
+    connections: () => waiting.length,
+    raw: await rawH2(gateway.port, ca.cert),
+    release: () => {
+      for (const respond of waiting) respond();
+    },
+  };
+}
+
+describe('what a client may do', () => {
+  test('padding, priorities, blocks in many frames, unknown frames and settings, pings', async () => {
+    const { gateway, raw, received } = await connected();
+    const block = headerBlock([...POST, ['x-long', 'v'.repeat(1000)]]);
+    const priority = Buffer.from([0x80, 0, 0, 0, 200]);
+    raw.frame(
+      SETTINGS,
+      0,
+      0,
+      Buffer.concat([setting(0x42, 7), setting(1, 0), setting(3, 1), setting(6, 10)]),
+    );
+    raw.frame(0x42, 0xff, 7, Buffer.from('whatever'));
+    raw.frame(PRIORITY, 0, 9, Buffer.alloc(5));
+    raw.frame(
+      HEADERS,
+      PADDED | PRIORITIZED,
+      1,
+      Buffer.concat([Buffer.from([3]), priority, block.subarray(0, 10), Buffer.alloc(3)]),
+    );
+    for (let at = 10; at < block.length; at += 100) {
+      raw.frame(CONTINUATION, at + 100 >= block.length ? END_HEADERS : 0, 1, block.subarray(at, at + 100));
+    }
+    raw.frame(DATA, PADDED, 1, Buffer.concat([Buffer.from([4]), Buffer.from('bo'), Buffer.alloc(4)]));
+    raw.frame(PING, 0, 0, Buffer.from('12345678'));
+    raw.frame(PING, ACK, 0, Buffer.from('87654321'));
+    raw.frame(DATA, PADDED | END_STREAM, 1, Buffer.from([0, 0x64, 0x79]));
+    await until(() => hasEnded(raw, 1));
+    expect(received.join('')).toMatch(/^POST \/api\/v2\/x HTTP\/1\.1\r\n[^]*x-long: v{1000}\r\n[^]*body/);
+    const pings = raw.frames.filter(({ type }) => type === PING);
+    expect(pings.map(({ flags, payload }) => [flags, payload.toString()])).toEqual([[ACK, '12345678']]);
+    expect(raw.frames.filter(({ type, flags }) => type === SETTINGS && flags === ACK)).toHaveLength(2);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('bytes that come one by one', async () => {
+    const { raw, received } = await connected();
+    const frames = Buffer.concat(
+      recorded((one) => {
+        one.head(1, POST, true);
+        one.frame(DATA, 0, 1, Buffer.from('bo'));
+        one.frame(DATA, END_STREAM | PADDED, 1, Buffer.from([2, 0x64, 0x79, 0, 0]));
+      }),
+    );
+    raw.socket.setNoDelay(true);
+    for (const byte of frames) {
+      raw.socket.write(Buffer.from([byte]));
+      await new Promise(setImmediate);
+    }
+    await until(() => hasEnded(raw, 1));
+    expect(received.join('')).toMatch(/body/);
+  });
+
+  test('a window of its own for each stream, changed in the middle of the responses, down and up', async () => {
+    const body = 'abcdefgh'.repeat(10_000);
+    const { gateway, raw } = await connected(ok(body), [[INITIAL_WINDOW_SIZE, 1000]]);
+    raw.head(1, requestHead('/api/v2/x'));
+    raw.head(3, requestHead('/api/v2/x'));
+    await until(() => bodyOf(raw, 1).length === 1000 && bodyOf(raw, 3).length === 1000);
+    // 900 less than nothing: nothing goes out until that is made up for.
+    raw.frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 100));
+    raw.frame(WINDOW_UPDATE, 0, 1, number(900));
+    raw.frame(WINDOW_UPDATE, 0, 3, number(901));
+    await until(() => bodyOf(raw, 3).length === 1001);
+    expect(bodyOf(raw, 1)).toHaveLength(1000);
+    // The window of the connection has 63,534 left.
+    raw.frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 1_000_000));
+    await until(() => bodyOf(raw, 1).length + bodyOf(raw, 3).length === 65_535);
+    // They take turns, frame by frame.
+    expect(bodyOf(raw, 1).length).toBeGreaterThan(25_000);
+    expect(bodyOf(raw, 3).length).toBeGreaterThan(25_000);
+    raw.frame(WINDOW_UPDATE, 0, 0, number(1_000_000));
+    await until(() => hasEnded(raw, 1) && hasEnded(raw, 3));
+    expect([bodyOf(raw, 1) === body, bodyOf(raw, 3) === body]).toEqual([true, true]);
+    await until(() => gateway.gateway.inFlight === 0);
+    expect(gateway.entries().map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  test('a window for one of two responses, when the other is cancelled before: it goes on at once', async () => {
+    const { raw } = await connected(ok('x'.repeat(50_000)), [[INITIAL_WINDOW_SIZE, 0]]);
+    raw.head(1, requestHead('/api/v2/x'));
+    raw.head(3, requestHead('/api/v2/x'));
+    await until(() => raw.frames.filter(({ type }) => type === HEADERS).length === 2);
+    raw.frame(RST_STREAM, 0, 1, number(8));
+    raw.frame(WINDOW_UPDATE, 0, 3, number(100_000));
+    await until(() => hasEnded(raw, 3));
+    expect(bodyOf(raw, 3)).toHaveLength(50_000);
+  });
+
+  test('a body of its own window alone, until the gateway reads it; V2 decides when that is', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await secureGateway(v2.origin);
+    const raw = await rawH2(gateway.port, ca.cert);
+    raw.head(1, POST, true);
+    let sent = 0;
+    const granted = (): number =>
+      raw.frames.reduce(
+        (sum, { type, stream, payload }) =>
+          type === WINDOW_UPDATE && stream === 1 ? sum + payload.readUInt32BE(0) : sum,
+        65_535,
+      );
+    const send = (bytes: number): void => {
+      for (; bytes > 0; bytes -= 16_000) raw.frame(DATA, 0, 1, Buffer.alloc(Math.min(bytes, 16_000), 'x'));
+    };
+    // V2 reads nothing: the system's buffers and the gateway's fill up, and then no more is granted.
+    v2.server.on('connection', (socket) => socket.pause());
+    for (let quiet = 0; quiet < 20; quiet += 1) {
+      const more = granted() - sent;
+      if (more > 0) quiet = 0;
+      sent += more;
+      send(more);
+      await new Promise((resolve) => void setTimeout(resolve, 10));
+    }
+    const heldBytes = sent;
+    raw.frame(DATA, 0, 1, Buffer.from('x'));
+    await until(() => resetCode(raw, 1) !== undefined);
+    expect(resetCode(raw, 1)).toBe(FLOW_CONTROL_ERROR);
+    expect(heldBytes).toBeLessThan(16_000_000);
+    await until(() => gateway.gateway.inFlight === 0);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('requests whose responses it does not read, without end: then it is not read either', async () => {
+    const { gateway, raw } = await connected(
+      'HTTP/1.1 204 No Content\r\nX-Long: ' + 'v'.repeat(8000) + '\r\n\r\n',
+    );
+    raw.socket.pause();
+    let stream = -1;
+    let isTaken = true;
+    while (isTaken && stream < 20_000) {
+      for (let count = 0; count < 50; count += 1) raw.head((stream += 2), requestHead('/api/v2/x'));
+      isTaken = await Promise.race([
+        once(raw.socket, 'drain').then(() => true),
+        new Promise<boolean>((resolve) => void setTimeout(resolve, 2000, false)),
+      ]);
+    }
+    // Of the hundreds that are sent in a second, those whose responses fill the buffers.
+    expect(gateway.lines.length).toBeLessThan(2000);
+    // The others find places.
+    expect(gateway.gateway.inFlight).toBeLessThan(300);
+    raw.socket.resume();
+    await until(() => hasEnded(raw, stream));
+    expect(raw.frames.filter(({ type }) => type === GOAWAY)).toEqual([]);
+  });
+});
+
+/** The bytes of what is written. */
+function recorded(write: (raw: Pick<RawH2, 'frame' | 'head'>) => void): Buffer[] {
+  const written: Buffer[] = [];
+  const frame: RawH2['frame'] = (type, flags, stream, payload = Buffer.alloc(0)) => {
+    const head = Buffer.alloc(9);
+    head.writeUIntBE(payload.length, 0, 3);
+    head[3] = type;
+    head[4] = flags;
+    head.writeUInt32BE(stream, 5);
+    written.push(head, Buffer.from(payload));
+  };
+  write({
+    frame,
+    head: (stream, fields, open = false) =>
+      frame(HEADERS, END_HEADERS | (open ? 0 : END_STREAM), stream, headerBlock(fields)),
+  });
+  return written;
+}
+
+describe('the end of a connection', () => {
+  test('of settings that break it, the client can read why, whatever else it sends', async () => {
+    const { raw } = await connected();
+    raw.frame(SETTINGS, 0, 0, Buffer.concat([setting(2, 5), setting(4, 100)]));
+    await until(() => raw.frames.some(({ type }) => type === GOAWAY));
+    for (let count = 0; count < 3; count += 1) {
+      raw.frame(PING, 0, 0, Buffer.alloc(8));
+      await new Promise((resolve) => void setTimeout(resolve, 20));
+    }
+    // It lingers: its bytes are read and dropped, so that they do not reset it before the client has read.
+    expect(raw.socket.errored).toBe(null);
+    expect(raw.frames.filter(({ type, flags }) => type === SETTINGS && flags === ACK)).toHaveLength(1);
+  });
+
+  test('draining: a notice first, a request that crosses with it is served, and then the last stream', async () => {
+    const waiting: (() => void)[] = [];
+    const v2 = await rawServer((socket) => void waiting.push(() => socket.write(ok('"late"'))));
+    const gateway = await secureGateway(v2.origin);
+    const raw = await rawH2(gateway.port, ca.cert);
+    raw.head(1, requestHead('/api/v2/x'));
+    await until(() => waiting.length === 1);
+    const stopped = gateway.stop();
+    await until(() => raw.frames.some(({ type }) => type === GOAWAY));
+    raw.head(3, requestHead('/api/v2/x'));
+    await until(() => waiting.length === 2);
+    for (const respond of waiting) respond();
+    await stopped;
+    await until(() => raw.socket.destroyed || raw.socket.readableEnded);
+    expect([bodyOf(raw, 1), bodyOf(raw, 3)]).toEqual(['"late"', '"late"']);
+    const farewells = raw.frames.filter(({ type }) => type === GOAWAY);
+    expect(farewells.map(({ payload }) => [payload.readUInt32BE(0), payload.readUInt32BE(4)])).toEqual([
+      [0x7fff_ffff, NO_ERROR],
+      [3, NO_ERROR],
+    ]);
+  });
+
+  test.each([
+    ['that sends nothing', [], undefined],
+    ['that has been served', [1], undefined],
+    ['with half a head', [], Buffer.from([0, 0, 9, 1])],
+  ] as const)('one %s is closed in time, and pings do not count against it', async (_what, streams, rest) => {
+    const v2 = await rawServer((socket) => socket.write(ok('"fine"')));
+    const gateway = await secureGateway(v2.origin, { 'idle-timeout': '700', 'headers-timeout': '900' });
+    const raw = await rawH2(gateway.port, ca.cert);
+    for (const stream of streams) raw.head(stream, requestHead('/api/v2/x'));
+    for (let count = 0; count < 4; count += 1) {
+      await new Promise((resolve) => void setTimeout(resolve, 300));
+      raw.frame(PING, 0, 0, Buffer.alloc(8));
+    }
+    await until(() => raw.frames.filter(({ type }) => type === PING).length === 4);
+    if (rest !== undefined) raw.socket.write(rest);
+    await once(raw.socket, 'close');
+    expect(raw.frames.findLast(({ type }) => type === GOAWAY)?.payload.readUInt32BE(4)).toBe(NO_ERROR);
+    const refused = gateway.entries().filter(({ verdict }) => verdict === 'refused');
+    expect(refused.map(({ failure }) => failure)).toEqual(rest === undefined ? [] : ['client-timeout']);
+  });
+
+  test('a client of a library is served again and again on one connection', async () => {
+    const { gateway } = await connected();
+    const client = session(gateway);
+    for (let count = 0; count < 300; count += 1) {
+      const fields = { ':path': '/api/v2/x', ':method': 'POST', 'x-count': String(count), 'x-same': 'same' };
+      expect(await sendRequest(client, fields, 'x'.repeat(count * 100))).toMatchObject({
+        body: '"fine"',
+        code: 0,
+      });
+    }
+    expect(gateway.surprises).toEqual([]);
+  });
+});
