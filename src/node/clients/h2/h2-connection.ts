@@ -22,7 +22,7 @@ import { type H2Turns, type ReadingConnection, REQUEST_COST } from './h2-turns.t
 import { noFields, RequestSection, type SectionLimits, TrailerSection } from './request-section.ts';
 import { StreamTable } from './stream-table.ts';
 
-/** How connections are served, and who is told of their ends. Times are milliseconds; 0 is no limit. */
+/** How connections are served, and where their ends are reported. Times are milliseconds; 0 is no limit. */
 export interface H2ConnectionOwner extends H2ExchangeOptions, SectionLimits {
   readonly headersTimeout: number;
   readonly idleTimeout: number;
@@ -40,9 +40,9 @@ export interface H2ConnectionOwner extends H2ExchangeOptions, SectionLimits {
 
 /** Streams that a client may have open at a time. */
 const MAX_STREAMS = 128;
-/** Bytes of all bodies that a client may send before it waits for the gateway; they are read at once. */
+/** Bytes of all bodies that a client may send before the gateway has read some; it reads at once, and each body has a window besides. */
 const WINDOW_BYTES = 1024 * 1024;
-/** Bytes that were read, before the client may send as many again. */
+/** Bytes that are read before the window grows by as many again. */
 const OWED_BYTES = WINDOW_BYTES >> 1;
 /** Bytes of a block of fields beyond the limit of a header section: those that are refused with 431, not with the end of the connection. */
 const SPARE_BLOCK_BYTES = 48 * 1024;
@@ -79,9 +79,10 @@ export class H2Connection
   private isEnding = false;
   /** True while the backlog waits until the client has read what was sent. */
   private awaitsRoom = false;
-  /** Frames so far, and those at the last check; when nothing was in flight and nothing came, and when a part of a frame came alone. */
+  /** Frames so far, and those at the last check. */
   private frames = 0;
   private checkedFrames = 0;
+  /** Since when nothing is in flight and nothing comes, and since when a frame has come in part, by the clock of `performance`. */
   private idleSince = performance.now();
   private partialSince: number | undefined = undefined;
 

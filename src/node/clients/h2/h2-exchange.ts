@@ -46,7 +46,7 @@ interface WaitingPart {
 
 /** Bytes of a response that may wait for the client before reading from V2 pauses. */
 const MAX_WAITING_BYTES = 64 * 1024;
-/** Bytes of a body that were read, before the client may send as many again. */
+/** Bytes of a body that are read before its window grows by as many again. */
 const OWED_BYTES = FIRST_WINDOW_BYTES >> 1;
 const nothing = Buffer.alloc(0);
 
