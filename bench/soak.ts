@@ -1,17 +1,22 @@
 /**
- * `npm run soak [seconds | restarts [part of a server's name]]`: mixed V1 and V2 load with faults injected upstream. At the end every accepted write has reached
- * V2 exactly once or its client got an error, no response was mixed up, and memory and sockets are back at the start. Then real
- * servers are restarted behind the gateway, nginx and HAProxy; `restarts` does only that.
+ * `npm run soak [seconds [h2] | restarts [part of a server's name]]`: mixed V1 and V2 load with faults injected upstream, from clients of HTTP/1.1, or of HTTP/2 with
+ * `h2`. At the end every accepted write has reached V2 exactly once or its client got an error, no response was mixed up, and memory and sockets are back at the
+ * start. Then real servers are restarted behind the gateway, nginx and HAProxy; `restarts` does only that, and `h2` leaves it out.
  */
-import { Agent, request } from 'node:http';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startFaultyV2 } from './faulty-v2.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { certificate } from '../test/support/certificates.ts';
+import { http1Clients, http2Clients, type SoakClients } from './soak-clients.ts';
 import { soakRestarts } from './soak-restarts.ts';
 
 if (process.argv[2] === 'restarts') process.exit((await soakRestarts(process.argv[3])) ? 0 : 1);
 
 const seconds = Number(process.argv[2] ?? 60);
+const isHttp2 = process.argv[3] === 'h2';
 const CLIENTS = 40;
 
 /** Outcomes by name. */
@@ -21,6 +26,7 @@ const accepted = new Set<string>();
 /** Responses that belong to another request. */
 const MIXED: string[] = [];
 
+const folder = mkdtempSync(join(tmpdir(), 'soak-'));
 const v2 = await startFaultyV2();
 const gateway = await startGatewayProcess(
   {
@@ -31,6 +37,7 @@ const gateway = await startGatewayProcess(
     'inspector-entries': '1000',
     'capture-entries': '100',
     'capture-bytes': '4MiB',
+    ...(isHttp2 && tlsFlags(folder)),
   },
   // V8 takes memory from the system for as long as there is some; within a small heap a leak shows, and idle room does not.
   ['--max-old-space-size=192', '--max-semi-space-size=16'],
@@ -56,6 +63,7 @@ await settle(gateway);
 const after = { memory: gateway.memory(), sockets: gateway.sockets() };
 const code = await gateway.stop();
 v2.close();
+rmSync(folder, { recursive: true });
 
 const twice = [...v2.writes].filter(([, times]) => times > 1);
 const missing = [...accepted].filter((id) => v2.writes.get(id) !== 1);
@@ -73,7 +81,9 @@ const checks: readonly (readonly [title: string, holds: boolean])[] = [
   [`it stopped in order (exit code ${code})`, code === 0],
 ];
 
-console.log(`${loaded} requests in ${took.toFixed(1)} s by ${CLIENTS} clients`);
+console.log(
+  `${loaded} requests in ${took.toFixed(1)} s by ${CLIENTS} clients of HTTP/${isHttp2 ? '2' : '1.1'}`,
+);
 console.log(`${perConnection.toFixed(1)} requests on each connection to V2`);
 for (const [name, count] of [...counts].sort(byName)) console.log(`  ${name.padEnd(36)} ${count}`);
 console.log('faults played by V2');
@@ -89,7 +99,7 @@ if (twice.length + missing.length + MIXED.length + v2.wrong.length > 0) {
     }),
   );
 }
-const restartsHold = await soakRestarts();
+const restartsHold = isHttp2 || (await soakRestarts());
 process.exit(restartsHold && checks.every(([, holds]) => holds) ? 0 : 1);
 
 function byName(one: readonly [string, number], other: readonly [string, number]): number {
@@ -102,18 +112,18 @@ function total(): number {
 
 async function load(time: number): Promise<void> {
   const end = performance.now() + time * 1000;
-  const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+  const clients = isHttp2 ? http2Clients(gateway.port) : http1Clients(gateway.port, CLIENTS);
   await Promise.all(
     Array.from({ length: CLIENTS }, async (_, client) => {
       for (let number = 0; performance.now() < end; number += 1)
-        await one(agent, `${client}-${number}-${Math.random()}`);
+        await one(clients, `${client}-${number}-${Math.random()}`);
     }),
   );
-  agent.destroy();
+  clients.close();
 }
 
 /** One request of a random kind, from a client that sometimes goes away. */
-function one(agent: Agent, id: string): Promise<void> {
+async function one(clients: SoakClients, id: string): Promise<void> {
   const kind = Math.floor(Math.random() * 10);
   const isWrite = kind < 7;
   const isV1 = kind % 2 === 0;
@@ -121,48 +131,40 @@ function one(agent: Agent, id: string): Promise<void> {
   const flat = JSON.stringify({ id, property: { suburb: 'Enmore' }, padding });
   const body = isV1 ? `{"data":${flat}}` : flat;
   const leaves = Math.random() < 0.02;
-  return new Promise((resolve) => {
-    const outgoing = request({
-      agent,
-      host: '127.0.0.1',
-      port: gateway.port,
-      method: isWrite ? (kind === 6 ? 'PATCH' : 'POST') : kind === 9 ? 'DELETE' : 'GET',
-      path: `/api/v${isV1 ? 1 : 2}/things/${kind}`,
-      headers: {
-        'x-id': id,
-        authorization: `Bearer ${id.split('-')[0]}`,
-        ...(isWrite ? { 'content-type': 'application/json' } : {}),
-        ...(isWrite && kind < 3 ? { 'content-length': body.length } : {}),
-      },
-    });
-    let finished = false;
-    const finish = (outcome: string): void => {
-      if (finished) return;
-      finished = true;
-      counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-      resolve();
-    };
-    outgoing.on('response', (response) => {
-      let text = '';
-      response.setEncoding('latin1');
-      response.on('data', (chunk: string) => {
-        text += chunk;
-      });
-      response.on('error', () => finish(leaves ? 'client left' : 'response broken'));
-      response.on('end', () => {
-        const { statusCode = 0 } = response;
-        const own = response.headers['x-gateway-error'] !== undefined;
-        if (!own && !text.includes(`"id":"${id}"`)) MIXED.push(`${id}: ${text.slice(0, 100)}`);
-        if (statusCode < 300 && isWrite) accepted.add(id);
-        finish(`${statusCode}${own ? ` ${String(response.headers['x-gateway-error'])}` : ''}`);
-      });
-    });
-    outgoing.on('error', () => finish(leaves ? 'client left' : 'no response'));
-    if (isWrite) outgoing.write(body.slice(0, 150));
-    if (leaves) setTimeout(() => outgoing.destroy(), Math.random() * 5);
-    if (isWrite) outgoing.end(body.slice(150));
-    else outgoing.end();
+  const response = await clients.send({
+    method: isWrite ? (kind === 6 ? 'PATCH' : 'POST') : kind === 9 ? 'DELETE' : 'GET',
+    path: `/api/v${isV1 ? 1 : 2}/things/${kind}`,
+    headers: {
+      'x-id': id,
+      authorization: `Bearer ${id.split('-')[0]}`,
+      ...(isWrite && { 'content-type': 'application/json' }),
+      ...(isWrite && kind < 3 && { 'content-length': String(body.length) }),
+    },
+    body: isWrite ? body : undefined,
+    leavesAfter: leaves ? Math.random() * 5 : undefined,
   });
+  if (typeof response === 'string') {
+    count(leaves ? 'client left' : response);
+    return;
+  }
+  const failure = response.headers['x-gateway-error'];
+  if (failure === undefined && !response.text.includes(`"id":"${id}"`))
+    MIXED.push(`${id}: ${response.text.slice(0, 100)}`);
+  if (response.status < 300 && isWrite) accepted.add(id);
+  count(`${response.status}${failure === undefined ? '' : ` ${String(failure)}`}`);
+}
+
+function count(outcome: string): void {
+  counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+}
+
+/** The flags of a gateway whose clients use TLS. */
+function tlsFlags(folder: string): Record<string, string> {
+  const own = certificate({ name: 'soak', hosts: ['127.0.0.1'] });
+  const files = { 'tls-cert': join(folder, 'cert.pem'), 'tls-key': join(folder, 'key.pem') };
+  writeFileSync(files['tls-cert'], own.cert);
+  writeFileSync(files['tls-key'], own.key);
+  return files;
 }
 
 /** Waits until kept connections have gone, and memory has come down. */

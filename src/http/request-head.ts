@@ -43,7 +43,7 @@ export interface HeadLimits {
 
 /**
  * Reads a header section, and refuses anything that two parsers could read differently. With `areChecked` the values are known to
- * have no control characters. `targetBytes` count against the limit, as in HTTP/1.1, where the target stands before the section.
+ * have no control characters. `targetBytes` count against the limit of bytes: in HTTP/1.1 the target is part of what is limited.
  */
 export function readHead(
   headers: HeaderList,
