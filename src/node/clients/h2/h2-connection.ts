@@ -337,7 +337,7 @@ export class H2Connection
   refuseStream(exchange: H2Exchange, code: ErrorCode): void {
     if (this.isClosed) return;
     // A client that makes the gateway reset its streams costs as much as one that resets them itself.
-    if (code !== ERROR.internal) this.flood.demand();
+    if (code !== ERROR.internal && code !== ERROR.none) this.flood.demand();
     this.output.reset(exchange.id, code);
     this.leave(exchange);
   }

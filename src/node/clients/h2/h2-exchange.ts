@@ -48,6 +48,9 @@ interface WaitingPart {
 const MAX_WAITING_BYTES = 64 * 1024;
 /** Bytes of a body that are read before its window grows by as many again. */
 const OWED_BYTES = FIRST_WINDOW_BYTES >> 1;
+/** Bytes of a body that may follow an early response, and the milliseconds in which they have to arrive. */
+const SMALL_REST_BYTES = 1024 * 1024;
+const REST_MS = 5000;
 const nothing = Buffer.alloc(0);
 
 /** An exchange on an HTTP/2 stream. */
@@ -76,6 +79,8 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   /** The body, where it had not. */
   private incoming: IncomingBody | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
+  /** Runs while the rest of the body is waited for, behind the response. */
+  private restTimer: NodeJS.Timeout | undefined = undefined;
   private owner: ExchangeOwner | undefined = undefined;
   /** Bytes of its body that the client may send, and those that were read and that it may not send again yet. */
   private receiveWindow = FIRST_WINDOW_BYTES;
@@ -208,7 +213,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   closeAfterResponse(): void {}
 
   reset(): void {
-    this.refuse(ERROR.internal);
+    if (!this.isClosed) this.refuse(ERROR.internal);
   }
 
   // Called by the connection.
@@ -225,6 +230,10 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
       return;
     }
     this.owedBytes += frameBytes;
+    if (this.isClosed) {
+      this.drop(isEnd);
+      return;
+    }
     if (this.isFaulty) return;
     const bytes = this.body.bytes + part.length;
     const { contentLength } = this;
@@ -240,6 +249,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   receiveTrailers(fields: HeaderList, isMalformed: boolean): void {
     const { contentLength } = this;
     if (this.body.isComplete || !this.hasBody) this.refuse(ERROR.streamClosed);
+    else if (this.isClosed) this.leave();
     else if (this.isFaulty) return;
     else if (isMalformed || (contentLength !== undefined && this.body.bytes < contentLength))
       this.onBadFraming();
@@ -248,7 +258,10 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
 
   /** Ends the stream at once, before the response is whole. */
   refuse(code: ErrorCode): void {
-    if (this.isClosed) return;
+    if (this.isClosed) {
+      if (this.restTimer !== undefined) this.leaveRest(code);
+      return;
+    }
     this.isClosed = true;
     this.connection.refuseStream(this, code);
     setImmediate(over, this);
@@ -279,10 +292,20 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     return this.waitingBytes > 0 && !this.isClosed;
   }
 
-  /** The stream is closed by the client, or with its connection; an exchange that has not begun ends once it has. */
+  /**
+   * The stream is closed by the client, or with its connection. An exchange that has not begun ends once it has, and one whose response is
+   * written with that.
+   */
   close(): void {
+    clearTimeout(this.restTimer);
+    if (this.owner !== undefined && !this.isClosed) this.finish(false);
     this.isClosed = true;
-    if (this.owner !== undefined) this.finish(false);
+  }
+
+  /** The rest of the body is not waited for any longer. */
+  leaveRest(code: ErrorCode): void {
+    this.leave();
+    this.connection.refuseStream(this, code);
   }
 
   /** The system has taken the response. */
@@ -355,7 +378,11 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
 
   /** Lets the client send what it has sent once more, unless nobody reads it. */
   private widen(): void {
-    if (this.isPaused || this.owedBytes < OWED_BYTES || this.body.isComplete || !this.isOpen) return;
+    if (!this.isPaused && !this.body.isComplete && this.isOpen) this.grant();
+  }
+
+  private grant(): void {
+    if (this.owedBytes < OWED_BYTES) return;
     this.connection.output.widen(this.id, this.owedBytes);
     this.receiveWindow += this.owedBytes;
     this.owedBytes = 0;
@@ -403,13 +430,32 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
       this.isEndWritten = true;
     }
     output.end(this);
-    // RFC 9113 §8.1: a response that is complete before its request makes the client stop sending.
-    if (this.hasBody && !this.body.isComplete) {
-      output.reset(id, ERROR.none);
-      this.incoming?.stop(new Error('early response'));
-    }
     this.isClosed = true;
-    connection.leave(this);
+    if (this.hasBody && !this.body.isComplete) this.awaitRest();
+    else connection.leave(this);
+  }
+
+  /**
+   * The response is complete before its request. A little is read to its end, since some clients take a reset for a failure even though
+   * the response is whole; otherwise the client has to stop sending (RFC 9113 §8.1).
+   */
+  private awaitRest(): void {
+    this.incoming?.stop(new Error('early response'));
+    const rest = (this.contentLength ?? Infinity) - this.body.bytes;
+    if (rest <= SMALL_REST_BYTES && !this.isFaulty) this.restTimer = setTimeout(leaveRest, REST_MS, this);
+    else this.leaveRest(ERROR.none);
+  }
+
+  /** Drops a part of the body that comes behind the response. */
+  private drop(isEnd: boolean): void {
+    if (isEnd) this.leave();
+    else this.grant();
+  }
+
+  private leave(): void {
+    clearTimeout(this.restTimer);
+    this.restTimer = undefined;
+    this.connection.leave(this);
   }
 
   private finish(isFlushed: boolean): void {
@@ -435,6 +481,10 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
 
 function over(exchange: H2Exchange): void {
   exchange.over();
+}
+
+function leaveRest(exchange: H2Exchange): void {
+  exchange.leaveRest(ERROR.none);
 }
 
 function expire(exchange: H2Exchange): void {

@@ -3,6 +3,8 @@ import { exchange, rawClient } from '../../../support/raw-client.ts';
 import { gatewayFor } from '../../../support/gateway.ts';
 import {
   DATA,
+  END_STREAM,
+  type H2Frame,
   HEADERS,
   rawH2,
   requestHead,
@@ -239,6 +241,70 @@ test.each([
     expect(stream.rstCode).toBe(0);
   },
 );
+
+describe('a response that is whole before its request', () => {
+  test.each([
+    ['little is to come: it is read to its end', 200_000, undefined],
+    ['much is to come: the client has to stop', 3_000_000, 0],
+  ])('%s', async (_what, bytes, code) => {
+    const v2 = await rawServer(() => {});
+    const gateway = await secureGateway(v2.origin);
+    const raw = await rawH2(gateway.port, ca.cert);
+    raw.head(1, [...requestHead('/other', 'POST'), ['content-length', String(bytes)]], true);
+    await until(() => raw.frames.some(({ type, stream }) => type === DATA && stream === 1));
+    await until(() => gateway.gateway.inFlight === 0);
+    const reset = (): H2Frame | undefined => raw.frames.find(({ type }) => type === RST_STREAM);
+    if (code === undefined) {
+      // As much as the window allows at a time.
+      let sent = 0;
+      const granted = (): number =>
+        raw.frames.reduce(
+          (sum, { type, stream, payload }) =>
+            type === WINDOW_UPDATE && stream === 1 ? sum + payload.readUInt32BE(0) : sum,
+          65_535,
+        );
+      while (sent < bytes) {
+        const part = Math.min(16_000, bytes - sent, granted() - sent);
+        if (part > 0) raw.frame(DATA, sent + part === bytes ? END_STREAM : 0, 1, Buffer.alloc(part, 'x'));
+        sent += part;
+        if (part <= 0) await new Promise(setImmediate);
+      }
+    } else {
+      await until(() => reset() !== undefined);
+    }
+    raw.head(3, requestHead('/other'));
+    await until(() => raw.frames.some(({ type, stream }) => type === DATA && stream === 3));
+    expect(reset()?.payload.readUInt32BE(0)).toBe(code);
+    expect((await gateway.entry()).status).toBe(404);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('the rest is not waited for without end, and a client may reset it', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await secureGateway(v2.origin);
+    const raw = await rawH2(gateway.port, ca.cert);
+    for (const stream of [1, 3])
+      raw.head(stream, [...requestHead('/other', 'POST'), ['content-length', '5']], true);
+    await until(() => raw.frames.some(({ type, stream }) => type === DATA && stream === 3));
+    raw.frame(RST_STREAM, 0, 3, Buffer.from([0, 0, 0, 8]));
+    await until(() => raw.frames.some(({ type }) => type === RST_STREAM));
+    const resets = raw.frames.filter(({ type }) => type === RST_STREAM);
+    expect(resets.map(({ stream, payload }) => [stream, payload.readUInt32BE(0)])).toEqual([[1, 0]]);
+    expect(gateway.entries().map(({ status }) => status)).toEqual([404, 404]);
+    expect(gateway.surprises).toEqual([]);
+  });
+
+  test('a client of a library that sends all of it gets the end of its stream', async () => {
+    const v2 = await rawServer(() => {});
+    const gateway = await secureGateway(v2.origin);
+    const body = 'x'.repeat(400_000);
+    const fields = { ':path': '/other', ':method': 'POST', 'content-length': String(body.length) };
+    expect(await sendRequest(session(gateway), fields, body)).toMatchObject({
+      headers: { ':status': 404 },
+      code: 0,
+    });
+  });
+});
 
 describe('a connection that is closed under its streams', () => {
   test('leaves nothing in flight, whatever was on the way', async () => {
