@@ -14,6 +14,7 @@ import type { H2Output, WrittenResponse } from './h2-output.ts';
 import { PART_BYTES } from './h2-responses.ts';
 import type { RequestSection } from './request-section.ts';
 import { writeBlock } from './response-section.ts';
+import { WaitingParts } from './waiting-parts.ts';
 
 /** Options shared by every HTTP/2 exchange. Times are milliseconds. */
 export interface H2ExchangeOptions extends ReaderLimits, IncomingBodyOptions {
@@ -35,13 +36,6 @@ export interface StreamConnection {
   refuseStream(exchange: H2Exchange, code: ErrorCode): void;
   /** The stream is closed, on both sides. */
   leave(exchange: H2Exchange): void;
-}
-
-/** Part of a response that waits for the client. */
-interface WaitingPart {
-  readonly memory: Buffer;
-  from: number;
-  readonly to: number;
 }
 
 /** Bytes of a response that may wait for the client before reading from V2 pauses. */
@@ -90,8 +84,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   private isFaulty = false;
   private framing: ResponseFraming | undefined = undefined;
   private responseTrailers: HeaderList = [];
-  private waiting: WaitingPart[] = [];
-  private waitingBytes = 0;
+  private readonly waiting: WaitingParts;
   private isHeldBack = false;
   /** True once the gateway has ended the response. */
   private isEnding = false;
@@ -122,6 +115,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     this.contentLength = section.contentLength;
     this.expectsContinue = section.expectsContinue;
     this.body = new H2Body(this);
+    this.waiting = new WaitingParts(connection.options.bodies.memory);
   }
 
   get bytesIn(): number {
@@ -193,7 +187,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     const part = framing.count(chunk.length);
     if (part === 'beyond') this.reset();
     if (part === 'beyond' || part === 'none') return true;
-    const sent = this.waitingBytes === 0 ? this.send(chunk, part === 'last') : 0;
+    const sent = this.waiting.bytes === 0 ? this.send(chunk, part === 'last') : 0;
     if (sent === chunk.length) return true;
     this.keep(chunk.subarray(sent));
     return !this.isHeldBack;
@@ -207,7 +201,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     }
     this.responseTrailers = trailers;
     this.isEnding = true;
-    if (this.waitingBytes === 0) this.finishResponse();
+    if (this.waiting.bytes === 0) this.finishResponse();
   }
 
   closeAfterResponse(): void {}
@@ -269,27 +263,21 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
 
   /** The client takes more: writes one frame of what waits; false when it takes none. */
   writeOn(): boolean {
-    const [part] = this.waiting;
-    if (part === undefined) return false;
-    const to = Math.min(part.to, part.from + PART_BYTES);
-    const isRest = to === part.to && this.waiting.length === 1;
-    const isLast = isRest && this.framing?.kind === 'length' && this.framing.isWhole;
-    const sent = this.send(part.memory.subarray(part.from, to), isLast);
-    part.from += sent;
-    this.waitingBytes -= sent;
-    if (part.from === part.to) {
-      this.waiting.shift();
-      this.connection.options.bodies.memory.give(part.memory);
-    }
-    if (this.waitingBytes === 0) this.guard?.stop();
-    if (this.waitingBytes === 0 && this.isEnding) this.finishResponse();
+    const { framing, waiting } = this;
+    if (waiting.bytes === 0) return false;
+    const part = waiting.next(PART_BYTES);
+    const isLast = part.length === waiting.bytes && framing?.kind === 'length' && framing.isWhole;
+    const sent = this.send(part, isLast);
+    waiting.take(sent);
+    if (waiting.bytes === 0) this.guard?.stop();
+    if (waiting.bytes === 0 && this.isEnding) this.finishResponse();
     else this.letMoreCome();
     return sent > 0;
   }
 
   /** True while part of its response waits for the client. */
   get isWaiting(): boolean {
-    return this.waitingBytes > 0 && !this.isClosed;
+    return this.waiting.bytes > 0 && !this.isClosed;
   }
 
   /**
@@ -402,18 +390,15 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
 
   /** Keeps a copy of what the client does not take yet. */
   private keep(bytes: Uint8Array): void {
-    const memory = this.connection.options.bodies.memory.take(bytes.length);
-    memory.set(bytes);
-    this.waiting.push({ memory, from: 0, to: bytes.length });
-    if (this.waitingBytes === 0) this.connection.wait(this);
-    this.waitingBytes += bytes.length;
-    this.isHeldBack ||= this.waitingBytes > MAX_WAITING_BYTES;
+    if (this.waiting.bytes === 0) this.connection.wait(this);
+    this.waiting.add(bytes);
+    this.isHeldBack ||= this.waiting.bytes > MAX_WAITING_BYTES;
     this.guard ??= new SlowReaderGuard(this.connection.options, this);
     this.guard.wait();
   }
 
   private letMoreCome(): void {
-    if (!this.isHeldBack || this.waitingBytes > MAX_WAITING_BYTES / 2) return;
+    if (!this.isHeldBack || this.waiting.bytes > MAX_WAITING_BYTES / 2) return;
     this.isHeldBack = false;
     this.owner?.drained();
   }
@@ -441,6 +426,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
    */
   private awaitRest(): void {
     this.incoming?.stop(new Error('early response'));
+    this.grant();
     const rest = (this.contentLength ?? Infinity) - this.body.bytes;
     if (rest <= SMALL_REST_BYTES && !this.isFaulty) this.restTimer = setTimeout(leaveRest, REST_MS, this);
     else this.leaveRest(ERROR.none);
@@ -464,10 +450,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     this.isClosed = true;
     clearTimeout(this.timer);
     this.guard?.stop();
-    const { memory } = this.connection.options.bodies;
-    for (const part of this.waiting) memory.give(part.memory);
-    this.waiting = [];
-    this.waitingBytes = 0;
+    this.waiting.clear();
     this.whole = undefined;
     const { incoming, owner } = this;
     // An error captures its stack, which takes longer than the rest of this.
