@@ -38,7 +38,10 @@ export class H2Connections {
 
   constructor(limits: H2Limits, owner: H2ConnectionsOwner) {
     this.options = {
-      ...limits,
+      headerBytes: limits.headerBytes,
+      headerCount: limits.headerCount,
+      headersTimeout: limits.headersTimeout,
+      idleTimeout: limits.idleTimeout,
       turns: new H2Turns(),
       bodies: owner.bodies,
       bodyTimeout: owner.bodyTimeout,
