@@ -29,6 +29,12 @@ export const WINDOW_UPDATE = 8;
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
 
+/** Bytes of a body that a gateway has allowed so far: at first those of RFC 9113 §6.9.2. */
+export function grantedBytes({ frames }: RawH2, stream: number): number {
+  const updates = frames.filter((frame) => frame.type === WINDOW_UPDATE && frame.stream === stream);
+  return updates.reduce((sum, { payload }) => sum + payload.readUInt32BE(0), 65_535);
+}
+
 /** Pseudo fields of a GET or another method. */
 export function requestHead(path: string, method = 'GET'): [string, string][] {
   return [

@@ -21,7 +21,7 @@ import { ConnectionFaults } from './connection-faults.ts';
 import { ConnectionLimit } from './connection-limit.ts';
 import { drainConnections, type DrainingServer } from './drain-connections.ts';
 import { H1Exchange } from './h1-exchange.ts';
-import { H2Connections } from './h2/h2-connections.ts';
+import { H2Connections, type H2ConnectionsOwner } from './h2/h2-connections.ts';
 import type { BodyResources } from './incoming-body.ts';
 import { RequestLines } from './request-lines.ts';
 import { closePort } from './listen-queue.ts';
@@ -79,7 +79,9 @@ const TIMEOUT_CHECK_MS = 250;
 const anyRequest = new Request('http://gateway.invalid/');
 
 /** The server for clients: plain HTTP/1.1, or TLS with HTTP/2 and HTTP/1.1. */
-export class GatewayServer implements ClientListener, ClientConnectionsOwner, DrainingServer {
+export class GatewayServer
+  implements ClientListener, ClientConnectionsOwner, H2ConnectionsOwner, DrainingServer
+{
   /** True once the server is to stop: every response then closes its connection. */
   draining = false;
   readonly bodies: BodyResources;
@@ -205,7 +207,7 @@ export class GatewayServer implements ClientListener, ClientConnectionsOwner, Dr
     });
   }
 
-  /** A server of HTTP/1.1 over TLS; HTTP/2 is the gateway's own. */
+  /** A server of HTTP/1.1 over TLS. HTTP/2 is the gateway's own: Bun and Deno let it read the connections of this server of Node's, too. */
   private secure(tls: TlsTexts): Http2SecureServer {
     const server = createSecureServer({
       ...tls,

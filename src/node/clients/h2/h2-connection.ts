@@ -118,7 +118,7 @@ export class H2Connection
 
   /** True when nothing more is to be read for now. */
   get isStopped(): boolean {
-    return this.isClosed || this.options.turns.isFull || this.output.isStuffed;
+    return this.isClosed || this.options.turns.isFull || this.output.isCongested;
   }
 
   /** Bytes of the connection that the system has taken. */
@@ -181,7 +181,7 @@ export class H2Connection
     this.backlog.push(copyOf(bytes.subarray(read)));
     this.socket.pause();
     // Who does not read what was sent is not read either.
-    this.awaitsRoom = this.output.isStuffed;
+    this.awaitsRoom = this.output.isCongested;
     if (!this.awaitsRoom) this.options.turns.wait(this);
   }
 
@@ -286,7 +286,6 @@ export class H2Connection
   }
 
   onSettingsRead(): void {
-    if (this.isClosed) return;
     this.flood.demand();
     this.output.acknowledgeSettings();
     this.responses.writeOn();
@@ -335,7 +334,6 @@ export class H2Connection
   }
 
   refuseStream(exchange: H2Exchange, code: ErrorCode): void {
-    if (this.isClosed) return;
     // A client that makes the gateway reset its streams costs as much as one that resets them itself.
     if (code !== ERROR.internal && code !== ERROR.none) this.flood.demand();
     this.output.reset(exchange.id, code);
@@ -345,7 +343,7 @@ export class H2Connection
   onTaken(): void {
     if (this.output.waitingBytes === 0) this.guard.stop();
     this.responses.writeOn();
-    if (!this.awaitsRoom || this.output.isStuffed) return;
+    if (!this.awaitsRoom || this.output.isCongested) return;
     this.awaitsRoom = false;
     this.options.turns.wait(this);
   }

@@ -15,8 +15,8 @@ const PIECE_BYTES = 16 * 1024;
 /** Bytes that wait for the system to take them, beyond which no more of a body is written. */
 const FULL_BYTES = 64 * 1024;
 /** Bytes that wait for the system to take them, and responses, beyond which nothing is read that would bring more. */
-const STUFFED_BYTES = 256 * 1024;
-const STUFFED_RESPONSES = 128;
+const CONGESTED_BYTES = 256 * 1024;
+const CONGESTED_RESPONSES = 128;
 const nothing = Buffer.alloc(0);
 
 /** The connection whose output it is. */
@@ -68,8 +68,8 @@ export class H2Output {
   }
 
   /** True when no more requests are to be read for now: a response without a body goes out whatever the client reads, and has its place. */
-  get isStuffed(): boolean {
-    return this.waitingBytes >= STUFFED_BYTES || this.untakenResponses >= STUFFED_RESPONSES;
+  get isCongested(): boolean {
+    return this.waitingBytes >= CONGESTED_BYTES || this.untakenResponses >= CONGESTED_RESPONSES;
   }
 
   /** Writes settings (RFC 9113 §6.5), names and values in turn. */

@@ -4,6 +4,7 @@ import { gatewayFor } from '../../../support/gateway.ts';
 import {
   DATA,
   END_STREAM,
+  grantedBytes,
   type H2Frame,
   HEADERS,
   rawH2,
@@ -257,14 +258,8 @@ describe('a response that is whole before its request', () => {
     if (code === undefined) {
       // As much as the window allows at a time.
       let sent = 0;
-      const granted = (): number =>
-        raw.frames.reduce(
-          (sum, { type, stream, payload }) =>
-            type === WINDOW_UPDATE && stream === 1 ? sum + payload.readUInt32BE(0) : sum,
-          65_535,
-        );
       while (sent < bytes) {
-        const part = Math.min(16_000, bytes - sent, granted() - sent);
+        const part = Math.min(16_000, bytes - sent, grantedBytes(raw, 1) - sent);
         if (part > 0) raw.frame(DATA, sent + part === bytes ? END_STREAM : 0, 1, Buffer.alloc(part, 'x'));
         sent += part;
         if (part <= 0) await new Promise(setImmediate);

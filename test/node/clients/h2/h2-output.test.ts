@@ -81,7 +81,7 @@ test('when the connection is closed, the responses in it are disconnected, each 
   for (let count = 0; count < 1000; count += 1) output.data(1, Buffer.alloc(16_000), false);
   output.end(response('written'));
   await nextTurn();
-  expect([output.isFull, output.isStuffed]).toEqual([true, true]);
+  expect([output.isFull, output.isCongested]).toEqual([true, true]);
   output.data(3, Buffer.from('x'), true);
   output.end(response('unwritten'));
   socket.destroy();
@@ -89,4 +89,18 @@ test('when the connection is closed, the responses in it are disconnected, each 
   await until(() => heard.length === 2);
   await nextTurn();
   expect(heard.toSorted()).toEqual(['unwritten disconnected', 'written disconnected']);
+});
+
+test('behind its end nothing is written, whoever tries: that would break a connection whose last frame is on its way', async () => {
+  const { client, heard, output, reads, response, socket } = await connectedOutput();
+  output.goAway(7, 1);
+  output.flush();
+  output.stop();
+  socket.end();
+  output.acknowledgeSettings();
+  output.end(response('late'));
+  await once(client, 'end');
+  expect(Buffer.concat(reads)).toHaveLength(9 + 8);
+  expect(heard).toEqual(['late disconnected']);
+  expect(socket.errored).toBe(null);
 });
