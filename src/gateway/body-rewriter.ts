@@ -1,6 +1,7 @@
 import type { CollectorMemory } from '../http/byte-collector.ts';
 import { unlimitedMemory, type WorkMemory } from '../json/work-memory.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { ResponsePlan } from '../rewrite/response-plan.ts';
 import type { ResponseContext, ResponseRewrite } from '../rewrite/response-rewrite.ts';
 import type { Rewrite } from '../rewrite/rewrite.ts';
 import type { Operation } from '../rules/rule-book.ts';
@@ -56,6 +57,18 @@ export function rewriteSmall(
   if (body.length > SMALL_BYTES) return undefined;
   const { take } = unlimitedMemory;
   return rules.requestPlan(operation).rewrite(body, { take, room: (bytes) => memory.take(bytes) });
+}
+
+/** The same for a response; `room` returns memory for a rewritten one that is not small. */
+export function rewriteSmallResponse(
+  plan: ResponsePlan,
+  body: Uint8Array,
+  context: ResponseContext,
+  room: WorkMemory['room'],
+): ResponseRewrite | undefined {
+  if (body.length > SMALL_BYTES) return undefined;
+  const { take } = unlimitedMemory;
+  return plan.rewrite(body, context, { take, room });
 }
 
 /** Rewrites each body at once. */

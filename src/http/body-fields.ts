@@ -1,4 +1,4 @@
-import { FieldNames, type HeaderList, withoutFields } from './header-list.ts';
+import { FieldNames, type HeaderList, isNamed, withoutFields } from './header-list.ts';
 
 /** Fields that describe the bytes of one body or its framing, and do not apply to another body (RFC 9530 §6.2). */
 const BODY_FIELDS = new FieldNames([
@@ -25,7 +25,7 @@ export function rewrittenResponseFields(headers: HeaderList, length: number): st
   const kept = withoutBodyFields(headers);
   for (let at = 0; at < kept.length; at += 2) {
     const value = kept[at + 1] ?? '';
-    if (kept[at]?.toLowerCase() === 'etag' && value.startsWith('"')) kept[at + 1] = `W/${value}`;
+    if (isNamed(kept[at], 'etag') && value.startsWith('"')) kept[at + 1] = `W/${value}`;
   }
   kept.push('Content-Length', String(length));
   return kept;

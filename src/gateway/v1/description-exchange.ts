@@ -80,6 +80,13 @@ export class DescriptionExchange extends MigrateExchange {
     return this.planRewrite(status, headers);
   }
 
+  override rewriteSmallResponse(
+    status: number,
+    body: Uint8Array,
+  ): ReturnType<MigrateExchange['rewriteSmallResponse']> {
+    return status === 200 ? undefined : super.rewriteSmallResponse(status, body);
+  }
+
   override rewriteResponse(...[status, body, done]: Parameters<MigrateExchange['rewriteResponse']>): void {
     if (status !== 200) {
       super.rewriteResponse(status, body, done);

@@ -22,6 +22,8 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   /** Reserves bytes in the budget; false when they do not fit. */
   takeResponse(bytes: number): boolean;
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
+  /** Rewrites a small response at once, where it is; undefined for a larger one. */
+  rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined;
   /** Rewrites a decoded response; it may then be in other memory. `done` is not called when the exchange is over. */
   rewriteResponse(
     status: number,
@@ -40,7 +42,10 @@ interface PendingResponse {
   readonly status: number;
   readonly reason: string;
   readonly headers: HeaderList;
+  readonly lines: FieldLines | undefined;
   readonly coding: Coding | undefined;
+  /** Bytes of the body, by its head; 0 where that does not say. */
+  readonly length: number;
   readonly body: ByteCollector;
 }
 
@@ -70,7 +75,7 @@ export class ResponseCollector implements UpstreamReceiver {
     else {
       const length = Number(headerValue(headers, 'content-length') ?? 0);
       const body = new ByteCollector(length, this.owner.responseMemory);
-      this.pending = { status, reason, headers, coding: plan.coding, body };
+      this.pending = { status, reason, headers, lines, coding: plan.coding, length, body };
     }
   }
 
@@ -80,6 +85,8 @@ export class ResponseCollector implements UpstreamReceiver {
       this.owner.data(chunk);
       return;
     }
+    const isWhole = pending.body.length === 0 && chunk.length === pending.length;
+    if (isWhole && this.rewriteWhole(pending, chunk)) return;
     const taken = pending.body.add(chunk, true);
     if (pending.body.length > this.owner.responseLimit) this.stream(pending, 'response-too-large');
     else if (taken > 0 && !this.owner.takeResponse(taken)) this.stream(pending, 'response-buffer-full');
@@ -121,6 +128,25 @@ export class ResponseCollector implements UpstreamReceiver {
     this.owner.endUnproven?.();
   }
 
+  /** Rewrites a small response that has arrived whole without copying it; false where it is to be collected. */
+  private rewriteWhole(pending: PendingResponse, body: Uint8Array): boolean {
+    const { owner } = this;
+    const { status, headers, coding } = pending;
+    if (coding !== undefined || body.length > owner.responseLimit) return false;
+    const outcome = owner.rewriteSmallResponse(status, body);
+    if (outcome === undefined) return false;
+    this.pending = undefined;
+    if (outcome.verdict === 'unchanged') {
+      if (outcome.note !== undefined) owner.noteResponse(outcome.note);
+      this.begin(pending, headers, owner.borrowsParts === true ? body : new Uint8Array(body));
+      return true;
+    }
+    owner.noteResponseEdits(outcome);
+    owner.observeResponse(status, headers, body);
+    this.begin(pending, rewrittenResponseFields(headers, outcome.body.length), outcome.body);
+    return true;
+  }
+
   /** Rewrites a decoded response; `received` is the one with its content coding, if it has one. */
   private rewrite(
     pending: PendingResponse,
@@ -149,23 +175,20 @@ export class ResponseCollector implements UpstreamReceiver {
     if (moved !== undefined) responseMemory.give(responseMemory.adopt(moved));
   }
 
-  private send(
-    { status, reason }: PendingResponse,
-    headers: HeaderList,
-    body: Uint8Array,
-    trailers: HeaderList,
-  ): void {
-    this.owner.head(status, reason, headers);
-    if (body.length > 0) this.owner.data(body);
+  private send(pending: PendingResponse, headers: HeaderList, body: Uint8Array, trailers: HeaderList): void {
+    this.begin(pending, headers, body);
     this.owner.end(trailers);
+  }
+
+  private begin({ status, reason, lines }: PendingResponse, headers: HeaderList, body: Uint8Array): void {
+    this.owner.head(status, reason, headers, lines);
+    if (body.length > 0) this.owner.data(body);
   }
 
   /** Streams the response from here on, unchanged. */
   private stream(pending: PendingResponse, note: ResponseNote | undefined): void {
     this.pending = undefined;
     if (note !== undefined) this.owner.noteResponse(note);
-    this.owner.head(pending.status, pending.reason, pending.headers);
-    const body = pending.body.take();
-    if (body.length > 0) this.owner.data(body);
+    this.begin(pending, pending.headers, pending.body.take());
   }
 }

@@ -1,6 +1,6 @@
 import { ByteCollector } from '../../http/byte-collector.ts';
 import type { FieldLines } from '../../http/field-lines.ts';
-import { type HeaderList, headerValue, headerValues } from '../../http/header-list.ts';
+import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import { readJsonType } from '../../http/media-type.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
@@ -44,10 +44,9 @@ export class ResponseSample implements UpstreamReceiver {
 
   head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
     this.status = status;
-    const isPlain = headerValues(headers, 'content-encoding').length === 0;
     if (
-      isPlain &&
       this.isWanted(status) &&
+      headerValue(headers, 'content-encoding') === undefined &&
       readJsonType(headerValue(headers, 'content-type')) === 'json' &&
       !(Number(headerValue(headers, 'content-length')) > this.limit)
     )

@@ -10,14 +10,14 @@ import { type MigrateDecision } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import { Failure } from '../../migrate/failure.ts';
 import { migratedHeaders } from '../../migrate/migrated-headers.ts';
-import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
+import type { ResponseContext, ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
 import { withoutValues } from '../../rewrite/patch.ts';
 import type { PatchOperation, Rewrite } from '../../rewrite/rewrite.ts';
 import { isWrapped } from '../../rewrite/deprecated-attributes.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import { ResponseCollector, type ResponseCollectorOwner } from './response-collector.ts';
 import { chooseApiVersion } from '../../migrate/api-version.ts';
-import { rewriteSmall, type WithoutEdits } from '../body-rewriter.ts';
+import { rewriteSmall, rewriteSmallResponse, type WithoutEdits } from '../body-rewriter.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
@@ -202,18 +202,19 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.decodeBody(coding, body, this.responseLimit, done);
   }
 
+  rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined {
+    return rewriteSmallResponse(this.responsePlan, body, this.responseContext(status), this.responseRoom);
+  }
+
   rewriteResponse(
     status: number,
     body: Uint8Array,
     done: (outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array) => void,
   ): void {
-    const { edits } = this.facts;
-    const deprecated = this.rules.deprecatedAttributes.inV1(edits);
-    const context = { status, deprecated, isWrapped: isWrapped(edits) };
-    const { rules } = this;
+    const context = this.responseContext(status);
+    const { rules, responseRoom: room } = this;
     const { operation } = this.decision;
-    const { method, releasesChunks } = this.received.exchange;
-    const room = releasesChunks === true ? this.room : undefined;
+    const { method } = this.received.exchange;
     this.work(({ take }, finish) => {
       const failed = (error: unknown): void => finish(() => this.failInternally(error));
       const memory = { take, room };
@@ -227,6 +228,16 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
           }),
       );
     }, 1);
+  }
+
+  private responseContext(status: number): ResponseContext {
+    const { edits } = this.facts;
+    return { status, deprecated: this.rules.deprecatedAttributes.inV1(edits), isWrapped: isWrapped(edits) };
+  }
+
+  /** Where the memory for a rewritten response comes from: where nobody knows when the client has it, from nowhere. */
+  private get responseRoom(): ((bytes: number) => Uint8Array) | undefined {
+    return this.received.exchange.releasesChunks === true ? this.room : undefined;
   }
 
   /** Decodes a body, whose memory stays reserved until the exchange is over. */

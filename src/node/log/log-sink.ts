@@ -29,10 +29,12 @@ export interface LogSinkOptions {
 
 /** Milliseconds for which lines are gathered into one write. */
 const GATHER_MS = 10;
-/** Bytes that are written at once without gathering more. */
-const BATCH_BYTES = 64 * 1024;
-/** Bytes of a page of lines: a batch, and room for the line that completes it. */
-const pageSize = BATCH_BYTES + 32 * 1024;
+/** Bytes for a file that are written at once without gathering more: each write wakes a thread. */
+const FILE_BATCH_BYTES = 128 * 1024;
+/** The same for a pipe. It holds 64 KiB on Linux: what fits is one write, and the reader is not waited for. */
+const PIPE_BATCH_BYTES = 48 * 1024;
+/** Room on a page of lines for the one that completes a batch. */
+const LAST_LINE_BYTES = 32 * 1024;
 /** Milliseconds before writing to a full disk is retried. */
 const RETRY_MS = 1000;
 
@@ -46,6 +48,8 @@ const LOG_MODE = 0o600;
 
 interface Target {
   readonly writer: Writer;
+  /** Bytes that are written at once without gathering more. */
+  readonly batch: number;
   /** Opens the same path again; absent where nothing can be renamed. */
   readonly openAgain: (() => Target) | undefined;
   readonly close: () => void;
@@ -53,9 +57,12 @@ interface Target {
 
 function openTarget(target: string | number): Target {
   const descriptor = typeof target === 'string' ? openSync(target, 'a', LOG_MODE) : target;
-  const isFile = typeof target === 'string' && fstatSync(descriptor).isFile();
+  const kind = fstatSync(descriptor);
+  const isFile = typeof target === 'string' && kind.isFile();
+  const isPipe = kind.isFIFO() || kind.isSocket();
   return {
-    writer: writerOf(descriptor),
+    writer: isPipe ? pipeWriter(descriptor) : fileWriter(descriptor),
+    batch: isPipe ? PIPE_BATCH_BYTES : FILE_BATCH_BYTES,
     openAgain: isFile ? () => openTarget(target) : undefined,
     close: () => close(descriptor, () => {}),
   };
@@ -64,15 +71,15 @@ function openTarget(target: string | number): Target {
 /** Writes bytes and calls back with an error, or with the number of bytes written. */
 type Writer = (bytes: Buffer, done: (error: Error | null, written: number) => void) => void;
 
+function fileWriter(descriptor: number): Writer {
+  return (bytes, done) => write(descriptor, bytes, 0, bytes.length, null, done);
+}
+
 /**
  * A pipe is written without a thread: a write to one with a stuck reader would block a thread of the pool for ever, and with it
  * the exit of the process. Files and terminals have no alternative.
  */
-function writerOf(descriptor: number): Writer {
-  const kind = fstatSync(descriptor);
-  if (!kind.isFIFO() && !kind.isSocket()) {
-    return (bytes, done) => write(descriptor, bytes, 0, bytes.length, null, done);
-  }
+function pipeWriter(descriptor: number): Writer {
   const socket = new Socket({ fd: descriptor, readable: false, writable: true });
   socket.on('error', () => {});
   socket.unref();
@@ -118,7 +125,7 @@ class QueueSink implements LogSink {
   private readonly options: LogSinkOptions;
   /** Full pages, the oldest first. */
   private full: Page[] = [];
-  private page = new Page(pageSize);
+  private page: Page;
   /** A written page that can be reused. */
   private spare: Page | undefined = undefined;
   /** Bytes not yet written. */
@@ -132,6 +139,12 @@ class QueueSink implements LogSink {
   constructor(target: Target, options: LogSinkOptions) {
     this.target = target;
     this.options = options;
+    this.page = new Page(this.pageSize);
+  }
+
+  /** Bytes of a page of lines. */
+  private get pageSize(): number {
+    return this.target.batch + LAST_LINE_BYTES;
   }
 
   write(line: string): void {
@@ -193,17 +206,17 @@ class QueueSink implements LogSink {
   private turn(least: number): void {
     if (this.page.lines > 0) this.full.push(this.page);
     const { spare } = this;
-    if (spare !== undefined && least <= pageSize) {
+    if (spare !== undefined && least <= spare.bytes.length) {
       this.spare = undefined;
       this.page = spare;
     } else {
-      this.page = new Page(Math.max(pageSize, least));
+      this.page = new Page(Math.max(this.pageSize, least));
     }
   }
 
   /** Waits for more lines, unless there are enough, or `flush` waits for the end: a write costs more than many lines do. */
   private gather(): void {
-    if (this.size >= BATCH_BYTES || this.waiting.length > 0) this.next();
+    if (this.size >= this.target.batch || this.waiting.length > 0) this.next();
     else if (this.size > 0) this.timer ??= setTimeout(writeNext, GATHER_MS, this);
   }
 
@@ -225,9 +238,9 @@ class QueueSink implements LogSink {
         this.fail(code, linesOf(pages));
         return;
       }
-      this.spare = pages.find((page) => page.bytes.length === pageSize);
+      this.spare = pages.find((page) => page.bytes.length === this.pageSize);
       this.spare?.clear();
-      if (this.size < BATCH_BYTES) this.isTroubleReported = false;
+      if (this.size < this.target.batch) this.isTroubleReported = false;
       this.gather();
     });
   }

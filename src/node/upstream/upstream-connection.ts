@@ -91,6 +91,10 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private retiredAt = Number.POSITIVE_INFINITY;
   private requests = 0;
   private isPaused = false;
+  /** True while a request that is one write over TLS is not reported as sent. */
+  private isSending = false;
+  /** True once its response is complete, all the same. */
+  private isEarly = false;
   /** True while a response in tiny chunks waits for its turn. */
   private isWaiting = false;
   /** True when connecting took too long. */
@@ -261,7 +265,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     // TLS reports that a request is sent only after a fast response to it. Bytes that V2 has not taken yet must not be read as
     // another request.
     this.due = now + FLUSH_MS;
-    socket.write(nothing, this.release);
+    if (this.isSending) this.isEarly = true;
+    else socket.write(nothing, this.release);
   }
 
   /**
@@ -271,6 +276,13 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     const hasBody = request?.body !== undefined || request?.parts !== undefined;
     return hasBody && !this.destination.isSecure && this.socket.writableLength > 0;
   }
+
+  private readonly sent = (): void => {
+    this.isSending = false;
+    if (!this.isEarly) return;
+    this.isEarly = false;
+    this.release();
+  };
 
   private readonly release = (): void => {
     if (!this.socket.destroyed) this.releaseAt(performance.now());
@@ -300,7 +312,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.reader.expect(request.method);
     const { socket } = this;
     if (request.body === undefined) {
-      writeTogether(socket, request.head, request.smallBody, '');
+      this.isSending = this.destination.isSecure && request.parts === undefined;
+      writeTogether(socket, request.head, request.smallBody, '', this.isSending ? this.sent : undefined);
       if (request.parts !== undefined)
         this.writer = new BodyWriter(socket, request.parts, request.length, this);
       return;

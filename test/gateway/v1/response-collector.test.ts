@@ -30,6 +30,7 @@ function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
     planResponse: () => ({ coding: undefined }),
     takeResponse: () => true,
     decodeResponse: (_coding, _body, done) => done(Buffer.from('decoded')),
+    rewriteSmallResponse: () => undefined,
     rewriteResponse: (_status, body, done) =>
       done({ verdict: 'rewritten', body: Buffer.from('new'), records: [], omitted: 0, patch: [] }, body),
     noteResponseEdits: () => {},
@@ -92,6 +93,91 @@ describe('a response that cannot be rewritten is sent unchanged, with a note', (
   ])('%s, while it streams', (note, over) => {
     expect(play(collected(over))).toEqual([`note ${note}`, ...STREAMED]);
   });
+});
+
+describe('a response that arrives whole', () => {
+  const rewritten = {
+    verdict: 'rewritten',
+    body: Buffer.from('new'),
+    edits: [],
+    records: [],
+    omitted: 0,
+    patch: [],
+  } as const;
+
+  /** Plays a response in one chunk, with no memory for a copy. */
+  function playWhole(over: Partial<ResponseCollectorOwner>, body = V2_BODY): readonly string[] {
+    const { collector, calls } = collected({ takeResponse: () => false, ...over });
+    collector.head(200, 'OK', HEADERS);
+    collector.data(body);
+    collector.end([]);
+    return calls;
+  }
+
+  test('is rewritten where it is: no memory is reserved for a copy', () => {
+    const [observed, head, ...rest] = playWhole({ rewriteSmallResponse: () => rewritten });
+    expect(observed).toBe('observe {"a"');
+    expect(head).toMatch(/ETag W\/"v2" Content-Length 3$/);
+    expect(rest).toEqual(['data new', 'end']);
+  });
+
+  test('is sent as it came, with the reason, where it cannot be rewritten', () => {
+    const rewriteSmallResponse = (_status: number, body: Uint8Array) =>
+      ({ verdict: 'unchanged', body, note: 'response-malformed' }) as const;
+    expect(playWhole({ rewriteSmallResponse })).toEqual([
+      'note response-malformed',
+      ...UNCHANGED.slice(0, 2),
+      'end',
+    ]);
+  });
+
+  test.each([true, false])('is lent to those who borrow (%s), and copied for others', (borrowsParts) => {
+    const lent = Buffer.from(V2_BODY);
+    const taken: Uint8Array[] = [];
+    playWhole(
+      {
+        borrowsParts,
+        rewriteSmallResponse: (_status, body) => ({ verdict: 'unchanged', body }),
+        data: (chunk) => void taken.push(chunk),
+      },
+      lent,
+    );
+    lent.fill('!');
+    expect(Buffer.concat(taken).toString()).toBe(borrowsParts ? '!!!!' : V2_BODY.toString());
+  });
+
+  test.each<[what: string, over: Partial<ResponseCollectorOwner>]>([
+    ['with a content coding', { planResponse: () => ({ coding: 'gzip' }) }],
+    ['above the limit', { responseLimit: 3 }],
+    ['large', { rewriteSmallResponse: () => undefined }],
+  ])('is collected %s', (_what, over) => {
+    const taken: number[] = [];
+    const takeResponse = (bytes: number): boolean => taken.push(bytes) > 0;
+    playWhole({ rewriteSmallResponse: () => rewritten, takeResponse, ...over });
+    expect(taken.length).toBe(over.responseLimit === undefined ? 1 : 0);
+  });
+
+  test('is collected if less has arrived than its head says', () => {
+    const isLate = { rewriteSmallResponse: () => rewritten, takeResponse: () => true };
+    const calls = playWhole(isLate, V2_BODY.subarray(0, 3));
+    expect(calls[0]).toBe('observe {"a');
+  });
+});
+
+test('the lines that the head was read from go with it, rewritten or not', () => {
+  const received: unknown[] = [];
+  const lines = { fields: HEADERS, text: '', offsets: [] };
+  for (const verdict of ['rewritten', 'unchanged'] as const) {
+    const { collector } = collected({
+      head: (_status, _reason, _headers, given) => void received.push(given),
+      rewriteResponse: (_status, body, done) =>
+        done({ verdict, body, records: [], omitted: 0, patch: [] }, body),
+    });
+    collector.head(200, 'OK', HEADERS, lines);
+    collector.data(V2_BODY);
+    collector.end([]);
+  }
+  expect(received).toEqual([lines, lines]);
 });
 
 test('a response that breaks is sent up to the break', () => {

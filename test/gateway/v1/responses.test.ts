@@ -111,6 +111,13 @@ describe('content codings', () => {
   });
 });
 
+test('a small response that arrives whole needs no room: it is rewritten where it is', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok(`{"data":{"new":"${'x'.repeat(100)}"}}`)));
+  const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { flags: { 'buffer-bytes': '64' } }));
+  expect(bodyOf((await exchange(gateway.port, post())).text)).toContain('"old":"xxx');
+  expect((await gateway.entry()).responseNote).toBeUndefined();
+});
+
 describe('a response that is left alone', () => {
   const limits = { depth: 512, body: 1000, response: 50 };
   const large = `{"data":{"new":"${'x'.repeat(100)}"}}`;
@@ -139,9 +146,10 @@ describe('a response that is left alone', () => {
   });
 
   test('a response for which there is no room', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok(large)));
+    const collected = `{"data":{"new":"${'x'.repeat(20_000)}"}}`;
+    const v2 = await rawServer((socket) => socket.write(ok(collected)));
     const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { flags: { 'buffer-bytes': '64' } }));
-    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe(large);
+    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe(collected);
     expect(await gateway.entry()).toMatchObject({ responseNote: 'response-buffer-full' });
     expect(gateway.gateway.budget.held).toBe(0);
   });
