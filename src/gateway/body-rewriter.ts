@@ -59,7 +59,7 @@ export function rewriteSmall(
   return rules.requestPlan(operation).rewrite(body, { take, room: (bytes) => memory.take(bytes) });
 }
 
-/** The same for a response; `room` returns memory for a rewritten one that is not small. */
+/** The same for a response, into a buffer that `room` returns where it gets larger than a few kilobytes. */
 export function rewriteSmallResponse(
   plan: ResponsePlan,
   body: Uint8Array,

@@ -31,7 +31,7 @@ export interface LogSinkOptions {
 const GATHER_MS = 10;
 /** Bytes for a file that are written at once without gathering more: each write wakes a thread. */
 const FILE_BATCH_BYTES = 128 * 1024;
-/** The same for a pipe. It holds 64 KiB on Linux: what fits is one write, and the reader is not waited for. */
+/** The same for a pipe, which holds 64 KiB on Linux: what fits is one write, whatever the reader does in the meantime. */
 const PIPE_BATCH_BYTES = 48 * 1024;
 /** Room on a page of lines for the one that completes a batch. */
 const LAST_LINE_BYTES = 32 * 1024;

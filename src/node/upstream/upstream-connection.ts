@@ -93,8 +93,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
   private isPaused = false;
   /** True while a request that is one write over TLS is not reported as sent. */
   private isSending = false;
-  /** True once its response is complete, all the same. */
-  private isEarly = false;
+  /** True once its response is complete: the connection is released when the request is reported as sent. */
+  private isReleaseDue = false;
   /** True while a response in tiny chunks waits for its turn. */
   private isWaiting = false;
   /** True when connecting took too long. */
@@ -265,7 +265,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     // TLS reports that a request is sent only after a fast response to it. Bytes that V2 has not taken yet must not be read as
     // another request.
     this.due = now + FLUSH_MS;
-    if (this.isSending) this.isEarly = true;
+    if (this.isSending) this.isReleaseDue = true;
     else socket.write(nothing, this.release);
   }
 
@@ -279,8 +279,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
 
   private readonly sent = (): void => {
     this.isSending = false;
-    if (!this.isEarly) return;
-    this.isEarly = false;
+    if (!this.isReleaseDue) return;
+    this.isReleaseDue = false;
     this.release();
   };
 
