@@ -1,6 +1,7 @@
 import type { Body, Exchange, ExchangeOwner } from '../../src/gateway/exchange.ts';
 import type { HeaderList } from '../../src/http/header-list.ts';
 import { concatBytes } from '../../src/http/byte-collector.ts';
+import type { ResponseHead } from '../../src/http/response-head.ts';
 
 /** A request of a client of the fleet. */
 export interface FleetRequest {
@@ -68,7 +69,7 @@ export class MemoryExchange implements Exchange {
 
   information(): void {}
 
-  head(status: number, _reason: string | undefined, headers: HeaderList): void {
+  head({ status, headers }: ResponseHead): void {
     this.status = status;
     this.fields = headers;
   }

@@ -1,6 +1,7 @@
 import type { ClientFault, Exchange, ExchangeOwner } from '../gateway/exchange.ts';
 import { readDecimal } from '../http/decimal.ts';
 import type { HeaderList } from '../http/header-list.ts';
+import type { ResponseHead } from '../http/response-head.ts';
 import { EdgeResponse } from './edge-response.ts';
 import { requestHeaders } from '../http/web-headers.ts';
 import { PartBody } from './part-body.ts';
@@ -100,8 +101,8 @@ export class EdgeExchange implements Exchange {
   /** Ignored: a `Response` cannot carry informational responses. */
   information(): void {}
 
-  head(status: number, reason: string, headers: HeaderList): void {
-    this.response.head(status, reason, headers);
+  head(head: ResponseHead): void {
+    this.response.head(head);
   }
 
   data(chunk: Uint8Array): boolean {

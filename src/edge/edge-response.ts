@@ -1,5 +1,6 @@
 import { concatBytes } from '../http/byte-collector.ts';
 import type { HeaderList } from '../http/header-list.ts';
+import type { ResponseHead } from '../http/response-head.ts';
 import { fixedLength } from './platform.ts';
 import { toHeaders } from '../http/web-headers.ts';
 
@@ -12,12 +13,6 @@ export interface EdgeResponseOwner {
   flushed(): void;
   /** Called when the client has disconnected. */
   disconnected(): void;
-}
-
-interface Head {
-  readonly status: number;
-  readonly reason: string;
-  readonly headers: HeaderList;
 }
 
 /** Bytes queued for a slow client before backpressure applies. */
@@ -34,7 +29,7 @@ export class EdgeResponse {
   readonly response: Promise<Response>;
   private readonly resolve: (response: Response) => void;
   private owner: EdgeResponseOwner | undefined = undefined;
-  private started: Head | undefined = undefined;
+  private started: ResponseHead | undefined = undefined;
   private chunks: Uint8Array[] = [];
   private writer: WritableStreamDefaultWriter<Uint8Array> | undefined = undefined;
   private waiting = 0;
@@ -51,9 +46,9 @@ export class EdgeResponse {
     this.owner = owner;
   }
 
-  head(status: number, reason: string, headers: HeaderList): void {
+  head(head: ResponseHead): void {
     if (this.started !== undefined || this.ended) return;
-    this.started = { status, reason, headers };
+    this.started = head;
     queueMicrotask(() => this.stream());
   }
 
@@ -120,7 +115,7 @@ export class EdgeResponse {
     );
   }
 
-  private responseOf({ status, reason, headers }: Head, body: BodyInit | null): Response {
+  private responseOf({ status, reason = '', headers }: ResponseHead, body: BodyInit | null): Response {
     const hasNoBody = this.owner?.isHead === true || BODILESS_STATUSES.has(status);
     const init: ManualResponseInit = {
       status,

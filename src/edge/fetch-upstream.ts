@@ -73,7 +73,8 @@ class FetchCall implements UpstreamCall {
       'first byte',
     );
     if (this.settled) return;
-    this.receiver.head(response.status, response.statusText, responseHeaders(response.headers));
+    const { status, statusText: reason } = response;
+    this.receiver.head({ status, reason, headers: responseHeaders(response.headers), lines: undefined });
     if (response.body !== null) await this.read(response.body.getReader());
     if (this.settled) return;
     this.settled = true;

@@ -1,6 +1,7 @@
 import type { CollectorMemory } from '../http/byte-collector.ts';
 import type { FieldLines } from '../http/field-lines.ts';
 import type { HeaderList } from '../http/header-list.ts';
+import type { ResponseHead } from '../http/response-head.ts';
 import type { HttpVersion } from '../migrate/head-failure.ts';
 
 /** A request body for V2: whole, streamed in chunks, or none. It can be read once; only a whole one can be sent again. */
@@ -54,11 +55,8 @@ export interface Exchange {
 
   /** Sends an informational response (1xx), if the client can read one. */
   information(status: number, headers: HeaderList): void;
-  /**
-   * Sends the head of the response, with the standard reason phrase unless `reason` is given. Headers are end-to-end fields; the
-   * adapter adds framing. `lines` are those that most of the fields come from. Throws `UnwritableHead`.
-   */
-  head(status: number, reason: string | undefined, headers: HeaderList, lines?: FieldLines): void;
+  /** Sends the head of the response. Its fields are end-to-end; the adapter adds framing. Throws `UnwritableHead`. */
+  head(head: ResponseHead): void;
   /** Sends a chunk of the response body; false signals backpressure until `owner.drained`. */
   data(chunk: Uint8Array): boolean;
   /** Ends the response, with trailers if the client can read them. */

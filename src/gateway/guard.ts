@@ -1,5 +1,5 @@
-import type { FieldLines } from '../http/field-lines.ts';
 import type { HeaderList } from '../http/header-list.ts';
+import type { ResponseHead } from '../http/response-head.ts';
 import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import type { UpstreamFault, UpstreamReceiver } from './upstream.ts';
 
@@ -96,9 +96,9 @@ export class GuardedReceiver implements UpstreamReceiver {
     }
   }
 
-  head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
+  head(head: ResponseHead): void {
     try {
-      this.receiver.head(status, reason, headers, lines);
+      this.receiver.head(head);
     } catch (error) {
       this.onError(error);
     }

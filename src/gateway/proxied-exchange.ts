@@ -1,8 +1,8 @@
 // Longer than other files: one state machine for one exchange, with methods instead of objects, for it is the hot path.
 import type { WorkMemory } from '../json/work-memory.ts';
 import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
-import type { FieldLines } from '../http/field-lines.ts';
 import type { HeaderList } from '../http/header-list.ts';
+import type { ResponseHead } from '../http/response-head.ts';
 import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
 import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
 import type { Entry, Route } from '../rewrite-log/entry.ts';
@@ -143,7 +143,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.status = status;
     const { exchange } = this.received;
     this.addSignals(headers);
-    exchange.head(status, undefined, headers);
+    exchange.head({ status, reason: undefined, headers, lines: undefined });
     this.recorder?.clientResponded(status, headers);
     this.recorder?.responseChunk(body);
     if (exchange.method !== 'HEAD' && body.length > 0) {
@@ -310,14 +310,14 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     if (!this.settled) this.received.exchange.information(status, interimFields(headers));
   }
 
-  head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
+  head({ status, reason, headers, lines }: ResponseHead): void {
     if (this.settled) return;
     this.settled = true;
     this.status = status;
     this.noteResponseTime();
     this.origin.breaker.succeeded();
     const responseHeaders = this.responseHeaders(status, endToEnd(headers, true));
-    this.received.exchange.head(status, reason, responseHeaders, lines);
+    this.received.exchange.head({ status, reason, headers: responseHeaders, lines });
     this.recorder?.upstreamResponded(status, headers);
     this.recorder?.clientResponded(status, responseHeaders);
   }

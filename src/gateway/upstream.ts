@@ -1,5 +1,6 @@
 import type { FieldLines } from '../http/field-lines.ts';
 import type { HeaderList } from '../http/header-list.ts';
+import type { ResponseHead } from '../http/response-head.ts';
 import type { Body } from './exchange.ts';
 
 /** A request to V2. The upstream adds the framing and `Host` itself. */
@@ -39,8 +40,7 @@ export interface UpstreamReceiver {
   /** True when it keeps no part of the body once `data` returns: the upstream may use the memory again. */
   readonly borrowsParts?: boolean;
   information(status: number, headers: HeaderList): void;
-  /** `lines` are those that the fields come from, where the upstream reads lines. */
-  head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void;
+  head(head: ResponseHead): void;
   data(chunk: Uint8Array): void;
   end(trailers: HeaderList): void;
   fail(fault: UpstreamFault): void;

@@ -40,7 +40,7 @@ export default {
     let parts = 0;
     const receiver: UpstreamReceiver = {
       information: () => {},
-      head: (status, reason, headers) => tell({ kind: 'head', status, reason, headers }),
+      head: ({ status, reason = '', headers }) => tell({ kind: 'head', status, reason, headers }),
       data: (chunk) => {
         tell({ kind: 'data', text: Array.from(chunk, (byte) => String.fromCharCode(byte)).join('') });
         parts += 1;

@@ -11,6 +11,7 @@ import { until } from '../support/until.ts';
 import { bundleWorker, startWorkerd } from '../support/workerd.ts';
 import type { WorkerRequest, Event } from './fetch-upstream-worker.ts';
 import { upstreamContract } from './upstream.ts';
+import { responseHead } from '../support/response-head.ts';
 
 let file = '';
 
@@ -94,7 +95,7 @@ function remote(origin: string): Upstream {
 }
 
 function tell(receiver: UpstreamReceiver, event: Event): void {
-  if (event.kind === 'head') receiver.head(event.status, event.reason, event.headers);
+  if (event.kind === 'head') receiver.head(responseHead(event.status, event.headers, event.reason));
   if (event.kind === 'data') receiver.data(Buffer.from(event.text, 'latin1'));
   if (event.kind === 'end') receiver.end([]);
   if (event.kind === 'fail') receiver.fail(event.fault);

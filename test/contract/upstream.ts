@@ -9,6 +9,7 @@ import type {
 } from '../../src/gateway/upstream.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
+import type { ResponseHead } from '../../src/http/response-head.ts';
 
 /** The options of an upstream under test. */
 export type MakeUpstream = (origin: string) => Upstream;
@@ -44,7 +45,7 @@ class RecordedResponse implements UpstreamReceiver {
     this.interim.push(status);
   }
 
-  head(status: number, reason: string, headers: HeaderList): void {
+  head({ status, reason = '', headers }: ResponseHead): void {
     this.status = status;
     this.reason = reason;
     this.headers = headers;

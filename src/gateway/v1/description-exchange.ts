@@ -1,4 +1,3 @@
-import type { FieldLines } from '../../http/field-lines.ts';
 import {
   FieldNames,
   type HeaderList,
@@ -7,6 +6,7 @@ import {
   isNamed,
   withoutFields,
 } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
 import { setField } from '../../http/set-field.ts';
 import type { MigrateDecision } from '../../migrate/decision.ts';
 import type { DescriptionText } from '../describe-v1.ts';
@@ -110,18 +110,18 @@ export class DescriptionExchange extends MigrateExchange {
     }, 1);
   }
 
-  override head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
+  override head(head: ResponseHead): void {
     const { derived } = this;
     if (derived === undefined) {
-      super.head(status, reason, headers, lines);
+      super.head(head);
       return;
     }
-    this.share(derived, headers);
+    this.share(derived, head.headers);
     this.isNotModified = this.isKnownToClient(derived);
-    const fields = withoutFields(headers, this.isNotModified ? FIELDS_OF_A_BODY : FIELDS_OF_V2);
-    fields.push('ETag', derived.etag);
-    if (this.isNotModified) super.head(304, 'Not Modified', fields);
-    else super.head(status, reason, fields);
+    const headers = withoutFields(head.headers, this.isNotModified ? FIELDS_OF_A_BODY : FIELDS_OF_V2);
+    headers.push('ETag', derived.etag);
+    const line = this.isNotModified ? { status: 304, reason: 'Not Modified' } : {};
+    super.head({ ...head, ...line, headers });
   }
 
   override data(chunk: Uint8Array): void {

@@ -1,7 +1,7 @@
 import type { Coding } from '../../http/content-coding.ts';
 import { ByteCollector, type CollectorMemory } from '../../http/byte-collector.ts';
-import type { FieldLines } from '../../http/field-lines.ts';
 import { headerValue, type HeaderList } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
 import type { WithoutEdits } from '../body-rewriter.ts';
 import { rewrittenResponseFields } from '../../http/body-fields.ts';
@@ -39,10 +39,7 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
 }
 
 interface PendingResponse {
-  readonly status: number;
-  readonly reason: string;
-  readonly headers: HeaderList;
-  readonly lines: FieldLines | undefined;
+  readonly head: ResponseHead;
   readonly coding: Coding | undefined;
   /** Bytes of the body, by its head; 0 where that does not say. */
   readonly length: number;
@@ -69,13 +66,14 @@ export class ResponseCollector implements UpstreamReceiver {
     this.owner.information(status, headers);
   }
 
-  head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
+  head(head: ResponseHead): void {
+    const { status, headers } = head;
     const plan = this.owner.planResponse(status, headers);
-    if (plan === undefined) this.owner.head(status, reason, headers, lines);
+    if (plan === undefined) this.owner.head(head);
     else {
       const length = Number(headerValue(headers, 'content-length') ?? 0);
       const body = new ByteCollector(length, this.owner.responseMemory);
-      this.pending = { status, reason, headers, lines, coding: plan.coding, length, body };
+      this.pending = { head, coding: plan.coding, length, body };
     }
   }
 
@@ -113,7 +111,7 @@ export class ResponseCollector implements UpstreamReceiver {
         return;
       }
       this.owner.noteResponse(NOTE_OF_UNDECODED[decoded]);
-      this.send(pending, pending.headers, body, trailers);
+      this.send(pending.head, body, trailers);
     });
   }
 
@@ -129,43 +127,50 @@ export class ResponseCollector implements UpstreamReceiver {
   }
 
   /** Rewrites a small response that has arrived whole without copying it; false where it is to be collected. */
-  private rewriteWhole(pending: PendingResponse, body: Uint8Array): boolean {
+  private rewriteWhole({ head, coding }: PendingResponse, body: Uint8Array): boolean {
     const { owner } = this;
-    const { status, headers, coding } = pending;
     if (coding !== undefined || body.length > owner.responseLimit) return false;
-    const outcome = owner.rewriteSmallResponse(status, body);
+    const outcome = owner.rewriteSmallResponse(head.status, body);
     if (outcome === undefined) return false;
     this.pending = undefined;
-    if (outcome.verdict === 'unchanged') {
-      if (outcome.note !== undefined) owner.noteResponse(outcome.note);
-      this.begin(pending, headers, owner.borrowsParts === true ? body : new Uint8Array(body));
-      return true;
-    }
-    owner.noteResponseEdits(outcome);
-    owner.observeResponse(status, headers, body);
-    this.begin(pending, rewrittenResponseFields(headers, outcome.body.length), outcome.body);
+    const kept = outcome.body === body && owner.borrowsParts !== true ? new Uint8Array(body) : outcome.body;
+    this.begin(this.settled(head, outcome, body), kept);
     return true;
   }
 
   /** Rewrites a decoded response; `received` is the one with its content coding, if it has one. */
   private rewrite(
-    pending: PendingResponse,
+    { head }: PendingResponse,
     decoded: Uint8Array,
     received: Uint8Array | undefined,
     trailers: HeaderList,
   ): void {
-    this.owner.rewriteResponse(pending.status, decoded, (outcome, body) => {
+    this.owner.rewriteResponse(head.status, decoded, (outcome, body) => {
       if (this.owner.isOver) return;
-      if (outcome.verdict === 'unchanged') {
-        if (outcome.note !== undefined) this.owner.noteResponse(outcome.note);
-        this.send(pending, pending.headers, received ?? body, trailers);
+      const settled = this.settled(head, outcome, body);
+      if (settled === head) {
+        this.send(head, received ?? body, trailers);
         return;
       }
-      this.owner.noteResponseEdits(outcome);
-      this.owner.observeResponse(pending.status, pending.headers, body);
       this.giveBack(body === decoded ? undefined : body);
-      this.send(pending, rewrittenResponseFields(pending.headers, outcome.body.length), outcome.body, []);
+      this.send(settled, outcome.body, []);
     });
+  }
+
+  /** Logs what became of a response; returns the head for the client: another one where the body was rewritten. */
+  private settled(
+    head: ResponseHead,
+    outcome: WithoutEdits<ResponseRewrite>,
+    body: Uint8Array,
+  ): ResponseHead {
+    const { owner } = this;
+    if (outcome.verdict === 'unchanged') {
+      if (outcome.note !== undefined) owner.noteResponse(outcome.note);
+      return head;
+    }
+    owner.noteResponseEdits(outcome);
+    owner.observeResponse(head.status, head.headers, body);
+    return { ...head, headers: rewrittenResponseFields(head.headers, outcome.body.length) };
   }
 
   /** Gives back the memory of a response that a rewritten one replaces, and of the one that a thread has `moved`. */
@@ -175,13 +180,13 @@ export class ResponseCollector implements UpstreamReceiver {
     if (moved !== undefined) responseMemory.give(responseMemory.adopt(moved));
   }
 
-  private send(pending: PendingResponse, headers: HeaderList, body: Uint8Array, trailers: HeaderList): void {
-    this.begin(pending, headers, body);
+  private send(head: ResponseHead, body: Uint8Array, trailers: HeaderList): void {
+    this.begin(head, body);
     this.owner.end(trailers);
   }
 
-  private begin({ status, reason, lines }: PendingResponse, headers: HeaderList, body: Uint8Array): void {
-    this.owner.head(status, reason, headers, lines);
+  private begin(head: ResponseHead, body: Uint8Array): void {
+    this.owner.head(head);
     if (body.length > 0) this.owner.data(body);
   }
 
@@ -189,6 +194,6 @@ export class ResponseCollector implements UpstreamReceiver {
   private stream(pending: PendingResponse, note: ResponseNote | undefined): void {
     this.pending = undefined;
     if (note !== undefined) this.owner.noteResponse(note);
-    this.begin(pending, pending.headers, pending.body.take());
+    this.begin(pending.head, pending.body.take());
   }
 }

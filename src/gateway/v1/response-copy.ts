@@ -1,5 +1,6 @@
 import { ByteCollector } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
 /** A response that only the gateway reads. */
@@ -36,7 +37,7 @@ export class ResponseCopy implements UpstreamReceiver {
 
   information(): void {}
 
-  head(status: number, _reason: string, headers: HeaderList): void {
+  head({ status, headers }: ResponseHead): void {
     this.status = status;
     this.headers = headers;
   }

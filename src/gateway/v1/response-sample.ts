@@ -1,6 +1,6 @@
 import { ByteCollector } from '../../http/byte-collector.ts';
-import type { FieldLines } from '../../http/field-lines.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
 import { readJsonType } from '../../http/media-type.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 
@@ -42,7 +42,8 @@ export class ResponseSample implements UpstreamReceiver {
     this.receiver.information(status, headers);
   }
 
-  head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
+  head(head: ResponseHead): void {
+    const { status, headers } = head;
     this.status = status;
     if (
       this.isWanted(status) &&
@@ -51,7 +52,7 @@ export class ResponseSample implements UpstreamReceiver {
       !(Number(headerValue(headers, 'content-length')) > this.limit)
     )
       this.collector = new ByteCollector();
-    this.receiver.head(status, reason, headers, lines);
+    this.receiver.head(head);
   }
 
   data(chunk: Uint8Array): void {

@@ -1,6 +1,6 @@
-import type { FieldLines } from '../../http/field-lines.ts';
 import { readCoding } from '../../http/content-coding.ts';
 import { type HeaderList, headerValues } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
 import { isRead } from '../../http/methods.ts';
 import { migratedTarget } from '../../migrate/decision.ts';
 import type { Comparison } from '../../rollout/comparison.ts';
@@ -35,9 +35,9 @@ export class ShadowExchange extends ObserveExchange {
     return this;
   }
 
-  override head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
-    this.copy?.head(status, reason, headers);
-    super.head(status, reason, headers, lines);
+  override head(head: ResponseHead): void {
+    this.copy?.head(head);
+    super.head(head);
   }
 
   override data(chunk: Uint8Array): void {

@@ -1,8 +1,8 @@
 // Longer than other files: what all V1 exchanges share; each kind of exchange has a file of its own.
-import type { FieldLines } from '../../http/field-lines.ts';
 import type { Coding } from '../../http/content-coding.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
 import { addForwarded } from '../../http/forwarded.ts';
 import { isHost } from '../../http/host.ts';
 import { decideResponse, type ResponseNote } from '../../migrate/decide-response.ts';
@@ -99,11 +99,11 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     this.guarded(() => this.start());
   }
 
-  override head(status: number, reason: string, headers: HeaderList, lines?: FieldLines): void {
+  override head(head: ResponseHead): void {
     const isShielded = this.rules.ruleBook.rollout?.shield !== undefined;
-    if (status === 429 && isShielded)
-      this.rateLimitReset = new RateLimitReset(headers, this.gateway.parts.time());
-    super.head(status, reason, headers, lines);
+    if (head.status === 429 && isShielded)
+      this.rateLimitReset = new RateLimitReset(head.headers, this.gateway.parts.time());
+    super.head(head);
   }
 
   override data(chunk: Uint8Array): void {

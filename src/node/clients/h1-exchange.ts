@@ -5,6 +5,7 @@ import { UnwritableHead } from '../../gateway/unwritable-head.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { areFieldLines, isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
 import { ALREADY_SENT } from './already-sent.ts';
 import { IS_NODE } from '../is-node.ts';
 import type { Peer } from './busy-peers.ts';
@@ -112,7 +113,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}\r\n`, 'latin1');
   }
 
-  head(status: number, reason: string | undefined, headers: HeaderList): void {
+  head({ status, reason, headers }: ResponseHead): void {
     const { outgoing } = this;
     if (outgoing.headersSent || outgoing.destroyed) return;
     const framing = new ResponseFraming(this, status, headers);

@@ -1,7 +1,7 @@
 import type { Body, ClientFault } from '../../gateway/exchange.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
-import type { FieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from './incoming-body.ts';
 import type { SocketBody } from './socket-body.ts';
@@ -58,9 +58,9 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
     this.incoming.open(lifetime);
   }
 
-  override head(status: number, reason: string | undefined, headers: HeaderList, lines?: FieldLines): void {
+  override head(head: ResponseHead): void {
     if (this.isMuchToCome || (this.expectsContinue && !this.hasContinued)) this.closeAfterResponse();
-    super.head(status, reason, headers, lines);
+    super.head(head);
   }
 
   override end(trailers: HeaderList): void {

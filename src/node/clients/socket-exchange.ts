@@ -5,6 +5,7 @@ import { UnwritableHead } from '../../gateway/unwritable-head.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type FieldLines, isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
 import { ALREADY_SENT } from './already-sent.ts';
 import type { BodyMemory } from '../body-memory.ts';
 import { fill, SMALL_WRITE_BYTES, writeTogether } from '../small-writes.ts';
@@ -133,7 +134,7 @@ export class SocketExchange implements Exchange, SlowReader {
     this.writeInterim(`${statusLine(status, undefined)}${lines}\r\n`);
   }
 
-  head(status: number, reason: string | undefined, headers: HeaderList, received?: FieldLines): void {
+  head({ status, reason, headers, lines: received }: ResponseHead): void {
     if (this.framing !== undefined || this.isBroken) return;
     const framing = new ResponseFraming(this, status, headers);
     const lines = writeFieldLines(framing.fields, received);

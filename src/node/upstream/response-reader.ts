@@ -3,12 +3,13 @@ import { readDecimal } from '../../http/decimal.ts';
 import { type FieldLines, readFieldLines } from '../../http/field-lines.ts';
 import { findHeadEnd } from '../../http/head-end.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
 import { readStatusLine } from '../../http/status-line.ts';
 
 /** Receives the responses on a connection. */
 export interface ResponseEvents {
   information(status: number, headers: HeaderList): void;
-  head(status: number, reason: string, headers: HeaderList, lines: FieldLines): void;
+  head(head: ResponseHead): void;
   data(chunk: Buffer): void;
   /** `keepAliveMs` is the milliseconds in which another request may follow on the connection; 0 when none may. */
   complete(trailers: HeaderList, keepAliveMs: number): void;
@@ -205,7 +206,7 @@ export class ResponseReader {
       this.events.information(status, headers);
       return end + 4;
     }
-    this.events.head(status, line.reason, headers, lines);
+    this.events.head({ status, reason: line.reason, headers, lines });
     return end + 4;
   }
 

@@ -1,8 +1,8 @@
 // Longer than other files: one state machine for one connection.
 import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
-import type { FieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
 import type { BodyParts } from '../../gateway/exchange.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../../gateway/upstream.ts';
 import type { PieceTurns } from '../piece-turns.ts';
@@ -231,10 +231,10 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.request?.receiver.information(status, headers);
   }
 
-  head(status: number, reason: string, headers: HeaderList, lines: FieldLines): void {
+  head(head: ResponseHead): void {
     this.hasHead = true;
     this.moved = true;
-    this.request?.receiver.head(status, reason, headers, lines);
+    this.request?.receiver.head(head);
   }
 
   data(chunk: Buffer): void {

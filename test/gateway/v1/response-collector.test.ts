@@ -5,6 +5,7 @@ import {
   ResponseCollector,
   type ResponseCollectorOwner,
 } from '../../../src/gateway/v1/response-collector.ts';
+import { responseHead } from '../../support/response-head.ts';
 
 const HEADERS: HeaderList = ['Content-Length', '4', 'ETag', '"v2"'];
 const V2_BODY = Buffer.from('{"a"');
@@ -23,7 +24,7 @@ function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
     responseMemory: newMemory,
     responseLimit: 100,
     information: (status) => void calls.push(`information ${status}`),
-    head: (status, _reason, headers) => void calls.push(`head ${status} ${headers.join(' ')}`),
+    head: ({ status, headers }) => void calls.push(`head ${status} ${headers.join(' ')}`),
     data: (chunk) => void calls.push(`data ${Buffer.from(chunk).toString()}`),
     end: (trailers) => void calls.push(`end ${trailers.join(' ')}`.trim()),
     fail: ({ kind }) => void calls.push(`fail ${kind}`),
@@ -43,7 +44,7 @@ function collected(over: Partial<ResponseCollectorOwner> = {}): Collected {
 
 /** Plays a whole response of two chunks, with a trailer. */
 function play({ collector, calls }: Collected): readonly string[] {
-  collector.head(200, 'OK', HEADERS);
+  collector.head(responseHead(200, HEADERS));
   collector.data(V2_BODY.subarray(0, 2));
   collector.data(V2_BODY.subarray(2));
   collector.end(['x-sum', '7']);
@@ -108,7 +109,7 @@ describe('a response that arrives whole', () => {
   /** Plays a response in one chunk, with no memory for a copy. */
   function playWhole(over: Partial<ResponseCollectorOwner>, body = V2_BODY): readonly string[] {
     const { collector, calls } = collected({ takeResponse: () => false, ...over });
-    collector.head(200, 'OK', HEADERS);
+    collector.head(responseHead(200, HEADERS));
     collector.data(body);
     collector.end([]);
     return calls;
@@ -169,11 +170,11 @@ test('the lines that the head was read from go with it, rewritten or not', () =>
   const lines = { fields: HEADERS, text: '', offsets: [] };
   for (const verdict of ['rewritten', 'unchanged'] as const) {
     const { collector } = collected({
-      head: (_status, _reason, _headers, given) => void received.push(given),
+      head: (given) => void received.push(given.lines),
       rewriteResponse: (_status, body, done) =>
         done({ verdict, body, records: [], omitted: 0, patch: [] }, body),
     });
-    collector.head(200, 'OK', HEADERS, lines);
+    collector.head({ ...responseHead(200, HEADERS), lines });
     collector.data(V2_BODY);
     collector.end([]);
   }
@@ -182,7 +183,7 @@ test('the lines that the head was read from go with it, rewritten or not', () =>
 
 test('a response that breaks is sent up to the break', () => {
   const { collector, calls } = collected();
-  collector.head(200, 'OK', HEADERS);
+  collector.head(responseHead(200, HEADERS));
   collector.data(V2_BODY);
   collector.fail({ kind: 'closed', sent: true, cause: 'x' });
   expect(calls).toEqual([...UNCHANGED.slice(0, 2), 'fail closed']);

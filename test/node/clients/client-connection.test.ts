@@ -6,6 +6,7 @@ import { rawClient } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { whole, wholeResponses } from '../../support/whole-responses.ts';
+import { responseHead } from '../../support/response-head.ts';
 
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));
@@ -75,7 +76,7 @@ test('a client that sends on and on is read no faster than it gets responses', a
     expect(served.bytesRead - count * GET.length).toBeLessThan(300_000);
     const exchange = taken[count - 1];
     exchange?.attach(new RecordingOwner());
-    exchange?.head(204, undefined, []);
+    exchange?.head(responseHead(204));
     exchange?.end([]);
   }
 });
@@ -92,7 +93,7 @@ test('a body that arrives whole counts as read ahead, and keeps its memory, unti
   await until(() => owner.events.includes('opened'));
   expect(budget.held).toBeGreaterThanOrEqual(body.length);
   expect(inFreeMemory()).not.toMatch(/[a!]{9}/);
-  taken[0]?.head(200, 'OK', ['Content-Length', '0']);
+  taken[0]?.head(responseHead(200, ['Content-Length', '0'], 'OK'));
   taken[0]?.end([]);
   await until(() => owner.events.includes('flushed'));
   expect(budget.held).toBe(0);

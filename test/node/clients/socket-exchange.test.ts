@@ -7,6 +7,7 @@ import { heldConnection, RecordingOwner } from '../../support/held-connection.ts
 import { rawClient } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
+import { responseHead } from '../../support/response-head.ts';
 
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));
@@ -66,7 +67,7 @@ describe('a response to a client that reads slowly', () => {
     const [exchange] = taken;
     const owner = new RecordingOwner();
     exchange?.attach(owner);
-    exchange?.head(200, undefined, []);
+    exchange?.head(responseHead(200));
     let parts = 0;
     while (exchange?.data(Buffer.alloc(65_536)) === true) parts += 1;
     expect(exchange?.data(Buffer.alloc(10))).toBe(false);
@@ -86,7 +87,7 @@ describe('a response to a client that reads slowly', () => {
     await until(() => taken.length === 1);
     const owner = new RecordingOwner();
     taken[0]?.attach(owner);
-    taken[0]?.head(200, undefined, []);
+    taken[0]?.head(responseHead(200));
     while (taken[0]?.data(Buffer.alloc(65_536)) === true);
     taken[0]?.reset();
     taken[0]?.data(Buffer.alloc(10));
@@ -98,13 +99,13 @@ describe('a response to a client that reads slowly', () => {
 
 describe('a response that must not be written breaks the connection, and none of it is sent', () => {
   test.each([
-    ['a value with a line end', (exchange: Exchange) => exchange.head(200, undefined, ['X', 'a\r\nY: b'])],
-    ['a name with a colon', (exchange: Exchange) => exchange.head(200, undefined, ['X:', 'a'])],
-    ['a reason with a line end', (exchange: Exchange) => exchange.head(200, 'a\r\nY: b', [])],
+    ['a value with a line end', (exchange: Exchange) => exchange.head(responseHead(200, ['X', 'a\r\nY: b']))],
+    ['a name with a colon', (exchange: Exchange) => exchange.head(responseHead(200, ['X:', 'a']))],
+    ['a reason with a line end', (exchange: Exchange) => exchange.head(responseHead(200, [], 'a\r\nY: b'))],
     // As latin1 it would be CR and LF.
     [
       'a reason that is CR and LF when it is cut to bytes',
-      (exchange: Exchange) => exchange.head(200, 'a\u010d\u010aY', []),
+      (exchange: Exchange) => exchange.head(responseHead(200, [], 'a\u010d\u010aY')),
     ],
   ])('%s', async (_what, response) => {
     const { client, taken } = await heldConnection();
@@ -133,7 +134,7 @@ describe('a response that must not be written breaks the connection, and none of
     client.write(GET);
     await until(() => taken.length === 1);
     taken[0]?.attach(new RecordingOwner());
-    taken[0]?.head(200, undefined, ['Content-Length', '2']);
+    taken[0]?.head(responseHead(200, ['Content-Length', '2']));
     taken[0]?.data(Buffer.from('abc'));
     taken[0]?.end([]);
     await until(() => client.destroyed);

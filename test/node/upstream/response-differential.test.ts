@@ -53,7 +53,7 @@ function readByGateway(response: WrittenResponse): Reading {
     { headerBytes: 16_384, headerCount: 100 },
     {
       information: (status, headers) => interims.push([status, ...headers].join('|')),
-      head: (status, reason, headers) => {
+      head: ({ status, reason, headers }) => {
         head = [status, reason, ...headers].join('|');
       },
       data: (chunk) => {

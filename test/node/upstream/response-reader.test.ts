@@ -11,7 +11,7 @@ function eventsOf(text: string, cuts: readonly number[] = [], method = 'GET'): s
   let body = '';
   const reader = new ResponseReader(LIMITS, {
     information: (status, headers) => lines.push(`${status} ${headers.join('|')}`),
-    head: (status, reason, headers) => lines.push(`${status} ${reason} ${headers.join('|')}`),
+    head: ({ status, reason, headers }) => lines.push(`${status} ${reason} ${headers.join('|')}`),
     data: (chunk) => {
       body += chunk.toString('latin1');
     },
@@ -86,7 +86,7 @@ test('bytes after a response are not the response to a request that is sent when
   const keptFor: number[] = [];
   const reader: ResponseReader = new ResponseReader(LIMITS, {
     information: () => {},
-    head: (status) => statuses.push(status),
+    head: ({ status }) => statuses.push(status),
     data: () => {},
     complete: (_trailers, time) => {
       keptFor.push(time);

@@ -10,6 +10,7 @@ import type { HeaderList } from '../../../src/http/header-list.ts';
 import type { NodeUpstream, UpstreamOptions } from '../../../src/node/upstream/node-upstream.ts';
 import { createSocketUpstream } from '../../../src/node/upstream/socket-upstream.ts';
 import { NEVER_MS } from '../../support/until.ts';
+import type { ResponseHead } from '../../../src/http/response-head.ts';
 
 /** An upstream on sockets that ends with the test. Only the limits that a test gives it are met. */
 export function upstreamTo(origin: string, over: Partial<UpstreamOptions> = {}): NodeUpstream {
@@ -87,7 +88,7 @@ export class Call implements UpstreamReceiver {
     this.tell(String(status));
   }
 
-  head(status: number, _reason: string, headers: HeaderList): void {
+  head({ status, headers }: ResponseHead): void {
     this.headers = headers;
     this.tell(String(status));
   }

@@ -3,6 +3,7 @@ import type { Body, Exchange, ExchangeOwner } from '../../../gateway/exchange.ts
 import { UnwritableHead } from '../../../gateway/unwritable-head.ts';
 import type { CollectorMemory } from '../../../http/byte-collector.ts';
 import type { HeaderList } from '../../../http/header-list.ts';
+import type { ResponseHead } from '../../../http/response-head.ts';
 import type { Flow } from '../../piece-turns.ts';
 import { ALREADY_SENT } from '../already-sent.ts';
 import { IncomingBody, type IncomingBodyOptions, type IncomingBodyOwner } from '../incoming-body.ts';
@@ -171,7 +172,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     if (block !== undefined) this.connection.output.fields(this.id, block, false);
   }
 
-  head(status: number, _reason: string | undefined, headers: HeaderList): void {
+  head({ status, headers }: ResponseHead): void {
     if (!this.isOpen || this.framing !== undefined) return;
     const framing = new ResponseFraming(this, status, headers);
     const block = writeBlock(status, framing.fields);

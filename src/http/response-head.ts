@@ -1,0 +1,12 @@
+import type { FieldLines } from './field-lines.ts';
+import type { HeaderList } from './header-list.ts';
+
+/** The head of a final response (RFC 9110 §15). */
+export interface ResponseHead {
+  readonly status: number;
+  /** The reason phrase; undefined for the standard one. */
+  readonly reason: string | undefined;
+  readonly headers: HeaderList;
+  /** The lines that most of the fields come from, where they were read as lines: they can be written again without a second check. */
+  readonly lines: FieldLines | undefined;
+}
