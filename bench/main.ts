@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | replicas | totals | footprint | allocation | start] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
+ * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | replicas | totals | footprint | allocation | own-code | start] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
  * the engine, its growth, how the gateway scales, and the proxies side by side when nothing is named. `proxies --long [--rounds <n>]
  * [--row <id>]…` measures more sizes, rates and forms of TLS beside nginx and its kind; `guard [<commit>] [--rounds <n>] [--row <id>]…` measures against a commit, HEAD when none is named.
  */
@@ -13,6 +13,7 @@ import { benchGrowth } from './growth.ts';
 import { benchGrowthGateway } from './growth-gateway.ts';
 import { benchGuard } from './guard/guard.ts';
 import { benchLong } from './long/bench-long.ts';
+import { benchOwnCode } from './own-code.ts';
 import { benchProxies } from './proxies.ts';
 import { benchReplicas } from './virtual-replicas/bench-replicas.ts';
 import { benchReplicaTotals } from './replica-totals.ts';
@@ -53,4 +54,5 @@ if (chosen.includes('replicas')) await benchReplicas(values.quick);
 if (chosen.includes('totals')) await benchReplicaTotals(values.quick);
 if (chosen.includes('footprint')) await benchFootprint();
 if (chosen.includes('allocation')) await benchAllocation();
+if (chosen.includes('own-code')) await benchOwnCode(works);
 if (chosen.includes('start')) benchStart();

@@ -1,0 +1,28 @@
+/** `npm run bench -- own-code`: what the gateway's own code takes for a request of 1 KB, without sockets and the system's share. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { quantile } from './statistics.ts';
+import type { WorkName } from './work.ts';
+
+const PROGRAM = fileURLToPath(new URL('own-code/own-code-process.ts', import.meta.url));
+/** Processes of each kind of work: the code of one is compiled in its own way. */
+const PROCESSES = 3;
+const ROUNDS = 10;
+
+/** Prints a table; the least of all rounds says more than the median on a machine with other work. */
+export async function benchOwnCode(works: readonly WorkName[]): Promise<void> {
+  const costs = new Map<WorkName, number[]>();
+  for (let process = 0; process < PROCESSES; process += 1)
+    for (const work of works) costs.set(work, [...(costs.get(work) ?? []), ...(await measured(work))]);
+  console.log('\nMicroseconds of processor time a request of 1 KB, without sockets\n');
+  console.log('| work | least | median |\n| --- | --- | --- |');
+  for (const [work, all] of costs)
+    console.log(`| ${work} | ${quantile(all, 0).toFixed(1)} | ${quantile(all, 0.5).toFixed(1)} |`);
+}
+
+async function measured(work: WorkName): Promise<readonly number[]> {
+  const child = fork(PROGRAM, [work, String(ROUNDS)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const [costs]: unknown[] = await once(child, 'message');
+  return Array.isArray(costs) ? costs.map(Number) : [];
+}
