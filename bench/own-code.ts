@@ -6,7 +6,7 @@ import { quantile } from './statistics.ts';
 import type { WorkName } from './work.ts';
 
 const PROGRAM = fileURLToPath(new URL('own-code/own-code-process.ts', import.meta.url));
-/** Processes of each kind of work: the code of one is compiled in its own way. */
+/** Processes for each kind of work: V8 compiles the code of each in a way of its own. */
 const PROCESSES = 3;
 const ROUNDS = 10;
 

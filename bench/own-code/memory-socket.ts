@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 
-/** Node's socket without a system below it: who writes is told to `onWrite`, and nothing is read but what `receive` is given. */
+/** Node's socket with no connection below it: each write calls `onWrite`, and it reads what `receive` is given. */
 export class MemorySocket extends Socket {
   private readonly onWrite: () => void;
 
@@ -10,7 +10,7 @@ export class MemorySocket extends Socket {
     Reflect.set(this, '_handle', handle);
   }
 
-  /** Hands bytes to whoever shares a buffer of reads with others (`SharedReads`). */
+  /** Reads bytes into the buffer that connections share (`SharedReads`). */
   receive(bytes: Buffer): void {
     const buffer: unknown = Reflect.get(this, symbolOf(this, 'kBuffer'));
     const callback: unknown = Reflect.get(this, symbolOf(this, 'kBufferCb'));

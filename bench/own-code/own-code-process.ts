@@ -20,7 +20,7 @@ const response = Buffer.from(
   `HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nx-request-id: 0\r\nContent-Length: ${order.length}\r\n\r\n${order}`,
 );
 
-/** The connections to V2 that have got a request. */
+/** The connections to V2 with a request to respond to. */
 let asked: OnReadOpts[] = [];
 
 Destination.prototype.connect = function connectInMemory(onread): Socket {
