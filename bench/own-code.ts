@@ -13,7 +13,7 @@ const ROUNDS = 10;
 /** Prints a table; the least of all rounds says more than the median on a machine with other work. */
 export async function benchOwnCode(works: readonly WorkName[]): Promise<void> {
   const costs = new Map<WorkName, number[]>();
-  for (let process = 0; process < PROCESSES; process += 1)
+  for (let count = 0; count < PROCESSES; count += 1)
     for (const work of works) costs.set(work, [...(costs.get(work) ?? []), ...(await measured(work))]);
   console.log('\nMicroseconds of processor time a request of 1 KB, without sockets\n');
   console.log('| work | least | median |\n| --- | --- | --- |');
@@ -23,6 +23,9 @@ export async function benchOwnCode(works: readonly WorkName[]): Promise<void> {
 
 async function measured(work: WorkName): Promise<readonly number[]> {
   const child = fork(PROGRAM, [work, String(ROUNDS)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  const [costs]: unknown[] = await once(child, 'message');
+  const exited = once(child, 'exit').then(([code]) => {
+    throw new Error(`the gateway ended too early (exit code ${code})`);
+  });
+  const [costs]: unknown[] = await Promise.race([once(child, 'message'), exited]);
   return Array.isArray(costs) ? costs.map(Number) : [];
 }

@@ -1,15 +1,11 @@
 /** A V2 that responds to every request with 1 KB and remembers the last one; over TLS, too, when it is given a certificate and its key. */
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { response, responseBody } from './v2-response.ts';
 import { WireReader } from './wire-reader.ts';
-
-const body = `{"data":${JSON.stringify({ id: 4711, status: 'ordered', notes: 'x'.repeat(950) })}}`;
-const response = Buffer.from(
-  `HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nx-request-id: 0\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-);
 
 let last: { readonly head: string; readonly body: Buffer } | undefined;
 
@@ -34,6 +30,10 @@ const port = await listening(createServer(serve));
 const tlsPort = cert === undefined ? 0 : await listening(createTlsServer({ cert, key }, serve));
 process.send?.({ port, tlsPort });
 process.on('message', () => {
-  process.send?.({ head: last?.head ?? '', body: last?.body.toString('base64') ?? '', response: body });
+  process.send?.({
+    head: last?.head ?? '',
+    body: last?.body.toString('base64') ?? '',
+    response: responseBody,
+  });
 });
 process.on('disconnect', () => process.exit());

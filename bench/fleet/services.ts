@@ -4,8 +4,7 @@ import { openReferenceStore } from '../../src/node/reference/reference-store.ts'
 import { createReference } from '../../src/reference/reference.ts';
 import type { UnknownAttributes } from '../../src/reference/schemas.ts';
 import { DEPRECATED } from './character.ts';
-import type { HeaderList } from '../../src/http/header-list.ts';
-import type { ResponseHead } from '../../src/http/response-head.ts';
+import { responseHead } from '../../test/support/response-head.ts';
 
 /** V1 and V2 of the reference service on the same data, in this process. */
 export interface Services {
@@ -58,7 +57,7 @@ async function respond(
   isFailing: boolean,
 ): Promise<void> {
   if (isFailing) {
-    receiver.head(headOf(500, ['Content-Type', 'application/json', SERVICE, name]));
+    receiver.head(responseHead(500, ['Content-Type', 'application/json', SERVICE, name]));
     receiver.data(new TextEncoder().encode('{"errors":[{"status":"500","title":"Internal Server Error"}]}'));
     receiver.end([]);
     return;
@@ -68,14 +67,10 @@ async function respond(
   for (let at = 0; at < headers.length; at += 2) fields.append(headers[at] ?? '', headers[at + 1] ?? '');
   const sent = body === null ? null : new Uint8Array(body);
   const response = await app.request(`http://service${target}`, { method, headers: fields, body: sent });
-  receiver.head(headOf(response.status, [...[...response.headers].flat(), SERVICE, name]));
+  receiver.head(responseHead(response.status, [...[...response.headers].flat(), SERVICE, name]));
   const bytes = new Uint8Array(await response.arrayBuffer());
   if (bytes.length > 0) receiver.data(bytes);
   receiver.end([]);
-}
-
-function headOf(status: number, headers: HeaderList): ResponseHead {
-  return { status, reason: '', headers, lines: undefined };
 }
 
 function nothing(): void {}

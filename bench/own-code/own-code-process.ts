@@ -5,6 +5,7 @@ import { type OnReadOpts, Server, type Socket } from 'node:net';
 import { run } from '../../src/cli/program.ts';
 import { Destination } from '../../src/node/upstream/destination.ts';
 import { migrate, pass } from '../work.ts';
+import { response } from '../v2-response.ts';
 import { MemorySocket } from './memory-socket.ts';
 
 const CONNECTIONS = 32;
@@ -12,13 +13,8 @@ const CONNECTIONS = 32;
 const WARMING = 60_000;
 const MEASURED = 20_000;
 
-const [name, rounds = '10'] = process.argv.slice(2);
+const [name, rounds] = process.argv.slice(2);
 const { request } = name === 'migrate' ? migrate : pass;
-
-const order = JSON.stringify({ data: { id: 4711, status: 'ordered', notes: 'x'.repeat(950) } });
-const response = Buffer.from(
-  `HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nx-request-id: 0\r\nContent-Length: ${order.length}\r\n\r\n${order}`,
-);
 
 /** The connections to V2 with a request to respond to. */
 let asked: OnReadOpts[] = [];
