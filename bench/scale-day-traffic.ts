@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer';
 import type { CompiledRuleBook } from '../src/rewrite/compiled-rule-book.ts';
 import { AttributeNames } from '../src/rewrite-log/attribute-names.ts';
 import type { Entry } from '../src/rewrite-log/entry.ts';
-import { type EntryFacts, exchangeEntry } from '../src/rewrite-log/exchange-entry.ts';
 import type { CapturedExchange, CaptureLevel } from '../src/rewrite-log/observer.ts';
+import { closeEntry, openEntry, type OpenEntry } from '../src/rewrite-log/open-entry.ts';
 import { v1Order } from './v1-order.ts';
 
 /** One exchange as an observer gets it. */
@@ -12,9 +12,9 @@ export interface ObservedExchange {
   readonly material: CapturedExchange | undefined;
 }
 
-/** One kind of exchange, with the facts that the gateway found out once for all of its kind. */
+/** One kind of exchange, with what the gateway found out once for all of its kind. */
 interface Kind {
-  readonly facts: Omit<EntryFacts, 'requestId' | 'target' | 'attempts' | 'bytesOut' | 'responseBytes'>;
+  readonly facts: Pick<OpenEntry, 'route' | 'method' | 'verdict' | 'edits' | 'status'> & Partial<OpenEntry>;
   /** As the client sent it; `{id}` is another one each time. */
   readonly target: string;
   readonly upstreamTarget: string | undefined;
@@ -73,26 +73,22 @@ export class DayTraffic {
     if (kind === undefined) throw new RangeError('there is at least one kind');
     const id = mixed.toString(16).padStart(8, '0');
     const upstreamMs = 5 + (mixed % 977) / 10;
-    const facts: EntryFacts = {
-      ...kind.facts,
-      target: kind.target.replace('{id}', id),
-      upstreamTarget: kind.upstreamTarget?.replace('{id}', id),
-      requestId: `5f0e2b6c-9a41-4c7e-8d3b-0000${id}`,
-      traceId: `4bf92f3577b34da6a3ce0000${id}`,
-      ruleBook: this.ruleBook,
-      time,
-      bytesIn: kind.body?.length ?? 0,
-      bytesOut: kind.sentBytes,
-      responseBytes: response.length,
-      attempts: kind.upstreamTarget === undefined ? 0 : 1,
-      totalMs: upstreamMs + 0.4,
-      ...(kind.upstreamTarget === undefined ? {} : { upstreamMs }),
-      ...(wanted === 'nothing' || kind.names.length === 0 ? {} : { attributes: [...kind.names] }),
-    };
+    const requestId = `5f0e2b6c-9a41-4c7e-8d3b-0000${id}`;
+    const target = kind.target.replace('{id}', id);
+    const upstreamTarget = kind.upstreamTarget?.replace('{id}', id);
+    const entry = openEntry({ ...kind.facts, requestId, ruleBook: this.ruleBook });
+    Object.assign(entry, kind.facts);
+    entry.traceId = `4bf92f3577b34da6a3ce0000${id}`;
+    entry.bytesIn = kind.body?.length ?? 0;
+    entry.bytesOut = kind.sentBytes;
+    entry.responseBytes = response.length;
+    entry.totalMs = upstreamMs + 0.4;
+    if (upstreamTarget !== undefined) entry.upstreamMs = upstreamMs;
+    if (wanted !== 'nothing' && kind.names.length > 0) entry.attributes = [...kind.names];
     const client = (Math.imul((mixed >>> 8) % CLIENTS, 0x85eb_ca6b) >>> 0).toString(16).padStart(16, '0');
     return {
-      entry: exchangeEntry(facts, client),
-      material: wanted === 'nothing' ? undefined : materialOf(kind, facts),
+      entry: closeEntry(entry, { time, target, upstreamTarget, client, attempts: 1 }),
+      material: wanted === 'nothing' ? undefined : materialOf(kind, target, upstreamTarget),
     };
   }
 }
@@ -112,7 +108,6 @@ function kindOf(
       method,
       verdict: 'passed' as const,
       edits: [],
-      ruleBook: '',
       status,
     };
     return { facts, target, upstreamTarget: target, body, sentBytes: body?.length ?? 0, names: [] };
@@ -120,7 +115,7 @@ function kindOf(
   const rest = target.slice('/api/v1'.length);
   const operation = rules.match(method, rest.split('?', 1)[0] ?? '');
   const outcome = rules.requestPlan(operation).rewrite(body ?? new Uint8Array());
-  const common = { route: 'migrate' as const, method, operation: operation?.id, ruleBook: '', ...time };
+  const common = { route: 'migrate' as const, method, operation: operation?.id, ...time };
   const attributes = body === undefined ? [] : (names.of(body) ?? []);
   if (outcome.verdict === 'refused') {
     const { code, pointer, position } = outcome.refusal;
@@ -147,8 +142,11 @@ function kindOf(
 }
 
 /** The bodies that the gateway passes with an entry whose structure is recorded. */
-function materialOf({ body, facts: { route, failure } }: Kind, facts: EntryFacts): CapturedExchange {
-  const { method, target, upstreamTarget, status = 0 } = facts;
+function materialOf(
+  { body, facts: { route, failure, method, status } }: Kind,
+  target: string,
+  upstreamTarget: string | undefined,
+): CapturedExchange {
   const read = route === 'migrate' ? { body } : { withheld: 'streamed' };
   const v1Response = { status, headers, body: response };
   return {

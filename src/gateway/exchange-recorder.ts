@@ -1,7 +1,6 @@
 import { ByteCollector } from '../http/byte-collector.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
-import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
 import type {
   CapturedExchange,
   ObservedResponse,
@@ -126,6 +125,6 @@ export class ExchangeRecorder {
 }
 
 /** True for an exchange that ended in a failure of either side, or without a response. */
-export function hasFailed({ failure, status = 0 }: Pick<EntryFacts, 'failure' | 'status'>): boolean {
+export function hasFailed({ failure, status }: Pick<Entry, 'failure' | 'status'>): boolean {
   return failure !== undefined || status === 0 || status >= 400;
 }

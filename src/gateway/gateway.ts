@@ -1,6 +1,6 @@
 import { type Failure, failure } from '../migrate/failure.ts';
 import { refuse } from '../migrate/decision.ts';
-import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
+import { closeEntry, openEntry } from '../rewrite-log/open-entry.ts';
 import type { Exchange } from './exchange.ts';
 import { GatewayContext } from './gateway-context.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
@@ -54,25 +54,18 @@ export class Gateway extends GatewayContext {
 
   /** Logs a request that the server's parser refused, for which there is no exchange. */
   logRefused(refused: Failure): void {
-    const ruleBook = this.parts.rules().ruleBook.hash;
-    const requestId = this.parts.newRequestId();
-    const facts = {
+    const { parts } = this;
+    const entry = openEntry({
       route: 'none',
-      verdict: 'refused',
       method: '',
-      target: '',
-      edits: [],
-      requestId,
-      ruleBook,
-    } as const;
-    const counts = {
-      bytesOut: 0,
-      responseBytes: 0,
-      attempts: 0,
-      status: refused.status,
-      time: this.parts.time(),
-    };
-    this.parts.record(exchangeEntry({ ...facts, ...counts, failure: refused.code }, undefined));
+      requestId: parts.newRequestId(),
+      verdict: 'refused',
+      ruleBook: parts.rules().ruleBook.hash,
+    });
+    entry.failure = refused.code;
+    entry.status = refused.status;
+    const none = { target: '', upstreamTarget: undefined, client: undefined, attempts: 0 };
+    parts.record(closeEntry(entry, { time: parts.time(), ...none }));
   }
 
   /** Ends an exchange after an internal error: the operator gets the error, the client only a reset. */

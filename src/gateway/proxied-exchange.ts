@@ -3,9 +3,8 @@ import type { WorkMemory } from '../json/work-memory.ts';
 import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
-import type { EntryFacts } from '../rewrite-log/exchange-entry.ts';
-import { exchangeEntry } from '../rewrite-log/exchange-entry.ts';
-import type { Entry, Route } from '../rewrite-log/entry.ts';
+import { closeEntry, type OpenEntry, openEntry } from '../rewrite-log/open-entry.ts';
+import type { Route } from '../rewrite-log/entry.ts';
 import type { ReceivedRequest } from './received-request.ts';
 import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
@@ -32,8 +31,9 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   protected readonly gateway: GatewayContext;
   protected readonly received: ReceivedRequest;
   protected readonly rules: CompiledRuleBook;
-  /** Facts for the log entry. */
-  protected readonly facts: EntryFacts;
+  protected readonly entry: OpenEntry;
+  /** Number of times the request was sent. */
+  protected attempts = 0;
   /** Target that V2 received, without the path of the origin. */
   protected upstreamTarget: string | undefined = undefined;
   /** Collects the exchange for the observer; undefined when it captures nothing of this exchange. */
@@ -63,23 +63,18 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.rules = received.rules;
     this.origin = gateway.v2;
     const { exchange, head } = received;
-    this.facts = {
+    this.entry = openEntry({
       route,
       method: exchange.method,
-      target: exchange.target,
       requestId: isRequestId(head.requestId) ? head.requestId : gateway.parts.newRequestId(),
       verdict: route === 'migrate' ? 'unchanged' : 'passed',
-      edits: [],
-      bytesOut: 0,
-      responseBytes: 0,
-      attempts: 0,
       ruleBook: this.rules.ruleBook.hash,
-    };
+    });
     const trace = readTraceparent(head.traceparent);
     if (trace !== undefined) {
-      this.facts.traceId = trace.traceId;
-      this.facts.spanId = trace.spanId;
-      this.facts.spanOfClient = true;
+      this.entry.traceId = trace.traceId;
+      this.entry.spanId = trace.spanId;
+      this.entry.spanOfClient = true;
     }
     const { observer } = gateway.parts;
     const level = observer === undefined ? 'nothing' : observer.begin();
@@ -117,7 +112,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   private refuseUnwritable(error: UnwritableHead): void {
     this.call?.abort();
     this.settled = false;
-    this.facts.cause = error.message;
+    this.entry.cause = error.message;
     this.refuse(failure('upstream-invalid'));
   }
 
@@ -125,10 +120,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   refuse(refused: Failure): void {
     if (this.settled) return;
     // A forwarded request was not refused: a failure of V2 leaves its verdict as it is.
-    if (this.facts.attempts === 0) this.facts.verdict = 'refused';
-    this.facts.failure = refused.code;
-    this.facts.pointer = refused.pointer;
-    this.facts.position = refused.position;
+    if (this.attempts === 0) this.entry.verdict = 'refused';
+    this.entry.failure = refused.code;
+    this.entry.pointer = refused.pointer;
+    this.entry.position = refused.position;
     const body = ascii.encode(refused.envelope());
     const own = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
     const date = new Date(this.gateway.parts.time()).toUTCString();
@@ -147,7 +142,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.recorder?.clientResponded(status, headers);
     this.recorder?.responseChunk(body);
     if (exchange.method !== 'HEAD' && body.length > 0) {
-      this.facts.responseBytes = body.length;
+      this.entry.responseBytes = body.length;
       exchange.data(body);
     }
     exchange.end(NO_HEADERS);
@@ -158,16 +153,16 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     if (this.settled) return;
     const { parts } = this.gateway;
     const { breaker, resends, upstream, version } = this.origin;
-    const isFirst = this.facts.attempts === 0;
+    const isFirst = this.attempts === 0;
     if (isFirst && !breaker.admit(upstream.recoveries)) {
       this.refuse(failure('circuit-open', undefined, ['Retry-After', String(breaker.retryAfter())]));
       return;
     }
     this.request = request;
-    this.facts.attempts += 1;
+    this.attempts += 1;
     this.sentAt = parts.now();
     if (isFirst) resends.count(this.sentAt);
-    if (request.body instanceof Uint8Array) this.facts.bytesOut = request.body.length;
+    if (request.body instanceof Uint8Array) this.entry.bytesOut = request.body.length;
     if (version === 'v2') this.recorder?.upstreamRequest(request);
     this.call = upstream.send(
       request,
@@ -242,25 +237,26 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   // The watchdog.
 
   get progress(): number {
-    return this.received.exchange.bytesIn + this.facts.responseBytes + this.facts.attempts;
+    return this.received.exchange.bytesIn + this.entry.responseBytes + this.attempts;
   }
 
   get readingMs(): number {
-    const { responseBytes } = this.facts;
+    const { responseBytes } = this.entry;
     if (responseBytes === 0) return 0;
     const { minDataRate } = this.gateway.options;
     return minDataRate === 0 ? Infinity : (responseBytes / minDataRate) * 1000;
   }
 
   abandon(): void {
-    const { requestId, route, attempts, responseBytes } = this.facts;
+    const { attempts } = this;
+    const { requestId, route, responseBytes } = this.entry;
     this.gateway.parts.onUnexpectedError(
       new Error(
         `no progress in exchange ${requestId} (${route}, ${attempts} attempts, ${responseBytes} bytes of response): the exchange was ended`,
       ),
     );
-    this.facts.failure ??= 'internal';
-    this.facts.cause ??= 'no progress';
+    this.entry.failure ??= 'internal';
+    this.entry.cause ??= 'no progress';
     this.received.exchange.reset();
     this.disconnected();
   }
@@ -323,7 +319,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   }
 
   data(chunk: Uint8Array): void {
-    this.facts.responseBytes += chunk.length;
+    this.entry.responseBytes += chunk.length;
     this.recorder?.responseChunk(chunk);
     if (!this.received.exchange.data(chunk)) this.call?.pause();
   }
@@ -333,7 +329,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   }
 
   endUnproven(): void {
-    this.facts.responseNote ??= 'response-until-close';
+    this.entry.responseNote ??= 'response-until-close';
   }
 
   fail(fault: UpstreamFault): void {
@@ -342,19 +338,19 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     const isCountedFault = isCounted(fault, request?.body ?? null);
     if (this.settled) {
       if (isCountedFault) this.countFault(fault);
-      this.facts.failure = 'upstream-broken';
-      this.facts.cause = fault.cause;
+      this.entry.failure = 'upstream-broken';
+      this.entry.cause = fault.cause;
       this.received.exchange.reset();
       return;
     }
-    const { attempts } = this.facts;
+    const { attempts } = this;
     if (request !== undefined && mayResend(request, fault, attempts) && this.origin.resends.take()) {
       this.resend(request);
       return;
     }
     if (isCountedFault) this.countFault(fault);
-    this.facts.cause = fault.cause;
-    this.facts.sent = fault.sent || attempts > 1;
+    this.entry.cause = fault.cause;
+    this.entry.sent = fault.sent || attempts > 1;
     this.refuse(failureForFault(fault));
   }
 
@@ -362,7 +358,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   private resend(request: UpstreamRequest): void {
     const { after, now, random } = this.gateway.parts;
     const { sentAt } = this;
-    after(resendDelay(this.facts.attempts, random()), () =>
+    after(resendDelay(this.attempts, random()), () =>
       this.guarded(() => this.send({ ...request, spentMs: now() - sentAt })),
     );
   }
@@ -380,7 +376,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
 
   /** Records when the head of the response arrived, whether or not it is forwarded at once. */
   protected noteResponseTime(): void {
-    this.facts.upstreamMs ??= this.gateway.parts.now() - this.sentAt;
+    this.entry.upstreamMs ??= this.gateway.parts.now() - this.sentAt;
   }
 
   /** Called when the exchange is over; `status` is the one that the client received, 0 when it disconnected before. */
@@ -390,7 +386,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   protected addSignals(_headers: string[]): void {}
 
   /** Returns the header fields of the response for the client. */
-  protected responseHeaders(_status: number, headers: string[]): string[] {
+  protected responseHeaders(_status: number, headers: HeaderList): HeaderList {
     return headers;
   }
 
@@ -398,36 +394,34 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   protected releaseSlot(): void {
     if (this.isReleased) return;
     this.isReleased = true;
-    const { gateway, received, facts } = this;
+    const { gateway, received, entry } = this;
     gateway.inFlight -= 1;
-    facts.totalMs = gateway.parts.now() - received.started;
+    entry.totalMs = gateway.parts.now() - received.started;
   }
 
   private finish(): void {
     if (this.finished) return;
     this.finished = true;
     this.releaseSlot();
-    const { gateway, received, facts } = this;
+    const { gateway, received, entry } = this;
     gateway.watchdog.end(this.watchdogSlot);
     this.releaseBuffers();
-    facts.bytesIn = received.exchange.bytesIn;
+    entry.bytesIn = received.exchange.bytesIn;
     const body = this.request?.body ?? null;
     const isStreamed = body !== null && !(body instanceof Uint8Array);
-    if (isStreamed) facts.bytesOut = facts.bytesIn;
+    if (isStreamed) entry.bytesOut = entry.bytesIn;
     const { trailers = [] } = received.exchange;
     if (trailers.length > 0 && (!isStreamed || this.request?.length !== undefined))
-      facts.note ??= 'trailers-dropped';
-    facts.status = this.status;
-    facts.time = received.time;
-    facts.upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
-    const failed = hasFailed(facts);
+      entry.note ??= 'trailers-dropped';
+    entry.status = this.status;
+    const failed = hasFailed(entry);
     if (this.recorder?.isWanted(failed) === true)
-      facts.attributes = gateway.attributeNames.of(this.recorder.requestBody, failed);
+      entry.attributes = gateway.attributeNames.of(this.recorder.requestBody, failed);
     this.onFinished(this.status);
     const { authorization } = received.head;
     const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
     if (typeof client === 'string' || client === undefined) {
-      this.record(exchangeEntry(facts, client));
+      this.record(client);
       received.exchange.ended?.();
       return;
     }
@@ -436,12 +430,16 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
         gateway.parts.onUnexpectedError(error);
         return undefined;
       })
-      .then((hash) => this.record(exchangeEntry(facts, hash)))
+      .then((hash) => this.record(hash))
       .finally(() => received.exchange.ended?.());
   }
 
-  private record(entry: Entry): void {
-    const { record, observer } = this.gateway.parts;
+  private record(client: string | undefined): void {
+    const { attempts, gateway, received } = this;
+    const { record, observer } = gateway.parts;
+    const upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
+    const { target } = received.exchange;
+    const entry = closeEntry(this.entry, { time: received.time, target, upstreamTarget, client, attempts });
     record(entry);
     if (this.recorder === undefined) observer?.observe(entry);
     else this.recorder.finish(entry);

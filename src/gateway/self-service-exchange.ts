@@ -48,7 +48,7 @@ export class SelfServiceExchange extends ProxiedExchange {
         this.refuse(failure('overloaded', undefined, ['Retry-After', '1']));
         return;
       case 'report': {
-        this.facts.verdict = 'served';
+        this.entry.verdict = 'served';
         const body = new TextEncoder().encode(outcome.text);
         const date = new Date(this.gateway.parts.time()).toUTCString();
         const own = ['Content-Type', TYPES[type], 'Content-Length', String(body.length), 'Date', date];

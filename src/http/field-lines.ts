@@ -7,6 +7,8 @@ export interface FieldLines {
   readonly text: string;
   /** Offset of the line of each field; -1 for a line that is not written as `Name: value`. */
   readonly offsets: readonly number[];
+  /** True when all lines are written so: together they are the text from the first offset on. */
+  readonly arePlain: boolean;
 }
 
 /**
@@ -22,6 +24,7 @@ export function readFieldLines(
 ): FieldLines | undefined {
   const fields: string[] = [];
   const offsets: number[] = [];
+  let arePlain = true;
   const last = start + text.length;
   for (let at = start + from; at < last;) {
     let colon = at;
@@ -35,11 +38,12 @@ export function readFieldLines(
     if (bytes[end] !== CR || bytes[end + 1] !== LF || next > last) return undefined;
     while (end > begin && isSpace(bytes[end - 1])) end -= 1;
     const isPlain = begin === colon + 2 && bytes[colon + 1] === SPACE && end + 2 === next;
+    arePlain &&= isPlain;
     offsets.push(isPlain ? at - start : -1);
     fields.push(text.slice(at - start, colon - start), text.slice(begin - start, end - start));
     at = next;
   }
-  return { fields, text, offsets };
+  return { fields, text, offsets, arePlain };
 }
 
 /** True when every field can be written as one unambiguous line. */
@@ -56,6 +60,8 @@ export function areFieldLines(fields: HeaderList): boolean {
  */
 export function writeFieldLines(fields: HeaderList, received = NO_LINES): string | undefined {
   const source = received.text;
+  if (fields === received.fields && received.arePlain)
+    return source.slice(received.offsets[0] ?? source.length);
   let text = '';
   // The lines of this part of the source are still to be copied.
   let runStart = 0;
@@ -86,7 +92,7 @@ export function writeFieldLines(fields: HeaderList, received = NO_LINES): string
 /** Characters of `: ` and CRLF. */
 const PUNCTUATION = 4;
 
-const NO_LINES: FieldLines = { fields: [], text: '', offsets: [] };
+const NO_LINES: FieldLines = { fields: [], text: '', offsets: [], arePlain: true };
 
 /** Position of a field in a list, from `from` on; the length of the list where there is none. */
 function findField(fields: HeaderList, name: string, value: string, from: number): number {

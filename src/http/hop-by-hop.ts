@@ -36,13 +36,16 @@ export function nominated(values: readonly string[]): FieldNames {
 }
 
 /**
- * The fields of a response that are forwarded to the client, with order, repetition and spelling preserved. `Trailer` is
- * forwarded when `trailers` is true, because the trailers are forwarded too.
+ * The fields of a response that are forwarded to the client, with order, repetition and spelling preserved: the same list where that is
+ * all of them. `Trailer` is forwarded when `trailers` is true, because the trailers are forwarded too.
  */
-export function endToEnd(headers: HeaderList, trailers: boolean): string[] {
-  const kept: string[] = [];
+export function endToEnd(headers: HeaderList, trailers: boolean): HeaderList {
+  let first = 0;
+  while (first < headers.length && !HOP_BY_HOP.has(headers[first] ?? '')) first += 2;
+  if (first === headers.length) return headers;
+  const kept = headers.slice(0, first);
   let named: string[] | undefined;
-  for (let at = 0; at < headers.length; at += 2) {
+  for (let at = first; at < headers.length; at += 2) {
     const name = headers[at] ?? '';
     const value = headers[at + 1] ?? '';
     const isKept = !HOP_BY_HOP.has(name) || (trailers && isNamed(name, 'trailer'));

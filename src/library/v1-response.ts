@@ -89,7 +89,7 @@ function unchanged(
 function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields {
   const { rules, signals, request, status } = parts;
   const facts = requestFacts(parts);
-  const fields = endToEnd(headers, true);
+  const fields = [...endToEnd(headers, true)];
   if (isHeadOfRewritten(facts, rules, status, fields)) removeField(fields, 'content-length');
   rewriteLinks(fields, {
     upstreamHost: request.host?.toLowerCase(),

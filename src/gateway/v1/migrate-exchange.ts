@@ -19,7 +19,7 @@ export class MigrateExchange extends V1Exchange {
       case 'refuse':
         return this.refuse(decision.body.failure);
       case 'forward':
-        this.facts.note = decision.body.note;
+        this.entry.note = decision.body.note;
         return received.exchange.open('exchange');
       case 'rewrite':
         return received.exchange.collect(this.memory);
@@ -69,35 +69,35 @@ export class MigrateExchange extends V1Exchange {
     const before = now();
     this.rewriteRequest(decoded, (outcome, body) => {
       if (this.isOver) return;
-      this.facts.rewriteMs = now() - before;
+      this.entry.rewriteMs = now() - before;
       if (body.length > 0) this.recorder?.clientBody(body);
       this.settle(outcome, received ?? body);
     });
   }
 
   private settle(outcome: WithoutEdits<Rewrite>, original: Uint8Array): void {
-    const { facts } = this;
+    const { entry } = this;
     if (outcome.verdict === 'refused') {
       this.refuse(failureOf(outcome.refusal));
       return;
     }
     this.noteEdits(outcome.records);
     if (outcome.verdict === 'unchanged') {
-      facts.note = outcome.note;
+      entry.note = outcome.note;
       this.forward(this.v2Headers(), original.length === 0 ? null : original);
       return;
     }
-    facts.verdict = 'rewritten';
-    if (outcome.omitted > 0) facts.editsOmitted = outcome.omitted;
-    else facts.patch = this.loggedPatch(outcome.patch);
+    entry.verdict = 'rewritten';
+    if (outcome.omitted > 0) entry.editsOmitted = outcome.omitted;
+    else entry.patch = this.loggedPatch(outcome.patch);
     this.forward(this.v2Headers(true), outcome.body);
   }
 
   /** Logs the edits of the query and of the body. */
   private noteEdits(body: readonly EditRecord[]): void {
-    const { decision, facts } = this;
-    facts.edits = editsOf(decision, body);
-    if (decision.query.records.length > 0) facts.verdict = 'rewritten';
+    const { decision, entry } = this;
+    entry.edits = editsOf(decision, body);
+    if (decision.query.records.length > 0) entry.verdict = 'rewritten';
   }
 
   private forward(headers: string[], body: Body): void {

@@ -28,8 +28,8 @@ export class ObserveExchange extends V1Exchange {
   ) {
     super(gateway, received, decision, routing);
     this.origin = origin;
-    this.facts.verdict = 'passed';
-    this.facts.origin = 'v1';
+    this.entry.verdict = 'passed';
+    this.entry.origin = 'v1';
   }
 
   override start(): void {
@@ -44,11 +44,11 @@ export class ObserveExchange extends V1Exchange {
       decode: (coding, bytes, limit, done) => this.decodeBody(coding, bytes, limit, done),
       rewrite: (bytes, done) => this.rewriteBeside(bytes, done),
       done: (outcome) => {
-        this.facts.would = outcome.would;
-        this.facts.edits = outcome.edits;
-        this.facts.note = outcome.note;
-        if (outcome.patch !== undefined) this.facts.patch = this.loggedPatch(outcome.patch);
-        if (outcome.omitted !== undefined) this.facts.editsOmitted = outcome.omitted;
+        this.entry.would = outcome.would;
+        this.entry.edits = outcome.edits;
+        this.entry.note = outcome.note;
+        if (outcome.patch !== undefined) this.entry.patch = this.loggedPatch(outcome.patch);
+        if (outcome.omitted !== undefined) this.entry.editsOmitted = outcome.omitted;
         if (outcome.body !== undefined) this.recorder?.clientBody(outcome.body);
         this.checkable = this.gateway.bodyChecks.keep(outcome.migrated);
       },
@@ -65,11 +65,11 @@ export class ObserveExchange extends V1Exchange {
   /** Checks the body for V2 last, so that nobody waits for it. */
   protected override onFinished(status: number): void {
     super.onFinished(status);
-    const { checkable, facts, decision } = this;
-    if (checkable === undefined || facts.would === undefined) return;
+    const { checkable, entry, decision } = this;
+    if (checkable === undefined || entry.would === undefined) return;
     const { bodyChecks } = this.gateway;
-    const check = bodyChecks.check(facts.method, decision.target.rest, checkable, hasFailed(facts));
-    if (check !== undefined) facts.would = { ...facts.would, ...check };
+    const check = bodyChecks.check(entry.method, decision.target.rest, checkable, hasFailed(entry));
+    if (check !== undefined) entry.would = { ...entry.would, ...check };
   }
 
   protected override receiver(): UpstreamReceiver {

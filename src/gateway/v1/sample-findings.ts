@@ -3,8 +3,8 @@ import { migrateBody } from '../../migrate/migrate-body.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { EditRecord } from '../../rewrite/rewrite.ts';
 import type { ResponseDifference } from '../../rewrite-log/entry.ts';
-import type { EntryFacts } from '../../rewrite-log/exchange-entry.ts';
 import { MovedMembers } from '../../rewrite-log/moved-member.ts';
+import type { OpenEntry } from '../../rewrite-log/open-entry.ts';
 import {
   deprecatedMembers,
   errorPointers,
@@ -17,9 +17,9 @@ import type { ResponseSample } from './response-sample.ts';
 /** Maximum differences of one response. */
 const MAX_DIFFERENCES = 64;
 
-/** Adds the findings of a service's own response to the facts of its exchange, for census and report. */
+/** Adds the findings of a service's own response to the entry of its exchange, for census and report. */
 export function addFindings(
-  facts: EntryFacts,
+  entry: OpenEntry,
   sample: ResponseSample,
   rules: CompiledRuleBook,
   decision: MigrateDecision,
@@ -28,23 +28,23 @@ export function addFindings(
   const response = body === undefined ? undefined : responseObject(body);
   if (body === undefined || response === undefined) return;
   const { status } = sample;
-  const { attributes } = facts;
+  const { attributes } = entry;
   if (status >= 400 && status < 500) {
     const pointers = errorPointers(response);
-    if (pointers.length > 0) facts.errorPointers = pointers;
+    if (pointers.length > 0) entry.errorPointers = pointers;
     return;
   }
-  if (status < 200 || status >= 300 || !isRewritten(facts.method) || attributes === undefined) return;
-  if (facts.origin === undefined) {
-    facts.unechoed = unechoedMembers(response, attributes, facts.edits);
+  if (status < 200 || status >= 300 || !isRewritten(entry.method) || attributes === undefined) return;
+  if (entry.origin === undefined) {
+    entry.unechoed = unechoedMembers(response, attributes, entry.edits);
     return;
   }
-  const deprecated = deprecatedMembers(response, attributes, new MovedMembers(facts.edits).wrapper);
-  if (deprecated.length > 0) facts.deprecated = deprecated;
+  const deprecated = deprecatedMembers(response, attributes, new MovedMembers(entry.edits).wrapper);
+  if (deprecated.length > 0) entry.deprecated = deprecated;
   const { operation } = decision;
   const outcome = operation && migrateBody(rules.requestPlan(operation), body, decision.bodyLimit);
   if (outcome !== undefined && outcome.verdict !== 'refused')
-    facts.responseWould = differences(outcome.records);
+    entry.responseWould = differences(outcome.records);
 }
 
 /** V2's response wraps its resource like V1's, so that only the edits inside the wrapper tell a difference. */

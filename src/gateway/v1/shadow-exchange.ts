@@ -165,7 +165,7 @@ export class ShadowExchange extends ObserveExchange {
   }
 
   private onCompared(comparison: Comparison): void {
-    this.facts.comparison = comparison;
+    this.entry.comparison = comparison;
     this.gateway.comparisons.add(this.decision.operation?.id, comparison);
     super.flushed();
   }

@@ -1,7 +1,7 @@
 import type { HeaderList } from '../../http/header-list.ts';
 import { readTraceparent, newTrace } from '../../http/trace-context.ts';
 import { setField } from '../../http/set-field.ts';
-import type { EntryFacts } from '../../rewrite-log/exchange-entry.ts';
+import type { OpenEntry } from '../../rewrite-log/open-entry.ts';
 
 /** Sampler and id generator, while spans are exported. */
 export interface TraceParts {
@@ -13,24 +13,22 @@ export interface TraceParts {
 
 /**
  * Inserts the gateway's own span between the client's and V2's when the trace is recorded: sets its id and the client's span as
- * its parent in `facts`. Decides once per exchange; a trace that is not recorded stays unchanged.
+ * its parent in `entry`. Called once per exchange; a trace that is not recorded stays unchanged.
  */
-export function beginSpan(facts: EntryFacts, traceparent: string | undefined, parts: TraceParts): void {
-  if (facts.isTraceDecided === true) return;
-  facts.isTraceDecided = true;
+export function beginSpan(entry: OpenEntry, traceparent: string | undefined, parts: TraceParts): void {
   const hex = parts.newTraceHex();
-  const parent = facts.spanOfClient === true ? readTraceparent(traceparent) : undefined;
-  const traceId = facts.traceId ?? newTrace(hex).traceId;
+  const parent = entry.spanOfClient === true ? readTraceparent(traceparent) : undefined;
+  const traceId = entry.traceId ?? newTrace(hex).traceId;
   if (!parts.isSampled(traceId, parent?.isSampled)) return;
-  facts.isSampled = true;
-  facts.traceId = traceId;
-  facts.parentSpanId = parent?.spanId;
-  facts.spanOfClient = undefined;
-  if (parent !== undefined || facts.spanId === undefined) facts.spanId = hex.slice(32);
+  entry.isSampled = true;
+  entry.traceId = traceId;
+  entry.parentSpanId = parent?.spanId;
+  entry.spanOfClient = undefined;
+  if (parent !== undefined || entry.spanId === undefined) entry.spanId = hex.slice(32);
 }
 
-/** Returns the header fields of a request with the span of `facts` as its parent, sampled: V2 must not drop an exported trace. */
-export function withSpan(headers: HeaderList, { traceId, spanId, isSampled }: EntryFacts): HeaderList {
+/** Returns the header fields of a request with the span of `entry` as its parent, sampled: V2 must not drop an exported trace. */
+export function withSpan(headers: HeaderList, { traceId, spanId, isSampled }: OpenEntry): HeaderList {
   if (isSampled !== true) return headers;
   const traced = [...headers];
   setField(traced, 'traceparent', `00-${traceId}-${spanId}-01`);

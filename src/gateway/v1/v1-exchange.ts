@@ -42,6 +42,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   private readonly responsePlan: ResponsePlan;
   private rateLimitReset: RateLimitReset | undefined = undefined;
   private sample: ResponseSample | undefined = undefined;
+  /** True once the sampling decision for the trace is made. */
+  private isTraceDecided = false;
 
   constructor(
     gateway: GatewayContext,
@@ -54,8 +56,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     const { mode } = routing?.routed.mode ?? {};
     this.decision = decision;
     this.routing = routing;
-    if (mode !== undefined && mode !== 'migrate') this.facts.mode = mode;
-    this.facts.operation = operation?.id;
+    if (mode !== undefined && mode !== 'migrate') this.entry.mode = mode;
+    this.entry.operation = operation?.id;
     this.responsePlan = this.rules.responsePlan(operation, received.exchange.method);
   }
 
@@ -63,16 +65,18 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   start(): void {}
 
   protected override send(request: UpstreamRequest): void {
-    const headers = this.beginSpan() ? withSpan(request.headers, this.facts) : request.headers;
+    const headers = this.beginSpan() ? withSpan(request.headers, this.entry) : request.headers;
     super.send(headers === request.headers ? request : { ...request, headers });
   }
 
-  /** Begins the span; returns true while spans are exported. */
+  /** Begins the span, once; returns true while spans are exported. */
   private beginSpan(): boolean {
     const { observer, newTraceHex } = this.gateway.parts;
     const isSampled = observer?.isSampled;
     if (isSampled === undefined) return false;
-    beginSpan(this.facts, this.received.head.traceparent, { isSampled, newTraceHex });
+    if (this.isTraceDecided) return true;
+    this.isTraceDecided = true;
+    beginSpan(this.entry, this.received.head.traceparent, { isSampled, newTraceHex });
     return true;
   }
 
@@ -85,17 +89,17 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   protected override onFinished(status: number): void {
     this.beginSpan();
-    if (this.sample !== undefined) addFindings(this.facts, this.sample, this.rules, this.decision);
+    if (this.sample !== undefined) addFindings(this.entry, this.sample, this.rules, this.decision);
     const { routed } = this.routing ?? {};
-    const failed = routed?.canary === undefined ? undefined : isFailed(this.facts, status);
-    if (this.facts.attempts > 0 && this.facts.sent !== false)
+    const failed = routed?.canary === undefined ? undefined : isFailed(this.entry, status);
+    if (this.attempts > 0 && this.entry.sent !== false)
       this.gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
     if (routed !== undefined && failed !== undefined) this.gateway.rollout.count(routed, failed);
   }
 
   /** Called when the rate limit of the service admits the request; `heldMs` is the time it was queued. */
   release(heldMs: number): void {
-    if (heldMs > 0) this.facts.heldMs = heldMs;
+    if (heldMs > 0) this.entry.heldMs = heldMs;
     this.guarded(() => this.start());
   }
 
@@ -125,7 +129,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   /** Refuses the request because V1 is being retired. */
   retire(retired: Retired): void {
-    this.facts.note = retired.note;
+    this.entry.note = retired.note;
     this.refuse(new Failure(retired));
   }
 
@@ -141,15 +145,15 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     const { exchange, head } = this.received;
     const { parts, options } = this.gateway;
     const version = chooseApiVersion(head.apiVersion, this.rules.ruleBook, parts.time(), this.pinned());
-    const { facts } = this;
-    facts.apiVersion = version;
-    const hasTrace = facts.traceId !== undefined;
+    const { entry } = this;
+    entry.apiVersion = version;
+    const hasTrace = entry.traceId !== undefined;
     const trace = hasTrace ? undefined : newTrace(parts.newTraceHex());
     if (trace !== undefined) {
-      facts.traceId = trace.traceId;
-      facts.spanId = trace.spanId;
+      entry.traceId = trace.traceId;
+      entry.spanId = trace.spanId;
     }
-    const { requestId } = facts;
+    const { requestId } = entry;
     const traceparent = trace?.header;
     const headers = migratedHeaders(head, { version, isRewritten, requestId, hasTrace, traceparent });
     addForwarded(headers, options.forwarded, {
@@ -177,7 +181,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   planResponse(status: number, headers: HeaderList): { readonly coding: Coding | undefined } | undefined {
     this.noteResponseTime();
-    const deprecated = this.rules.deprecatedAttributes.inV1(this.facts.edits);
+    const deprecated = this.rules.deprecatedAttributes.inV1(this.entry.edits);
     return this.responsePlan.appliesTo(status, deprecated.length > 0)
       ? this.planRewrite(status, headers)
       : undefined;
@@ -231,7 +235,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   private responseContext(status: number): ResponseContext {
-    const { edits } = this.facts;
+    const { edits } = this.entry;
     return { status, deprecated: this.rules.deprecatedAttributes.inV1(edits), isWrapped: isWrapped(edits) };
   }
 
@@ -283,14 +287,14 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   noteResponseEdits({ records, patch, omitted }: WithoutEdits<RewrittenResponse>): void {
-    const { facts } = this;
-    if (records.length > 0) facts.responseEdits = records;
-    if (patch.length > 0) facts.responsePatch = patch;
-    if (omitted > 0) facts.responseEditsOmitted = omitted;
+    const { entry } = this;
+    if (records.length > 0) entry.responseEdits = records;
+    if (patch.length > 0) entry.responsePatch = patch;
+    if (omitted > 0) entry.responseEditsOmitted = omitted;
   }
 
   noteResponse(note: ResponseNote): void {
-    this.facts.responseNote = note;
+    this.entry.responseNote = note;
   }
 
   observeResponse(status: number, headers: HeaderList, body: Uint8Array): void {
@@ -302,7 +306,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return new ResponseCollector(this);
   }
 
-  protected override responseHeaders(status: number, headers: string[]): string[] {
+  protected override responseHeaders(status: number, received: HeaderList): HeaderList {
+    const headers = [...received];
     if (isHeadOfRewritten(this.requestFacts, this.rules, status, headers))
       removeField(headers, 'content-length');
     if (hasLinks(headers)) {
@@ -321,7 +326,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
 
   protected override addSignals(headers: string[]): void {
     const { ruleBook, deprecatedAttributes } = this.rules;
-    this.gateway.signals(ruleBook)?.addTo(headers, deprecatedAttributes.of(this.facts.edits));
+    this.gateway.signals(ruleBook)?.addTo(headers, deprecatedAttributes.of(this.entry.edits));
   }
 
   private restoredQuery(path: string | undefined, query: string): string {

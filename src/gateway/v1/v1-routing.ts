@@ -1,4 +1,4 @@
-import type { EntryFacts } from '../../rewrite-log/exchange-entry.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
 import type { RoutedMode } from '../../rollout/modes.ts';
 import type { Sender } from '../../rollout/scope.ts';
 
@@ -25,7 +25,7 @@ const CLIENT_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 429]);
  * Whether a finished exchange failed, for comparing migrated traffic with V1's; undefined when it says nothing about the origin.
  * A request that V2 refuses and V1 would not has failed, so other 4xx statuses count: the shares are compared.
  */
-export function isFailed({ failure }: EntryFacts, status: number): boolean | undefined {
+export function isFailed({ failure }: Pick<Entry, 'failure'>, status: number): boolean | undefined {
   if (failure === 'upstream-broken') return true;
   if (status === 0 || (failure !== undefined && NEUTRAL_FAILURES.has(failure))) return undefined;
   return status >= 400 && !CLIENT_STATUSES.has(status);

@@ -117,7 +117,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
     const { outgoing } = this;
     if (outgoing.headersSent || outgoing.destroyed) return;
     const framing = new ResponseFraming(this, status, headers);
-    const { fields } = framing;
+    const fields = [...framing.fields];
     const isWritable = areFieldLines(fields) && isFieldValue(reason ?? '');
     if (!isWritable || !isFinalStatus(status)) throw new UnwritableHead(status);
     this.framing = framing;

@@ -15,14 +15,14 @@ export interface FramedRequest {
  */
 export class ResponseFraming {
   readonly kind: Framing;
-  /** The fields of the head, without those that frame the upstream connection. */
-  readonly fields: string[];
+  /** The fields of the head, without those that frame the upstream connection: the same list where that is all of them. */
+  readonly fields: HeaderList;
   /** Bytes of the body that are still to come, where it has a length. */
   private left = 0;
 
   constructor(request: FramedRequest, status: number, headers: HeaderList) {
     const hasContent = request.method !== 'HEAD' && !isEmpty(status, request.version);
-    const fields: string[] = [];
+    let kept: string[] | undefined;
     let trailer: string | undefined;
     let length: number | undefined;
     for (let at = 0; at < headers.length; at += 2) {
@@ -30,16 +30,22 @@ export class ResponseFraming {
       const value = headers[at + 1] ?? '';
       if (name.length === 14 && name.toLowerCase() === 'content-length') {
         // RFC 9110 §8.6: with a length on 204, the client would wait for bytes that never come.
-        if (status === 204 || (status === 205 && request.version === '2')) continue;
+        if (status === 204 || (status === 205 && request.version === '2')) {
+          kept ??= headers.slice(0, at);
+          continue;
+        }
         if (hasContent) length = Number(value);
+      } else if (name.length === 7 && name.toLowerCase() === 'trailer') {
+        trailer = value;
+        kept ??= headers.slice(0, at);
+        continue;
       }
-      if (name.length === 7 && name.toLowerCase() === 'trailer') trailer = value;
-      else fields.push(name, value);
+      kept?.push(name, value);
     }
-    this.fields = fields;
     this.kind = kindOf(request.version, hasContent, length);
     this.left = length ?? 0;
-    if (trailer !== undefined && this.hasTrailers) fields.push('Trailer', trailer);
+    if (trailer !== undefined && this.hasTrailers) kept?.push('Trailer', trailer);
+    this.fields = kept ?? headers;
   }
 
   /**

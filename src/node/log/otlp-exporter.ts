@@ -5,6 +5,7 @@ import { gzip } from 'node:zlib';
 // By its file: for the bare name, Bun substitutes its own implementation.
 import { Agent, request } from 'undici/index.js';
 import type { Entry } from '../../rewrite-log/entry.ts';
+import { ownEntry } from '../../rewrite-log/own-text.ts';
 import { spansOf } from '../../rewrite-log/spans.ts';
 import type { Traces } from './open-traces.ts';
 import type { OtlpOptions } from './otlp-options.ts';
@@ -60,7 +61,7 @@ export class OtlpExporter implements Traces {
       this.drop(1, 'the collector is too slow');
       return;
     }
-    this.entries.push(entry);
+    this.entries.push(ownEntry(entry));
     if (this.entries.length >= BATCH) void this.post();
   }
 

@@ -167,7 +167,7 @@ describe('a response that arrives whole', () => {
 
 test('the lines that the head was read from go with it, rewritten or not', () => {
   const received: unknown[] = [];
-  const lines = { fields: HEADERS, text: '', offsets: [] };
+  const lines = { fields: HEADERS, text: '', offsets: [], arePlain: true };
   for (const verdict of ['rewritten', 'unchanged'] as const) {
     const { collector } = collected({
       head: (given) => void received.push(given.lines),
