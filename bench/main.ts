@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | replicas | totals | footprint | allocation | own-code | start] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
+ * `npm run bench [-- engine | growth | growth-gateway | scale | proxies | sizes | replicas | totals | footprint | allocation | own-code | start] [--quick] [--work pass|migrate] [--only <part of a peer's name>]…`:
  * the engine, its growth, how the gateway scales, and the proxies side by side when nothing is named. `proxies --long [--rounds <n>]
  * [--row <id>]…` measures more sizes, rates and forms of TLS beside nginx and its kind; `guard [<commit>] [--rounds <n>] [--row <id>]…` measures against a commit, HEAD when none is named.
  */
@@ -18,6 +18,7 @@ import { benchProxies } from './proxies.ts';
 import { benchReplicas } from './virtual-replicas/bench-replicas.ts';
 import { benchReplicaTotals } from './replica-totals.ts';
 import { benchScale } from './scale.ts';
+import { benchSizes } from './sizes.ts';
 import { benchStart } from './start-time.ts';
 
 const { values, positionals } = parseArgs({
@@ -50,6 +51,7 @@ if (positionals[0] === 'guard') {
   const rounds = Number(values.rounds ?? 9);
   if (!(await benchGuard(positionals[1] ?? 'HEAD', rounds, values.row))) process.exitCode = 1;
 }
+if (chosen.includes('sizes')) await benchSizes(Number(values.rounds ?? 5));
 if (chosen.includes('replicas')) await benchReplicas(values.quick);
 if (chosen.includes('totals')) await benchReplicaTotals(values.quick);
 if (chosen.includes('footprint')) await benchFootprint();

@@ -1,13 +1,13 @@
 /**
  * `npm run bench -- proxies --long`: the gateway beside nginx and its kind at the sizes, rates and forms of TLS that users have.
  */
-import { gateway, gatewayLogFile } from '../peers/node-peers.ts';
+import { gateway, gatewayLogFile, sockets } from '../peers/node-peers.ts';
 import { nginx, nginxJs, nginxLua } from '../peers/nginx-peers.ts';
 import { caddy, haproxy } from '../peers/plain-peers.ts';
 import type { Peer } from '../peers/peer.ts';
 import { printLong } from './long-tables.ts';
 import { playRounds } from './play-rounds.ts';
-import { rows } from './rows.ts';
+import { type Row, rows } from './rows.ts';
 
 /** What to measure. */
 export interface LongPlan {
@@ -19,7 +19,7 @@ export interface LongPlan {
 }
 
 const ROUND_MS = 1000;
-const peers: readonly Peer[] = [gateway, gatewayLogFile, nginx, nginxLua, nginxJs, haproxy, caddy];
+const peers: readonly Peer[] = [gateway, gatewayLogFile, nginx, nginxLua, nginxJs, haproxy, caddy, sockets];
 
 /** Measures and prints. */
 export async function benchLong(plan: LongPlan): Promise<void> {
@@ -28,12 +28,17 @@ export async function benchLong(plan: LongPlan): Promise<void> {
   const figures = await playRounds({
     peers: installed(plan.only),
     rows: chosen,
-    // File or pipe makes a difference at the most lines a second.
-    takes: (peer, row) => peer !== gatewayLogFile || row.id === '1kb',
+    takes,
     rounds: plan.rounds,
     roundMs: ROUND_MS,
   });
   printLong(chosen, figures);
+}
+
+/** Whether a peer is measured at a row: file or pipe makes a difference at the most lines a second, and joined sockets are for comparison. */
+function takes(peer: Peer, { id }: Row): boolean {
+  if (peer === gatewayLogFile) return id === '1kb';
+  return peer !== sockets || id === '1kb' || id === 'rate';
 }
 
 function installed(only: readonly string[]): readonly Peer[] {

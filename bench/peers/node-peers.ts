@@ -46,6 +46,11 @@ export function gatewayIn(root: string, name: string): Peer {
 export const fastify: Peer = nodePeer('Fastify + @fastify/http-proxy', 'fastify-server.ts');
 export const express: Peer = nodePeer('Express + http-proxy-middleware', 'express-server.ts');
 export const hono: Peer = nodePeer('Hono proxy()', 'hono-server.ts');
+/** What Node itself takes for reading and writing. */
+export const sockets: Peer = {
+  ...nodePeer('two sockets of Node, joined', 'sockets-server.ts'),
+  works: ['pass'],
+};
 
 function nodePeer(name: string, file: string): Peer {
   return {
