@@ -85,9 +85,9 @@ export class DayTraffic {
     entry.totalMs = upstreamMs + 0.4;
     if (upstreamTarget !== undefined) entry.upstreamMs = upstreamMs;
     if (wanted !== 'nothing' && kind.names.length > 0) entry.attributes = [...kind.names];
-    const client = (Math.imul((mixed >>> 8) % CLIENTS, 0x85eb_ca6b) >>> 0).toString(16).padStart(16, '0');
+    entry.client = (Math.imul((mixed >>> 8) % CLIENTS, 0x85eb_ca6b) >>> 0).toString(16).padStart(16, '0');
     return {
-      entry: closeEntry(entry, { time, target, upstreamTarget, client, attempts: 1 }),
+      entry: closeEntry(entry, { time, target, upstreamTarget, attempts: 1 }),
       material: wanted === 'nothing' ? undefined : materialOf(kind, target, upstreamTarget),
     };
   }

@@ -23,6 +23,7 @@ import { describeV1 } from './describe-v1.ts';
 import { type Describe, DescriptionCache } from './description-cache.ts';
 import { ExchangeWatchdog } from './exchange-watchdog.ts';
 import type { Origin } from './origin.ts';
+import { type AfterReads, RecordQueue } from './record-queue.ts';
 import type { Upstream } from './upstream.ts';
 import { BodyChecks, type V2Schemas } from './v1/body-checks.ts';
 import { Comparisons } from './v1/comparisons.ts';
@@ -66,6 +67,8 @@ export interface GatewayParts {
   readonly describe?: Describe | undefined;
   /** Codings that `decode` supports, if not all that the contract names. */
   readonly codings?: readonly Coding[] | undefined;
+  /** Where a turn of the event loop reads many sockets; without it, each exchange is recorded at once. */
+  readonly afterReads?: AfterReads | undefined;
   /** Runs a function after a delay. */
   readonly after: (milliseconds: number, run: () => void) => void;
   /** A number from 0 up to 1. */
@@ -103,6 +106,8 @@ export class GatewayContext {
   readonly descriptions: DescriptionCache;
   /** Lists the names in a body, for the attribute census. */
   readonly attributeNames: AttributeNames;
+  /** Exchanges that are over, and are recorded at the end of this turn of the event loop. */
+  readonly recordQueue: RecordQueue;
   /** Number of exchanges in flight. */
   inFlight = 0;
   /** Ends exchanges that would otherwise never finish. */
@@ -114,6 +119,7 @@ export class GatewayContext {
     this.parts = parts;
     this.options = parts.codings === undefined ? options : { ...options, codings: parts.codings };
     this.budget = new BufferBudget(options.bufferBytes, REWRITING_COPIES);
+    this.recordQueue = new RecordQueue(parts.afterReads);
     this.rewriter = parts.rewriter ?? immediateRewriter;
     this.bodyMemory = parts.bodyMemory ?? newMemory;
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;

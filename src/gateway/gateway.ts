@@ -64,7 +64,7 @@ export class Gateway extends GatewayContext {
     });
     entry.failure = refused.code;
     entry.status = refused.status;
-    const none = { target: '', upstreamTarget: undefined, client: undefined, attempts: 0 };
+    const none = { target: '', upstreamTarget: undefined, attempts: 0 };
     parts.record(closeEntry(entry, { time: parts.time(), ...none }));
   }
 

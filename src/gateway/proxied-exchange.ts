@@ -6,6 +6,7 @@ import type { ResponseHead } from '../http/response-head.ts';
 import { closeEntry, type OpenEntry, openEntry } from '../rewrite-log/open-entry.ts';
 import type { Route } from '../rewrite-log/entry.ts';
 import type { ReceivedRequest } from './received-request.ts';
+import type { EndedExchange } from './record-queue.ts';
 import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
 import type { GatewayContext } from './gateway-context.ts';
@@ -27,7 +28,7 @@ const ascii = new TextEncoder();
  * One exchange from end to end: sends the request, with a retry if allowed, streams the response back and logs the exchange. One
  * object with methods instead of closures, for this is the hot path.
  */
-export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, WatchedExchange {
+export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, WatchedExchange, EndedExchange {
   protected readonly gateway: GatewayContext;
   protected readonly received: ReceivedRequest;
   protected readonly rules: CompiledRuleBook;
@@ -421,28 +422,36 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     const { authorization } = received.head;
     const client = authorization === undefined ? undefined : gateway.parts.clientOf(authorization);
     if (typeof client === 'string' || client === undefined) {
-      this.record(client);
-      received.exchange.ended?.();
+      this.entry.client = client;
+      this.queueRecord();
       return;
     }
     void client
-      .catch((error: unknown) => {
-        gateway.parts.onUnexpectedError(error);
-        return undefined;
+      .then((hash) => {
+        this.entry.client = hash;
       })
-      .then((hash) => this.record(hash))
-      .finally(() => received.exchange.ended?.());
+      .catch(gateway.parts.onUnexpectedError)
+      .finally(() => this.queueRecord());
   }
 
-  private record(client: string | undefined): void {
+  private queueRecord(): void {
+    const { recordQueue } = this.gateway;
+    recordQueue.add(this);
+    // What the observer captures is borrowed until the exchange is over.
+    if (this.recorder?.isWanted(hasFailed(this.entry)) === true) recordQueue.flush();
+  }
+
+  /** Logs the exchange, and shows it to the observer. */
+  record(): void {
     const { attempts, gateway, received } = this;
     const { record, observer } = gateway.parts;
     const upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
     const { target } = received.exchange;
-    const entry = closeEntry(this.entry, { time: received.time, target, upstreamTarget, client, attempts });
+    const entry = closeEntry(this.entry, { time: received.time, target, upstreamTarget, attempts });
     record(entry);
     if (this.recorder === undefined) observer?.observe(entry);
     else this.recorder.finish(entry);
     this.giveMemory();
+    received.exchange.ended?.();
   }
 }

@@ -120,6 +120,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
+    gateway.recordQueue.flush();
     admin.close();
     admin.closeAllConnections();
   }
@@ -233,6 +234,7 @@ function gatewayOf(
       decode: decodeBody,
       rewriter,
       describe: new DescriptionThread().describe,
+      afterReads: setImmediate,
       after: (milliseconds, run) => {
         setTimeout(run, milliseconds);
       },

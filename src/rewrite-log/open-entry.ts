@@ -15,8 +15,6 @@ export interface LastFacts {
   readonly target: string;
   /** Raw, as V2 received it; undefined when nothing was sent. */
   readonly upstreamTarget: string | undefined;
-  /** The keyed hash of the client's API key. */
-  readonly client: string | undefined;
   /** Number of times the request was sent. */
   readonly attempts: number;
 }
@@ -79,13 +77,9 @@ export function openEntry({ route, method, requestId, ruleBook, verdict }: First
  * Completes an entry; nothing changes it from now on. Its texts may be parts of the request's head, and keep all of that in memory:
  * whoever keeps it for long takes a copy (`ownEntry`).
  */
-export function closeEntry(
-  entry: OpenEntry,
-  { time, target, upstreamTarget, client, attempts }: LastFacts,
-): Entry {
+export function closeEntry(entry: OpenEntry, { time, target, upstreamTarget, attempts }: LastFacts): Entry {
   entry.time = timeText(time);
   entry.level = levelOf(entry);
-  entry.client = client;
   entry.path = redactTarget(target);
   // V2's own traffic has the same path on both sides.
   if (upstreamTarget !== undefined)

@@ -54,8 +54,9 @@ function entryOf(k: number): Entry {
   });
   entry.traceId = text.slice(20, 52);
   entry.isSampled = true;
+  entry.client = `client ${k}`;
   const upstreamTarget = target.slice(0, 20);
-  return closeEntry(entry, { time: k, target, upstreamTarget, client: `client ${k}`, attempts: 1 });
+  return closeEntry(entry, { time: k, target, upstreamTarget, attempts: 1 });
 }
 
 // Attack: heads of 12 KiB, so that the some hundred bytes kept of each request retain all of them: 120 MiB for 10,000.

@@ -21,6 +21,7 @@ test('method, target, fields as they stand, body and what follows', () => {
       fields: ['Host', 'g', 'X-a', 'b', 'x-A', '', 'content-LENGTH', '005'],
       text: text.slice(0, text.indexOf('\r\n\r\n') + 2),
       offsets: [text.indexOf('Host'), -1, -1, text.indexOf('content')],
+      arePlain: false,
     },
     bodyAt: text.indexOf('hello'),
     end: text.indexOf('GET'),
