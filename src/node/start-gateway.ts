@@ -15,6 +15,7 @@ import { connectionDrainTime } from '../settings/drain-times.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
+import { afterReads } from './after-reads.ts';
 import { BodyMemory } from './body-memory.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import type { ClientListener } from './clients/client-listener.ts';
@@ -234,7 +235,7 @@ function gatewayOf(
       decode: decodeBody,
       rewriter,
       describe: new DescriptionThread().describe,
-      afterReads: setImmediate,
+      afterReads,
       after: (milliseconds, run) => {
         setTimeout(run, milliseconds);
       },

@@ -297,7 +297,7 @@ export class ClientConnection implements ExchangeConnection {
     if (request.expectsContinue) exchange.closeAfterResponse();
     this.exchange = exchange;
     this.owner.take(exchange);
-    exchange.keepBody();
+    exchange.begun();
   }
 
   /** Begins the request at the beginning of lent bytes; false where it has to wait for more of them, or they are none. */

@@ -39,6 +39,11 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
     if (options.requestTimeout > 0) this.timer = setTimeout(expire, options.requestTimeout, this);
   }
 
+  /** The rest of the body comes after an early response. */
+  protected override get mayQueue(): boolean {
+    return false;
+  }
+
   override get bytesIn(): number {
     return this.incoming.bytes;
   }

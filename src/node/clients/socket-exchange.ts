@@ -12,6 +12,7 @@ import { fill, SMALL_WRITE_BYTES, writeTogether } from '../small-writes.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
+import { type QueuedResponse, queueResponse } from './response-queue.ts';
 import { takenBytes } from './taken-bytes.ts';
 import { WholeBody } from './whole-body.ts';
 
@@ -41,7 +42,7 @@ const LARGE_PART_BYTES = 128 * 1024;
  * An exchange on a socket that the gateway reads and writes itself: the whole request is present, and a small response is one
  * write.
  */
-export class SocketExchange implements Exchange, SlowReader {
+export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
@@ -66,6 +67,8 @@ export class SocketExchange implements Exchange, SlowReader {
   private held = '';
   private heldPart: Uint8Array | undefined = undefined;
   private framing: ResponseFraming | undefined = undefined;
+  /** False while the request is being taken: a response by then is the gateway's own. */
+  private hasBegun = false;
   private isWritten = false;
   private isOver = false;
   private isWaiting = false;
@@ -74,7 +77,7 @@ export class SocketExchange implements Exchange, SlowReader {
 
   /**
    * `body` is shorter than the length of the request when the client disconnected before the end; a lent one is valid until
-   * `keepBody`.
+   * `begun`.
    */
   constructor(
     connection: ExchangeConnection,
@@ -123,8 +126,9 @@ export class SocketExchange implements Exchange, SlowReader {
     this.owner?.onBody(bytes.length === 0 ? null : bytes);
   }
 
-  /** A lent body is valid until now. */
-  keepBody(): void {
+  /** The request has begun, and a lent body was valid until now. */
+  begun(): void {
+    this.hasBegun = true;
     this.body.keep();
   }
 
@@ -160,7 +164,7 @@ export class SocketExchange implements Exchange, SlowReader {
       return true;
     }
     this.flushHeld();
-    return this.written(this.write('', chunk, ''));
+    return this.awaited(this.write('', chunk, ''));
   }
 
   end(trailers: HeaderList): void {
@@ -175,12 +179,41 @@ export class SocketExchange implements Exchange, SlowReader {
     const { held, heldPart } = this;
     this.held = '';
     this.heldPart = undefined;
+    const hasRest = held !== '' || last !== '';
+    if (held !== '' && this.mayQueue) {
+      const { front, back } = this.framed(held, heldPart, last);
+      if (queueResponse(this, front, heldPart ?? nothing, back)) return;
+    }
+    if (hasRest) this.write(held, heldPart, last, this.onFlushed);
+    this.written(hasRest && this.secure);
+  }
+
+  writeQueued(bytes: Buffer): boolean {
+    const { socket } = this.connection;
+    if (this.isBroken) return true;
+    socket.write(bytes, this.onFlushed);
+    return socket.writableLength === 0;
+  }
+
+  endQueued(): void {
+    if (!this.isBroken) this.written(this.secure);
+  }
+
+  /** Called when the system has taken a write that TLS is never done with at once. */
+  private get onFlushed(): (() => void) | undefined {
+    return this.secure ? this.connection.flushed : undefined;
+  }
+
+  /** All of the response is written; with `willFlush` its last write calls `flushed`. */
+  private written(willFlush: boolean): void {
     const { connection } = this;
-    // TLS is never done at once.
-    const flushed = this.secure && (held !== '' || last !== '') ? connection.flushed : undefined;
-    if (held !== '' || last !== '') this.write(held, heldPart, last, flushed);
     if (connection.socket.writableLength > 0) this.awaitReader();
-    connection.responseEnded(this.isLast, flushed !== undefined);
+    connection.responseEnded(this.isLast, willFlush);
+  }
+
+  /** True when the response may be written later in the turn. */
+  protected get mayQueue(): boolean {
+    return this.hasBegun;
   }
 
   closeAfterResponse(): void {
@@ -200,7 +233,7 @@ export class SocketExchange implements Exchange, SlowReader {
     if (held === '' || this.isBroken) return;
     this.held = '';
     this.heldPart = undefined;
-    this.written(this.write(held, heldPart, ''));
+    this.awaited(this.write(held, heldPart, ''));
   }
 
   // Called by the connection.
@@ -250,9 +283,7 @@ export class SocketExchange implements Exchange, SlowReader {
    */
   private write(before: string, part: Uint8Array | undefined, after: string, done?: () => void): boolean {
     const { socket } = this.connection;
-    const isChunk = this.framing?.kind === 'chunks' && part !== undefined;
-    const front = isChunk ? `${before}${part.length.toString(16)}\r\n` : before;
-    const back = isChunk ? `\r\n${after}` : after;
+    const { front, back } = this.framed(before, part, after);
     if (part !== undefined && part.length >= LARGE_PART_BYTES) {
       socket.cork();
       if (front !== '') socket.write(front, 'latin1');
@@ -274,8 +305,18 @@ export class SocketExchange implements Exchange, SlowReader {
     });
   }
 
+  /** The texts around a part of the body, with the framing of a chunk. */
+  private framed(
+    before: string,
+    part: Uint8Array | undefined,
+    after: string,
+  ): { front: string; back: string } {
+    if (this.framing?.kind !== 'chunks' || part === undefined) return { front: before, back: after };
+    return { front: `${before}${part.length.toString(16)}\r\n`, back: `\r\n${after}` };
+  }
+
   /** Waits for a client that reads slowly; false signals backpressure. */
-  private written(isRoom: boolean): boolean {
+  private awaited(isRoom: boolean): boolean {
     const { socket } = this.connection;
     if (isRoom || socket.writableLength === 0 || socket.destroyed) return true;
     if (this.isWaiting) return false;
