@@ -53,11 +53,15 @@ async function proxyWith(host: (origin: string) => string): Promise<string> {
         method: received.method ?? 'GET',
         headers: { ...received.headers, host: host(origin) },
       },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
+      (passed) => {
+        response.writeHead(passed.statusCode ?? 502, passed.headers);
+        passed.on('error', () => response.destroy());
+        passed.pipe(response);
       },
     );
+    // The gateway may end before the stream of entries does.
+    sent.on('error', () => response.destroy());
+    response.on('close', () => sent.destroy());
     received.pipe(sent);
   });
   await new Promise<void>((resolve) => {
