@@ -132,16 +132,17 @@ export class RunningServer {
       await delay(DOWN_MS);
       return;
     }
-    await this.stop('SIGTERM');
+    await this.stop();
     await delay(DOWN_MS);
     this.child = this.spawn();
     await takesConnections(this.port);
   }
 
-  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+  /** Ends it in order, so that it ends its workers. */
+  async stop(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const ended = once(this.child, 'exit');
-    this.child.kill(signal);
+    this.child.kill('SIGTERM');
     // Servers that wait for idle connections to be closed would wait for those of a proxy.
     const late = setTimeout(() => this.child.kill('SIGKILL'), 2000);
     await ended;
