@@ -67,7 +67,7 @@ export interface GatewayParts {
   readonly describe?: Describe | undefined;
   /** Codings that `decode` supports, if not all that the contract names. */
   readonly codings?: readonly Coding[] | undefined;
-  /** Where a turn of the event loop reads many sockets; without it, each exchange is recorded at once. */
+  /** Runs a function after the reads of this turn of the event loop; without it, each exchange is recorded at once. */
   readonly afterReads?: AfterReads | undefined;
   /** Runs a function after a delay. */
   readonly after: (milliseconds: number, run: () => void) => void;

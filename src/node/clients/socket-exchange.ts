@@ -1,3 +1,4 @@
+// Longer than other files: one state machine: what is held, queued and written of one response.
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
