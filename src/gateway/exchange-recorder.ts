@@ -19,7 +19,7 @@ export class ExchangeRecorder {
   private readonly level: CaptureLevel;
   /** The client's decoded body, if it was read: borrowed until the exchange is over. */
   requestBody: Uint8Array | undefined = undefined;
-  private v2Request: ObservedHead | undefined = undefined;
+  private v2Request: UpstreamRequest | undefined = undefined;
   private v2Response: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
   private clientResponse: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
   private upstreamHeaders: HeaderList | undefined = undefined;
@@ -44,8 +44,8 @@ export class ExchangeRecorder {
     this.requestBody = body;
   }
 
-  upstreamRequest({ method, target, headers }: UpstreamRequest): void {
-    this.v2Request = { method, target, headers };
+  upstreamRequest(request: UpstreamRequest): void {
+    this.v2Request = request;
   }
 
   /** Records the head of V2's response; `upstreamResponse` overrides its header fields. */
@@ -91,7 +91,7 @@ export class ExchangeRecorder {
     const captured: CapturedExchange = {
       remote,
       v1Request: { method, target, headers, ...this.request() },
-      v2Request: this.v2Request,
+      v2Request: this.v2Request && headOf(this.v2Request),
       v2Response:
         this.response === undefined || this.v2Response === undefined
           ? this.withBody(this.v2Response)
@@ -122,6 +122,10 @@ export class ExchangeRecorder {
     this.body ??= new Uint8Array(this.chunks.take());
     return { ...response, body: this.body };
   }
+}
+
+function headOf({ method, target, headers }: UpstreamRequest): ObservedHead {
+  return { method, target, headers };
 }
 
 /** True for an exchange that ended in a failure of either side, or without a response. */

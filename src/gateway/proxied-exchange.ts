@@ -360,7 +360,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     const { after, now, random } = this.gateway.parts;
     const { sentAt } = this;
     after(resendDelay(this.attempts, random()), () =>
-      this.guarded(() => this.send({ ...request, spentMs: now() - sentAt })),
+      this.guarded(() => this.send({ ...request, headers: request.headers, spentMs: now() - sentAt })),
     );
   }
 

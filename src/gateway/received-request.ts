@@ -30,10 +30,9 @@ export function receiveRequest(
 ): ReceivedRequest {
   const { method, target, version, hasBody } = exchange;
   const isTrusted = isWithin(exchange.remote, limits.trustedProxies);
-  const areChecked = exchange.lines !== undefined;
   // The readers of HTTP/1.1 have counted it.
   const targetBytes = version === '2' ? target.length : 0;
-  const head = readHead(exchange.headers, limits, isTrusted, areChecked, targetBytes);
+  const head = readHead(exchange.lines ?? exchange.headers, limits, isTrusted, targetBytes);
   const decision = decide({ method, target, version, head, hasBody }, rules, limits);
   return { exchange, head, rules, decision, started: clock.started, time: clock.time };
 }

@@ -12,6 +12,8 @@ export interface UpstreamRequest {
   readonly headers: HeaderList;
   /** The lines that most of the fields come from, where the platform reads lines. */
   readonly lines?: FieldLines | undefined;
+  /** The lines of all of these fields, in latin1, where they are known: they are checked. */
+  readonly fieldText?: string | undefined;
   readonly body: Body;
   /** Length in bytes of a streamed body, if the client declared it. */
   readonly length: number | undefined;

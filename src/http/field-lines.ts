@@ -1,20 +1,91 @@
+import { type FieldUse, useOfBytes } from './field-use.ts';
 import type { HeaderList } from './header-list.ts';
 
-/** Fields with the text that they were read from, so that their lines can be written again without a second check. */
-export interface FieldLines {
-  readonly fields: HeaderList;
-  /** In latin1. */
+/** Positions of each line in `marks`: where its name starts and ends, and where its value starts and ends. */
+const MARKS = 4;
+
+/** Field lines as received, checked. Names are known by their uses; texts of names and values are cut where they are asked for. */
+export class FieldLines {
+  /** In latin1; the lines are its end. */
   readonly text: string;
-  /** Offset of the line of each field; -1 for a line that is not written as `Name: value`. */
-  readonly offsets: readonly number[];
-  /** True when all lines are written so: together they are the text from the first offset on. */
-  readonly arePlain: boolean;
+  /** The use of each field. */
+  readonly uses: readonly FieldUse[];
+  private readonly marks: readonly number[];
+  /** True when all lines are written as `Name: value`. */
+  private readonly arePlain: boolean;
+  private list: HeaderList | undefined = undefined;
+
+  constructor(text: string, uses: readonly FieldUse[], marks: readonly number[], arePlain: boolean) {
+    this.text = text;
+    this.uses = uses;
+    this.marks = marks;
+    this.arePlain = arePlain;
+  }
+
+  /** Names and values exactly as sent, without the white space around values. */
+  get fields(): HeaderList {
+    this.list ??= this.cut();
+    return this.list;
+  }
+
+  private cut(): HeaderList {
+    const fields: string[] = [];
+    for (let index = 0; index < this.uses.length; index += 1)
+      fields.push(this.name(index), this.value(index));
+    return fields;
+  }
+
+  name(index: number): string {
+    return this.text.slice(this.mark(index, 0), this.mark(index, 1));
+  }
+
+  value(index: number): string {
+    return this.text.slice(this.mark(index, 2), this.mark(index, 3));
+  }
+
+  /** Bytes of the name and the value of a field. */
+  bytes(index: number): number {
+    return this.mark(index, 1) - this.mark(index, 0) + this.mark(index, 3) - this.mark(index, 2);
+  }
+
+  /** Offset of a line that is written as `Name: value`; -1 for any other. */
+  offset(index: number): number {
+    return this.arePlain || this.isPlain(index) ? this.mark(index, 0) : -1;
+  }
+
+  /** The lines of the fields that are kept; undefined where a line is not written as `Name: value`. */
+  kept(isKept: (use: FieldUse) => boolean): string | undefined {
+    if (!this.arePlain) return undefined;
+    const { text, uses } = this;
+    let kept = '';
+    let runStart = uses.length === 0 ? text.length : this.mark(0, 0);
+    for (let index = 0; index < uses.length; index += 1) {
+      if (isKept(uses[index] ?? 'other')) continue;
+      kept += text.slice(runStart, this.mark(index, 0));
+      runStart = this.mark(index, 3) + LINE_END;
+    }
+    return kept + text.slice(runStart);
+  }
+
+  private isPlain(index: number): boolean {
+    const nameEnd = this.mark(index, 1);
+    const next = index + 1 < this.uses.length ? this.mark(index + 1, 0) : this.text.length;
+    return (
+      this.mark(index, 2) === nameEnd + 2 &&
+      this.text.charCodeAt(nameEnd + 1) === SPACE &&
+      this.mark(index, 3) + LINE_END === next
+    );
+  }
+
+  private mark(index: number, which: number): number {
+    return this.marks[index * MARKS + which] ?? 0;
+  }
 }
 
 /**
- * Reads field lines (RFC 9112 §5), each ended by CRLF, from an offset of a latin1 text to its end: names and values exactly as
- * sent, without the white space around values. `bytes` have the text from `start` on: V8 reads them several times as fast as
- * characters. Undefined when a line is ambiguous: no folding, no space before the colon, no bare CR or LF, no control character.
+ * Reads field lines (RFC 9112 §5), each ended by CRLF, from an offset of a latin1 text to its end. `bytes` have the text from `start`
+ * on: V8 reads them several times as fast as characters. Undefined when a line is ambiguous: no folding, no space before the colon, no
+ * bare CR or LF, no control character.
  */
 export function readFieldLines(
   text: string,
@@ -22,28 +93,27 @@ export function readFieldLines(
   bytes: Uint8Array,
   start = 0,
 ): FieldLines | undefined {
-  const fields: string[] = [];
-  const offsets: number[] = [];
+  const uses: FieldUse[] = [];
+  const marks: number[] = [];
   let arePlain = true;
   const last = start + text.length;
   for (let at = start + from; at < last;) {
     let colon = at;
-    while (hasClass(bytes[colon], TOKEN_CHARACTER)) colon += 1;
+    while (isTokenCharacter(bytes[colon] ?? 0)) colon += 1;
     if (bytes[colon] !== COLON || colon === at) return undefined;
     let begin = colon + 1;
     while (isSpace(bytes[begin])) begin += 1;
     let end = begin;
-    while (hasClass(bytes[end], VALUE_CHARACTER)) end += 1;
-    const next = end + 2;
+    while (isValueCharacter(bytes[end] ?? 0)) end += 1;
+    const next = end + LINE_END;
     if (bytes[end] !== CR || bytes[end + 1] !== LF || next > last) return undefined;
     while (end > begin && isSpace(bytes[end - 1])) end -= 1;
-    const isPlain = begin === colon + 2 && bytes[colon + 1] === SPACE && end + 2 === next;
-    arePlain &&= isPlain;
-    offsets.push(isPlain ? at - start : -1);
-    fields.push(text.slice(at - start, colon - start), text.slice(begin - start, end - start));
+    arePlain &&= begin === colon + 2 && bytes[colon + 1] === SPACE && end + LINE_END === next;
+    uses.push(useOfBytes(bytes, at, colon));
+    marks.push(at - start, colon - start, begin - start, end - start);
     at = next;
   }
-  return { fields, text, offsets, arePlain };
+  return new FieldLines(text, uses, marks, arePlain);
 }
 
 /** True when every field can be written as one unambiguous line. */
@@ -60,8 +130,6 @@ export function areFieldLines(fields: HeaderList): boolean {
  */
 export function writeFieldLines(fields: HeaderList, received = NO_LINES): string | undefined {
   const source = received.text;
-  if (fields === received.fields && received.arePlain)
-    return source.slice(received.offsets[0] ?? source.length);
   let text = '';
   // The lines of this part of the source are still to be copied.
   let runStart = 0;
@@ -71,7 +139,7 @@ export function writeFieldLines(fields: HeaderList, received = NO_LINES): string
     const name = fields[at] ?? '';
     const value = fields[at + 1] ?? '';
     const found = findField(received.fields, name, value, next);
-    const offset = received.offsets[found / 2] ?? -1;
+    const offset = found < received.fields.length ? received.offset(found / 2) : -1;
     next = found + 2;
     if (offset === -1) {
       if (!isFieldName(name) || !isFieldValue(value)) return undefined;
@@ -91,8 +159,10 @@ export function writeFieldLines(fields: HeaderList, received = NO_LINES): string
 
 /** Characters of `: ` and CRLF. */
 const PUNCTUATION = 4;
+/** Characters of CRLF. */
+const LINE_END = 2;
 
-const NO_LINES: FieldLines = { fields: [], text: '', offsets: [], arePlain: true };
+const NO_LINES = new FieldLines('', [], [], true);
 
 /** Position of a field in a list, from `from` on; the length of the list where there is none. */
 function findField(fields: HeaderList, name: string, value: string, from: number): number {
@@ -103,53 +173,38 @@ function findField(fields: HeaderList, name: string, value: string, from: number
 
 /** True for a valid field name: a token (RFC 9110 §5.6.2). */
 export function isFieldName(text: string): boolean {
-  return text !== '' && consistsOf(text, TOKEN_CHARACTER);
+  for (let at = 0; at < text.length; at += 1) if (!isTokenCharacter(text.charCodeAt(at))) return false;
+  return text !== '';
 }
 
 /** True for a valid field value or reason phrase: each character is one byte, and none is a control character except the tab. */
 export function isFieldValue(text: string): boolean {
-  return consistsOf(text, VALUE_CHARACTER);
+  for (let at = 0; at < text.length; at += 1) if (!isValueCharacter(text.charCodeAt(at))) return false;
+  return true;
 }
 
 /** True for the code of a character that a token may contain (RFC 9110 §5.6.2). */
 export function isTokenCharacter(code: number): boolean {
-  return hasClass(code, TOKEN_CHARACTER);
+  return tokenCharacters[code] === 1;
 }
 
 /** True for the code of a character that a field value may contain (RFC 9110 §5.5). */
 export function isValueCharacter(code: number): boolean {
-  return hasClass(code, VALUE_CHARACTER);
+  return (code >= SPACE && code !== DELETE && code <= LATIN1) || code === TAB;
 }
-
-const TOKEN_CHARACTER = 1;
-const VALUE_CHARACTER = 2;
 
 const TAB = 0x09;
 const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 const COLON = 0x3a;
+const DELETE = 0x7f;
+const LATIN1 = 0xff;
 
-/** The character classes of each byte. */
-const characterClasses = new Uint8Array(256);
-for (let code = 0x20; code < 0x100; code += 1) {
-  if (code !== 0x7f) characterClasses[code] = VALUE_CHARACTER;
-}
-characterClasses[0x09] = VALUE_CHARACTER;
+/** 1 for each character of a token. */
+const tokenCharacters = new Uint8Array(256);
 for (const character of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
-  characterClasses[character.charCodeAt(0)] = TOKEN_CHARACTER | VALUE_CHARACTER;
-}
-
-function consistsOf(text: string, characterClass: number): boolean {
-  for (let at = 0; at < text.length; at += 1) {
-    if (!hasClass(text.charCodeAt(at), characterClass)) return false;
-  }
-  return true;
-}
-
-/** False beyond latin1, and beyond the end of a text or of bytes. */
-function hasClass(code: number | undefined, characterClass: number): boolean {
-  return ((characterClasses[code ?? 0] ?? 0) & characterClass) !== 0;
+  tokenCharacters[character.charCodeAt(0)] = 1;
 }
 
 function isSpace(code: number | undefined): boolean {

@@ -7,8 +7,9 @@ const CR = 0x0d;
  */
 export function findHeadEnd(bytes: Uint8Array, from: number): number {
   for (let at = from + 3; at < bytes.length;) {
-    const byte = bytes[at];
-    if (byte === CR) at += 1;
+    const byte = bytes[at] ?? 0;
+    if (byte > CR) at += 4;
+    else if (byte === CR) at += 1;
     else if (byte !== LF) at += 4;
     else if (bytes[at - 1] === CR && bytes[at - 2] === LF && bytes[at - 3] === CR) return at - 3;
     else at += 2;

@@ -1,8 +1,8 @@
 import { readDecimal } from './decimal.ts';
-import { isFieldValue } from './field-lines.ts';
-import { isForwarding } from './forwarded.ts';
+import { FieldLines, isFieldValue } from './field-lines.ts';
+import { type FieldUse, useOfName } from './field-use.ts';
 import { type HeaderList, withoutFields } from './header-list.ts';
-import { isHopByHop, namesOthers, nominated } from './hop-by-hop.ts';
+import { namesOthers, nominated } from './hop-by-hop.ts';
 
 /** The fields of a request's header section that the gateway uses, read in one pass. */
 export interface RequestHead {
@@ -24,7 +24,9 @@ export interface RequestHead {
    * The fields to forward, in order and spelling as received: without hop-by-hop fields, those that `Connection` lists, `Host`,
    * `Expect` and the framing, and without `Forwarded` and similar fields unless the peer is trusted.
    */
-  readonly forwardedHeaders: string[];
+  readonly forwardedHeaders: HeaderList;
+  /** The lines of these fields, in latin1; undefined where they were not received as lines that can be written again as they are. */
+  readonly forwardedLines: string | undefined;
 }
 
 /** Why a header section is refused, with the response status. */
@@ -42,107 +44,42 @@ export interface HeadLimits {
 }
 
 /**
- * Reads a header section, and refuses anything that two parsers could read differently. With `areChecked` the values are known to
- * have no control characters. `targetBytes` count against the limit of bytes: in HTTP/1.1 the target is part of what is limited.
+ * Reads a header section, and refuses anything that two parsers could read differently. `targetBytes` count against the limit of bytes:
+ * in HTTP/1.1 the target is part of what is limited.
  */
 export function readHead(
-  headers: HeaderList,
+  fields: HeaderList | FieldLines,
   limits: HeadLimits,
   trusted: boolean,
-  areChecked = false,
   targetBytes = 0,
 ): RequestHead {
-  const reader = new HeadReader(trusted);
-  if (headers.length > limits.count * 2) {
-    reader.fault = { status: 431, detail: `The request has more than ${limits.count} header fields.` };
-  }
-  let bytes = targetBytes;
-  const end = Math.min(headers.length, limits.count * 2);
-  for (let at = 0; at < end; at += 2) {
-    const name = headers[at] ?? '';
-    const value = headers[at + 1] ?? '';
-    bytes += name.length + value.length + 4;
-    if (!areChecked) reader.check(name, value);
-    reader.read(name, value);
-  }
-  if (bytes > limits.bytes) {
-    reader.fault ??= {
-      status: 431,
-      detail: `The request's header section is larger than ${limits.bytes} bytes.`,
-    };
-  }
-  reader.finish();
-  return reader;
+  const head =
+    fields instanceof FieldLines ? new HeadOfLines(fields, trusted) : new HeadOfList(fields, trusted);
+  head.read(limits, targetBytes);
+  return head;
 }
 
-/** How a field is handled: at most one allowed, used by the gateway, not forwarded, or any other. */
-type Use =
-  | Singleton
-  | 'connection'
-  | 'upgrade'
-  | 'hop-by-hop'
-  | 'expect'
-  | 'forwarding'
-  | 'alias'
-  | 'contentEncoding'
-  | 'requestId'
-  | 'traceparent'
-  | 'other';
-
-/** Fields that must not be repeated: with two lines, two parsers could read two different requests. */
-type Singleton = 'host' | 'authorization' | 'contentType' | 'length' | 'coding' | 'apiVersion';
-
-const FIELD_USES: ReadonlyMap<string, Use> = new Map<string, Use>([
-  ['host', 'host'],
-  ['authorization', 'authorization'],
-  ['content-type', 'contentType'],
-  ['content-length', 'length'],
-  ['transfer-encoding', 'coding'],
-  ['x-api-version', 'apiVersion'],
-  ['connection', 'connection'],
-  ['upgrade', 'upgrade'],
-  ['expect', 'expect'],
-  ['content-encoding', 'contentEncoding'],
-  ['x-request-id', 'requestId'],
-  ['traceparent', 'traceparent'],
+/** Fields that end here. */
+const NOT_FORWARDED: ReadonlySet<FieldUse> = new Set<FieldUse>([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'trailer',
+  'upgrade',
+  'expect',
+  'hop-by-hop',
 ]);
 
-/** Other fields that nearly every client sends. */
-const COMMON_NAMES = [
-  'accept',
-  'accept-encoding',
-  'accept-language',
-  'user-agent',
-  'keep-alive',
-  'cookie',
-  'origin',
-  'tracestate',
-];
-
-/** Uses by the two spellings that nearly all clients send, so that most names take one lookup and no conversion. */
-const usesBySpelling: ReadonlyMap<string, Use> = new Map(
-  [...FIELD_USES.keys(), ...COMMON_NAMES].flatMap((lower): [string, Use][] => [
-    [lower, useOf(lower)],
-    [lower.replaceAll(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase()), useOf(lower)],
-  ]),
-);
-
-function useOf(lower: string): Use {
-  const use = FIELD_USES.get(lower);
-  if (use !== undefined) return use;
-  if (isHopByHop(lower)) return 'hop-by-hop';
-  if (isForwarding(lower)) return 'forwarding';
-  return lower.includes('_') && isAlias(lower) ? 'alias' : 'other';
+/** True for a field that is forwarded, unless `Connection` lists it. */
+function isForwarded(use: FieldUse, trusted: boolean): boolean {
+  return use === 'other' || (use === 'forwarding' ? trusted : !NOT_FORWARDED.has(use));
 }
 
-/** Servers that follow CGI read X_API_VERSION as X-API-VERSION, which would bypass every check. */
-function isAlias(lower: string): boolean {
-  const plain = lower.replaceAll('_', '-');
-  const use = FIELD_USES.get(plain);
-  return (use !== undefined && use !== 'expect') || isHopByHop(plain) || isForwarding(plain);
-}
-
-class HeadReader implements RequestHead {
+/** What is read of a header section, whatever form it has. */
+abstract class HeadReader implements RequestHead {
   fault: HeadFault | undefined = undefined;
   host: string | undefined = undefined;
   authorization: string | undefined = undefined;
@@ -155,76 +92,87 @@ class HeadReader implements RequestHead {
   traceparent: string | undefined = undefined;
   upgrade: string | undefined = undefined;
   expect: string | undefined = undefined;
-  forwardedHeaders: string[] = [];
+  protected readonly trusted: boolean;
   private length: string | undefined = undefined;
   private coding: string | undefined = undefined;
   private connection: string[] | undefined = undefined;
-  private readonly trusted: boolean;
+  private forwarded: HeaderList | undefined = undefined;
 
   constructor(trusted: boolean) {
     this.trusted = trusted;
   }
 
-  check(name: string, value: string): void {
-    if (!isFieldValue(value)) this.refuse(`The value of ${name.toLowerCase()} contains a control character.`);
-  }
+  /** Number of fields. */
+  protected abstract get count(): number;
 
-  read(name: string, value: string): void {
-    const use = usesBySpelling.get(name) ?? useOf(name.toLowerCase());
-    switch (use) {
-      case 'other':
-        break;
-      case 'host':
-      case 'length':
-      case 'coding':
-        this.setSingleton(use, name, value);
-        return;
-      case 'authorization':
-      case 'contentType':
-      case 'apiVersion':
-        this.setSingleton(use, name, value);
-        break;
-      case 'connection':
-        if (namesOthers(value)) (this.connection ??= []).push(value);
-        return;
-      case 'upgrade':
-        this.upgrade = this.upgrade === undefined ? value : `${this.upgrade}, ${value}`;
-        return;
-      case 'hop-by-hop':
-        return;
-      case 'expect':
-        this.expect = this.expect === undefined ? value : `${this.expect}, ${value}`;
-        return;
-      case 'forwarding':
-        if (!this.trusted) return;
-        break;
-      case 'alias': {
-        const lower = name.toLowerCase();
-        this.refuse(`The header ${lower} can be read as ${lower.replaceAll('_', '-')}.`);
-        break;
-      }
-      case 'contentEncoding':
-        this.contentEncoding =
-          this.contentEncoding === undefined ? value : `${this.contentEncoding},${value}`;
-        break;
-      case 'requestId':
-        this.requestId ??= value;
-        break;
-      case 'traceparent':
-        this.traceparent ??= value;
-        break;
+  /** Reads so many fields; returns the bytes of their names and values. */
+  protected abstract readFields(count: number): number;
+
+  /** The fields to forward, those that `Connection` lists among them. */
+  protected abstract forwardedFields(): HeaderList;
+
+  /** The lines of these fields; undefined where they are not known as such. */
+  protected abstract linesToForward(): string | undefined;
+
+  get forwardedHeaders(): HeaderList {
+    if (this.forwarded === undefined) {
+      const fields = this.forwardedFields();
+      this.forwarded =
+        this.connection === undefined ? fields : withoutFields(fields, nominated(this.connection));
     }
-    this.forwardedHeaders.push(name, value);
+    return this.forwarded;
   }
 
-  private setSingleton(field: Singleton, name: string, value: string): void {
-    if (this[field] !== undefined) this.refuse(`The header ${name.toLowerCase()} occurs twice.`);
-    this[field] = value;
+  get forwardedLines(): string | undefined {
+    return this.connection === undefined ? this.linesToForward() : undefined;
   }
 
-  finish(): void {
-    if (this.connection !== undefined)
-      this.forwardedHeaders = withoutFields(this.forwardedHeaders, nominated(this.connection));
+  read(limits: HeadLimits, targetBytes: number): void {
+    const { count } = this;
+    if (count > limits.count)
+      this.fault = { status: 431, detail: `The request has more than ${limits.count} header fields.` };
+    const read = Math.min(count, limits.count);
+    if (targetBytes + this.readFields(read) + read * PUNCTUATION > limits.bytes) {
+      this.fault ??= {
+        status: 431,
+        detail: `The request's header section is larger than ${limits.bytes} bytes.`,
+      };
+    }
+    this.readFraming();
+  }
+
+  /** Takes the value of a field that is not just any other. */
+  protected take(use: FieldUse, value: string): void {
+    if (use === 'host') this.host = this.only(use, this.host, value);
+    else if (use === 'authorization') this.authorization = this.only(use, this.authorization, value);
+    else if (use === 'content-type') this.contentType = this.only(use, this.contentType, value);
+    else if (use === 'content-length') this.length = this.only(use, this.length, value);
+    else if (use === 'transfer-encoding') this.coding = this.only(use, this.coding, value);
+    else if (use === 'x-api-version') this.apiVersion = this.only(use, this.apiVersion, value);
+    else if (use === 'x-request-id') this.requestId ??= value;
+    else if (use === 'traceparent') this.traceparent ??= value;
+    else if (use === 'content-encoding') this.contentEncoding = joined(this.contentEncoding, value, ',');
+    else if (use === 'upgrade') this.upgrade = joined(this.upgrade, value, ', ');
+    else if (use === 'expect') this.expect = joined(this.expect, value, ', ');
+    else if (use === 'connection' && namesOthers(value)) (this.connection ??= []).push(value);
+  }
+
+  protected refuse(detail: string): void {
+    this.fault ??= { status: 400, detail };
+  }
+
+  protected refuseAlias(name: string): void {
+    const lower = name.toLowerCase();
+    this.refuse(`The header ${lower} can be read as ${lower.replaceAll('_', '-')}.`);
+  }
+
+  /** With two lines of such a field, two parsers could read two different requests. */
+  private only(name: string, before: string | undefined, value: string): string {
+    if (before !== undefined) this.refuse(`The header ${name} occurs twice.`);
+    return value;
+  }
+
+  private readFraming(): void {
     if (this.length !== undefined) {
       this.contentLength = readDecimal(this.length);
       if (this.contentLength === undefined) this.refuse('Content-Length is not a number of bytes.');
@@ -239,8 +187,87 @@ class HeadReader implements RequestHead {
       ? { status: 501, detail: 'The only supported transfer coding is chunked.' }
       : { status: 400, detail: 'Transfer-Encoding is malformed.' };
   }
+}
 
-  private refuse(detail: string): void {
-    this.fault ??= { status: 400, detail };
+class HeadOfList extends HeadReader {
+  private readonly headers: HeaderList;
+  private readonly kept: string[] = [];
+
+  constructor(headers: HeaderList, trusted: boolean) {
+    super(trusted);
+    this.headers = headers;
   }
+
+  protected get count(): number {
+    return this.headers.length / 2;
+  }
+
+  protected readFields(count: number): number {
+    const { headers, kept, trusted } = this;
+    let bytes = 0;
+    for (let at = 0; at < count * 2; at += 2) {
+      const name = headers[at] ?? '';
+      const value = headers[at + 1] ?? '';
+      const use = useOfName(name);
+      bytes += name.length + value.length;
+      if (!isFieldValue(value))
+        this.refuse(`The value of ${name.toLowerCase()} contains a control character.`);
+      if (use === 'alias') this.refuseAlias(name);
+      else if (use !== 'other') this.take(use, value);
+      if (isForwarded(use, trusted)) kept.push(name, value);
+    }
+    return bytes;
+  }
+
+  protected forwardedFields(): HeaderList {
+    return this.kept;
+  }
+
+  protected linesToForward(): undefined {}
+}
+
+class HeadOfLines extends HeadReader {
+  private readonly lines: FieldLines;
+
+  constructor(lines: FieldLines, trusted: boolean) {
+    super(trusted);
+    this.lines = lines;
+  }
+
+  protected get count(): number {
+    return this.lines.uses.length;
+  }
+
+  protected readFields(count: number): number {
+    const { lines } = this;
+    let bytes = 0;
+    for (let index = 0; index < count; index += 1) {
+      const use = lines.uses[index] ?? 'other';
+      bytes += lines.bytes(index);
+      if (use === 'alias') this.refuseAlias(lines.name(index));
+      else if (use !== 'other') this.take(use, lines.value(index));
+    }
+    return bytes;
+  }
+
+  protected forwardedFields(): HeaderList {
+    const { uses, fields } = this.lines;
+    const kept: string[] = [];
+    for (let index = 0; index < uses.length; index += 1) {
+      if (isForwarded(uses[index] ?? 'other', this.trusted))
+        kept.push(fields[index * 2] ?? '', fields[index * 2 + 1] ?? '');
+    }
+    return kept;
+  }
+
+  protected linesToForward(): string | undefined {
+    return this.lines.kept((use) => isForwarded(use, this.trusted));
+  }
+}
+
+/** Bytes that separate a name, a value and the next field. */
+const PUNCTUATION = 4;
+
+function joined(before: string | undefined, value: string, separator: string): string {
+  return before === undefined ? value : `${before}${separator}${value}`;
 }

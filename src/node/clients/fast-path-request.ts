@@ -35,39 +35,26 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
   const line = readRequestLine(text, lineEnd);
   const lines = line === undefined ? undefined : readFieldLines(text, lineEnd + 2, bytes);
   if (line === undefined || lines === undefined) return undefined;
-  const headers = lines.fields;
   let length: number | undefined;
   let isLast = false;
   let expectsContinue = false;
-  for (let at = 0; at < headers.length; at += 2) {
-    const name = headers[at] ?? '';
-    const value = headers[at + 1] ?? '';
-    // Five names matter; the length rules out most others.
-    switch (name.length) {
-      case 6:
-        if (name.toLowerCase() !== 'expect') break;
-        if (expectsContinue || value.toLowerCase() !== '100-continue') return undefined;
-        expectsContinue = true;
-        break;
-      case 10:
-        if (name.toLowerCase() === 'connection') isLast ||= CLOSE_OPTION.test(value);
-        break;
-      case 14:
-        if (name.toLowerCase() !== 'content-length') break;
-        if (length !== undefined) return undefined;
-        length = readDecimal(value);
-        if (length === undefined) return undefined;
-        break;
-      case 16:
-        // Node treats it as Connection, which RFC 9112 (appendix C.2.2) does not.
-        if (name.toLowerCase() === 'proxy-connection') return undefined;
-        break;
-      case 17:
-        if (name.toLowerCase() !== 'transfer-encoding') break;
-        if (length !== undefined || value.toLowerCase() !== 'chunked') return undefined;
-        length = Number.POSITIVE_INFINITY;
-        break;
-      default:
+  for (let index = 0; index < lines.uses.length; index += 1) {
+    const use = lines.uses[index];
+    if (use === 'expect') {
+      if (expectsContinue || lines.value(index).toLowerCase() !== '100-continue') return undefined;
+      expectsContinue = true;
+    } else if (use === 'connection') {
+      isLast ||= CLOSE_OPTION.test(lines.value(index));
+    } else if (use === 'content-length') {
+      if (length !== undefined) return undefined;
+      length = readDecimal(lines.value(index));
+      if (length === undefined) return undefined;
+    } else if (use === 'transfer-encoding') {
+      if (length !== undefined || lines.value(index).toLowerCase() !== 'chunked') return undefined;
+      length = Number.POSITIVE_INFINITY;
+    } else if (use === 'proxy-connection') {
+      // Node treats it as Connection, which RFC 9112 (appendix C.2.2) does not.
+      return undefined;
     }
   }
   const bodyAt = headEnd + 4;

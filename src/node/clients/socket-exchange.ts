@@ -46,7 +46,6 @@ const LARGE_PART_BYTES = 128 * 1024;
 export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   readonly method: string;
   readonly target: string;
-  readonly headers: HeaderList;
   readonly lines: FieldLines;
   readonly version = '1.1';
   readonly remote: string;
@@ -90,13 +89,16 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     this.method = request.method;
     this.target = request.target;
     this.lines = request.lines;
-    this.headers = request.lines.fields;
     this.isLast = request.isLast;
     this.remote = connection.remote;
     this.secure = 'encrypted' in connection.socket;
     this.hasBody = request.end > request.bodyAt;
     this.body = new WholeBody(body, isBodyLent);
     this.isWhole = body.length === request.end - request.bodyAt;
+  }
+
+  get headers(): HeaderList {
+    return this.lines.fields;
   }
 
   get bytesIn(): number {

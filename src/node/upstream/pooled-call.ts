@@ -95,11 +95,9 @@ export class PooledCall implements UpstreamCall, PendingRequest {
 }
 
 /** The head of a request; undefined when it cannot be written. */
-export function headOf(
-  { method, target, headers, lines, body, length }: UpstreamRequest,
-  host: string,
-): string | undefined {
-  const fields = writeFieldLines(headers, lines);
+export function headOf(request: UpstreamRequest, host: string): string | undefined {
+  const { method, target, body, length } = request;
+  const fields = request.fieldText ?? writeFieldLines(request.headers, request.lines);
   if (fields === undefined || !isFieldName(method) || target === '' || !isVisible(target)) return undefined;
   const framing = framingOf(method, body, length);
   return `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${fields}${framing}\r\n`;

@@ -1,6 +1,7 @@
 // Longer than other files: it is one state machine, whose states share the held bytes.
 import { readDecimal } from '../../http/decimal.ts';
 import { type FieldLines, readFieldLines } from '../../http/field-lines.ts';
+import type { FieldUse } from '../../http/field-use.ts';
 import { findHeadEnd } from '../../http/head-end.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
@@ -53,6 +54,8 @@ const CHUNK_SIZE =
  * way.
  */
 const KEEP_ALIVE_MARGIN_MS = 1000;
+const CLOSE_OPTION = /(?:^|[,\t ])close(?:$|[,\t ])/i;
+const TIMEOUT_PARAMETER = /(?:^|[,\t ])timeout=(\d{1,6})(?:$|[,\t ])/i;
 /** Maximum digits of a size that is read digit by digit. */
 const PLAIN_SIZE_DIGITS = 8;
 /** Maximum bytes of a line with the size of a chunk. */
@@ -193,20 +196,19 @@ export class ResponseReader {
     if (line === undefined) return 'not HTTP';
     const lines = this.fields(text, lineEnd + 2, bytes, at);
     if (typeof lines === 'string') return lines;
-    const headers = lines.fields;
     const { status } = line;
     if (status === 101) return 'upgrade';
-    const fault = this.frame(status, line.isKept, headers);
+    const fault = this.frame(status, line.isKept, lines);
     if (fault !== undefined) return fault;
     if (status < 200) {
       // It has no body, whatever its fields say (RFC 9110 §15.2).
       this.state = 'head';
       this.interim += end + 4 - at;
       if (this.interim > this.limits.headerBytes) return 'head too large';
-      this.events.information(status, headers);
+      this.events.information(status, lines.fields);
       return end + 4;
     }
-    this.events.head({ status, reason: line.reason, headers, lines });
+    this.events.head({ status, reason: line.reason, headers: lines.fields, lines });
     return end + 4;
   }
 
@@ -224,33 +226,29 @@ export class ResponseReader {
   private fields(text: string, from: number, bytes: Buffer, at: number): FieldLines | ResponseFault {
     const lines = readFieldLines(text, from, bytes, at);
     if (lines === undefined) return 'not HTTP';
-    return lines.fields.length > this.limits.headerCount * 2 ? 'too many header fields' : lines;
+    return lines.uses.length > this.limits.headerCount ? 'too many header fields' : lines;
   }
 
   /** Finds where the body ends (RFC 9112 §6.3). */
-  private frame(status: number, isKept: boolean, headers: HeaderList): ResponseFault | undefined {
+  private frame(status: number, isKept: boolean, lines: FieldLines): ResponseFault | undefined {
     let length: number | undefined;
     let coding: string | undefined;
     this.keepAliveMs = isKept ? Number.POSITIVE_INFINITY : 0;
-    for (let at = 0; at < headers.length; at += 2) {
-      const name = headers[at] ?? '';
-      // The length rules out most names.
-      if (name.length !== 10 && name.length !== 14 && name.length !== 17) continue;
-      const lower = name.toLowerCase();
-      const value = headers[at + 1] ?? '';
-      if (lower === 'connection') {
-        if (/(?:^|[,\t ])close(?:$|[,\t ])/i.test(value)) this.keepAliveMs = 0;
-      } else if (lower === 'keep-alive') {
-        const seconds = /(?:^|[,\t ])timeout=(\d{1,6})(?:$|[,\t ])/i.exec(value)?.[1];
+    for (let index = 0; index < lines.uses.length; index += 1) {
+      const use = lines.uses[index];
+      if (use === 'connection') {
+        if (CLOSE_OPTION.test(lines.value(index))) this.keepAliveMs = 0;
+      } else if (use === 'keep-alive') {
+        const seconds = TIMEOUT_PARAMETER.exec(lines.value(index))?.[1];
         if (seconds !== undefined)
           this.keepAliveMs = Math.min(this.keepAliveMs, Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS);
-      } else if (lower === 'content-length') {
+      } else if (use === 'content-length') {
         if (length !== undefined) return 'framing';
-        length = readDecimal(value);
+        length = readDecimal(lines.value(index));
         if (length === undefined) return 'framing';
-      } else if (lower === 'transfer-encoding') {
+      } else if (use === 'transfer-encoding') {
         if (coding !== undefined) return 'framing';
-        coding = value.toLowerCase();
+        coding = lines.value(index).toLowerCase();
       }
     }
     if (coding !== undefined && (coding !== 'chunked' || length !== undefined || !isKept)) return 'framing';
@@ -333,19 +331,16 @@ export class ResponseReader {
     if (typeof end === 'string' || end < 0) return end;
     const lines = this.fields(bytes.toString('latin1', at, end + 2), 0, bytes, at);
     if (typeof lines === 'string') return lines;
-    if (hasFraming(lines.fields)) return 'framing';
+    if (lines.uses.some(isFraming)) return 'framing';
     this.trailerList = lines.fields;
     this.state = 'whole';
     return end + 4;
   }
 }
 
-/** True for fields by which a downstream reader could find a different end of the body (RFC 9110 §6.5.1). */
-function hasFraming(trailers: HeaderList): boolean {
-  for (let at = 0; at < trailers.length; at += 2) {
-    if (/^(?:content-length|transfer-encoding)$/i.test(trailers[at] ?? '')) return true;
-  }
-  return false;
+/** True for a field by which a downstream reader could find a different end of the body (RFC 9110 §6.5.1). */
+function isFraming(use: FieldUse): boolean {
+  return use === 'content-length' || use === 'transfer-encoding';
 }
 
 /** False when the bytes so far cannot be a response: it is refused now, not when the response times out. */

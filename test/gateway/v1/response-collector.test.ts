@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newMemory } from '../../../src/http/byte-collector.ts';
+import { FieldLines } from '../../../src/http/field-lines.ts';
 import type { HeaderList } from '../../../src/http/header-list.ts';
 import {
   ResponseCollector,
@@ -167,7 +168,7 @@ describe('a response that arrives whole', () => {
 
 test('the lines that the head was read from go with it, rewritten or not', () => {
   const received: unknown[] = [];
-  const lines = { fields: HEADERS, text: '', offsets: [], arePlain: true };
+  const lines = new FieldLines('', [], [], true);
   for (const verdict of ['rewritten', 'unchanged'] as const) {
     const { collector } = collected({
       head: (given) => void received.push(given.lines),

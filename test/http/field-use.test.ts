@@ -1,0 +1,55 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { useOfBytes, useOfName } from '../../src/http/field-use.ts';
+
+const useOf = (name: string) => useOfBytes(Buffer.from(`x${name}y`), 1, name.length + 1);
+
+test.each([
+  ['Host', 'host'],
+  ['AUTHORIZATION', 'authorization'],
+  ['content-Type', 'content-type'],
+  ['X-Api-Version', 'x-api-version'],
+  ['Keep-Alive', 'keep-alive'],
+  ['TE', 'hop-by-hop'],
+  ['Http2-Settings', 'hop-by-hop'],
+  ['X-Forwarded-For', 'forwarding'],
+  ['x-forwarded-anything', 'forwarding'],
+  ['Forwarded', 'forwarding'],
+  ['X_Api_Version', 'alias'],
+  ['x_forwarded_for', 'alias'],
+  ['X_Other', 'other'],
+  ['Expec_', 'other'],
+  ['User-Agent', 'other'],
+  ['x-anything', 'other'],
+  ['x', 'other'],
+])('%s is %s', (name, use) => {
+  expect([useOfName(name), useOf(name)]).toEqual([use, use]);
+});
+
+test('a name has the same use as text and as bytes', () => {
+  const known = [
+    'host',
+    'content-length',
+    'x-forwarded-',
+    'keep-alive',
+    'proxy-connection',
+    'te',
+    'x-api-version',
+  ];
+  const part = fc.constantFrom(...known, '-', '_', 'X', 'a', '^', '~', '|', '1');
+  const name = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(''));
+  const anyCase = fc.tuple(name, fc.infiniteStream(fc.boolean())).map(([text, upper]) => {
+    return Array.from(text, (character) => (upper.next().value ? character.toUpperCase() : character)).join(
+      '',
+    );
+  });
+  let found = 0;
+  fc.assert(
+    fc.property(anyCase, (text) => {
+      expect(useOf(text)).toBe(useOfName(text));
+      if (useOf(text) !== 'other') found += 1;
+    }),
+    { numRuns: 5000 },
+  );
+  expect(found).toBeGreaterThan(500);
+});
