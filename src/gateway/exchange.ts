@@ -57,8 +57,8 @@ export interface Exchange {
   information(status: number, headers: HeaderList): void;
   /** Sends the head of the response. Its fields are end-to-end; the adapter adds framing. Throws `UnwritableHead`. */
   head(head: ResponseHead): void;
-  /** Sends a chunk of the response body; false signals backpressure until `owner.drained`. */
-  data(chunk: Uint8Array): boolean;
+  /** Sends a chunk of the response body; false signals backpressure until `owner.drained`. With `isLast`, `end` follows at once. */
+  data(chunk: Uint8Array, isLast?: boolean): boolean;
   /** Ends the response, with trailers if the client can read them. */
   end(trailers: HeaderList): void;
   /** Closes the connection after the response. Called before `head`. */

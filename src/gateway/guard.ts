@@ -104,9 +104,9 @@ export class GuardedReceiver implements UpstreamReceiver {
     }
   }
 
-  data(chunk: Uint8Array): void {
+  data(chunk: Uint8Array, isLast?: boolean): void {
     try {
-      this.receiver.data(chunk);
+      this.receiver.data(chunk, isLast);
     } catch (error) {
       this.onError(error);
     }

@@ -144,7 +144,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.recorder?.responseChunk(body);
     if (exchange.method !== 'HEAD' && body.length > 0) {
       this.entry.responseBytes = body.length;
-      exchange.data(body);
+      exchange.data(body, true);
     }
     exchange.end(NO_HEADERS);
   }
@@ -319,10 +319,10 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.recorder?.clientResponded(status, responseHeaders);
   }
 
-  data(chunk: Uint8Array): void {
+  data(chunk: Uint8Array, isLast?: boolean): void {
     this.entry.responseBytes += chunk.length;
     this.recorder?.responseChunk(chunk);
-    if (!this.received.exchange.data(chunk)) this.call?.pause();
+    if (!this.received.exchange.data(chunk, isLast)) this.call?.pause();
   }
 
   end(trailers: HeaderList): void {

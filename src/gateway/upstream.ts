@@ -43,7 +43,8 @@ export interface UpstreamReceiver {
   readonly borrowsParts?: boolean;
   information(status: number, headers: HeaderList): void;
   head(head: ResponseHead): void;
-  data(chunk: Uint8Array): void;
+  /** With `isLast`, `end` follows at once. */
+  data(chunk: Uint8Array, isLast?: boolean): void;
   end(trailers: HeaderList): void;
   fail(fault: UpstreamFault): void;
   /** Called before `end` when only the close of the connection marks the end of the body, which may thus be truncated. */

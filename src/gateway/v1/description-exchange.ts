@@ -124,8 +124,8 @@ export class DescriptionExchange extends MigrateExchange {
     super.head({ ...head, ...line, headers });
   }
 
-  override data(chunk: Uint8Array): void {
-    if (!this.isNotModified) super.data(chunk);
+  override data(chunk: Uint8Array, isLast?: boolean): void {
+    if (!this.isNotModified) super.data(chunk, isLast);
   }
 
   /** A response to a request with credentials belongs to its client (RFC 9111 §3.5). */

@@ -77,14 +77,13 @@ export class ResponseCollector implements UpstreamReceiver {
     }
   }
 
-  data(chunk: Uint8Array): void {
+  data(chunk: Uint8Array, isLast = false): void {
     const pending = this.pending;
     if (pending === undefined) {
-      this.owner.data(chunk);
+      this.owner.data(chunk, isLast);
       return;
     }
-    const isWhole = pending.body.length === 0 && chunk.length === pending.length;
-    if (isWhole && this.rewriteWhole(pending, chunk)) return;
+    if (isLast && pending.body.length === 0 && this.rewriteWhole(pending, chunk)) return;
     const taken = pending.body.add(chunk, true);
     if (pending.body.length > this.owner.responseLimit) this.stream(pending, 'response-too-large');
     else if (taken > 0 && !this.owner.takeResponse(taken)) this.stream(pending, 'response-buffer-full');
@@ -134,7 +133,7 @@ export class ResponseCollector implements UpstreamReceiver {
     if (outcome === undefined) return false;
     this.pending = undefined;
     const kept = outcome.body === body && owner.borrowsParts !== true ? new Uint8Array(body) : outcome.body;
-    this.begin(this.settled(head, outcome, body), kept);
+    this.begin(this.settled(head, outcome, body), kept, true);
     return true;
   }
 
@@ -181,19 +180,19 @@ export class ResponseCollector implements UpstreamReceiver {
   }
 
   private send(head: ResponseHead, body: Uint8Array, trailers: HeaderList): void {
-    this.begin(head, body);
+    this.begin(head, body, true);
     this.owner.end(trailers);
   }
 
-  private begin(head: ResponseHead, body: Uint8Array): void {
+  private begin(head: ResponseHead, body: Uint8Array, isLast: boolean): void {
     this.owner.head(head);
-    if (body.length > 0) this.owner.data(body);
+    if (body.length > 0) this.owner.data(body, isLast);
   }
 
   /** Streams the response from here on, unchanged. */
   private stream(pending: PendingResponse, note: ResponseNote | undefined): void {
     this.pending = undefined;
     if (note !== undefined) this.owner.noteResponse(note);
-    this.begin(pending.head, pending.body.take());
+    this.begin(pending.head, pending.body.take(), false);
   }
 }

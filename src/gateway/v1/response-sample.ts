@@ -55,13 +55,13 @@ export class ResponseSample implements UpstreamReceiver {
     this.receiver.head(head);
   }
 
-  data(chunk: Uint8Array): void {
+  data(chunk: Uint8Array, isLast?: boolean): void {
     const { collector } = this;
     if (collector !== undefined) {
       if (collector.length + chunk.length > this.limit) this.collector = undefined;
       else collector.add(chunk, true);
     }
-    this.receiver.data(chunk);
+    this.receiver.data(chunk, isLast);
   }
 
   end(trailers: HeaderList): void {

@@ -40,9 +40,9 @@ export class ShadowExchange extends ObserveExchange {
     super.head(head);
   }
 
-  override data(chunk: Uint8Array): void {
+  override data(chunk: Uint8Array, isLast?: boolean): void {
     this.copy?.data(chunk);
-    super.data(chunk);
+    super.data(chunk, isLast);
   }
 
   override end(trailers: HeaderList): void {

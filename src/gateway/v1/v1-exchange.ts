@@ -110,9 +110,9 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     super.head(head);
   }
 
-  override data(chunk: Uint8Array): void {
+  override data(chunk: Uint8Array, isLast?: boolean): void {
     this.rateLimitReset?.data(chunk);
-    super.data(chunk);
+    super.data(chunk, isLast);
   }
 
   override end(trailers: HeaderList): void {

@@ -13,6 +13,7 @@ import { fill, SMALL_WRITE_BYTES, writeTogether } from '../small-writes.ts';
 import type { FastPathRequest } from './fast-path-request.ts';
 import { isFinalStatus, isInterimStatus, ResponseFraming } from './response-framing.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from './slow-reader-guard.ts';
+import { flushAfterReads } from './held-heads.ts';
 import { type QueuedResponse, queueResponse } from './response-queue.ts';
 import { takenBytes } from './taken-bytes.ts';
 import { WholeBody } from './whole-body.ts';
@@ -63,9 +64,10 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   protected owner: ExchangeOwner | undefined = undefined;
   /** True when the connection closes after the response. */
   protected isLast: boolean;
-  /** Text that goes out with the next part of the response, or at the end of the turn. */
+  /** The head, which goes out with the first part of the body, or at the end of the turn. */
   private held = '';
-  private heldPart: Uint8Array | undefined = undefined;
+  /** The only part of the body, which goes out with the end. */
+  private onlyPart: Uint8Array | undefined = undefined;
   private framing: ResponseFraming | undefined = undefined;
   /** False while the request is being taken: a response by then is the gateway's own. */
   private hasBegun = false;
@@ -153,21 +155,21 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     const chunked = framing.kind === 'chunks' ? 'Transfer-Encoding: chunked\r\n' : '';
     this.held = `${statusLine(status, reason)}${lines}${connectionLines}${chunked}\r\n`;
     // An event stream may stay silent for a long time after its head.
-    process.nextTick(flushHeld, this);
+    flushAfterReads(this);
   }
 
-  data(chunk: Uint8Array): boolean {
-    const { framing } = this;
+  data(chunk: Uint8Array, isLast = false): boolean {
+    const { framing, held } = this;
     if (framing === undefined || this.isBroken || chunk.length === 0) return true;
     const part = framing.count(chunk.length);
     if (part === 'beyond') this.reset();
     if (part === 'beyond' || part === 'none') return true;
-    if (this.held !== '' && this.heldPart === undefined) {
-      this.heldPart = chunk;
+    if (held !== '' && isLast) {
+      this.onlyPart = chunk;
       return true;
     }
-    this.flushHeld();
-    return this.awaited(this.write('', chunk, ''));
+    this.held = '';
+    return this.awaited(this.write(held, chunk, ''));
   }
 
   end(trailers: HeaderList): void {
@@ -179,15 +181,15 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     }
     this.isWritten = true;
     const last = framing.kind === 'chunks' ? `0\r\n${writeFieldLines(trailers) ?? ''}\r\n` : '';
-    const { held, heldPart } = this;
+    const { held, onlyPart } = this;
     this.held = '';
-    this.heldPart = undefined;
+    this.onlyPart = undefined;
     const hasRest = held !== '' || last !== '';
     if (held !== '' && this.mayQueue) {
-      const { front, back } = this.framed(held, heldPart, last);
-      if (queueResponse(this, front, heldPart ?? nothing, back)) return;
+      const { front, back } = this.framed(held, onlyPart, last);
+      if (queueResponse(this, front, onlyPart ?? nothing, back)) return;
     }
-    if (hasRest) this.write(held, heldPart, last, this.onFlushed);
+    if (hasRest) this.write(held, onlyPart, last, this.onFlushed);
     this.written(hasRest && this.secure);
   }
 
@@ -230,13 +232,12 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     else socket.resetAndDestroy();
   }
 
-  /** Writes the held text: nothing followed it within the turn. */
+  /** Writes the held head: nothing followed it within the turn. */
   flushHeld(): void {
-    const { held, heldPart } = this;
+    const { held } = this;
     if (held === '' || this.isBroken) return;
     this.held = '';
-    this.heldPart = undefined;
-    this.awaited(this.write(held, heldPart, ''));
+    this.awaited(this.write(held, undefined, ''));
   }
 
   // Called by the connection.
@@ -341,8 +342,4 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
 
 function statusLine(status: number, reason: string | undefined): string {
   return `HTTP/1.1 ${status} ${reason ?? STATUS_CODES[status] ?? ''}\r\n`;
-}
-
-function flushHeld(exchange: SocketExchange): void {
-  exchange.flushHeld();
 }

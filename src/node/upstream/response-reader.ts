@@ -11,7 +11,8 @@ import { readStatusLine } from '../../http/status-line.ts';
 export interface ResponseEvents {
   information(status: number, headers: HeaderList): void;
   head(head: ResponseHead): void;
-  data(chunk: Buffer): void;
+  /** With `isLast`, `complete` follows at once. */
+  data(chunk: Buffer, isLast: boolean): void;
   /** `keepAliveMs` is the milliseconds in which another request may follow on the connection; 0 when none may. */
   complete(trailers: HeaderList, keepAliveMs: number): void;
 }
@@ -172,7 +173,7 @@ export class ResponseReader {
       case 'chunk':
         return this.chunk(bytes, at);
       case 'close':
-        this.events.data(at === 0 ? bytes : bytes.subarray(at));
+        this.events.data(at === 0 ? bytes : bytes.subarray(at), false);
         return bytes.length;
       case 'chunk-size':
         return this.size(bytes, at);
@@ -270,7 +271,7 @@ export class ResponseReader {
     const length = Math.min(bytes.length - at, this.left);
     this.left -= length;
     if (this.left === 0) this.state = 'whole';
-    this.events.data(length === bytes.length ? bytes : bytes.subarray(at, at + length));
+    this.events.data(length === bytes.length ? bytes : bytes.subarray(at, at + length), this.left === 0);
     return at + length;
   }
 
@@ -292,7 +293,7 @@ export class ResponseReader {
   private reportRun(bytes: Buffer): void {
     const { runStart, runEnd } = this;
     this.runEnd = 0;
-    this.events.data(bytes.subarray(runStart, runEnd));
+    this.events.data(bytes.subarray(runStart, runEnd), this.state === 'whole');
   }
 
   private size(bytes: Buffer, at: number): number | ResponseFault {

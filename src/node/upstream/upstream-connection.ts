@@ -237,10 +237,10 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     this.request?.receiver.head(head);
   }
 
-  data(chunk: Buffer): void {
+  data(chunk: Buffer, isLast: boolean): void {
     this.moved = true;
     const receiver = this.request?.receiver;
-    receiver?.data(receiver.borrowsParts === true ? chunk : Buffer.from(chunk));
+    receiver?.data(receiver.borrowsParts === true ? chunk : Buffer.from(chunk), isLast);
   }
 
   complete(trailers: HeaderList, keepAliveMs: number): void {

@@ -111,7 +111,7 @@ describe('a response that arrives whole', () => {
   function playWhole(over: Partial<ResponseCollectorOwner>, body = V2_BODY): readonly string[] {
     const { collector, calls } = collected({ takeResponse: () => false, ...over });
     collector.head(responseHead(200, HEADERS));
-    collector.data(body);
+    collector.data(body, body.length === V2_BODY.length);
     collector.end([]);
     return calls;
   }

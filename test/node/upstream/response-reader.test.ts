@@ -5,17 +5,23 @@ import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
 
 const LIMITS = { headerBytes: 1000, headerCount: 10 };
 
-/** The events for `text`, which arrives in pieces that end at `cuts`: one line an event, data joined. */
+/** The events for `text`, which arrives in pieces that end at `cuts`: one line an event, data joined. The end follows a last part at once. */
 function eventsOf(text: string, cuts: readonly number[] = [], method = 'GET'): string {
   const lines: string[] = [];
   let body = '';
+  let isEndDue = false;
   const reader = new ResponseReader(LIMITS, {
     information: (status, headers) => lines.push(`${status} ${headers.join('|')}`),
     head: ({ status, reason, headers }) => lines.push(`${status} ${reason} ${headers.join('|')}`),
-    data: (chunk) => {
+    data: (chunk, isLast) => {
+      expect(isEndDue).toBe(false);
+      isEndDue = isLast;
       body += chunk.toString('latin1');
     },
-    complete: (trailers, keptFor) => lines.push(`end ${trailers.join('|')} ${keptFor}`),
+    complete: (trailers, keptFor) => {
+      isEndDue = false;
+      lines.push(`end ${trailers.join('|')} ${keptFor}`);
+    },
   });
   reader.expect(method);
   const bytes = Buffer.from(text, 'latin1');
@@ -24,6 +30,7 @@ function eventsOf(text: string, cuts: readonly number[] = [], method = 'GET'): s
     const piece = Buffer.from(bytes.subarray(at, Math.max(at, Math.min(cut, bytes.length))));
     at = Math.max(at, Math.min(cut, bytes.length));
     const fault = reader.read(piece);
+    expect(isEndDue).toBe(false);
     // The input is overwritten, as the buffer of a socket is.
     piece.fill(0x21);
     if (fault !== undefined) return [...lines, body, fault].join('\n');
@@ -167,7 +174,7 @@ test('chunks that arrive in one read are delivered as one part', () => {
   const reader = new ResponseReader(LIMITS, {
     information: () => {},
     head: () => {},
-    data: (chunk) => parts.push(chunk.toString('latin1')),
+    data: (chunk, isLast) => parts.push(`${chunk.toString('latin1')}${isLast ? ' last' : ''}`),
     complete: () => parts.push('end'),
   });
   reader.expect('GET');
@@ -175,5 +182,5 @@ test('chunks that arrive in one read are delivered as one part', () => {
     Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n02;x\r\nbc\r\n5\r\nde'),
   );
   reader.read(Buffer.from('fgh\r\n1\r\ni\r\n0\r\n\r\n'));
-  expect(parts).toEqual(['abcde', 'fghi', 'end']);
+  expect(parts).toEqual(['abcde', 'fghi last', 'end']);
 });

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { flushAfterReads } from '../../../src/node/clients/held-heads.ts';
+
+test('heads are flushed once in the turn, in their order', async () => {
+  const flushed: string[] = [];
+  flushAfterReads({ flushHeld: () => void flushed.push('first') });
+  flushAfterReads({ flushHeld: () => void flushed.push('second') });
+  expect(flushed).toEqual([]);
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  expect(flushed).toEqual(['first', 'second']);
+});
