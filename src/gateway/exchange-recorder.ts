@@ -1,5 +1,6 @@
 import { ByteCollector } from '../http/byte-collector.ts';
 import type { HeaderList } from '../http/header-list.ts';
+import type { ResponseHead } from '../http/response-head.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type {
   CapturedExchange,
@@ -20,8 +21,8 @@ export class ExchangeRecorder {
   /** The client's decoded body, if it was read: borrowed until the exchange is over. */
   requestBody: Uint8Array | undefined = undefined;
   private v2Request: UpstreamRequest | undefined = undefined;
-  private v2Response: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
-  private clientResponse: { readonly status: number; readonly headers: HeaderList } | undefined = undefined;
+  private v2Head: ResponseHead | undefined = undefined;
+  private clientHead: ResponseHead | undefined = undefined;
   private upstreamHeaders: HeaderList | undefined = undefined;
   private response: ObservedBody | undefined = undefined;
   private readonly chunks = new ByteCollector();
@@ -48,19 +49,16 @@ export class ExchangeRecorder {
     this.v2Request = request;
   }
 
-  /** Records the head of V2's response; `upstreamResponse` overrides its header fields. */
-  upstreamResponded(status: number, headers: HeaderList): void {
-    this.v2Response = { status, headers: this.upstreamHeaders ?? headers };
-  }
-
-  clientResponded(status: number, headers: HeaderList): void {
-    this.clientResponse = { status, headers };
+  /** Records the head that the client got, and V2's, where it is from there; `upstreamResponse` overrides the fields of V2's. */
+  responded(received: ResponseHead | undefined, sent: ResponseHead): void {
+    this.v2Head = received;
+    this.clientHead = sent;
   }
 
   /** Records a copy of a chunk of V2's response. */
   responseChunk(chunk: Uint8Array): void {
     this.bytes += chunk.length;
-    if (this.isOrdinary(this.clientResponse?.status)) return;
+    if (this.isOrdinary(this.clientHead?.status)) return;
     if (this.bytes <= this.observer.bodyLimit) this.chunks.add(chunk, true);
   }
 
@@ -88,15 +86,23 @@ export class ExchangeRecorder {
       return;
     }
     const { method, target, headers, remote } = this.exchange;
+    const v2Response = this.v2Head && {
+      status: this.v2Head.status,
+      headers: this.upstreamHeaders ?? this.v2Head.headers,
+    };
+    const clientResponse = this.clientHead && {
+      status: this.clientHead.status,
+      headers: this.clientHead.headers,
+    };
     const captured: CapturedExchange = {
       remote,
       v1Request: { method, target, headers, ...this.request() },
       v2Request: this.v2Request && headOf(this.v2Request),
       v2Response:
-        this.response === undefined || this.v2Response === undefined
-          ? this.withBody(this.v2Response)
-          : { ...this.v2Response, ...this.response },
-      clientResponse: this.withBody(this.clientResponse),
+        this.response === undefined || v2Response === undefined
+          ? this.withBody(v2Response)
+          : { ...v2Response, ...this.response },
+      clientResponse: this.withBody(clientResponse),
     };
     this.observer.observe(entry, captured);
   }
@@ -116,7 +122,7 @@ export class ExchangeRecorder {
     response: { readonly status: number; readonly headers: HeaderList } | undefined,
   ): ObservedResponse | undefined {
     if (response === undefined || this.bytes === 0) return response;
-    if (this.isOrdinary(this.clientResponse?.status)) return { ...response, withheld: 'ordinary' };
+    if (this.isOrdinary(this.clientHead?.status)) return { ...response, withheld: 'ordinary' };
     if (this.bytes > this.observer.bodyLimit) return { ...response, withheld: 'too-large' };
     // An exact copy: it may be retained for long.
     this.body ??= new Uint8Array(this.chunks.take());

@@ -139,8 +139,9 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.status = status;
     const { exchange } = this.received;
     this.addSignals(headers);
-    exchange.head({ status, reason: undefined, headers, lines: undefined });
-    this.recorder?.clientResponded(status, headers);
+    const head = { status, reason: undefined, headers, lines: undefined };
+    exchange.head(head);
+    this.recorder?.responded(undefined, head);
     this.recorder?.responseChunk(body);
     if (exchange.method !== 'HEAD' && body.length > 0) {
       this.entry.responseBytes = body.length;
@@ -307,16 +308,15 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     if (!this.settled) this.received.exchange.information(status, interimFields(headers));
   }
 
-  head({ status, reason, headers, lines }: ResponseHead): void {
+  head(head: ResponseHead): void {
     if (this.settled) return;
     this.settled = true;
-    this.status = status;
+    this.status = head.status;
     this.noteResponseTime();
     this.origin.breaker.succeeded();
-    const responseHeaders = this.responseHeaders(status, endToEnd(headers, true));
-    this.received.exchange.head({ status, reason, headers: responseHeaders, lines });
-    this.recorder?.upstreamResponded(status, headers);
-    this.recorder?.clientResponded(status, responseHeaders);
+    const forClient = this.headForClient(head);
+    this.received.exchange.head(forClient);
+    this.recorder?.responded(head, forClient);
   }
 
   data(chunk: Uint8Array, isLast?: boolean): void {
@@ -385,6 +385,11 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
 
   /** Adds the header fields that every response to the client carries, in place. */
   protected addSignals(_headers: string[]): void {}
+
+  /** Returns the head of the response for the client. */
+  protected headForClient({ status, reason, headers, lines }: ResponseHead): ResponseHead {
+    return { status, reason, headers: this.responseHeaders(status, endToEnd(headers, true)), lines };
+  }
 
   /** Returns the header fields of the response for the client. */
   protected responseHeaders(_status: number, headers: HeaderList): HeaderList {

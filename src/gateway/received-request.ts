@@ -1,5 +1,6 @@
 import { type AddressRange, isWithin } from '../http/address-range.ts';
 import { type HeadLimits, type RequestHead, readHead } from '../http/request-head.ts';
+import { readHeadLines } from '../http/request-head-lines.ts';
 import { type Decision, type DecisionLimits, decide } from '../migrate/decision.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Exchange } from './exchange.ts';
@@ -32,7 +33,10 @@ export function receiveRequest(
   const isTrusted = isWithin(exchange.remote, limits.trustedProxies);
   // The readers of HTTP/1.1 have counted it.
   const targetBytes = version === '2' ? target.length : 0;
-  const head = readHead(exchange.lines ?? exchange.headers, limits, isTrusted, targetBytes);
+  const head =
+    exchange.lines === undefined
+      ? readHead(exchange.headers, limits, isTrusted, targetBytes)
+      : readHeadLines(exchange.lines, limits, isTrusted);
   const decision = decide({ method, target, version, head, hasBody }, rules, limits);
   return { exchange, head, rules, decision, started: clock.started, time: clock.time };
 }

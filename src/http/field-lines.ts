@@ -1,5 +1,7 @@
-import { type FieldUse, useOfBytes } from './field-use.ts';
+import { isFieldName, isFieldValue, isTokenCharacter, isValueCharacter } from './field-characters.ts';
+import { type FieldUse, useOfName } from './field-use.ts';
 import type { HeaderList } from './header-list.ts';
+import { useOfBytes } from './known-names.ts';
 
 /** Positions of each line in `marks`: where its name starts and ends, and where its value starts and ends. */
 const MARKS = 4;
@@ -41,6 +43,12 @@ export class FieldLines {
 
   value(index: number): string {
     return this.text.slice(this.mark(index, 2), this.mark(index, 3));
+  }
+
+  /** The first field with a use, as a list of it alone. */
+  first(use: FieldUse): HeaderList {
+    const index = this.uses.indexOf(use);
+    return index === -1 ? [] : [this.name(index), this.value(index)];
   }
 
   /** Bytes of the name and the value of a field. */
@@ -109,7 +117,7 @@ export function readFieldLines(
     if (bytes[end] !== CR || bytes[end + 1] !== LF || next > last) return undefined;
     while (end > begin && isSpace(bytes[end - 1])) end -= 1;
     arePlain &&= begin === colon + 2 && bytes[colon + 1] === SPACE && end + LINE_END === next;
-    uses.push(useOfBytes(bytes, at, colon));
+    uses.push(useOfBytes(bytes, at, colon) ?? useOfName(text.slice(at - start, colon - start)));
     marks.push(at - start, colon - start, begin - start, end - start);
     at = next;
   }
@@ -171,41 +179,11 @@ function findField(fields: HeaderList, name: string, value: string, from: number
   return at;
 }
 
-/** True for a valid field name: a token (RFC 9110 §5.6.2). */
-export function isFieldName(text: string): boolean {
-  for (let at = 0; at < text.length; at += 1) if (!isTokenCharacter(text.charCodeAt(at))) return false;
-  return text !== '';
-}
-
-/** True for a valid field value or reason phrase: each character is one byte, and none is a control character except the tab. */
-export function isFieldValue(text: string): boolean {
-  for (let at = 0; at < text.length; at += 1) if (!isValueCharacter(text.charCodeAt(at))) return false;
-  return true;
-}
-
-/** True for the code of a character that a token may contain (RFC 9110 §5.6.2). */
-export function isTokenCharacter(code: number): boolean {
-  return tokenCharacters[code] === 1;
-}
-
-/** True for the code of a character that a field value may contain (RFC 9110 §5.5). */
-export function isValueCharacter(code: number): boolean {
-  return (code >= SPACE && code !== DELETE && code <= LATIN1) || code === TAB;
-}
-
 const TAB = 0x09;
 const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 const COLON = 0x3a;
-const DELETE = 0x7f;
-const LATIN1 = 0xff;
-
-/** 1 for each character of a token. */
-const tokenCharacters = new Uint8Array(256);
-for (const character of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
-  tokenCharacters[character.charCodeAt(0)] = 1;
-}
 
 function isSpace(code: number | undefined): boolean {
   return code === SPACE || code === TAB;

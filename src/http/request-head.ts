@@ -1,6 +1,6 @@
 import { readDecimal } from './decimal.ts';
-import { FieldLines, isFieldValue } from './field-lines.ts';
-import { type FieldUse, useOfName } from './field-use.ts';
+import { isFieldValue } from './field-characters.ts';
+import { type FieldUse, HOP_BY_HOP_USES, useOfName } from './field-use.ts';
 import { type HeaderList, withoutFields } from './header-list.ts';
 import { namesOthers, nominated } from './hop-by-hop.ts';
 
@@ -48,38 +48,31 @@ export interface HeadLimits {
  * in HTTP/1.1 the target is part of what is limited.
  */
 export function readHead(
-  fields: HeaderList | FieldLines,
+  headers: HeaderList,
   limits: HeadLimits,
   trusted: boolean,
   targetBytes = 0,
 ): RequestHead {
-  const head =
-    fields instanceof FieldLines ? new HeadOfLines(fields, trusted) : new HeadOfList(fields, trusted);
+  const head = new HeadOfList(headers, trusted);
   head.read(limits, targetBytes);
   return head;
 }
 
 /** Fields that end here. */
 const NOT_FORWARDED: ReadonlySet<FieldUse> = new Set<FieldUse>([
+  ...HOP_BY_HOP_USES,
   'host',
   'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'trailer',
-  'upgrade',
   'expect',
-  'hop-by-hop',
 ]);
 
 /** True for a field that is forwarded, unless `Connection` lists it. */
-function isForwarded(use: FieldUse, trusted: boolean): boolean {
+export function isForwarded(use: FieldUse, trusted: boolean): boolean {
   return use === 'other' || (use === 'forwarding' ? trusted : !NOT_FORWARDED.has(use));
 }
 
 /** What is read of a header section, whatever form it has. */
-abstract class HeadReader implements RequestHead {
+export abstract class HeadReader implements RequestHead {
   fault: HeadFault | undefined = undefined;
   host: string | undefined = undefined;
   authorization: string | undefined = undefined;
@@ -224,45 +217,6 @@ class HeadOfList extends HeadReader {
   }
 
   protected linesToForward(): undefined {}
-}
-
-class HeadOfLines extends HeadReader {
-  private readonly lines: FieldLines;
-
-  constructor(lines: FieldLines, trusted: boolean) {
-    super(trusted);
-    this.lines = lines;
-  }
-
-  protected get count(): number {
-    return this.lines.uses.length;
-  }
-
-  protected readFields(count: number): number {
-    const { lines } = this;
-    let bytes = 0;
-    for (let index = 0; index < count; index += 1) {
-      const use = lines.uses[index] ?? 'other';
-      bytes += lines.bytes(index);
-      if (use === 'alias') this.refuseAlias(lines.name(index));
-      else if (use !== 'other') this.take(use, lines.value(index));
-    }
-    return bytes;
-  }
-
-  protected forwardedFields(): HeaderList {
-    const { uses, fields } = this.lines;
-    const kept: string[] = [];
-    for (let index = 0; index < uses.length; index += 1) {
-      if (isForwarded(uses[index] ?? 'other', this.trusted))
-        kept.push(fields[index * 2] ?? '', fields[index * 2 + 1] ?? '');
-    }
-    return kept;
-  }
-
-  protected linesToForward(): string | undefined {
-    return this.lines.kept((use) => isForwarded(use, this.trusted));
-  }
 }
 
 /** Bytes that separate a name, a value and the next field. */

@@ -9,4 +9,6 @@ export interface ResponseHead {
   readonly headers: HeaderList;
   /** The lines that most of the fields come from, where they were read as lines: they can be written again without a second check. */
   readonly lines: FieldLines | undefined;
+  /** The lines of all of these fields, in latin1, where they are known: they are checked. */
+  readonly fieldText?: string | undefined;
 }

@@ -1,5 +1,5 @@
 import { readDecimal } from './decimal.ts';
-import { isFieldValue } from './field-lines.ts';
+import { isFieldValue } from './field-characters.ts';
 
 /** The first line of a response. */
 export interface StatusLine {

@@ -1,6 +1,8 @@
 import type { FieldLines } from '../../http/field-lines.ts';
 import { addForwarded, type ForwardedMode } from '../../http/forwarded.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import { ReadResponseHead } from '../../http/read-response-head.ts';
+import type { ResponseHead } from '../../http/response-head.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { Body } from '../exchange.ts';
@@ -27,6 +29,11 @@ export class PassExchange extends ProxiedExchange {
     const { forwarded } = this.gateway.options;
     this.upstreamTarget = exchange.target;
     this.send(new PassedRequest(this.received, this.gateway.parts.originPath, forwarded, body));
+  }
+
+  protected override headForClient(head: ResponseHead): ResponseHead {
+    const asRead = head instanceof ReadResponseHead ? head.endToEnd() : undefined;
+    return asRead ?? super.headForClient(head);
   }
 }
 

@@ -1,4 +1,4 @@
-import { isTokenCharacter, isValueCharacter } from '../../http/field-lines.ts';
+import { isTokenCharacter, isValueCharacter } from '../../http/field-characters.ts';
 
 /** Maximum bytes of the names and values of a chunk's extensions, as in Node's server. */
 const EXTENSION_BYTES = 16 * 1024;

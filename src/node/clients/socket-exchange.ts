@@ -4,7 +4,8 @@ import type { Socket } from 'node:net';
 import type { Exchange, ExchangeOwner } from '../../gateway/exchange.ts';
 import { UnwritableHead } from '../../gateway/unwritable-head.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
-import { type FieldLines, isFieldValue, writeFieldLines } from '../../http/field-lines.ts';
+import { isFieldValue } from '../../http/field-characters.ts';
+import { type FieldLines, writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { ALREADY_SENT } from './already-sent.ts';
@@ -143,10 +144,13 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     this.writeInterim(`${statusLine(status, undefined)}${lines}\r\n`);
   }
 
-  head({ status, reason, headers, lines: received }: ResponseHead): void {
+  head(head: ResponseHead): void {
     if (this.framing !== undefined || this.isBroken) return;
-    const framing = new ResponseFraming(this, status, headers);
-    const lines = writeFieldLines(framing.fields, received);
+    const { status, reason, lines: received, fieldText } = head;
+    // Of lines that go on as they came, only the length matters for the framing.
+    const fields = fieldText === undefined ? head.headers : (received?.first('content-length') ?? []);
+    const framing = new ResponseFraming(this, status, fields);
+    const lines = fieldText ?? writeFieldLines(framing.fields, received);
     if (lines === undefined || !isFieldValue(reason ?? '') || !isFinalStatus(status))
       throw new UnwritableHead(status);
     this.framing = framing;

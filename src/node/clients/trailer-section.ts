@@ -1,4 +1,5 @@
-import { isTokenCharacter, isValueCharacter, readFieldLines } from '../../http/field-lines.ts';
+import { isTokenCharacter, isValueCharacter } from '../../http/field-characters.ts';
+import { readFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 
 const TAB = 0x09;

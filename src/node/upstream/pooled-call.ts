@@ -1,7 +1,8 @@
 import type { Body } from '../../gateway/exchange.ts';
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../../gateway/upstream.ts';
 import { expectsContent, isIdempotent } from '../../http/methods.ts';
-import { isFieldName, writeFieldLines } from '../../http/field-lines.ts';
+import { isFieldName } from '../../http/field-characters.ts';
+import { writeFieldLines } from '../../http/field-lines.ts';
 import { isVisible } from '../../http/visible-text.ts';
 import type { PendingRequest, UpstreamConnection } from './upstream-connection.ts';
 

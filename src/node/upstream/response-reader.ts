@@ -4,6 +4,7 @@ import { type FieldLines, readFieldLines } from '../../http/field-lines.ts';
 import type { FieldUse } from '../../http/field-use.ts';
 import { findHeadEnd } from '../../http/head-end.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import { ReadResponseHead } from '../../http/read-response-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { readStatusLine } from '../../http/status-line.ts';
 
@@ -209,7 +210,7 @@ export class ResponseReader {
       this.events.information(status, lines.fields);
       return end + 4;
     }
-    this.events.head({ status, reason: line.reason, headers: lines.fields, lines });
+    this.events.head(new ReadResponseHead(status, line.reason, lines));
     return end + 4;
   }
 

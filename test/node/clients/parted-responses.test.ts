@@ -6,7 +6,7 @@ import { rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 
 /** Letters that no size of a chunk has. */
-const LETTERS = [...'ghijklmnopqrstuvwxyz'];
+const LETTERS = Array.from('ghijklmnopqrstuvwxyz');
 const PART = 1500;
 
 test.each(['Content-Length: 3000\r\n', 'Transfer-Encoding: chunked\r\n'])(

@@ -1,4 +1,4 @@
-import { isTokenCharacter, isValueCharacter } from '../../../http/field-lines.ts';
+import { isTokenCharacter, isValueCharacter } from '../../../http/field-characters.ts';
 import { FieldTable } from './field-table.ts';
 import { decodeHuffman } from './huffman.ts';
 

@@ -1,5 +1,5 @@
 import { readDecimal } from '../../../http/decimal.ts';
-import { isFieldName } from '../../../http/field-lines.ts';
+import { isFieldName } from '../../../http/field-characters.ts';
 import type { FieldReceiver } from './field-block.ts';
 
 /** How large a section may be that is read; the gateway refuses a request whose section is larger, with 431. */

@@ -1,4 +1,4 @@
-import { isFieldName, isFieldValue } from '../../../http/field-lines.ts';
+import { isFieldName, isFieldValue } from '../../../http/field-characters.ts';
 import type { HeaderList } from '../../../http/header-list.ts';
 import { isConnectionField } from './request-section.ts';
 import { STATIC_FIELDS } from './static-fields.ts';

@@ -1,0 +1,49 @@
+import type { FieldLines } from './field-lines.ts';
+import type { HeaderList } from './header-list.ts';
+import { type HeadLimits, HeadReader, isForwarded, type RequestHead } from './request-head.ts';
+
+/** Reads a header section like `readHead`, from lines: texts are only cut of the fields that the gateway uses. */
+export function readHeadLines(lines: FieldLines, limits: HeadLimits, trusted: boolean): RequestHead {
+  const head = new HeadOfLines(lines, trusted);
+  head.read(limits, 0);
+  return head;
+}
+
+class HeadOfLines extends HeadReader {
+  private readonly lines: FieldLines;
+
+  constructor(lines: FieldLines, trusted: boolean) {
+    super(trusted);
+    this.lines = lines;
+  }
+
+  protected get count(): number {
+    return this.lines.uses.length;
+  }
+
+  protected readFields(count: number): number {
+    const { lines } = this;
+    let bytes = 0;
+    for (let index = 0; index < count; index += 1) {
+      const use = lines.uses[index] ?? 'other';
+      bytes += lines.bytes(index);
+      if (use === 'alias') this.refuseAlias(lines.name(index));
+      else if (use !== 'other') this.take(use, lines.value(index));
+    }
+    return bytes;
+  }
+
+  protected forwardedFields(): HeaderList {
+    const { uses, fields } = this.lines;
+    const kept: string[] = [];
+    for (let index = 0; index < uses.length; index += 1) {
+      if (isForwarded(uses[index] ?? 'other', this.trusted))
+        kept.push(fields[index * 2] ?? '', fields[index * 2 + 1] ?? '');
+    }
+    return kept;
+  }
+
+  protected linesToForward(): string | undefined {
+    return this.lines.kept((use) => isForwarded(use, this.trusted));
+  }
+}
