@@ -9,6 +9,7 @@ import { createClientHash } from '../../src/node/client-hash.ts';
 import { decodeBody } from '../../src/node/decode-body.ts';
 import { loadRuleBook } from '../../src/node/rule-book-file.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { logWriter } from '../../src/rewrite-log/log-writer.ts';
 import { applyChange } from '../../src/rollout/rollout-change.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
@@ -125,7 +126,7 @@ export class Replicas {
         originPath: '',
         v1: { upstream: services.v1, path: '', host: undefined },
         rollout: control,
-        record: logWriter('info', (line) => appendFileSync(this.current[replica] ?? '', line)),
+        record: logWriter('info', (entry) => appendFileSync(this.current[replica] ?? '', entryLine(entry))),
         observer: structureObserver(50, () => clock.now),
         now: () => clock.now,
         time: () => clock.now,

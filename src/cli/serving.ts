@@ -1,6 +1,7 @@
 // Longer than other files: the order in which everything starts and stops is one story.
 import { randomBytes } from 'node:crypto';
 import type { Entry } from '../rewrite-log/entry.ts';
+import { encodedLine } from '../rewrite-log/encoded-entry.ts';
 import { logWriter } from '../rewrite-log/log-writer.ts';
 import type { Settings } from '../settings/read-settings.ts';
 import { type OriginSetting, originText } from '../settings/setting-kinds.ts';
@@ -27,7 +28,7 @@ import { startedLine } from './banner.ts';
 import { packageVersion } from './package-version.ts';
 import { clientFiles, preflight } from './preflight.ts';
 import type { ProcessLog } from './process-log.ts';
-import { rowSink } from './row-sink.ts';
+import { rowWriter } from './row-writer.ts';
 import { terminalOf } from './terminal.ts';
 import type { V2Description } from './v2-description.ts';
 import { workerFront, workersOf } from './worker-front.ts';
@@ -212,10 +213,13 @@ function openRewriteLog(settings: Settings, log: WriteProcessLine): RewriteLog |
       limit: LOG_QUEUE_BYTES,
       onNotice: (trouble) => log({ level: 'warn', event: 'log-trouble', message: `log: ${trouble}.` }),
     });
-    const lines =
-      path === undefined && process.stdout.isTTY ? rowSink(sink, () => terminalOf(process.stdout)) : sink;
+    const isTerminal = path === undefined && process.stdout.isTTY;
+    const writeRow = rowWriter(sink, () => terminalOf(process.stdout));
     return {
-      record: logWriter(settings.get(table.rewriteLogLevel), (line) => lines.write(line)),
+      record: logWriter(
+        settings.get(table.rewriteLogLevel),
+        isTerminal ? writeRow : (entry) => sink.writeEncoded(encodedLine(entry)),
+      ),
       get dropped() {
         return sink.dropped;
       },

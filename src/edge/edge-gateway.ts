@@ -13,6 +13,7 @@ import { environmentName, settings as table } from '../settings/settings.ts';
 import type { Upstream } from '../gateway/upstream.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { entryLine } from '../rewrite-log/entry-line.ts';
 import { logWriter } from '../rewrite-log/log-writer.ts';
 import { hexOf } from '../rules/digest.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -197,7 +198,7 @@ function gatewayOf(
   const secret = settings.get(table.clientSecret) ?? randomHex(32);
   const v1 = settings.get(table.v1Upstream);
   const nameClient = createClientHash(secret);
-  const write = logWriter(settings.get(table.rewriteLogLevel), (line) => print(line.trimEnd()));
+  const write = logWriter(settings.get(table.rewriteLogLevel), (entry) => print(entryLine(entry).trimEnd()));
   return new Gateway(
     {
       rules: () => rules,

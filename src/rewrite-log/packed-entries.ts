@@ -1,4 +1,5 @@
-import { entryLine, SHARED_LISTS, type SharedList } from './entry-line.ts';
+import { encodedEntry } from './encoded-entry.ts';
+import { SHARED_LISTS, type SharedList } from './entry-line.ts';
 import type { Entry } from './entry.ts';
 
 /** An entry as its text, in which the places of shared lists have their indexes. */
@@ -10,9 +11,14 @@ export interface PackedEntry {
 /** Bytes of a page: some hundred entries. A longer entry has a page of its own. */
 const PAGE_BYTES = 64 * 1024;
 
+/** The code of the digit 0. */
+const ZERO = 0x30;
+/** Bytes of the index of a list: an entry has five at the most. */
+const INDEX_BYTES = 1;
+
+const nothing = new Uint8Array();
 const NO_LISTS: readonly SharedList[] = [];
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** Texts of entries, one after the other. */
@@ -24,6 +30,17 @@ class Page {
 
   constructor(size: number) {
     this.bytes = new Uint8Array(size);
+  }
+
+  add(piece: Uint8Array): void {
+    this.bytes.set(piece, this.used);
+    this.used += piece.length;
+  }
+
+  /** Writes the index of a list as one digit. */
+  addIndex(index: number): void {
+    this.bytes[this.used] = ZERO + index;
+    this.used += INDEX_BYTES;
   }
 }
 
@@ -51,17 +68,18 @@ export class PackedEntries {
 
   /** Puts an entry into a slot, in place of the one there. */
   put(slot: number, entry: Entry): void {
-    const lists: SharedList[] = [];
-    const text = entryLine(entry, (list) => String(lists.push(list) - 1));
+    const { pieces, lists, length } = encodedEntry(entry);
     this.leave(slot);
-    const page = this.pageFor(text.length);
-    // It is ASCII: a character is a byte.
-    encoder.encodeInto(text, page.bytes.subarray(page.used));
+    const bytes = length + lists.length * INDEX_BYTES;
+    const page = this.pageFor(bytes);
     this.pages[slot] = page;
     this.starts[slot] = page.used;
-    this.lengths[slot] = text.length;
+    this.lengths[slot] = bytes;
     this.lists[slot] = this.shared(lists);
-    page.used += text.length;
+    for (let at = 0; at < pieces.length; at += 1) {
+      if (at > 0) page.addIndex(at - 1);
+      page.add(pieces[at] ?? nothing);
+    }
     page.entries += 1;
   }
 

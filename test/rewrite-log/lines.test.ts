@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { encodedLine } from '../../src/rewrite-log/encoded-entry.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { redactTarget } from '../../src/rewrite-log/redact-target.ts';
 import { arbitraryEntry } from '../support/arbitrary-entry.ts';
@@ -11,6 +12,15 @@ test('a line is the entry in printable ASCII, whatever the texts are', () => {
       const line = entryLine(entry);
       expect(line).toMatch(/^[ -~]+\n$/);
       expect(JSON.parse(line)).toEqual(entry);
+    }),
+  );
+});
+
+test('the log has the same line in parts as bytes, of the same entry as often as it is asked for', () => {
+  fc.assert(
+    fc.property(fc.array(arbitraryEntry, { maxLength: 4 }), (entries) => {
+      for (const entry of entries.flatMap((one) => [one, one, { ...one }]))
+        expect(Buffer.concat(encodedLine(entry)).toString()).toBe(entryLine(entry));
     }),
   );
 });

@@ -5,6 +5,7 @@ import { readSettings } from '../../src/settings/read-settings.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
 import { type NodeGatewayParts, type RunningGateway, startGateway } from '../../src/node/start-gateway.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { logWriter } from '../../src/rewrite-log/log-writer.ts';
 import type { RuleBook } from '../../src/rules/rule-book.ts';
 import { compiledTestRuleBook } from './rule-book.ts';
@@ -56,7 +57,10 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
     ruleBooks: new RuleBooks({ rules, text: '' }, () => Promise.resolve({ rules, text: '' }), Date.now),
     origin,
     clientSecret: 'a secret of the tests',
-    record: logWriter(outcome.settings.get(settings.rewriteLogLevel), (line) => void lines.push(line)),
+    record: logWriter(
+      outcome.settings.get(settings.rewriteLogLevel),
+      (entry) => void lines.push(entryLine(entry)),
+    ),
     upstreamTls: undefined,
     clientTls: undefined,
     onUnexpectedError: (error) => void surprises.push(error),

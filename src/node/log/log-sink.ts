@@ -17,6 +17,8 @@ export interface LogQueue {
 /** Destination of lines. Writing never waits, never throws, and never buffers more than `limit` bytes. */
 export interface LogSink extends LogQueue {
   write(line: string): void;
+  /** Writes a line that is encoded, in parts, which are copied. */
+  writeEncoded(parts: readonly Uint8Array[]): void;
 }
 
 /** Limit and error handler of a sink. */
@@ -111,6 +113,11 @@ class Page {
     this.lines += 1;
   }
 
+  addEncoded(part: Uint8Array): void {
+    this.bytes.set(part, this.used);
+    this.used += part.length;
+  }
+
   clear(): void {
     this.used = 0;
     this.lines = 0;
@@ -156,6 +163,20 @@ class QueueSink implements LogSink {
     const before = this.page.used;
     this.page.add(line);
     this.size += this.page.used - before;
+    if (!this.writing) this.gather();
+  }
+
+  writeEncoded(parts: readonly Uint8Array[]): void {
+    let length = 0;
+    for (const part of parts) length += part.length;
+    if (this.ended || this.size + length > this.options.limit) {
+      this.drop(1, 'the reader of the log is too slow');
+      return;
+    }
+    if (this.page.used + length > this.page.bytes.length) this.turn(length);
+    for (const part of parts) this.page.addEncoded(part);
+    this.page.lines += 1;
+    this.size += length;
     if (!this.writing) this.gather();
   }
 

@@ -89,7 +89,7 @@ export interface ProcessLogOptions {
  * Opens the process log. pino writes the lines, to our own sink: it drops and counts lines where a full disk or a stuck reader
  * would block the process, or keep it from exiting.
  */
-export function openProcessLog(sink: LogSink, options: ProcessLogOptions): WriteProcessLine {
+export function openProcessLog(sink: Pick<LogSink, 'write'>, options: ProcessLogOptions): WriteProcessLine {
   const isText = options.format === 'text';
   const write = (line: string): void =>
     sink.write(isText ? processLineText(line, options.colour ?? false) : line);

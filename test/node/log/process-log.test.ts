@@ -4,13 +4,8 @@ import type { LogSink } from '../../../src/node/log/log-sink.ts';
 import { openProcessLog, type ProcessLine } from '../../../src/node/log/process-log.ts';
 import { until } from '../../support/until.ts';
 
-function sinkOf(lines: string[]): LogSink {
-  return {
-    write: (line) => void lines.push(line),
-    dropped: 0,
-    flush: () => Promise.resolve(),
-    reopen: () => false,
-  };
+function sinkOf(lines: string[]): Pick<LogSink, 'write'> {
+  return { write: (line) => void lines.push(line) };
 }
 
 const FAULT: ProcessLine = {
