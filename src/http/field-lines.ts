@@ -30,13 +30,6 @@ export class FieldLines {
     return this.list;
   }
 
-  private cut(): HeaderList {
-    const fields: string[] = [];
-    for (let index = 0; index < this.uses.length; index += 1)
-      fields.push(this.name(index), this.value(index));
-    return fields;
-  }
-
   name(index: number): string {
     return this.text.slice(this.mark(index, 0), this.mark(index, 1));
   }
@@ -73,6 +66,13 @@ export class FieldLines {
       runStart = this.mark(index, 3) + LINE_END;
     }
     return kept + text.slice(runStart);
+  }
+
+  private cut(): HeaderList {
+    const fields: string[] = [];
+    for (let index = 0; index < this.uses.length; index += 1)
+      fields.push(this.name(index), this.value(index));
+    return fields;
   }
 
   private isPlain(index: number): boolean {

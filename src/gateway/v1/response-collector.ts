@@ -83,7 +83,8 @@ export class ResponseCollector implements UpstreamReceiver {
       this.owner.data(chunk, isLast);
       return;
     }
-    if (isLast && pending.body.length === 0 && this.rewriteWhole(pending, chunk)) return;
+    const isWhole = pending.body.length === 0 && chunk.length === pending.length;
+    if (isWhole && this.rewriteWhole(pending, chunk, isLast)) return;
     const taken = pending.body.add(chunk, true);
     if (pending.body.length > this.owner.responseLimit) this.stream(pending, 'response-too-large');
     else if (taken > 0 && !this.owner.takeResponse(taken)) this.stream(pending, 'response-buffer-full');
@@ -126,14 +127,14 @@ export class ResponseCollector implements UpstreamReceiver {
   }
 
   /** Rewrites a small response that has arrived whole without copying it; false where it is to be collected. */
-  private rewriteWhole({ head, coding }: PendingResponse, body: Uint8Array): boolean {
+  private rewriteWhole({ head, coding }: PendingResponse, body: Uint8Array, isLast: boolean): boolean {
     const { owner } = this;
     if (coding !== undefined || body.length > owner.responseLimit) return false;
     const outcome = owner.rewriteSmallResponse(head.status, body);
     if (outcome === undefined) return false;
     this.pending = undefined;
     const kept = outcome.body === body && owner.borrowsParts !== true ? new Uint8Array(body) : outcome.body;
-    this.begin(this.settled(head, outcome, body), kept, true);
+    this.begin(this.settled(head, outcome, body), kept, isLast);
     return true;
   }
 

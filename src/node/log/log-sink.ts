@@ -155,10 +155,7 @@ class QueueSink implements LogSink {
   }
 
   write(line: string): void {
-    if (this.ended || this.size + line.length > this.options.limit) {
-      this.drop(1, 'the reader of the log is too slow');
-      return;
-    }
+    if (!this.hasRoom(line.length)) return;
     if (!this.page.hasRoom(line)) this.turn(line.length * 3);
     const before = this.page.used;
     this.page.add(line);
@@ -169,15 +166,19 @@ class QueueSink implements LogSink {
   writeEncoded(parts: readonly Uint8Array[]): void {
     let length = 0;
     for (const part of parts) length += part.length;
-    if (this.ended || this.size + length > this.options.limit) {
-      this.drop(1, 'the reader of the log is too slow');
-      return;
-    }
+    if (!this.hasRoom(length)) return;
     if (this.page.used + length > this.page.bytes.length) this.turn(length);
     for (const part of parts) this.page.addEncoded(part);
     this.page.lines += 1;
     this.size += length;
     if (!this.writing) this.gather();
+  }
+
+  /** False for a line that is dropped. */
+  private hasRoom(length: number): boolean {
+    if (!this.ended && this.size + length <= this.options.limit) return true;
+    this.drop(1, 'the reader of the log is too slow');
+    return false;
   }
 
   reopen(): boolean {

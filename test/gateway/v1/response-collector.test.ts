@@ -123,6 +123,14 @@ describe('a response that arrives whole', () => {
     expect(rest).toEqual(['data new', 'end']);
   });
 
+  test('in chunks loses its trailers when it is rewritten: they tell of other bytes', () => {
+    const { collector, calls } = collected({ rewriteSmallResponse: () => rewritten });
+    collector.head(responseHead(200, ['ETag', '"v2"']));
+    collector.data(V2_BODY, true);
+    collector.end(['x-sum', '7']);
+    expect(calls.slice(-2)).toEqual(['data new', 'end']);
+  });
+
   test('is sent as it came, with the reason, where it cannot be rewritten', () => {
     const rewriteSmallResponse = (_status: number, body: Uint8Array) =>
       ({ verdict: 'unchanged', body, note: 'response-malformed' }) as const;
