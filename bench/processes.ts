@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 /**
  * Microseconds of processor time that the threads of a process have used, without its descendants. The scheduler counts
- * nanoseconds, so that a short round of little load can be measured; a thread that ended takes its time with it.
+ * nanoseconds, so that a short round of little load can be measured. A thread that ended counts as it was when last measured.
  */
 export function threadsTime(pid: number): number {
   return scheduled(pid, 0);
@@ -46,8 +46,18 @@ function isWithin(pid: number, root: number, all: ReadonlyMap<number, readonly s
 /** Microseconds of a field of `schedstat`, of all threads of a process. */
 function scheduled(pid: number, field: 0 | 1): number {
   const folder = `/proc/${pid}/task`;
-  return namesIn(folder).reduce((total, thread) => total + scheduledThread(`${folder}/${thread}`, field), 0);
+  const name = `${pid} ${field}`;
+  const threads = measured.get(name) ?? new Map<string, number>();
+  measured.set(name, threads);
+  for (const thread of namesIn(folder)) {
+    const microseconds = scheduledThread(`${folder}/${thread}`, field);
+    threads.set(thread, Math.max(microseconds, threads.get(thread) ?? 0));
+  }
+  return [...threads.values()].reduce((total, microseconds) => total + microseconds, 0);
 }
+
+/** What threads had used when they were last measured, by process and field. */
+const measured = new Map<string, Map<string, number>>();
 
 function namesIn(folder: string): readonly string[] {
   try {

@@ -24,7 +24,7 @@ export interface Exchange {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
-  /** The lines that the fields come from, which were checked; absent where the platform does not report lines. */
+  /** The fields as lines, which were checked; absent where the platform has not done that. */
   readonly lines?: FieldLines;
   readonly version: HttpVersion;
   /** Address of the peer; empty where the platform does not provide it. */

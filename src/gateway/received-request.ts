@@ -36,7 +36,7 @@ export function receiveRequest(
   const head =
     exchange.lines === undefined
       ? readHead(exchange.headers, limits, isTrusted, targetBytes)
-      : readHeadLines(exchange.lines, limits, isTrusted);
+      : readHeadLines(exchange.lines, limits, isTrusted, targetBytes);
   const decision = decide({ method, target, version, head, hasBody }, rules, limits);
   return { exchange, head, rules, decision, started: clock.started, time: clock.time };
 }

@@ -15,13 +15,20 @@ export class FieldLines {
   private readonly marks: readonly number[];
   /** True when all lines are written as `Name: value`. */
   private readonly arePlain: boolean;
-  private list: HeaderList | undefined = undefined;
+  private list: HeaderList | undefined;
 
-  constructor(text: string, uses: readonly FieldUse[], marks: readonly number[], arePlain: boolean) {
+  constructor(
+    text: string,
+    uses: readonly FieldUse[],
+    marks: readonly number[],
+    arePlain: boolean,
+    list?: HeaderList,
+  ) {
     this.text = text;
     this.uses = uses;
     this.marks = marks;
     this.arePlain = arePlain;
+    this.list = list;
   }
 
   /** Names and values exactly as sent, without the white space around values. */
@@ -31,11 +38,11 @@ export class FieldLines {
   }
 
   name(index: number): string {
-    return this.text.slice(this.mark(index, 0), this.mark(index, 1));
+    return this.list?.[index * 2] ?? this.text.slice(this.mark(index, 0), this.mark(index, 1));
   }
 
   value(index: number): string {
-    return this.text.slice(this.mark(index, 2), this.mark(index, 3));
+    return this.list?.[index * 2 + 1] ?? this.text.slice(this.mark(index, 2), this.mark(index, 3));
   }
 
   /** The first field with a use, as a list of it alone. */
@@ -122,6 +129,23 @@ export function readFieldLines(
     at = next;
   }
   return new FieldLines(text, uses, marks, arePlain);
+}
+
+/** The lines of fields that were checked. */
+export function linesOf(fields: HeaderList): FieldLines {
+  const uses: FieldUse[] = [];
+  const marks: number[] = [];
+  let text = '';
+  for (let at = 0; at < fields.length; at += 2) {
+    const name = fields[at] ?? '';
+    const value = fields[at + 1] ?? '';
+    const start = text.length;
+    const valueStart = start + name.length + 2;
+    text += `${name}: ${value}\r\n`;
+    uses.push(useOfName(name));
+    marks.push(start, start + name.length, valueStart, valueStart + value.length);
+  }
+  return new FieldLines(text, uses, marks, true, fields);
 }
 
 /** True when every field can be written as one unambiguous line. */

@@ -3,9 +3,14 @@ import type { HeaderList } from './header-list.ts';
 import { type HeadLimits, HeadReader, isForwarded, type RequestHead } from './request-head.ts';
 
 /** Reads a header section like `readHead`, from lines: texts are only cut of the fields that the gateway uses. */
-export function readHeadLines(lines: FieldLines, limits: HeadLimits, trusted: boolean): RequestHead {
+export function readHeadLines(
+  lines: FieldLines,
+  limits: HeadLimits,
+  trusted: boolean,
+  targetBytes = 0,
+): RequestHead {
   const head = new HeadOfLines(lines, trusted);
-  head.read(limits, 0);
+  head.read(limits, targetBytes);
   return head;
 }
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readFieldLines, writeFieldLines } from '../../src/http/field-lines.ts';
+import { linesOf, readFieldLines, writeFieldLines } from '../../src/http/field-lines.ts';
 
 const name = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/);
 const value = fc.stringMatching(/^(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]{0,30}[!-~\x80-\xff])?)?$/);
@@ -18,6 +18,24 @@ describe('field lines', () => {
         expect(read(before + text, before.length)).toEqual(list);
       }),
       { numRuns: 200 },
+    );
+  });
+
+  test('lines of fields are those that are written, and say the same of each as lines that were read', () => {
+    fc.assert(
+      fc.property(fields, (list) => {
+        const made = linesOf(list);
+        const { text, uses } = made;
+        expect(text).toBe(writeFieldLines(list));
+        expect(made.fields).toEqual(list);
+        const again = readFieldLines(text, 0, Buffer.from(text, 'latin1'));
+        expect(again?.uses).toEqual(uses);
+        expect(made.kept((use) => use === 'other')).toBe(again?.kept((use) => use === 'other'));
+        expect(uses.map((_, at) => [made.name(at), made.value(at), made.bytes(at), made.offset(at)])).toEqual(
+          uses.map((_, at) => [again?.name(at), again?.value(at), again?.bytes(at), again?.offset(at)]),
+        );
+      }),
+      { numRuns: 500 },
     );
   });
 

@@ -2,6 +2,7 @@
 import type { Body, Exchange, ExchangeOwner } from '../../../gateway/exchange.ts';
 import { UnwritableHead } from '../../../gateway/unwritable-head.ts';
 import type { CollectorMemory } from '../../../http/byte-collector.ts';
+import { type FieldLines, linesOf } from '../../../http/field-lines.ts';
 import type { HeaderList } from '../../../http/header-list.ts';
 import type { ResponseHead } from '../../../http/response-head.ts';
 import type { Flow } from '../../piece-turns.ts';
@@ -54,6 +55,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
+  readonly lines: FieldLines;
   version: Exchange['version'];
   readonly remote: string;
   readonly secure = true;
@@ -109,6 +111,7 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     this.method = section.method ?? '';
     this.target = section.target ?? '';
     this.headers = section.fields;
+    this.lines = linesOf(section.fields);
     this.version = section.isMalformed ? 'malformed' : '2';
     this.remote = connection.remote;
     this.hasBody = hasBody;
