@@ -14,7 +14,7 @@ export class FieldLines {
   readonly uses: readonly FieldUse[];
   private readonly marks: readonly number[];
   /** True when all lines are written as `Name: value`. */
-  private readonly arePlain: boolean;
+  readonly arePlain: boolean;
   private list: HeaderList | undefined;
 
   constructor(

@@ -24,13 +24,14 @@ export class ReadResponseHead implements ResponseHead {
   endToEnd(): ResponseHead | undefined {
     const { status, lines } = this;
     // Its length is dropped.
-    if (status === 204) return undefined;
+    if (status === 204 || !lines.arePlain) return undefined;
+    let isWhole = true;
     for (let index = 0; index < lines.uses.length; index += 1) {
-      const use = lines.uses[index];
+      const use = lines.uses[index] ?? 'other';
       if (use === 'trailer' || (use === 'connection' && namesOthers(lines.value(index)))) return undefined;
+      isWhole &&= !HOP_BY_HOP_USES.has(use);
     }
-    const fieldText = lines.kept((use) => !HOP_BY_HOP_USES.has(use));
-    return fieldText === undefined ? undefined : new EndToEndHead(this, fieldText);
+    return new EndToEndHead(this, isWhole);
   }
 }
 
@@ -38,16 +39,22 @@ class EndToEndHead implements ResponseHead {
   readonly status: number;
   readonly reason: string;
   readonly lines: FieldLines;
-  readonly fieldText: string;
+  /** True when all fields go on. */
+  private readonly isWhole: boolean;
 
-  constructor({ status, reason, lines }: ReadResponseHead, fieldText: string) {
+  constructor({ status, reason, lines }: ReadResponseHead, isWhole: boolean) {
     this.status = status;
     this.reason = reason;
     this.lines = lines;
-    this.fieldText = fieldText;
+    this.isWhole = isWhole;
   }
 
   get headers(): HeaderList {
-    return endToEnd(this.lines.fields, true);
+    const { fields } = this.lines;
+    return this.isWhole ? fields : endToEnd(fields, true);
+  }
+
+  get fieldText(): string | undefined {
+    return this.lines.kept((use) => !HOP_BY_HOP_USES.has(use));
   }
 }
