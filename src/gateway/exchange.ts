@@ -1,6 +1,7 @@
 import type { CollectorMemory } from '../http/byte-collector.ts';
 import type { FieldLines } from '../http/field-lines.ts';
 import type { HeaderList } from '../http/header-list.ts';
+import type { HeadLimits, RequestHead } from '../http/request-head.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import type { HttpVersion } from '../migrate/head-failure.ts';
 
@@ -43,6 +44,8 @@ export interface Exchange {
   /** Return value for the handler; an adapter that writes to a socket may resolve to any response. */
   readonly handled: Response | Promise<Response>;
 
+  /** Reads the head from its lines, as `readHead` does from the list; absent where there are none. */
+  readHead?(limits: HeadLimits, trusted: boolean, targetBytes: number): RequestHead;
   /** Sets the receiver of the exchange's events; called once, before anything else. */
   attach(owner: ExchangeOwner): void;
   /** Reads the whole body into `memory` and calls `owner.onWholeBody`, unless `owner.acceptChunk` stops it. */

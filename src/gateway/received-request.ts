@@ -1,6 +1,5 @@
 import { type AddressRange, isWithin } from '../http/address-range.ts';
 import { type HeadLimits, type RequestHead, readHead } from '../http/request-head.ts';
-import { readHeadLines } from '../http/request-head-lines.ts';
 import { type Decision, type DecisionLimits, decide } from '../migrate/decision.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Exchange } from './exchange.ts';
@@ -34,9 +33,8 @@ export function receiveRequest(
   // The readers of HTTP/1.1 have counted it.
   const targetBytes = version === '2' ? target.length : 0;
   const head =
-    exchange.lines === undefined
-      ? readHead(exchange.headers, limits, isTrusted, targetBytes)
-      : readHeadLines(exchange.lines, limits, isTrusted, targetBytes);
+    exchange.readHead?.(limits, isTrusted, targetBytes) ??
+    readHead(exchange.headers, limits, isTrusted, targetBytes);
   const decision = decide({ method, target, version, head, hasBody }, rules, limits);
   return { exchange, head, rules, decision, started: clock.started, time: clock.time };
 }

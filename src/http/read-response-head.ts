@@ -20,7 +20,6 @@ export class ReadResponseHead implements ResponseHead {
     return this.lines.fields;
   }
 
-  /** The head without hop-by-hop fields, as the lines that came; undefined where more than these fields change. */
   endToEnd(): ResponseHead | undefined {
     const { status, lines } = this;
     // Its length is dropped.

@@ -7,7 +7,7 @@ export function readHeadLines(
   lines: FieldLines,
   limits: HeadLimits,
   trusted: boolean,
-  targetBytes = 0,
+  targetBytes: number,
 ): RequestHead {
   const head = new HeadOfLines(lines, trusted);
   head.read(limits, targetBytes);

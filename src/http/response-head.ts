@@ -11,4 +11,6 @@ export interface ResponseHead {
   readonly lines: FieldLines | undefined;
   /** The lines of all of these fields, in latin1, where they are known: they are checked. */
   readonly fieldText?: string | undefined;
+  /** The head without hop-by-hop fields, as the lines that came; undefined or absent where that is not all there is to change. */
+  endToEnd?(): ResponseHead | undefined;
 }

@@ -9,7 +9,7 @@ test('the lines of a request that go on are those of the fields that do', () => 
   let known = 0;
   fc.assert(
     fc.property(arbitraryLines, fc.boolean(), (received, isTrusted) => {
-      const head = readHeadLines(received, { count: 100, bytes: 16_384 }, isTrusted);
+      const head = readHeadLines(received, { count: 100, bytes: 16_384 }, isTrusted, 0);
       const ofList = readHead(received.fields, { count: 100, bytes: 16_384 }, isTrusted);
       expect(head).toMatchObject({
         fault: ofList.fault,

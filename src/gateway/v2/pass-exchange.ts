@@ -1,7 +1,6 @@
 import type { FieldLines } from '../../http/field-lines.ts';
 import { addForwarded, type ForwardedMode } from '../../http/forwarded.ts';
 import type { HeaderList } from '../../http/header-list.ts';
-import { ReadResponseHead } from '../../http/read-response-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
@@ -32,8 +31,7 @@ export class PassExchange extends ProxiedExchange {
   }
 
   protected override headForClient(head: ResponseHead): ResponseHead {
-    const asRead = head instanceof ReadResponseHead ? head.endToEnd() : undefined;
-    return asRead ?? super.headForClient(head);
+    return head.endToEnd?.() ?? super.headForClient(head);
   }
 }
 

@@ -7,6 +7,8 @@ import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { isFieldValue } from '../../http/field-characters.ts';
 import { type FieldLines, writeFieldLines } from '../../http/field-lines.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import type { HeadLimits, RequestHead } from '../../http/request-head.ts';
+import { readHeadLines } from '../../http/request-head-lines.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { ALREADY_SENT } from './already-sent.ts';
 import type { BodyMemory } from '../body-memory.ts';
@@ -111,6 +113,10 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   /** Bytes of the connection that the system has taken; only one response is written on it at a time. */
   get bytesTaken(): number {
     return takenBytes(this.connection.socket);
+  }
+
+  readHead(limits: HeadLimits, trusted: boolean, targetBytes: number): RequestHead {
+    return readHeadLines(this.lines, limits, trusted, targetBytes);
   }
 
   attach(owner: ExchangeOwner): void {

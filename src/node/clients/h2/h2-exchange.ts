@@ -4,6 +4,8 @@ import { UnwritableHead } from '../../../gateway/unwritable-head.ts';
 import type { CollectorMemory } from '../../../http/byte-collector.ts';
 import { type FieldLines, linesOf } from '../../../http/field-lines.ts';
 import type { HeaderList } from '../../../http/header-list.ts';
+import type { HeadLimits, RequestHead } from '../../../http/request-head.ts';
+import { readHeadLines } from '../../../http/request-head-lines.ts';
 import type { ResponseHead } from '../../../http/response-head.ts';
 import type { Flow } from '../../piece-turns.ts';
 import { ALREADY_SENT } from '../already-sent.ts';
@@ -139,6 +141,10 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
       if (options.requestTimeout > 0) this.timer = setTimeout(expire, options.requestTimeout, this);
     }
     options.take(this);
+  }
+
+  readHead(limits: HeadLimits, trusted: boolean, targetBytes: number): RequestHead {
+    return readHeadLines(this.lines, limits, trusted, targetBytes);
   }
 
   attach(owner: ExchangeOwner): void {
