@@ -23,6 +23,11 @@ export interface UpstreamRequest {
   readonly isBackground?: boolean | undefined;
 }
 
+/** The request with other header fields. */
+export function withHeaders(request: UpstreamRequest, headers: HeaderList): UpstreamRequest {
+  return { ...request, headers, fieldText: undefined };
+}
+
 /** Why there is no complete response. */
 export interface UpstreamFault {
   /**

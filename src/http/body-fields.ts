@@ -12,9 +12,9 @@ const BODY_FIELDS = new FieldNames([
   'trailer',
 ]);
 
-/** Returns the fields without those that describe the original body. */
-export function withoutBodyFields(headers: HeaderList): string[] {
-  return withoutFields(headers, BODY_FIELDS);
+/** True for the name, in any case, of a field that describes one body. */
+export function isBodyField(name: string): boolean {
+  return BODY_FIELDS.has(name);
 }
 
 /**
@@ -22,7 +22,7 @@ export function withoutBodyFields(headers: HeaderList): string[] {
  * must not share a strong tag (RFC 9110 §8.8.1), and a conditional GET works with either.
  */
 export function rewrittenResponseFields(headers: HeaderList, length: number): string[] {
-  const kept = withoutBodyFields(headers);
+  const kept = withoutFields(headers, BODY_FIELDS);
   for (let at = 0; at < kept.length; at += 2) {
     const value = kept[at + 1] ?? '';
     if (isNamed(kept[at], 'etag') && value.startsWith('"')) kept[at + 1] = `W/${value}`;

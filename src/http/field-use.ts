@@ -1,11 +1,12 @@
+import { isBodyField } from './body-fields.ts';
 import { isForwarding } from './forwarded.ts';
 import { isHopByHop } from './hop-by-hop.ts';
 
 /**
- * What a field is to the gateway: the name of one that it reads, or a kind. `hop-by-hop` are those that have no name of their own here,
- * `forwarding` claim where a request came from, and an `alias` may be read as another field.
+ * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
+ * of their own here, `forwarding` claim where a request came from, and an `alias` may be read as another field.
  */
-export type FieldUse = NamedUse | 'hop-by-hop' | 'forwarding' | 'alias' | 'other';
+export type FieldUse = NamedUse | 'hop-by-hop' | 'body' | 'forwarding' | 'alias' | 'other';
 
 type NamedUse = (typeof NAMED_USES)[number];
 
@@ -19,6 +20,7 @@ const NAMED_USES = [
   'x-api-version',
   'x-request-id',
   'traceparent',
+  'tracestate',
   'connection',
   'keep-alive',
   'proxy-connection',
@@ -35,16 +37,14 @@ export const HOP_BY_HOP_USES: ReadonlySet<FieldUse> = new Set<FieldUse>([
   ...NAMED_USES.filter(isHopByHop),
 ]);
 
+/** The uses of fields that describe one body. */
+export const BODY_USES: ReadonlySet<FieldUse> = new Set<FieldUse>([
+  'body',
+  ...NAMED_USES.filter(isBodyField),
+]);
+
 /** Names of other fields that nearly every client sends. */
-const COMMON_NAMES = [
-  'accept',
-  'accept-encoding',
-  'accept-language',
-  'user-agent',
-  'cookie',
-  'origin',
-  'tracestate',
-];
+const COMMON_NAMES = ['accept', 'accept-encoding', 'accept-language', 'user-agent', 'cookie', 'origin'];
 
 /** Names in lower case that most fields have. */
 export const USUAL_NAMES: readonly string[] = [...NAMED_USES, ...COMMON_NAMES];
@@ -59,6 +59,7 @@ export function useOfLower(lower: string): FieldUse {
   const use = USES_BY_NAME.get(lower);
   if (use !== undefined) return use;
   if (isHopByHop(lower)) return 'hop-by-hop';
+  if (isBodyField(lower)) return 'body';
   if (isForwarding(lower)) return 'forwarding';
   return lower.includes('_') && isAlias(lower) ? 'alias' : 'other';
 }

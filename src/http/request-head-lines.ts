@@ -1,4 +1,5 @@
 import type { FieldLines } from './field-lines.ts';
+import type { FieldUse } from './field-use.ts';
 import type { HeaderList } from './header-list.ts';
 import { type HeadLimits, HeadReader, isForwarded, type RequestHead } from './request-head.ts';
 
@@ -48,7 +49,7 @@ class HeadOfLines extends HeadReader {
     return kept;
   }
 
-  protected linesToForward(): string | undefined {
-    return this.lines.kept((use) => isForwarded(use, this.trusted));
+  protected linesToForward(isKept: (use: FieldUse) => boolean): string | undefined {
+    return this.lines.kept((use) => isForwarded(use, this.trusted) && isKept(use));
   }
 }

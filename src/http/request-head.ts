@@ -4,8 +4,15 @@ import { type FieldUse, HOP_BY_HOP_USES, useOfName } from './field-use.ts';
 import { type HeaderList, withoutFields } from './header-list.ts';
 import { namesOthers, nominated } from './hop-by-hop.ts';
 
+/** The fields of a request that are forwarded. */
+export interface ForwardedFields {
+  readonly forwardedHeaders: HeaderList;
+  /** The lines of these fields, in latin1; undefined where they were not received as lines that can be written again as they are. */
+  readonly forwardedLines: string | undefined;
+}
+
 /** The fields of a request's header section that the gateway uses, read in one pass. */
-export interface RequestHead {
+export interface RequestHead extends ForwardedFields {
   readonly fault: HeadFault | undefined;
   readonly host: string | undefined;
   readonly authorization: string | undefined;
@@ -25,8 +32,8 @@ export interface RequestHead {
    * `Expect` and the framing, and without `Forwarded` and similar fields unless the peer is trusted.
    */
   readonly forwardedHeaders: HeaderList;
-  /** The lines of these fields, in latin1; undefined where they were not received as lines that can be written again as they are. */
-  readonly forwardedLines: string | undefined;
+  /** Some of `forwardedLines`. */
+  keptLines(isKept: (use: FieldUse) => boolean): string | undefined;
 }
 
 /** Why a header section is refused, with the response status. */
@@ -104,8 +111,8 @@ export abstract class HeadReader implements RequestHead {
   /** The fields to forward, those that `Connection` lists among them. */
   protected abstract forwardedFields(): HeaderList;
 
-  /** The lines of these fields; undefined where they are not known as such. */
-  protected abstract linesToForward(): string | undefined;
+  /** The lines of those of these fields that are kept; undefined where they are not known as such. */
+  protected abstract linesToForward(isKept: (use: FieldUse) => boolean): string | undefined;
 
   get forwardedHeaders(): HeaderList {
     if (this.forwarded === undefined) {
@@ -117,7 +124,11 @@ export abstract class HeadReader implements RequestHead {
   }
 
   get forwardedLines(): string | undefined {
-    return this.connection === undefined ? this.linesToForward() : undefined;
+    return this.keptLines(isAny);
+  }
+
+  keptLines(isKept: (use: FieldUse) => boolean): string | undefined {
+    return this.connection === undefined ? this.linesToForward(isKept) : undefined;
   }
 
   read(limits: HeadLimits, targetBytes: number): void {
@@ -217,6 +228,10 @@ class HeadOfList extends HeadReader {
   }
 
   protected linesToForward(): undefined {}
+}
+
+function isAny(): boolean {
+  return true;
 }
 
 /** Bytes that separate a name, a value and the next field. */

@@ -2,7 +2,7 @@ import type { HeaderList } from '../http/header-list.ts';
 import { readTraceparent } from '../http/trace-context.ts';
 import { chooseApiVersion } from '../migrate/api-version.ts';
 import { type Decision, type DecisionLimits, decide, editsOf, migratedTarget } from '../migrate/decision.ts';
-import { migratedHeaders } from '../migrate/migrated-headers.ts';
+import { MigratedHead } from '../migrate/migrated-head.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { Verdict } from '../rewrite-log/entry.ts';
 import { maskHeaders } from '../rewrite-log/mask-headers.ts';
@@ -102,7 +102,7 @@ function sentRequest(
   const version = chooseApiVersion(head.apiVersion, rules.ruleBook, Date.now());
   return {
     target: migratedTarget(decision),
-    headers: migratedHeaders(head, { version, isRewritten, hasTrace }),
+    headers: new MigratedHead(head, { version, isRewritten, hasTrace }).forwardedHeaders,
     body: isRewritten ? outcome.body : body,
   };
 }

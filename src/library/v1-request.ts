@@ -5,7 +5,7 @@ import { chooseApiVersion } from '../migrate/api-version.ts';
 import { editsOf, type MigrateDecision, migratedTarget } from '../migrate/decision.ts';
 import type { DecodedBody } from '../migrate/decoded-body.ts';
 import { bodyTooLarge, migrateBody } from '../migrate/migrate-body.ts';
-import { migratedHeaders } from '../migrate/migrated-headers.ts';
+import { MigratedHead } from '../migrate/migrated-head.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { EditRecord } from '../rewrite/rewrite.ts';
 import type { SignalHeaders } from '../rollout/signal-headers.ts';
@@ -97,7 +97,7 @@ function migratedHead(
   return {
     method,
     target: migratedTarget(decision),
-    headers: headerFieldsOf(migratedHeaders(head, { version, isRewritten, hasTrace })),
+    headers: headerFieldsOf(new MigratedHead(head, { version, isRewritten, hasTrace }).forwardedHeaders),
     operation: decision.operation?.id,
     apiVersion: version,
     host,

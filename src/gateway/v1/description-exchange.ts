@@ -10,7 +10,7 @@ import type { ResponseHead } from '../../http/response-head.ts';
 import { setField } from '../../http/set-field.ts';
 import type { MigrateDecision } from '../../migrate/decision.ts';
 import type { DescriptionText } from '../describe-v1.ts';
-import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
+import { type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
 import { MigrateExchange } from './migrate-exchange.ts';
 import { ResponseCollector } from './response-collector.ts';
 
@@ -67,7 +67,7 @@ export class DescriptionExchange extends MigrateExchange {
   protected override send(request: UpstreamRequest): void {
     const headers = withoutFields(request.headers, FIELDS_OF_THE_COPY);
     setField(headers, 'accept-encoding', 'identity');
-    super.send({ ...request, headers });
+    super.send(withHeaders(request, headers));
   }
 
   protected override receiver(): UpstreamReceiver {

@@ -54,7 +54,7 @@ export class MigrateExchange extends V1Exchange {
   /** Forwards the body unchanged. */
   override onBody(body: Body): void {
     this.noteEdits(NO_EDITS);
-    this.forward(this.v2Headers(), body);
+    this.forward(body);
   }
 
   private take(bytes: number): boolean {
@@ -84,13 +84,13 @@ export class MigrateExchange extends V1Exchange {
     this.noteEdits(outcome.records);
     if (outcome.verdict === 'unchanged') {
       entry.note = outcome.note;
-      this.forward(this.v2Headers(), original.length === 0 ? null : original);
+      this.forward(original.length === 0 ? null : original);
       return;
     }
     entry.verdict = 'rewritten';
     if (outcome.omitted > 0) entry.editsOmitted = outcome.omitted;
     else entry.patch = this.loggedPatch(outcome.patch);
-    this.forward(this.v2Headers(true), outcome.body);
+    this.forward(outcome.body, true);
   }
 
   /** Logs the edits of the query and of the body. */
@@ -100,17 +100,9 @@ export class MigrateExchange extends V1Exchange {
     if (decision.query.records.length > 0) entry.verdict = 'rewritten';
   }
 
-  private forward(headers: string[], body: Body): void {
-    const { exchange, head } = this.received;
+  private forward(body: Body, isRewritten = false): void {
     this.upstreamTarget = migratedTarget(this.decision);
-    this.send({
-      method: exchange.method,
-      target: this.origin.path + this.upstreamTarget,
-      headers,
-      lines: exchange.lines,
-      body,
-      length: head.contentLength,
-    });
+    this.send(this.v2Request(this.origin.path + this.upstreamTarget, body, isRewritten));
   }
 }
 

@@ -72,7 +72,9 @@ export class ShadowExchange extends ObserveExchange {
 
   private sendToBoth(): void {
     const { v2 } = this.gateway;
-    this.sendCopy(v2, migratedTarget(this.decision), this.v2Headers(), (outcome) => {
+    const target = migratedTarget(this.decision);
+    const { headers } = this.v2Request(target, null, false);
+    this.sendCopy(v2, target, headers, (outcome) => {
       this.v2Outcome = outcome;
     });
     this.sendCopy(this.origin, this.received.exchange.target, this.v1Headers(), (outcome) => {

@@ -1,7 +1,7 @@
-import type { HeaderList } from '../../http/header-list.ts';
 import { readTraceparent, newTrace } from '../../http/trace-context.ts';
 import { setField } from '../../http/set-field.ts';
 import type { OpenEntry } from '../../rewrite-log/open-entry.ts';
+import { type UpstreamRequest, withHeaders } from '../upstream.ts';
 
 /** Sampler and id generator, while spans are exported. */
 export interface TraceParts {
@@ -27,10 +27,13 @@ export function beginSpan(entry: OpenEntry, traceparent: string | undefined, par
   if (parent !== undefined || entry.spanId === undefined) entry.spanId = hex.slice(32);
 }
 
-/** Returns the header fields of a request with the span of `entry` as its parent, sampled: V2 must not drop an exported trace. */
-export function withSpan(headers: HeaderList, { traceId, spanId, isSampled }: OpenEntry): HeaderList {
-  if (isSampled !== true) return headers;
-  const traced = [...headers];
+/** Returns a request with the span of `entry` as its parent, sampled: V2 must not drop an exported trace. */
+export function withSpan(
+  request: UpstreamRequest,
+  { traceId, spanId, isSampled }: OpenEntry,
+): UpstreamRequest {
+  if (isSampled !== true) return request;
+  const traced = [...request.headers];
   setField(traced, 'traceparent', `00-${traceId}-${spanId}-01`);
-  return traced;
+  return withHeaders(request, traced);
 }

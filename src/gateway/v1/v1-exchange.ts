@@ -3,13 +3,12 @@ import type { Coding } from '../../http/content-coding.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import { addForwarded } from '../../http/forwarded.ts';
 import { isHost } from '../../http/host.ts';
 import { decideResponse, type ResponseNote } from '../../migrate/decide-response.ts';
 import { type MigrateDecision } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decoded-body.ts';
 import { Failure } from '../../migrate/failure.ts';
-import { migratedHeaders } from '../../migrate/migrated-headers.ts';
+import { MigratedHead } from '../../migrate/migrated-head.ts';
 import type { ResponseContext, ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rewrite.ts';
 import { withoutValues } from '../../rewrite/patch.ts';
 import type { PatchOperation, Rewrite } from '../../rewrite/rewrite.ts';
@@ -19,6 +18,8 @@ import { ResponseCollector, type ResponseCollectorOwner } from './response-colle
 import { chooseApiVersion } from '../../migrate/api-version.ts';
 import { rewriteSmall, rewriteSmallResponse, type WithoutEdits } from '../body-rewriter.ts';
 import type { ReceivedRequest } from '../received-request.ts';
+import type { Body } from '../exchange.ts';
+import { ForwardedRequest } from '../forwarded-request.ts';
 import { ProxiedExchange } from '../proxied-exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import type { Retired } from '../../rollout/retirement.ts';
@@ -65,8 +66,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   start(): void {}
 
   protected override send(request: UpstreamRequest): void {
-    const headers = this.beginSpan() ? withSpan(request.headers, this.entry) : request.headers;
-    super.send(headers === request.headers ? request : { ...request, headers });
+    super.send(this.beginSpan() ? withSpan(request, this.entry) : request);
   }
 
   /** Begins the span, once; returns true while spans are exported. */
@@ -140,9 +140,10 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return rules.ruleBook.rollout?.pins.find((pin) => isInScope(pin, routing.sender))?.version;
   }
 
-  /** Returns the header fields for V2, and logs the version; starts a trace if there is none. */
-  protected v2Headers(isRewritten = false): string[] {
-    const { exchange, head } = this.received;
+  /** Returns the request for V2, and logs the version; starts a trace if there is none. */
+  protected v2Request(target: string, body: Body, isRewritten: boolean): UpstreamRequest {
+    const { received } = this;
+    const { head } = received;
     const { parts, options } = this.gateway;
     const version = chooseApiVersion(head.apiVersion, this.rules.ruleBook, parts.time(), this.pinned());
     const { entry } = this;
@@ -155,13 +156,8 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     }
     const { requestId } = entry;
     const traceparent = trace?.header;
-    const headers = migratedHeaders(head, { version, isRewritten, requestId, hasTrace, traceparent });
-    addForwarded(headers, options.forwarded, {
-      address: exchange.remote,
-      secure: exchange.secure,
-      host: head.host,
-    });
-    return headers;
+    const fields = new MigratedHead(head, { version, isRewritten, requestId, hasTrace, traceparent });
+    return new ForwardedRequest(received, fields, options.forwarded, target, body);
   }
 
   /** Returns the patch as it is logged: values that tell what the client sent are left out, unless capture is on. */

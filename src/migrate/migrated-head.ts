@@ -1,0 +1,81 @@
+import { BODY_USES, type FieldUse, useOfName } from '../http/field-use.ts';
+import type { HeaderList } from '../http/header-list.ts';
+import type { ForwardedFields, RequestHead } from '../http/request-head.ts';
+import { setField } from '../http/set-field.ts';
+import { isRequestId } from '../http/trace-context.ts';
+import type { ApiVersion } from './api-version.ts';
+
+/** The inputs that determine the header fields of a migrated request. */
+export interface HeadMigration {
+  readonly version: ApiVersion;
+  /** True when the body was rewritten, so that fields that describe the original body are left out. */
+  readonly isRewritten: boolean;
+  /** The id to send if the client's is absent or invalid; undefined leaves the field as received. */
+  readonly requestId?: string | undefined;
+  /** True when the client's `traceparent` is valid, so that its trace continues. */
+  readonly hasTrace: boolean;
+  /** The `traceparent` to send if the client's is absent or invalid; undefined leaves the field as received. */
+  readonly traceparent?: string | undefined;
+}
+
+/** The header fields of a migrated request. */
+export class MigratedHead implements ForwardedFields {
+  private readonly received: RequestHead;
+  private readonly isRewritten: boolean;
+  private readonly hasTrace: boolean;
+  /** The fields that are set; undefined leaves one as received. */
+  private readonly version: string | undefined;
+  private readonly requestId: string | undefined;
+  private readonly traceparent: string | undefined;
+  private list: HeaderList | undefined = undefined;
+
+  constructor(received: RequestHead, migration: HeadMigration) {
+    const { version, isRewritten, requestId, hasTrace, traceparent } = migration;
+    this.received = received;
+    this.isRewritten = isRewritten;
+    this.hasTrace = hasTrace;
+    this.version = version.why === 'client' ? undefined : version.sent;
+    this.requestId = isRequestId(received.requestId) ? undefined : requestId;
+    this.traceparent = hasTrace ? undefined : traceparent;
+  }
+
+  get forwardedHeaders(): HeaderList {
+    this.list ??= this.listed();
+    return this.list;
+  }
+
+  get forwardedLines(): string | undefined {
+    const { received, version, requestId, traceparent } = this;
+    // A field that is replaced keeps its place.
+    if (version !== undefined && received.apiVersion !== undefined) return undefined;
+    if (requestId !== undefined && received.requestId !== undefined) return undefined;
+    if (traceparent !== undefined && received.traceparent !== undefined) return undefined;
+    const kept = received.keptLines(this.isKept);
+    if (kept === undefined) return undefined;
+    return `${kept}${line('x-api-version', version)}${line('x-request-id', requestId)}${line('traceparent', traceparent)}`;
+  }
+
+  private readonly isKept = (use: FieldUse): boolean => {
+    // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
+    if (use === 'tracestate') return this.hasTrace;
+    return !this.isRewritten || !BODY_USES.has(use);
+  };
+
+  private listed(): HeaderList {
+    const { forwardedHeaders } = this.received;
+    const headers: string[] = [];
+    for (let at = 0; at < forwardedHeaders.length; at += 2) {
+      const name = forwardedHeaders[at] ?? '';
+      if (this.isKept(useOfName(name))) headers.push(name, forwardedHeaders[at + 1] ?? '');
+    }
+    const { version, requestId, traceparent } = this;
+    if (version !== undefined) setField(headers, 'x-api-version', version);
+    if (requestId !== undefined) setField(headers, 'x-request-id', requestId);
+    if (traceparent !== undefined) setField(headers, 'traceparent', traceparent);
+    return headers;
+  }
+}
+
+function line(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `${name}: ${value}\r\n`;
+}

@@ -1,0 +1,93 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { writeFieldLines } from '../../src/http/field-lines.ts';
+import { readHeadLines } from '../../src/http/request-head-lines.ts';
+import { readHead } from '../../src/http/request-head.ts';
+import { type HeadMigration, MigratedHead } from '../../src/migrate/migrated-head.ts';
+import { arbitraryLines } from '../support/field-lines.ts';
+
+const LIMITS = { count: 100, bytes: 16_384 };
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+const migrations: fc.Arbitrary<HeadMigration> = fc.record({
+  version: fc.constantFrom({ sent: '2025-01-01', why: 'absent' }, { sent: '2024-06-30', why: 'client' }),
+  isRewritten: fc.boolean(),
+  requestId: fc.constantFrom(undefined, '0192f0c1-5b1e-7c4a-8f2d-3a9b1c2d4e5f'),
+  hasTrace: fc.boolean(),
+  traceparent: fc.constantFrom(undefined, TRACEPARENT),
+});
+
+function migrated(lines: readonly string[], migration: Partial<HeadMigration>): readonly string[] {
+  const usual: HeadMigration = {
+    version: { sent: '2025-01-01', why: 'absent' },
+    isRewritten: true,
+    hasTrace: true,
+  };
+  return new MigratedHead(readHead(lines, LIMITS, false), { ...usual, ...migration }).forwardedHeaders;
+}
+
+test('what a migrated request sends as lines is what it sends as a list', () => {
+  let known = 0;
+  fc.assert(
+    fc.property(arbitraryLines, fc.boolean(), migrations, (received, isTrusted, migration) => {
+      const ofLines = new MigratedHead(readHeadLines(received, LIMITS, isTrusted, 0), migration);
+      const ofList = new MigratedHead(readHead(received.fields, LIMITS, isTrusted), migration);
+      expect(ofLines.forwardedHeaders).toEqual(ofList.forwardedHeaders);
+      expect(ofList.forwardedLines).toBeUndefined();
+      if (ofLines.forwardedLines === undefined) return;
+      known += 1;
+      expect(ofLines.forwardedLines).toBe(writeFieldLines(ofList.forwardedHeaders));
+    }),
+    { numRuns: 3000 },
+  );
+  expect(known).toBeGreaterThan(500);
+});
+
+test('the version, the id and the trace of the gateway replace those that are refused, in their places', () => {
+  const received = [
+    'X-Api-Version',
+    'yesterday',
+    'X-Request-ID',
+    'a b',
+    'Traceparent',
+    'junk',
+    'Tracestate',
+    'a=1',
+    'Accept',
+    '*/*',
+  ];
+  const set = { requestId: 'id-1', hasTrace: false, traceparent: TRACEPARENT };
+  expect(migrated(received, set)).toEqual([
+    'X-Api-Version',
+    '2025-01-01',
+    'X-Request-ID',
+    'id-1',
+    'Traceparent',
+    TRACEPARENT,
+    'Accept',
+    '*/*',
+  ]);
+});
+
+test("the client's own version, id and trace stay as they came", () => {
+  const received = ['X-Api-Version', '2024-06-30', 'x-request-id', 'mine', 'tracestate', 'a=1'];
+  expect(
+    migrated(received, { version: { sent: '2024-06-30', why: 'client' }, requestId: 'id-1', hasTrace: true }),
+  ).toEqual(received);
+});
+
+test('fields that describe the body that came are left out where another one is sent', () => {
+  const received = [
+    'Content-MD5',
+    'x',
+    'Repr-Digest',
+    'y',
+    'Content-Encoding',
+    'gzip',
+    'Content-Type',
+    'a/b',
+  ];
+  const version = { sent: '2024-06-30', why: 'client' } as const;
+  expect(migrated(received, { version })).toEqual(['Content-Type', 'a/b']);
+  expect(migrated(received, { version, isRewritten: false })).toEqual(received);
+});
