@@ -161,7 +161,8 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
     if (this.last === undefined) outgoing.end();
     else outgoing.end(this.last);
     if (outgoing.writableLength > 0) this.guard.wait();
-    if (this.hasBody && !this.body.complete) this.body.discard(() => this.incoming.socket.destroy());
+    const { socket } = this.incoming;
+    if (this.hasBody && !this.body.complete) this.body.discard(socket, () => socket.destroy());
   }
 
   /** Writes the head by the end of the turn: an event stream may stay silent for a long time after it. */

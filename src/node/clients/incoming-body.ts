@@ -1,4 +1,5 @@
 // Longer than other files: it is one state machine: each way in which a body arrives ends in the same few states.
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { BufferBudget } from '../../gateway/buffer-budget.ts';
 import type { Body } from '../../gateway/exchange.ts';
@@ -23,6 +24,9 @@ export interface BodySource extends Flow {
   on(event: 'data', listener: (part: Uint8Array) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
 }
+
+/** A connection that reports its close. */
+type ClosingConnection = Pick<Socket, 'once' | 'off'>;
 
 /** Receives the events of a request body. */
 export interface IncomingBodyOwner {
@@ -107,6 +111,8 @@ export class IncomingBody
   /** Called when more than `discardLimit` bytes arrive of a body that is dropped. */
   private overrun: (() => void) | undefined = undefined;
   private discardLimit = 0;
+  /** The connection, while the rest is dropped. */
+  private connection: ClosingConnection | undefined = undefined;
   private want:
     | { resolve(result: IteratorResult<Uint8Array>): void; reject(error: Error): void }
     | undefined = undefined;
@@ -161,8 +167,8 @@ export class IncomingBody
     this.begin('open');
   }
 
-  /** Reads and drops the rest, up to a limit; `overrun` is called when there is more. */
-  discard(overrun: () => void): void {
+  /** Reads and drops the rest, up to a limit, or until its connection closes; `overrun` is called when there is more. */
+  discard(connection: ClosingConnection, overrun: () => void): void {
     if (this.complete || this.mode === 'discard') return;
     this.leaveStream();
     // Those of a collected body are in its owner's memory.
@@ -175,6 +181,8 @@ export class IncomingBody
     this.overrun = overrun;
     this.timer = setTimeout(overrun, DISCARD_MS);
     this.timer.unref();
+    this.connection = connection;
+    connection.once('close', this.closed);
     this.listen();
     this.flow.readMore();
     this.source.resume();
@@ -193,6 +201,7 @@ export class IncomingBody
   /** The exchange is over: stops all timers, and releases the memory. */
   rest(): void {
     this.isOver = true;
+    this.leaveConnection();
     this.stopTimers();
     this.leaveStream();
     this.release();
@@ -329,6 +338,7 @@ export class IncomingBody
 
   private end(): void {
     this.complete = true;
+    this.leaveConnection();
     this.flow.end();
     this.stopTimers();
     this.leaveStream();
@@ -374,6 +384,16 @@ export class IncomingBody
     if (this.complete || this.mode === 'discard') return;
     if (this.flow.waitsForTurn) this.stopTimers();
     else if (this.mode !== 'stream' || this.want !== undefined) this.waitForClient();
+  }
+
+  /** The connection closed while the rest was dropped. */
+  private readonly closed = (): void => {
+    this.rest();
+  };
+
+  private leaveConnection(): void {
+    this.connection?.off('close', this.closed);
+    this.connection = undefined;
   }
 
   private leaveStream(): void {

@@ -72,7 +72,7 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyOwne
     super.end(trailers);
     if (this.incoming.complete) return;
     if (this.isLast) this.stopBody('early response');
-    else this.incoming.discard(() => this.reset());
+    else this.incoming.discard(this.connection.socket, () => this.reset());
   }
 
   override flushed(): void {

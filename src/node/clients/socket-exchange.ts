@@ -58,7 +58,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   readonly handled = ALREADY_SENT;
   readonly borrowsChunks = true;
   readonly releasesChunks = true;
-  private readonly connection: ExchangeConnection;
+  protected readonly connection: ExchangeConnection;
   private readonly body: WholeBody;
   /** Memory of the body, which is given back at the end. */
   private bodyBuffer: Uint8Array | undefined = undefined;

@@ -1,10 +1,15 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import v8 from 'node:v8';
+import vm from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
+
+v8.setFlagsFromString('--expose-gc');
+const collect = vm.runInNewContext('gc') as () => void;
 
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds));
@@ -77,4 +82,28 @@ test('a request that comes with the end of its connection is unusual or not: it 
     if (index < 3) expect((await gateway.entry(index + 1)).status).toBe(0);
   }
   expect(gateway.gateway.inFlight).toBe(0);
+});
+
+describe('a client that leaves while the rest of its refused body is dropped', () => {
+  const REQUESTS = 400;
+
+  // Attack: each such request was kept for ever, with its head.
+  test.each(WAYS)('is held no longer: %s', async (_, begin) => {
+    const gateway = await gatewayFor('http://127.0.0.1:9');
+    const head = `POST /other HTTP/1.1\r\nHost: g\r\nX-Long: ${'x'.repeat(8000)}\r\nContent-Length: 100000\r\n\r\nabc`;
+    const play = async (): Promise<number> => {
+      for (let count = 0; count < REQUESTS; count += 1) {
+        const client = rawClient(gateway.port);
+        client.write(begin + head);
+        await client.until(/404/);
+        client.socket.destroy();
+      }
+      await pause(200);
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    await play();
+    const before = await play();
+    expect(((await play()) - before) / REQUESTS).toBeLessThan(4000);
+  });
 });
