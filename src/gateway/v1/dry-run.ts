@@ -24,6 +24,9 @@ export interface DryRunOutcome {
   readonly migrated?: Uint8Array | 'not-read';
 }
 
+/** Receives the error of a rewriter that has lost the body. */
+type OnLost = (error: unknown) => void;
+
 /** Dependencies of a dry run. */
 export interface DryRunParts {
   /** Reserves bytes in the budget; false when they do not fit. */
@@ -39,15 +42,24 @@ export interface DryRunParts {
   readonly rewrite: (
     body: Uint8Array,
     done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void,
+    lost: OnLost,
   ) => void;
   /** Called once, or never when the body could not be read. */
   readonly done: (outcome: DryRunOutcome) => void;
+  /** Called when a body that was read is forwarded, or was before. */
+  readonly over: () => void;
+  /** Called when the body is lost before it was forwarded. */
+  readonly lost: OnLost;
+  /** Called when a copy of a body is lost. */
+  readonly copyLost: OnLost;
 }
 
 /** Forwards a body untouched and migrates a copy as the decision says; the request is delayed by no more than that. */
 export class DryRun {
   private readonly decision: MigrateDecision;
   private readonly parts: DryRunParts;
+  /** True while a whole body is decoded or rewritten. */
+  isReading = false;
 
   constructor(decision: MigrateDecision, parts: DryRunParts) {
     this.decision = decision;
@@ -83,7 +95,7 @@ export class DryRun {
       });
       return;
     }
-    this.read(body, forward);
+    this.read(body, forward, this.parts.lost);
   }
 
   /** Forwards the chunks as they arrive and reads the copy after the last; a copy that grows too large is discarded. */
@@ -100,7 +112,7 @@ export class DryRun {
       }
       yield chunk;
     }
-    if (isCopying) this.read(copy.take(), ignore);
+    if (isCopying) this.read(copy.take(), ignore, this.parts.copyLost);
   }
 
   /** Copies a chunk, whose memory is used again once it is forwarded; false when the budget has no room for it. */
@@ -110,28 +122,45 @@ export class DryRun {
   }
 
   /** Reads a whole body, and passes it on as it was received. */
-  private read(body: Uint8Array, onDone: (body: Uint8Array) => void): void {
+  private read(body: Uint8Array, onDone: (body: Uint8Array) => void, onLost: OnLost): void {
     const coding = codingOf(this.decision.body, body);
     if (coding === undefined) {
-      this.migrate(body, onDone);
+      this.migrate(body, onDone, onLost);
       return;
     }
     const { bodyLimit } = this.decision;
+    this.isReading = true;
     this.parts.decode(coding, body, bodyLimit, (decoded) => {
+      this.isReading = false;
       if (decoded instanceof Uint8Array) {
-        this.migrate(decoded, () => onDone(body));
+        this.migrate(decoded, () => onDone(body), onLost);
         return;
       }
       if (decoded !== 'buffer-full') this.refused(undecoded(decoded, bodyLimit));
       onDone(body);
+      this.parts.over();
     });
   }
 
-  private migrate(decoded: Uint8Array, onDone: (body: Uint8Array) => void): void {
-    this.parts.rewrite(decoded, (outcome, body) => {
+  private migrate(decoded: Uint8Array, onDone: (body: Uint8Array) => void, onLost: OnLost): void {
+    this.isReading = true;
+    const done = (outcome: WithoutEdits<Rewrite>, body: Uint8Array): void => {
+      this.isReading = false;
       this.report(outcome, body);
       onDone(body);
-    });
+      this.parts.over();
+    };
+    const lost: OnLost = (error) => {
+      this.isReading = false;
+      onLost(error);
+      this.parts.over();
+    };
+    try {
+      this.parts.rewrite(decoded, done, lost);
+    } catch (error) {
+      this.isReading = false;
+      throw error;
+    }
   }
 
   private report(outcome: WithoutEdits<Rewrite>, body: Uint8Array): void {

@@ -4,8 +4,6 @@ import type { ReceivedRequest } from '../received-request.ts';
 import { hasFailed } from '../exchange-recorder.ts';
 import type { CheckableBody } from './body-checks.ts';
 import { DryRun } from './dry-run.ts';
-import type { Rewrite } from '../../rewrite/rewrite.ts';
-import type { WithoutEdits } from '../body-rewriter.ts';
 import type { Body } from '../exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import type { Origin } from '../origin.ts';
@@ -15,7 +13,7 @@ import type { V1Routing } from './v1-routing.ts';
 
 /** Forwards a V1 request to V1 unchanged and logs the outcome that migrating it would have had. */
 export class ObserveExchange extends V1Exchange {
-  private isRewriting = false;
+  private dryRun: DryRun | undefined = undefined;
   private isFlushed = false;
   private checkable: CheckableBody | undefined = undefined;
 
@@ -39,10 +37,10 @@ export class ObserveExchange extends V1Exchange {
   }
 
   override onBody(body: Body): void {
-    const dryRun = new DryRun(this.decision, {
+    this.dryRun = new DryRun(this.decision, {
       take: (bytes) => this.takeResponse(bytes),
       decode: (coding, bytes, limit, done) => this.decodeBody(coding, bytes, limit, done),
-      rewrite: (bytes, done) => this.rewriteBeside(bytes, done),
+      rewrite: (bytes, done, lost) => this.rewriteRequest(bytes, done, lost),
       done: (outcome) => {
         this.entry.would = outcome.would;
         this.entry.edits = outcome.edits;
@@ -52,13 +50,19 @@ export class ObserveExchange extends V1Exchange {
         if (outcome.body !== undefined) this.recorder?.clientBody(outcome.body);
         this.checkable = this.gateway.bodyChecks.keep(outcome.migrated);
       },
+      over: () => {
+        if (this.isFlushed) super.flushed();
+      },
+      lost: this.failInternally,
+      copyLost: this.gateway.parts.onUnexpectedError,
     });
-    dryRun.run(body, (forwarded) => this.forward(forwarded));
+    this.dryRun.run(body, (forwarded) => this.forward(forwarded));
   }
 
+  /** A copy may still be read when the client has its response: the log entry waits for it, the client does not. */
   override flushed(): void {
     this.isFlushed = true;
-    if (this.isRewriting) this.releaseSlot();
+    if (this.dryRun?.isReading === true) this.releaseSlot();
     else super.flushed();
   }
 
@@ -74,19 +78,6 @@ export class ObserveExchange extends V1Exchange {
 
   protected override receiver(): UpstreamReceiver {
     return this;
-  }
-
-  /** A large body may still be rewritten when the client has its response: the log entry waits for it, the client does not. */
-  private rewriteBeside(
-    body: Uint8Array,
-    done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void,
-  ): void {
-    this.isRewriting = true;
-    this.rewriteRequest(body, (outcome, original) => {
-      this.isRewriting = false;
-      done(outcome, original);
-      if (this.isFlushed) super.flushed();
-    });
   }
 
   /** Header fields for V1: the end-to-end ones, unchanged. */

@@ -252,10 +252,11 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     );
   }
 
-  /** Rewrites a decoded request body. */
+  /** Rewrites a decoded request body; `lost` is called instead of `done` when the rewriter has lost it. */
   protected rewriteRequest(
     body: Uint8Array,
     done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void,
+    lost = this.failInternally,
   ): void {
     const { rules } = this;
     const { operation } = this.decision;
@@ -265,7 +266,7 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
       return;
     }
     this.work(({ take }, finish) => {
-      const failed = (error: unknown): void => finish(() => this.failInternally(error));
+      const failed = (error: unknown): void => finish(() => lost(error));
       const memory = { take, room: this.room };
       this.gateway.rewriter.request({ rules, operation, body, memory, failed }, (outcome, original) =>
         finish(() => {

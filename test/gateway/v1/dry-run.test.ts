@@ -37,6 +37,9 @@ async function run(parts: readonly Uint8Array[], bodyLimit = 10_000_000, budget 
     decode: () => expect.unreachable(),
     rewrite: (body, done) => done(rules.requestPlan(decision.operation).rewrite(body), body),
     done: (outcome) => outcomes.push(outcome),
+    over: () => {},
+    lost: () => expect.unreachable(),
+    copyLost: () => expect.unreachable(),
   });
   const { promise, resolve } = Promise.withResolvers<Body>();
   dryRun.run(

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import type { BodyRewriter } from '../../../src/gateway/body-rewriter.ts';
 import { shareOf } from '../../../src/rollout/modes.ts';
 import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
 import { createClientHash } from '../../../src/node/client-hash.ts';
@@ -127,6 +129,52 @@ describe('observe', () => {
     client.write(`${(ORDER.length - 5).toString(16)}\r\n${ORDER.slice(5)}\r\n0\r\n\r\n`);
     expect(statusOf(await client.until(/"v1"/))).toBe(200);
     expect(await gateway.entry()).toMatchObject({ would: { verdict: 'rewritten' }, edits: [{}, {}] });
+  });
+
+  test('the log waits for a streamed body that is decoded when the client has its response', async () => {
+    const { gateway } = await serve(observe, {
+      v1: (socket, text) => {
+        if (text.endsWith('0\r\n\r\n')) socket.write(ok('{"from":"v1"}'));
+      },
+    });
+    const filler = randomBytes(200_000).toString('hex') + 'a'.repeat(8_000_000);
+    const body = gzipSync(`{"data":{"property":{"suburb":"Enmore"},"notes":"${filler}"}}`);
+    const client = rawClient(gateway.port);
+    client.write(
+      'POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n',
+    );
+    client.write(Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body]));
+    client.write('\r\n0\r\n\r\n');
+    expect(statusOf(await client.until(/"v1"/))).toBe(200);
+    expect(await gateway.entry()).toMatchObject({ would: { verdict: 'rewritten' }, edits: [{}, {}] });
+  });
+
+  test.each([
+    ['whole', post(`{"data":{"notes":"${'n'.repeat(20_000)}"}}`), 500],
+    [
+      'streamed',
+      `POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n40002\r\n${' '.repeat(0x40000)}{}\r\n0\r\n\r\n`,
+      200,
+    ],
+  ])('a %s body that the rewriter loses ends its exchange', async (_, request, status) => {
+    const { gateway } = await serve(observe, {
+      v1: (socket, text) => {
+        if (text.endsWith('0\r\n\r\n')) socket.write(ok('{"from":"v1"}'));
+      },
+    });
+    const error = new Error('the thread has ended');
+    const rewriter: BodyRewriter = {
+      request: ({ failed }) => void setTimeout(() => failed(error), 50),
+      response: () => expect.unreachable(),
+    };
+    Object.assign(gateway.gateway, { rewriter });
+    expect(statusOf(await exchange(gateway.port, request))).toBe(status);
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({ status, mode: 'observe' });
+    expect(entry).not.toHaveProperty('would');
+    expect(gateway.surprises).toEqual([error]);
+    expect(gateway.gateway.inFlight).toBe(0);
+    expect(gateway.gateway.budget.held).toBe(0);
   });
 
   test('a body beyond the limit crosses, and would have been refused', async () => {
