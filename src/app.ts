@@ -17,7 +17,7 @@ export function createApp(gateway: Gateway, Base: typeof Hono): Hono<AppEnv> {
   app.all('/api/v1/*', ({ env }) => gateway.migrate(env.received));
   app.all('/api/v2/*', ({ env }) => gateway.pass(env.received));
   app.notFound(({ env }) => gateway.refuse(env.received));
-  app.onError((error, { env }) => gateway.failInternally(env.received, error));
+  app.onError((error, { env }) => gateway.failInternally(env.received.exchange, error));
   return app;
 }
 

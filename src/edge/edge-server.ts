@@ -31,7 +31,7 @@ export class EdgeServer {
     try {
       await app.fetch(request, { received });
     } catch (error) {
-      await gateway.failInternally(received, error);
+      await gateway.failInternally(received.exchange, error);
     }
     return exchange.handled;
   }

@@ -119,7 +119,7 @@ export class GatewayContext {
     this.parts = parts;
     this.options = parts.codings === undefined ? options : { ...options, codings: parts.codings };
     this.budget = new BufferBudget(options.bufferBytes, REWRITING_COPIES);
-    this.recordQueue = new RecordQueue(parts.afterReads);
+    this.recordQueue = new RecordQueue(parts.onUnexpectedError, parts.afterReads);
     this.rewriter = parts.rewriter ?? immediateRewriter;
     this.bodyMemory = parts.bodyMemory ?? newMemory;
     const { breakerFailures: failures, breakerOpenMs: openMs } = options;

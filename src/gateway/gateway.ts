@@ -69,9 +69,9 @@ export class Gateway extends GatewayContext {
   }
 
   /** Ends an exchange after an internal error: the operator gets the error, the client only a reset. */
-  failInternally(received: ReceivedRequest, error: unknown): Exchange['handled'] {
+  failInternally(exchange: Exchange, error: unknown): Exchange['handled'] {
     this.parts.onUnexpectedError(error);
-    received.exchange.reset();
-    return received.exchange.handled;
+    exchange.reset();
+    return exchange.handled;
   }
 }

@@ -282,10 +282,14 @@ export class GatewayServer
   }
 
   take(exchange: Exchange): void {
-    const received = this.gateway.receive(exchange);
-    const response = this.app.fetch(anyRequest, { received });
-    if (response instanceof Promise)
-      response.catch((error: unknown) => this.gateway.failInternally(received, error));
+    try {
+      const received = this.gateway.receive(exchange);
+      const response = this.app.fetch(anyRequest, { received });
+      if (response instanceof Promise)
+        response.catch((error: unknown) => this.gateway.failInternally(exchange, error));
+    } catch (error) {
+      this.gateway.failInternally(exchange, error);
+    }
   }
 
   /** The address of the client on a connection; a load balancer may have supplied it. */
