@@ -19,6 +19,11 @@ export class BufferBudget {
     return true;
   }
 
+  /** True when `bytes` fit into a share of the limit, beside what is held. */
+  fits(bytes: number, share: number): boolean {
+    return this.held + bytes * this.copies <= this.limit * share;
+  }
+
   /** Releases reserved bytes. */
   release(bytes: number, copies = this.copies): void {
     this.held -= bytes * copies;

@@ -2,6 +2,7 @@ import { readCoding } from '../../http/content-coding.ts';
 import { type HeaderList, headerValues } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { isRead } from '../../http/methods.ts';
+import { decideResponse } from '../../migrate/decide-response.ts';
 import { migratedTarget } from '../../migrate/decision.ts';
 import type { Comparison } from '../../rollout/comparison.ts';
 import { ResponseCopy, type CollectedResponse, type CollectFault } from './response-copy.ts';
@@ -118,8 +119,7 @@ export class ShadowExchange extends ObserveExchange {
 
   /** Copies leave half of the budget to requests that clients wait for. */
   private takeCopy(bytes: number): boolean {
-    const { held, limit } = this.gateway.budget;
-    return held + bytes <= limit / 2 && this.takeResponse(bytes);
+    return this.gateway.budget.fits(bytes, 1 / 2) && this.takeResponse(bytes);
   }
 
   private decode(
@@ -160,10 +160,12 @@ export class ShadowExchange extends ObserveExchange {
       this.onCompared(unknown(fault ?? 'closed'));
       return;
     }
-    const { status } = v2;
-    this.rewriteResponse(status, v2.body, ({ body }) =>
-      this.onCompared(this.gateway.comparisons.compare(v1, repeat, { status, body })),
-    );
+    const { status, headers, body: received } = v2;
+    const compare = (body: Uint8Array): void =>
+      this.onCompared(this.gateway.comparisons.compare(v1, repeat, { status, body }));
+    const { action } = decideResponse(status, headers, this.responseLimit);
+    if (action === 'forward') compare(received);
+    else this.rewriteResponse(status, received, ({ body }) => compare(body));
   }
 
   private onCompared(comparison: Comparison): void {

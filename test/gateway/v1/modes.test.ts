@@ -364,6 +364,26 @@ describe('shadow', () => {
     expect(entry).not.toHaveProperty('responseEdits');
   });
 
+  test('a response that is not rewritten is compared as it came', async () => {
+    const operations = [{ id: 'read', method: 'GET', template: '/clients', assumed: false }];
+    const change = { id: 'c', summary: 's', on: ['read'], request: [], policies: {}, assumed: false };
+    const plain: RawResponse = (socket) =>
+      socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\n{"new":1}');
+    const { gateway } = await serve(
+      shadow,
+      { v1: plain, v2: plain },
+      {
+        ruleBook: {
+          operations,
+          changes: [{ ...change, response: [{ rule: 'rename', path: ['new'], to: 'old', status: ['2xx'] }] }],
+          rollout: rolloutOf(shadow),
+        },
+      },
+    );
+    await exchange(gateway.port, get('/api/v1/clients'));
+    expect(await gateway.entry()).toMatchObject({ comparison: { verdict: 'same' } });
+  });
+
   test('statuses are compared too, and encoded responses are decoded', async () => {
     const packed = gzipSync('{"a":1}');
     const { gateway } = await serve(shadow, {
