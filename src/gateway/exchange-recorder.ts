@@ -92,7 +92,7 @@ export class ExchangeRecorder {
     };
     const clientResponse = this.clientHead && {
       status: this.clientHead.status,
-      headers: this.clientHead.headers,
+      headers: this.exchange.framedFields ?? this.clientHead.headers,
     };
     const captured: CapturedExchange = {
       remote,

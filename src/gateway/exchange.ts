@@ -41,6 +41,12 @@ export interface Exchange {
   readonly borrowsChunks?: boolean;
   /** True when it reads no chunk once the exchange is over: the memory may then be used again. */
   readonly releasesChunks?: boolean;
+  /** True when the client has disconnected, also while `owner.disconnected` is still to be called. */
+  readonly isGone?: boolean;
+  /** The fields of the response's head where its framing left some out; undefined where it did not. */
+  readonly framedFields?: HeaderList | undefined;
+  /** True once the head of a response is sent that has no content, whatever V2 sends. */
+  readonly dropsContent?: boolean;
   /** Return value for the handler; an adapter that writes to a socket may resolve to any response. */
   readonly handled: Response | Promise<Response>;
 

@@ -96,8 +96,11 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     }
     this.gateway.parts.onUnexpectedError(error);
     this.call?.abort();
-    if (this.settled) this.received.exchange.reset();
-    else this.refuse(failure('internal'));
+    if (!this.settled) this.refuse(failure('internal'));
+    else if (!this.finished) {
+      this.entry.failure ??= 'internal';
+      this.received.exchange.reset();
+    }
   };
 
   /** Runs work outside the calls of adapters; a bug in it ends this exchange only. */
@@ -136,15 +139,16 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   protected respond(status: number, headers: string[], body: Uint8Array): void {
     if (this.settled) return;
     this.settled = true;
-    this.status = status;
     const { exchange } = this.received;
+    const isGone = exchange.isGone === true;
     this.addSignals(headers);
     const head = { status, reason: undefined, headers, lines: undefined };
     exchange.head(head);
     this.recorder?.responded(undefined, head);
-    this.recorder?.responseChunk(body);
-    if (exchange.method !== 'HEAD' && body.length > 0) {
+    if (!isGone) this.status = status;
+    if (!isGone && exchange.method !== 'HEAD' && body.length > 0) {
       this.entry.responseBytes = body.length;
+      this.recorder?.responseChunk(body);
       exchange.data(body, true);
     }
     exchange.end(NO_HEADERS);
@@ -310,16 +314,22 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
 
   head(head: ResponseHead): void {
     if (this.settled) return;
-    this.settled = true;
-    this.status = head.status;
+    const { exchange } = this.received;
     this.noteResponseTime();
     this.origin.breaker.succeeded();
+    if (exchange.isGone === true) {
+      this.disconnected();
+      return;
+    }
+    this.settled = true;
     const forClient = this.headForClient(head);
-    this.received.exchange.head(forClient);
+    exchange.head(forClient);
+    this.status = head.status;
     this.recorder?.responded(head, forClient);
   }
 
   data(chunk: Uint8Array, isLast?: boolean): void {
+    if (this.received.exchange.dropsContent === true) return;
     this.entry.responseBytes += chunk.length;
     this.recorder?.responseChunk(chunk);
     if (!this.received.exchange.data(chunk, isLast)) this.call?.pause();
@@ -416,6 +426,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     const body = this.request?.body ?? null;
     const isStreamed = body !== null && !(body instanceof Uint8Array);
     if (isStreamed) entry.bytesOut = entry.bytesIn;
+    if (entry.sent === false) entry.bytesOut = 0;
     const { trailers = [] } = received.exchange;
     if (trailers.length > 0 && (!isStreamed || this.request?.length !== undefined))
       entry.note ??= 'trailers-dropped';
@@ -450,13 +461,17 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   record(): void {
     const { attempts, gateway, received } = this;
     const { record, observer } = gateway.parts;
-    const upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
+    const isSent = this.request !== undefined && this.entry.sent !== false;
+    const upstreamTarget = isSent ? this.upstreamTarget : undefined;
     const { target } = received.exchange;
-    const entry = closeEntry(this.entry, { time: received.time, target, upstreamTarget, attempts });
-    record(entry);
-    if (this.recorder === undefined) observer?.observe(entry);
-    else this.recorder.finish(entry);
-    this.giveMemory();
-    received.exchange.ended?.();
+    try {
+      const entry = closeEntry(this.entry, { time: received.time, target, upstreamTarget, attempts });
+      record(entry);
+      if (this.recorder === undefined) observer?.observe(entry);
+      else this.recorder.finish(entry);
+    } finally {
+      this.giveMemory();
+      received.exchange.ended?.();
+    }
   }
 }

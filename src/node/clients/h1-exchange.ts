@@ -5,7 +5,7 @@ import { UnwritableHead } from '../../gateway/unwritable-head.ts';
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { isFieldValue } from '../../http/field-characters.ts';
 import { areFieldLines, writeFieldLines } from '../../http/field-lines.ts';
-import type { HeaderList } from '../../http/header-list.ts';
+import { headerValue, type HeaderList, isNamed } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { ALREADY_SENT } from './already-sent.ts';
 import { IS_NODE } from '../is-node.ts';
@@ -82,6 +82,18 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
     return this.body.bytes;
   }
 
+  get isGone(): boolean {
+    return this.outgoing.destroyed;
+  }
+
+  get framedFields(): HeaderList | undefined {
+    return this.framing?.fields;
+  }
+
+  get dropsContent(): boolean {
+    return this.framing?.kind === 'none';
+  }
+
   /** Bytes of the connection that the system has taken; only one response is written on it at a time. */
   get bytesTaken(): number {
     const { socket } = this.incoming;
@@ -118,7 +130,7 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
     const { outgoing } = this;
     if (outgoing.headersSent || outgoing.destroyed) return;
     const framing = new ResponseFraming(this, status, headers);
-    const fields = [...framing.fields];
+    const fields = [...withLengthLast(framing.fields)];
     const isWritable = areFieldLines(fields) && isFieldValue(reason ?? '');
     if (!isWritable || !isFinalStatus(status)) throw new UnwritableHead(status);
     this.framing = framing;
@@ -246,6 +258,21 @@ export class H1Exchange implements Exchange, IncomingBodyOwner, SlowReader {
     else this.owner?.disconnected();
     this.owner = undefined;
   };
+}
+
+/**
+ * The fields with `Content-Length` last where there is a `Content-Disposition`: behind the length, Node would read its bytes as
+ * UTF-8.
+ */
+function withLengthLast(fields: HeaderList): HeaderList {
+  if (headerValue(fields, 'content-disposition') === undefined) return fields;
+  const others: string[] = [];
+  const length: string[] = [];
+  for (let at = 0; at < fields.length; at += 2) {
+    const name = fields[at] ?? '';
+    (isNamed(name, 'content-length') ? length : others).push(name, fields[at + 1] ?? '');
+  }
+  return [...others, ...length];
 }
 
 function versionOf(version: string): Exchange['version'] {

@@ -1,4 +1,7 @@
-import type { HeaderList } from '../../http/header-list.ts';
+import { FieldNames, type HeaderList, isNamed, withoutFields } from '../../http/header-list.ts';
+
+const CONTENT_LENGTH = new FieldNames(['content-length']);
+const TRAILER = new FieldNames(['trailer']);
 
 /** How the end of a response body is signalled to the client (RFC 9112 §6.3). */
 export type Framing = 'length' | 'chunks' | 'close' | 'none';
@@ -22,30 +25,21 @@ export class ResponseFraming {
 
   constructor(request: FramedRequest, status: number, headers: HeaderList) {
     const hasContent = request.method !== 'HEAD' && !isEmpty(status, request.version);
-    let kept: string[] | undefined;
-    let trailer: string | undefined;
-    let length: number | undefined;
+    let length: string | undefined;
+    let hasTrailerField = false;
     for (let at = 0; at < headers.length; at += 2) {
-      const name = headers[at] ?? '';
-      const value = headers[at + 1] ?? '';
-      if (name.length === 14 && name.toLowerCase() === 'content-length') {
-        // RFC 9110 §8.6: with a length on 204, the client would wait for bytes that never come.
-        if (status === 204 || (status === 205 && request.version === '2')) {
-          kept ??= headers.slice(0, at);
-          continue;
-        }
-        if (hasContent) length = Number(value);
-      } else if (name.length === 7 && name.toLowerCase() === 'trailer') {
-        trailer = value;
-        kept ??= headers.slice(0, at);
-        continue;
-      }
-      kept?.push(name, value);
+      const name = headers[at];
+      if (isNamed(name, 'content-length')) length = headers[at + 1];
+      else if (isNamed(name, 'trailer')) hasTrailerField = true;
     }
-    this.kind = kindOf(request.version, hasContent, length);
-    this.left = length ?? 0;
-    if (trailer !== undefined && this.hasTrailers) kept?.push('Trailer', trailer);
-    this.fields = kept ?? headers;
+    this.kind = kindOf(request.version, hasContent, length !== undefined);
+    this.left = this.kind === 'length' ? Number(length) : 0;
+    // RFC 9110 §8.6: with a length on 204, the client would wait for bytes that never come.
+    const dropsLength =
+      length !== undefined && (status === 204 || (status === 205 && request.version === '2'));
+    const dropsTrailer = hasTrailerField && !this.hasTrailers;
+    const kept = dropsLength ? withoutFields(headers, CONTENT_LENGTH) : headers;
+    this.fields = dropsTrailer ? withoutFields(kept, TRAILER) : kept;
   }
 
   /**
@@ -80,10 +74,10 @@ export function isInterimStatus(status: number): boolean {
   return Number.isInteger(status) && status >= 100 && status <= 199 && status !== 101;
 }
 
-function kindOf(version: FramedRequest['version'], hasContent: boolean, length: number | undefined): Framing {
+function kindOf(version: FramedRequest['version'], hasContent: boolean, hasLength: boolean): Framing {
   if (!hasContent) return 'none';
-  if (version === '2') return length === undefined ? 'chunks' : 'length';
-  if (length !== undefined) return 'length';
+  if (version === '2') return hasLength ? 'length' : 'chunks';
+  if (hasLength) return 'length';
   return version === '1.1' ? 'chunks' : 'close';
 }
 

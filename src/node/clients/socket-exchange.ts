@@ -72,6 +72,8 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   /** The only part of the body, which goes out with the end. */
   private onlyPart: Uint8Array | undefined = undefined;
   private framing: ResponseFraming | undefined = undefined;
+  /** The fields of the response's head where its framing left some out. */
+  framedFields: HeaderList | undefined = undefined;
   /** False while the request is being taken: a response by then is the gateway's own. */
   private hasBegun = false;
   private isWritten = false;
@@ -151,7 +153,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   }
 
   head(head: ResponseHead): void {
-    if (this.framing !== undefined || this.isBroken) return;
+    if (this.framing !== undefined || this.isGone) return;
     const { status, reason, lines: received, fieldText } = head;
     // Of lines that go on as they came, only the length matters for the framing.
     const fields = fieldText === undefined ? head.headers : (received?.first('content-length') ?? []);
@@ -160,6 +162,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     if (lines === undefined || !isFieldValue(reason ?? '') || !isFinalStatus(status))
       throw new UnwritableHead(status);
     this.framing = framing;
+    if (framing.fields !== fields) this.framedFields = framing.fields;
     this.isLast ||= this.connection.isEnding;
     const connectionLines = this.isLast ? 'Connection: close\r\n' : this.connection.keepAliveLines;
     const chunked = framing.kind === 'chunks' ? 'Transfer-Encoding: chunked\r\n' : '';
@@ -170,7 +173,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
 
   data(chunk: Uint8Array, isLast = false): boolean {
     const { framing, held } = this;
-    if (framing === undefined || this.isBroken || chunk.length === 0) return true;
+    if (framing === undefined || this.isGone || chunk.length === 0) return true;
     const part = framing.count(chunk.length);
     if (part === 'beyond') this.reset();
     if (part === 'beyond' || part === 'none') return true;
@@ -184,7 +187,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
 
   end(trailers: HeaderList): void {
     const { framing } = this;
-    if (framing === undefined || this.isWritten || this.isBroken) return;
+    if (framing === undefined || this.isWritten || this.isGone) return;
     if (!framing.isWhole) {
       this.reset();
       return;
@@ -205,13 +208,13 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
 
   writeQueued(bytes: Buffer): boolean {
     const { socket } = this.connection;
-    if (this.isBroken) return true;
+    if (this.isGone) return true;
     socket.write(bytes, this.onFlushed);
     return socket.writableLength === 0;
   }
 
   endQueued(): void {
-    if (!this.isBroken) this.written(this.secure);
+    if (!this.isGone) this.written(this.secure);
   }
 
   /** Called when the system has taken a write that TLS is never done with at once. */
@@ -236,6 +239,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   }
 
   reset(): void {
+    if (this.isOver) return;
     const { socket } = this.connection;
     // Where the end of the connection ends the response, only a reset shows that the response is incomplete.
     if (this.secure) socket.destroy();
@@ -245,7 +249,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   /** Writes the held head: nothing followed it within the turn. */
   flushHeld(): void {
     const { held } = this;
-    if (held === '' || this.isBroken) return;
+    if (held === '' || this.isGone) return;
     this.held = '';
     this.awaited(this.write(held, undefined, ''));
   }
@@ -284,11 +288,16 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
 
   /** Writes an informational response, unless the head of the response is written. */
   protected writeInterim(text: string): void {
-    if (this.framing === undefined && !this.isBroken) this.connection.socket.write(text, 'latin1');
+    if (this.framing === undefined && !this.isGone) this.connection.socket.write(text, 'latin1');
   }
 
-  private get isBroken(): boolean {
+  /** True when nobody reads a response any more. */
+  get isGone(): boolean {
     return this.isOver || this.connection.socket.destroyed;
+  }
+
+  get dropsContent(): boolean {
+    return this.framing?.kind === 'none';
   }
 
   /**

@@ -99,3 +99,22 @@ test('a body that arrives whole counts as read ahead, and keeps its memory, unti
   expect(budget.held).toBe(0);
   expect(inFreeMemory()).toBe(OVERWRITTEN.repeat(9));
 });
+
+test('a client that has closed its side is gone before its connection reports it', async () => {
+  const { client, served, taken } = await heldConnection();
+  client.write(GET);
+  await until(() => taken.length === 1);
+  const [exchange] = taken;
+  const gone: unknown[] = [exchange?.isGone];
+  const owner = new RecordingOwner();
+  exchange?.attach(owner);
+  const ended = new Promise<void>((resolve) => {
+    served.on('end', () => {
+      gone.push(exchange?.isGone, owner.events.length);
+      resolve();
+    });
+  });
+  client.end();
+  await ended;
+  expect(gone).toEqual([false, true, 0]);
+});

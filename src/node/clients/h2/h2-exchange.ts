@@ -128,6 +128,18 @@ export class H2Exchange implements Exchange, IncomingBodyOwner, SlowReader, Writ
     return this.body.bytes;
   }
 
+  get isGone(): boolean {
+    return !this.isOpen;
+  }
+
+  get framedFields(): HeaderList | undefined {
+    return this.framing?.fields;
+  }
+
+  get dropsContent(): boolean {
+    return this.framing?.kind === 'none';
+  }
+
   get trailers(): HeaderList {
     return this.incoming?.trailers ?? [];
   }
