@@ -2,11 +2,10 @@ import { rewrittenResponseFields } from '../http/body-fields.ts';
 import type { Coding } from '../http/content-coding.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { endToEnd } from '../http/hop-by-hop.ts';
-import { removeField } from '../http/set-field.ts';
 import { decideResponse, NOTE_OF_UNDECODED, type ResponseNote } from '../migrate/decide-response.ts';
 import type { DecodedBody } from '../migrate/decoded-body.ts';
 import { rewriteLinks } from '../migrate/rewrite-links.ts';
-import { isHeadOfRewritten, type RequestFacts, restoredQuery } from '../migrate/v1-response.ts';
+import { contentlessFields, type RequestFacts, restoredQuery } from '../migrate/v1-response.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { isWrapped } from '../rewrite/deprecated-attributes.ts';
 import type { SignalHeaders } from '../rollout/signal-headers.ts';
@@ -89,8 +88,7 @@ function unchanged(
 function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields {
   const { rules, signals, request, status } = parts;
   const facts = requestFacts(parts);
-  const fields = [...endToEnd(headers, true)];
-  if (isHeadOfRewritten(facts, rules, status, fields)) removeField(fields, 'content-length');
+  const fields = [...contentlessFields(facts, rules, status, endToEnd(headers, true))];
   rewriteLinks(fields, {
     upstreamHost: request.host?.toLowerCase(),
     upstreamPath: '',

@@ -1,3 +1,4 @@
+import { fieldsOfAnotherBody } from '../http/body-fields.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Operation } from '../rules/rule-book.ts';
@@ -12,17 +13,22 @@ export interface RequestFacts {
 }
 
 /**
- * True for a HEAD whose GET would be rewritten: it has the length that the GET would have (RFC 9110 §8.6), and nobody knows that
- * before a body is rewritten.
+ * Returns the fields of a response without content as those of the GET that it stands for, where that would be rewritten: a response to
+ * HEAD (RFC 9110 §9.3.2), or a 304 (§15.4.5). They tell no length: nobody knows it before a body is rewritten.
  */
-export function isHeadOfRewritten(
+export function contentlessFields(
   { method, rest }: RequestFacts,
   rules: CompiledRuleBook,
   status: number,
   headers: HeaderList,
-): boolean {
-  if (method !== 'HEAD') return false;
-  return rules.responsePlan(rules.match('GET', rest), 'GET').appliesTo(status, false) && isJson(headers);
+): HeaderList {
+  const isNotModified = status === 304;
+  if (method !== 'HEAD' && !(isNotModified && method === 'GET')) return headers;
+  const plan = rules.responsePlan(rules.match('GET', rest), 'GET');
+  const isRewritten = isNotModified
+    ? plan.appliesTo(200, false)
+    : plan.appliesTo(status, false) && isJson(headers);
+  return isRewritten ? fieldsOfAnotherBody(headers) : headers;
 }
 
 /**

@@ -17,9 +17,10 @@ export class MigrateExchange extends V1Exchange {
     }
     switch (decision.body.action) {
       case 'refuse':
-        return this.refuse(decision.body.failure);
+        // A body of unknown length may be empty: an empty one is forwarded, whatever its head says.
+        if ((received.head.contentLength ?? 0) > 0) return this.refuse(decision.body.failure);
+        return received.exchange.collect(this.memory);
       case 'forward':
-        this.entry.note = decision.body.note;
         return received.exchange.open('exchange');
       case 'rewrite':
         return received.exchange.collect(this.memory);
@@ -27,7 +28,11 @@ export class MigrateExchange extends V1Exchange {
   }
 
   override acceptChunk(bytes: number): boolean {
-    const { bodyLimit } = this.decision;
+    const { bodyLimit, body: decided } = this.decision;
+    if (decided.action === 'refuse' && bytes > 0) {
+      this.refuse(decided.failure);
+      return false;
+    }
     if (this.received.exchange.bytesIn > bodyLimit) {
       this.refuse(bodyTooLarge(bodyLimit));
       return false;
@@ -36,7 +41,11 @@ export class MigrateExchange extends V1Exchange {
   }
 
   override onWholeBody(body: Uint8Array): void {
-    const { bodyLimit } = this.decision;
+    const { bodyLimit, body: decided } = this.decision;
+    if (decided.action === 'refuse') {
+      this.onBody(null);
+      return;
+    }
     const coding = codingOf(this.decision.body, body);
     if (coding === undefined) {
       this.migrate(body, undefined);
@@ -53,6 +62,8 @@ export class MigrateExchange extends V1Exchange {
 
   /** Forwards the body unchanged. */
   override onBody(body: Body): void {
+    const { body: decided } = this.decision;
+    if (body !== null && decided.action === 'forward') this.entry.note = decided.note;
     this.noteEdits(NO_EDITS);
     this.forward(body);
   }

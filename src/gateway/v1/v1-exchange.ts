@@ -25,10 +25,9 @@ import type { GatewayContext } from '../gateway-context.ts';
 import type { Retired } from '../../rollout/retirement.ts';
 import type { QueuedRequest } from '../../rollout/rate-limit-queue.ts';
 import { isInScope } from '../../rollout/scope.ts';
-import { removeField } from '../../http/set-field.ts';
 import { newTrace } from '../../http/trace-context.ts';
 import { hasLinks, rewriteLinks } from '../../migrate/rewrite-links.ts';
-import { type RequestFacts, isHeadOfRewritten, restoredQuery } from '../../migrate/v1-response.ts';
+import { contentlessFields, type RequestFacts, restoredQuery } from '../../migrate/v1-response.ts';
 import { beginSpan, withSpan } from './trace-span.ts';
 import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
 import { ResponseSample } from './response-sample.ts';
@@ -304,9 +303,10 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
   }
 
   protected override responseHeaders(status: number, received: HeaderList): HeaderList {
-    const headers = [...received];
-    if (isHeadOfRewritten(this.requestFacts, this.rules, status, headers))
-      removeField(headers, 'content-length');
+    const isFromV2 = this.origin.version === 'v2';
+    const headers = [
+      ...(isFromV2 ? contentlessFields(this.requestFacts, this.rules, status, received) : received),
+    ];
     if (hasLinks(headers)) {
       const { host, path, version } = this.origin;
       rewriteLinks(headers, {

@@ -122,6 +122,32 @@ describe('a body that is not rewritten crosses byte for byte', () => {
   });
 });
 
+/** The first byte of a stream decides its reader: an empty line selects Node's server. */
+describe.each([
+  ['the gateway itself', ''],
+  ["Node's server", '\r\n'],
+])('a body in chunks, read by %s', (_, front) => {
+  test.each([
+    ['a charset', 'Content-Type: application/json; charset=utf-16\r\n'],
+    ['a coding', `${JSON_FIELDS}Content-Encoding: zstd\r\n`],
+    ['a media type', 'Content-Type: text/plain\r\n'],
+  ])('that is empty crosses whatever its head says: %s', async (_what, fields) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const head = `${front}POST /api/v1/clients HTTP/1.1\r\nHost: g\r\n${fields}Transfer-Encoding: chunked\r\n\r\n`;
+    const empty = await exchange(gateway.port, `${head}0\r\n\r\n`);
+    expect(statusOf(empty)).toBe(200);
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({ verdict: 'unchanged' });
+    expect(entry).not.toHaveProperty('note');
+    const isForwarded = fields.includes('text/plain');
+    const client = rawClient(gateway.port);
+    client.write(`${head}1\r\n{\r\n${isForwarded ? '0\r\n\r\n' : ''}`);
+    expect(statusOf(await client.until(/\}$/))).toBe(isForwarded ? 200 : 415);
+    client.socket.destroy();
+  });
+});
+
 test('a body beyond the limit is refused as soon as it is known: by its length, and by its bytes', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin, { flags: { 'body-limit': '1000' } });

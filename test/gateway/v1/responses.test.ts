@@ -1,5 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_ROLLBACK } from '../../../src/rules/declared-rollout.ts';
 import type { RequestRule, ResponseRule } from '../../../src/rules/rule.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
@@ -203,6 +204,58 @@ describe('a HEAD', () => {
       expect(/content-length: 88/i.test(client.text)).toBe(hasLength);
       expect(client.text).not.toMatch(/transfer-encoding/i);
     }
+  });
+});
+
+describe('a resource that is rewritten', () => {
+  const read = { id: 'read', method: 'GET', template: '/clients/{id}', assumed: false };
+  const rename: ResponseRule = { rule: 'rename', path: ['new'], to: 'old', status: ['2xx'] };
+  const change = { id: 'c', summary: 's', on: ['read'], request: [], policies: {}, assumed: false };
+  const ruleBook = { operations: [read], changes: [{ ...change, response: [rename] }] };
+  const described =
+    'ETag: "a"\r\nContent-Length: 9\r\nRepr-Digest: x=:eA==:\r\nContent-Encoding: identity\r\nX-Other: 1\r\n';
+
+  // RFC 9110 §8.6, §9.3.2 and §15.4.5: fields of the GET that they stand for.
+  test.each([
+    ['GET', '304 Not Modified'],
+    ['HEAD', '304 Not Modified'],
+    ['HEAD', '200 OK'],
+  ])('has the fields of its GET: %s with %s', async (method, status) => {
+    const v2 = await rawServer((socket, request) => {
+      if (request.includes('whole')) socket.write(ok('{"new":1}', 'ETag: "a"\r\n'));
+      else socket.write(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${described}\r\n`);
+    });
+    const gateway = await gatewayFor(v2.origin, { ruleBook });
+    const whole = await exchange(gateway.port, 'GET /api/v1/clients/whole HTTP/1.1\r\nHost: g\r\n\r\n');
+    expect(whole.text).toMatch(/\r\nETag: W\/"a"\r\n[^]*\{"old":1\}$/);
+    const { text } = await exchange(
+      gateway.port,
+      `${method} /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\nConnection: close\r\nIf-None-Match: W/"a"\r\n\r\n`,
+    );
+    expect(text).toContain('\r\nETag: W/"a"\r\n');
+    expect(text).toContain('\r\nX-Other: 1\r\n');
+    expect(text).not.toMatch(/content-length|repr-digest|content-encoding/i);
+  });
+
+  test('has the fields that V1 sends, where V1 responds', async () => {
+    const v1 = await rawServer((socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${described}\r\n`),
+    );
+    const modes = {
+      default: { mode: 'observe' } as const,
+      operations: {},
+      clients: {},
+      rollback: DEFAULT_ROLLBACK,
+    };
+    const gateway = await gatewayFor(v1.origin, {
+      ruleBook: { ...ruleBook, rollout: { clients: {}, brownouts: [], pins: [], modes } },
+      parts: { v1Origin: { origin: v1.origin, path: '' } },
+    });
+    const { text } = await exchange(
+      gateway.port,
+      'HEAD /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n',
+    );
+    expect(text).toContain(described);
   });
 });
 
