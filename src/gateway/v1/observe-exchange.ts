@@ -1,5 +1,4 @@
 import type { MigrateDecision } from '../../migrate/decision.ts';
-import { addForwarded } from '../../http/forwarded.ts';
 import type { ReceivedRequest } from '../received-request.ts';
 import { hasFailed } from '../exchange-recorder.ts';
 import type { CheckableBody } from './body-checks.ts';
@@ -7,7 +6,8 @@ import { DryRun } from './dry-run.ts';
 import type { Body } from '../exchange.ts';
 import type { GatewayContext } from '../gateway-context.ts';
 import type { Origin } from '../origin.ts';
-import type { UpstreamReceiver } from '../upstream.ts';
+import { ForwardedRequest } from '../forwarded-request.ts';
+import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
 import { V1Exchange } from './v1-exchange.ts';
 import type { V1Routing } from './v1-routing.ts';
 
@@ -80,27 +80,15 @@ export class ObserveExchange extends V1Exchange {
     return this;
   }
 
-  /** Header fields for V1: the end-to-end ones, unchanged. */
-  protected v1Headers(): string[] {
-    const { exchange, head } = this.received;
-    const headers = [...head.forwardedHeaders];
-    addForwarded(headers, this.gateway.options.forwarded, {
-      address: exchange.remote,
-      secure: exchange.secure,
-      host: head.host,
-    });
-    return headers;
+  /** The request for V1: with the end-to-end fields unchanged. */
+  protected v1Request(body: Body): UpstreamRequest {
+    const { received, gateway, origin } = this;
+    const target = origin.path + received.exchange.target;
+    return new ForwardedRequest(received, received.head, gateway.options.forwarded, target, body);
   }
 
   private forward(body: Body): void {
-    const { exchange, head } = this.received;
-    this.upstreamTarget = exchange.target;
-    this.send({
-      method: exchange.method,
-      target: this.origin.path + exchange.target,
-      headers: this.v1Headers(),
-      body,
-      length: head.contentLength,
-    });
+    this.upstreamTarget = this.received.exchange.target;
+    this.send(this.v1Request(body));
   }
 }

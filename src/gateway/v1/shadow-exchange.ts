@@ -8,7 +8,7 @@ import type { Comparison } from '../../rollout/comparison.ts';
 import { ResponseCopy, type CollectedResponse, type CollectFault } from './response-copy.ts';
 import { ObserveExchange } from './observe-exchange.ts';
 import type { Origin } from '../origin.ts';
-import type { UpstreamCall, UpstreamFault, UpstreamReceiver } from '../upstream.ts';
+import type { UpstreamCall, UpstreamFault, UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
 
 /**
  * Compares both origins on a read: the client gets V1's response; afterwards the request is sent to V2, and to V1 once more to
@@ -73,23 +73,19 @@ export class ShadowExchange extends ObserveExchange {
 
   private sendToBoth(): void {
     const { v2 } = this.gateway;
-    const target = migratedTarget(this.decision);
-    const { headers } = this.v2Request(target, null, false);
-    this.sendCopy(v2, target, headers, (outcome) => {
+    this.sendCopy(v2, this.v2Request(v2.path + migratedTarget(this.decision), null, false), (outcome) => {
       this.v2Outcome = outcome;
     });
-    this.sendCopy(this.origin, this.received.exchange.target, this.v1Headers(), (outcome) => {
+    this.sendCopy(this.origin, this.v1Request(null), (outcome) => {
       this.v1Repeat = outcome;
     });
   }
 
   private sendCopy(
     origin: Origin,
-    target: string,
-    headers: HeaderList,
+    request: UpstreamRequest,
     onOutcome: (outcome: CollectedResponse | CollectFault) => void,
   ): void {
-    const { method } = this.received.exchange;
     const copy = this.newCopy((outcome) =>
       this.guarded(() =>
         this.decode(outcome, (decoded) => {
@@ -102,15 +98,8 @@ export class ShadowExchange extends ObserveExchange {
       copy.fail({ kind: 'unreachable', sent: false, cause: 'circuit-open' });
       return;
     }
-    const request = {
-      method,
-      target: origin.path + target,
-      headers,
-      body: null,
-      length: undefined,
-      isBackground: true,
-    };
-    this.calls.push(origin.upstream.send(request, copy));
+    const { headers } = request;
+    this.calls.push(origin.upstream.send({ ...request, headers, isBackground: true }, copy));
   }
 
   private newCopy(done: (outcome: CollectedResponse | CollectFault) => void): ResponseCopy {
