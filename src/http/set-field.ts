@@ -15,10 +15,3 @@ export function setField(headers: string[], name: string, value: string): void {
   }
   if (!found) headers.push(name, value);
 }
-
-/** Removes every field with this name, which must be in lower case. */
-export function removeField(headers: string[], name: string): void {
-  for (let at = headers.length - 2; at >= 0; at -= 2) {
-    if (isNamed(headers[at], name)) headers.splice(at, 2);
-  }
-}

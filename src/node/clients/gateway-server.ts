@@ -288,7 +288,7 @@ export class GatewayServer
       if (response instanceof Promise)
         response.catch((error: unknown) => this.gateway.failInternally(exchange, error));
     } catch (error) {
-      this.gateway.failInternally(exchange, error);
+      void this.gateway.failInternally(exchange, error);
     }
   }
 
