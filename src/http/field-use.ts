@@ -4,9 +4,10 @@ import { isHopByHop } from './hop-by-hop.ts';
 
 /**
  * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
- * of their own here, `forwarding` claim where a request came from, and an `alias` may be read as another field.
+ * of their own here, `forwarding` claim where a request came from, a `link` leads to an address, and an `alias` may be read as another
+ * field.
  */
-export type FieldUse = NamedUse | 'hop-by-hop' | 'body' | 'forwarding' | 'alias' | 'other';
+export type FieldUse = NamedUse | 'hop-by-hop' | 'body' | 'forwarding' | 'link' | 'alias' | 'other';
 
 type NamedUse = (typeof NAMED_USES)[number];
 
@@ -43,6 +44,8 @@ export const BODY_USES: ReadonlySet<FieldUse> = new Set<FieldUse>([
   ...NAMED_USES.filter(isBodyField),
 ]);
 
+const LINKS: ReadonlySet<string> = new Set(['location', 'content-location', 'link']);
+
 /** Names of other fields that nearly every client sends. */
 const COMMON_NAMES = ['accept', 'accept-encoding', 'accept-language', 'user-agent', 'cookie', 'origin'];
 
@@ -61,6 +64,7 @@ export function useOfLower(lower: string): FieldUse {
   if (isHopByHop(lower)) return 'hop-by-hop';
   if (isBodyField(lower)) return 'body';
   if (isForwarding(lower)) return 'forwarding';
+  if (LINKS.has(lower)) return 'link';
   return lower.includes('_') && isAlias(lower) ? 'alias' : 'other';
 }
 

@@ -1,3 +1,4 @@
+import { useOfName } from '../http/field-use.ts';
 import { type HeaderList, isNamed } from '../http/header-list.ts';
 import { mapLinkTargets } from '../http/link-targets.ts';
 
@@ -37,9 +38,7 @@ export function rewriteLinks(headers: string[], places: LinkRewriting): void {
 
 /** True when a response has any of these fields. */
 export function hasLinks(headers: HeaderList): boolean {
-  for (let at = 0; at < headers.length; at += 2) {
-    if (isAddress(headers[at]) || isNamed(headers[at], 'link')) return true;
-  }
+  for (let at = 0; at < headers.length; at += 2) if (useOfName(headers[at] ?? '') === 'link') return true;
   return false;
 }
 

@@ -20,6 +20,8 @@ test.each([
   ['Content-MD5', 'body'],
   ['content-digest', 'body'],
   ['Tracestate', 'tracestate'],
+  ['Content-Location', 'link'],
+  ['link', 'link'],
   ['X_Api_Version', 'alias'],
   ['x_forwarded_for', 'alias'],
   ['X_Other', 'other'],

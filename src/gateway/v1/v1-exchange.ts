@@ -302,6 +302,18 @@ export class V1Exchange extends ProxiedExchange implements ResponseCollectorOwne
     return new ResponseCollector(this);
   }
 
+  protected override headForClient(head: ResponseHead): ResponseHead {
+    const kept = this.changesFields(head) ? undefined : head.endToEnd?.();
+    return kept ?? super.headForClient(head);
+  }
+
+  /** False where no field of V2's response changes but those of the hop. */
+  private changesFields({ status, lines }: ResponseHead): boolean {
+    const isContentless = this.received.exchange.method === 'HEAD' || status === 304;
+    const isSignalled = this.gateway.signals(this.rules.ruleBook) !== undefined;
+    return isContentless || isSignalled || lines === undefined || lines.uses.includes('link');
+  }
+
   protected override responseHeaders(status: number, received: HeaderList): HeaderList {
     const isFromV2 = this.origin.version === 'v2';
     const headers = [
