@@ -41,13 +41,6 @@ export class MinimumRate {
     this.transfer = transfer;
   }
 
-  /**
-   * Gives the client at least the time that so many bytes take at the minimum rate: how many of them it has read is not visible.
-   */
-  allow(bytes: number): void {
-    if (this.rate > 0) this.creditMs = Math.max(this.creditMs, (bytes / this.rate) * 1000);
-  }
-
   /** Starts the clock; no effect while it runs. */
   start(): void {
     if (this.rate === 0 || this.isRunning) return;

@@ -28,8 +28,6 @@ export class SlowReaderGuard implements RatedTransfer {
   private rate: MinimumRate | undefined = undefined;
   private probe: NodeJS.Timeout | undefined = undefined;
   private idle: NodeJS.Timeout | undefined = undefined;
-  /** Buffered bytes, where it is not visible how many of them were read. */
-  private unseenBytes = 0;
   private takenBefore = 0;
   private takenAtCheck = 0;
 
@@ -43,9 +41,8 @@ export class SlowReaderGuard implements RatedTransfer {
     return this.reader.bytesTaken - this.takenBefore;
   }
 
-  /** Starts waiting for the client. With `bytes` it gets the time that they take at the minimum rate. */
-  wait(bytes = 0): void {
-    this.unseenBytes = bytes;
+  /** Starts waiting for the client; no effect while it waits. */
+  wait(): void {
     this.probe ??= setTimeout(measure, PROBE_MS, this);
   }
 
@@ -70,7 +67,6 @@ export class SlowReaderGuard implements RatedTransfer {
       this.takenBefore = reader.bytesTaken;
       this.rate = new MinimumRate(limits, this);
     }
-    this.rate.allow(this.unseenBytes);
     this.rate.start();
     if (limits.bodyTimeout === 0) return;
     this.takenAtCheck = reader.bytesTaken;
