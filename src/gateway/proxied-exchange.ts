@@ -369,7 +369,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   private resend(request: UpstreamRequest): void {
     const { after, now, random } = this.gateway.parts;
     const { sentAt } = this;
-    after(resendDelay(this.attempts, random()), () =>
+    after(resendDelay(random()), () =>
       this.guarded(() => this.send({ ...request, headers: request.headers, spentMs: now() - sentAt })),
     );
   }

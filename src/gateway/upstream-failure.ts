@@ -17,9 +17,9 @@ export function mayResend(request: UpstreamRequest, fault: UpstreamFault, attemp
   return isIdempotent(request.method) && (request.body === null || request.body instanceof Uint8Array);
 }
 
-/** Milliseconds before the next attempt: doubles from 25, with jitter from half to one and a half of it. */
-export function resendDelay(attempts: number, random: number): number {
-  return Math.round(25 * 2 ** (attempts - 1) * (0.5 + random));
+/** Milliseconds before a retry: 25, with jitter from half to one and a half of it. `random` is at least 0 and less than 1. */
+export function resendDelay(random: number): number {
+  return Math.round(25 * (0.5 + random));
 }
 
 /** Maps a fault to the failure that the client receives. Never contains the origin's address or the system's error text. */
