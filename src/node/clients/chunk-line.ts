@@ -1,3 +1,4 @@
+import { hexValue } from '../../http/chunk-size.ts';
 import { isTokenCharacter, isValueCharacter } from '../../http/field-characters.ts';
 
 /** Maximum bytes of the names and values of a chunk's extensions, as in Node's server. */
@@ -109,12 +110,4 @@ function afterValue(code: number): State | undefined {
 
 function isText(code: number): boolean {
   return code === TAB || isValueCharacter(code);
-}
-
-/** The value of a hexadecimal digit; -1 for any other byte, and beyond the end. */
-export function hexValue(code: number | undefined): number {
-  if (code === undefined) return -1;
-  if (code >= 0x30 && code <= 0x39) return code - 0x30;
-  const letter = code | 0x20;
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }

@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net';
+import { PlainChunkSize } from '../../http/chunk-size.ts';
 import type { HeaderList } from '../../http/header-list.ts';
-import { ChunkLine, hexValue } from './chunk-line.ts';
+import { ChunkLine } from './chunk-line.ts';
 import { SocketBody } from './socket-body.ts';
 import { TrailerSection } from './trailer-section.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
-/** Maximum digits of a size that is read without the reader of lines. */
-const PLAIN_DIGITS = 8;
 
 type State = 'size' | 'line' | 'data' | 'data-cr' | 'data-lf' | 'trailers' | 'end';
 
@@ -18,6 +17,7 @@ export class ChunkedBody extends SocketBody {
   /** The fields behind its last chunk, once it is complete. */
   rawTrailers: HeaderList = [];
   private readonly trailers: TrailerSection;
+  private readonly plainSize = new PlainChunkSize();
   private readonly line = new ChunkLine();
   private state: State = 'size';
   /** Bytes of the chunk that have not arrived. */
@@ -65,18 +65,11 @@ export class ChunkedBody extends SocketBody {
     }
   }
 
-  /** Most lines contain only a size, and are whole; chunks may be a byte each. */
   private size(bytes: Buffer, at: number): number {
-    let size = 0;
-    let digits = at;
-    for (let digit = hexValue(bytes[at]); digit >= 0 && digits - at < PLAIN_DIGITS;) {
-      size = size * 16 + digit;
-      digits += 1;
-      digit = hexValue(bytes[digits]);
-    }
-    if (digits > at && bytes[digits] === CR && bytes[digits + 1] === LF) {
-      this.sized(size);
-      return digits + 2;
+    const { plainSize } = this;
+    if (plainSize.read(bytes, at)) {
+      this.sized(plainSize.value);
+      return plainSize.next;
     }
     this.line.begin();
     this.state = 'line';

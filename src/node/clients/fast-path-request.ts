@@ -1,3 +1,4 @@
+import { hasCloseOption } from '../../http/connection-options.ts';
 import { readDecimal } from '../../http/decimal.ts';
 import { type FieldLines, readFieldLines } from '../../http/field-lines.ts';
 import { findHeadEnd } from '../../http/head-end.ts';
@@ -20,7 +21,6 @@ export interface FastPathRequest {
 }
 
 const VERSION = ' HTTP/1.1';
-const CLOSE_OPTION = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 
 /**
  * Reads the request at the beginning of `bytes`; undefined when anything about it is unusual: a head that is incomplete or larger
@@ -44,7 +44,7 @@ export function readFastPathRequest(bytes: Buffer, headerBytes: number): FastPat
       if (expectsContinue || lines.value(index).toLowerCase() !== '100-continue') return undefined;
       expectsContinue = true;
     } else if (use === 'connection') {
-      isLast ||= CLOSE_OPTION.test(lines.value(index));
+      isLast ||= hasCloseOption(lines.value(index));
     } else if (use === 'content-length') {
       if (length !== undefined) return undefined;
       length = readDecimal(lines.value(index));

@@ -1,4 +1,6 @@
 // Longer than other files: it is one state machine, whose states share the held bytes.
+import { PlainChunkSize } from '../../http/chunk-size.ts';
+import { hasCloseOption } from '../../http/connection-options.ts';
 import { readDecimal } from '../../http/decimal.ts';
 import { type FieldLines, readFieldLines } from '../../http/field-lines.ts';
 import type { FieldUse } from '../../http/field-use.ts';
@@ -56,10 +58,7 @@ const CHUNK_SIZE =
  * way.
  */
 const KEEP_ALIVE_MARGIN_MS = 1000;
-const CLOSE_OPTION = /(?:^|[,\t ])close(?:$|[,\t ])/i;
 const TIMEOUT_PARAMETER = /(?:^|[,\t ])timeout=(\d{1,6})(?:$|[,\t ])/i;
-/** Maximum digits of a size that is read digit by digit. */
-const PLAIN_SIZE_DIGITS = 8;
 /** Maximum bytes of a line with the size of a chunk. */
 const CHUNK_LINE_BYTES = 4096;
 
@@ -80,6 +79,7 @@ export class ResponseReader {
   private state: State = 'idle';
   private isForHead = false;
   private keepAliveMs = 0;
+  private readonly plainSize = new PlainChunkSize();
   /** Bytes of the body or of a chunk that are still to come. */
   private left = 0;
   /** Position of the bodies of chunks already read, moved together: they are reported as one part. */
@@ -239,7 +239,7 @@ export class ResponseReader {
     for (let index = 0; index < lines.uses.length; index += 1) {
       const use = lines.uses[index];
       if (use === 'connection') {
-        if (CLOSE_OPTION.test(lines.value(index))) this.keepAliveMs = 0;
+        if (hasCloseOption(lines.value(index))) this.keepAliveMs = 0;
       } else if (use === 'keep-alive') {
         const seconds = TIMEOUT_PARAMETER.exec(lines.value(index))?.[1];
         if (seconds !== undefined)
@@ -298,16 +298,8 @@ export class ResponseReader {
   }
 
   private size(bytes: Buffer, at: number): number | ResponseFault {
-    let digits = at;
-    let plain = 0;
-    for (let digit = hexValue(bytes[at]); digit >= 0 && digits - at < PLAIN_SIZE_DIGITS;) {
-      plain = plain * 16 + digit;
-      digits += 1;
-      digit = hexValue(bytes[digits]);
-    }
-    // Most lines contain only a size; chunks may be a byte each.
-    if (digits > at && bytes[digits] === 0x0d && bytes[digits + 1] === 0x0a)
-      return this.sized(plain, digits + 2);
+    const { plainSize } = this;
+    if (plainSize.read(bytes, at)) return this.sized(plainSize.value, plainSize.next);
     const end = bytes.indexOf('\r\n', at, 'latin1');
     if ((end < 0 ? bytes.length : end) - at > CHUNK_LINE_BYTES) return 'chunk';
     if (end < 0) return bytes.includes(0x0a, at) ? 'chunk' : -1;
@@ -356,12 +348,4 @@ function hasBareLineFeed(bytes: Buffer, at: number, from: number): boolean {
     if (found === at || bytes[found - 1] !== 0x0d) return true;
   }
   return false;
-}
-
-/** The value of a hexadecimal digit; -1 for any other byte, and beyond the end. */
-function hexValue(code: number | undefined): number {
-  if (code === undefined) return -1;
-  if (code >= 0x30 && code <= 0x39) return code - 0x30;
-  const letter = code | 0x20;
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }

@@ -51,6 +51,10 @@ const RESPONSES: readonly (readonly [text: string, lines: string])[] = [
     '200 OK Connection|x, Close|Content-Length|0\nend  0\n',
   ],
   [
+    'HTTP/1.1 200 OK\r\nConnection: not close\r\nContent-Length: 0\r\n\r\n',
+    '200 OK Connection|not close|Content-Length|0\nend  Infinity\n',
+  ],
+  [
     'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=3, max=9\r\nContent-Length: 0\r\n\r\n',
     '200 OK Keep-Alive|timeout=3, max=9|Content-Length|0\nend  2000\n',
   ],
