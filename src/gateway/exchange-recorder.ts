@@ -18,8 +18,7 @@ export class ExchangeRecorder {
   private readonly observer: Observer;
   private readonly exchange: Exchange;
   private readonly level: CaptureLevel;
-  /** The client's decoded body, if it was read: borrowed until the exchange is over. */
-  requestBody: Uint8Array | undefined = undefined;
+  private decodedBody: Uint8Array | undefined = undefined;
   private v2Request: UpstreamRequest | undefined = undefined;
   private v2Head: ResponseHead | undefined = undefined;
   private clientHead: ResponseHead | undefined = undefined;
@@ -40,11 +39,17 @@ export class ExchangeRecorder {
     return this.level === 'bodies' && this.observer.logsValues === true;
   }
 
-  /** Records the client's decoded body. */
-  clientBody(body: Uint8Array): void {
-    this.requestBody = body;
+  /** The client's decoded body, if it was read: borrowed until the exchange is over. */
+  get requestBody(): Uint8Array | undefined {
+    return this.decodedBody;
   }
 
+  /** Records the client's decoded body, without a copy. */
+  clientBody(body: Uint8Array): void {
+    this.decodedBody = body;
+  }
+
+  /** Records the request to V2. */
   upstreamRequest(request: UpstreamRequest): void {
     this.v2Request = request;
   }
@@ -113,7 +118,7 @@ export class ExchangeRecorder {
   }
 
   private request(): ObservedBody {
-    const body = this.requestBody;
+    const body = this.decodedBody;
     if (body === undefined) return this.exchange.hasBody ? { withheld: 'streamed' } : {};
     return body.length > this.observer.bodyLimit ? { withheld: 'too-large' } : { body };
   }
