@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import { PlainChunkSize } from '../../http/chunk-size.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { ChunkLine } from './chunk-line.ts';
+import { ChunkedTrailers } from './chunked-trailers.ts';
 import { SocketBody } from './socket-body.ts';
-import { TrailerSection } from './trailer-section.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -16,7 +16,7 @@ export class ChunkedBody extends SocketBody {
   override pieces = 0;
   /** The fields behind its last chunk, once it is complete. */
   rawTrailers: HeaderList = [];
-  private readonly trailers: TrailerSection;
+  private readonly trailers: ChunkedTrailers;
   private readonly plainSize = new PlainChunkSize();
   private readonly line = new ChunkLine();
   private state: State = 'size';
@@ -29,7 +29,7 @@ export class ChunkedBody extends SocketBody {
   /** `trailerBytes` is the maximum size of the fields behind its last chunk. */
   constructor(connection: Socket, trailerBytes: number) {
     super(connection);
-    this.trailers = new TrailerSection(trailerBytes);
+    this.trailers = new ChunkedTrailers(trailerBytes);
   }
 
   /** Moves the data of chunks together within `bytes`: thousands of a byte each would otherwise be thousands of parts. */

@@ -18,8 +18,9 @@ import {
 import { H2Exchange, type H2ExchangeOptions, type StreamConnection } from './h2-exchange.ts';
 import { H2Output, type H2OutputOwner } from './h2-output.ts';
 import { H2Responses } from './h2-responses.ts';
+import { H2Trailers } from './h2-trailers.ts';
 import { type H2Turns, type ReadingConnection, REQUEST_COST } from './h2-turns.ts';
-import { noFields, RequestSection, type SectionLimits, TrailerSection } from './request-section.ts';
+import { noFields, RequestSection, type SectionLimits } from './request-section.ts';
 import { StreamTable } from './stream-table.ts';
 
 /** How connections are served, and where their ends are reported. Times are milliseconds; 0 is no limit. */
@@ -226,9 +227,9 @@ export class H2Connection
     this.options.turns.count((to - from) / BLOCK_BYTES_PER_FRAME);
     const open = this.streams.get(stream);
     if (open !== undefined) {
-      const section = new TrailerSection(this.options);
-      if (!this.blocks.read(bytes, from, to, section)) this.fail(ERROR.compression);
-      else open.receiveTrailers(section.fields, section.isMalformed || !isEnd);
+      const trailers = new H2Trailers(this.options);
+      if (!this.blocks.read(bytes, from, to, trailers)) this.fail(ERROR.compression);
+      else open.receiveTrailers(trailers.fields, trailers.isMalformed || !isEnd);
       return;
     }
     if (this.isKnown(stream)) {

@@ -10,7 +10,7 @@ export interface SectionLimits {
 }
 
 /** Bytes that separate a name and a value from the others, as HTTP/1.1 writes them. */
-const SEPARATORS_BYTES = 4;
+export const SEPARATORS_BYTES = 4;
 /** Bytes between the parts of a cookie. */
 const COOKIE_SEPARATOR_BYTES = 2;
 /** Fields of a connection, which have no meaning in HTTP/2 and make a request malformed (RFC 9113 §8.2.2). */
@@ -131,26 +131,6 @@ export class RequestSection implements FieldReceiver {
     }
     fields.push(name, value);
     this.bytes += name.length + value.length + SEPARATORS_BYTES;
-  }
-}
-
-/** The trailer section of a request (RFC 9113 §8.1). */
-export class TrailerSection implements FieldReceiver {
-  readonly fields: string[] = [];
-  isMalformed = false;
-  private readonly limits: SectionLimits;
-  private bytes = 0;
-
-  constructor(limits: SectionLimits) {
-    this.limits = limits;
-  }
-
-  field(name: string, value: string, isValid: boolean): void {
-    if (!isValid || name.startsWith(':') || isConnectionField(name)) this.isMalformed = true;
-    this.bytes += name.length + value.length + SEPARATORS_BYTES;
-    this.isMalformed ||=
-      this.bytes > this.limits.headerBytes || this.fields.length >= this.limits.headerCount * 2;
-    if (!this.isMalformed) this.fields.push(name, value);
   }
 }
 

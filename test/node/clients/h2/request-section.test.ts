@@ -5,7 +5,6 @@ import {
   noFields,
   RequestSection,
   type SectionLimits,
-  TrailerSection,
 } from '../../../../src/node/clients/h2/request-section.ts';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
 
@@ -198,60 +197,6 @@ describe('a section that is too large', () => {
       }),
       { numRuns: fuzzRuns(5000) },
     );
-  });
-});
-
-describe('trailers', () => {
-  const trailersOf = (fields: Fields, limits = LIMITS): TrailerSection => {
-    const section = new TrailerSection(limits);
-    for (const [name, value] of fields) section.field(name, value, true);
-    return section;
-  };
-
-  test('are fields in their order', () => {
-    const section = trailersOf([
-      ['b', '1'],
-      ['a', '2'],
-      ['b', ''],
-    ]);
-    expect(section).toMatchObject({ fields: ['b', '1', 'a', '2', 'b', ''], isMalformed: false });
-  });
-
-  test.each([':status', ':path', ':x', 'connection', 'transfer-encoding', 'upgrade', 'keep-alive'])(
-    'are malformed with %s, wherever it stands',
-    (name) => {
-      expect(
-        trailersOf([
-          [name, 'x'],
-          ['a', 'b'],
-        ]).isMalformed,
-      ).toBe(true);
-      expect(
-        trailersOf([
-          ['a', 'b'],
-          [name, 'x'],
-        ]).isMalformed,
-      ).toBe(true);
-    },
-  );
-
-  test('are malformed with a field that is not valid', () => {
-    const section = new TrailerSection(LIMITS);
-    section.field('A', 'b', false);
-    section.field('a', 'b', true);
-    expect(section.isMalformed).toBe(true);
-  });
-
-  test.each<[title: string, fields: Fields, isMalformed: boolean]>([
-    ['as many fields as may be', Array.from({ length: 3 }, () => ['a', '']), false],
-    ['one more', Array.from({ length: 4 }, () => ['a', '']), true],
-    ['many more', Array.from({ length: 10_000 }, () => ['a', '']), true],
-    ['as many bytes as may be', [['a', 'b'.repeat(95)]], false],
-    ['a byte more', [['a', 'b'.repeat(96)]], true],
-  ])('are malformed beyond the limits of a header: %s', (_title, fields, isMalformed) => {
-    const section = trailersOf(fields, { headerBytes: 100, headerCount: 3 });
-    expect(section.isMalformed).toBe(isMalformed);
-    expect(section.fields.length).toBeLessThanOrEqual(6);
   });
 });
 

@@ -16,7 +16,7 @@ type State = 'line' | 'name' | 'before-value' | 'value' | 'line-lf' | 'last-lf';
  * The trailer section behind the last chunk of a request, read byte by byte (RFC 9112 §7.1.2), up to its empty line. It is as strict
  * as the header section, and holds no more bytes than that may have.
  */
-export class TrailerSection {
+export class ChunkedTrailers {
   private readonly limit: number;
   private state: State = 'line';
   private bytes = Buffer.alloc(0);
