@@ -26,14 +26,15 @@ export class LimitedLines {
 
   /** Takes a line; equal keys are of one kind. */
   add(key: string, line: ProcessLine): void {
-    const kind = this.kinds.get(key) ?? (this.kinds.size < MAX_KINDS ? undefined : this.kinds.get(OTHERS));
+    const kindKey = this.kinds.has(key) || this.kinds.size < MAX_KINDS - 1 ? key : OTHERS;
+    const kind = this.kinds.get(kindKey);
     if (kind !== undefined) {
       kind.line = line;
       kind.repeated += 1;
       return;
     }
     this.write(line);
-    this.watch(this.kinds.size < MAX_KINDS - 1 ? key : OTHERS, { line, repeated: 0 });
+    this.watch(kindKey, { line, repeated: 0 });
   }
 
   private watch(key: string, kind: Kind): void {

@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { LimitedLines } from '../../../src/node/log/limited-lines.ts';
 import type { LogSink } from '../../../src/node/log/log-sink.ts';
 import { openProcessLog, type ProcessLine } from '../../../src/node/log/process-log.ts';
 import { until } from '../../support/until.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 function sinkOf(lines: string[]): Pick<LogSink, 'write'> {
   return { write: (line) => void lines.push(line) };
@@ -82,4 +84,21 @@ test('ever new kinds are one kind from some number on', () => {
   const limited = new LimitedLines((line) => void lines.push(line), 60_000);
   for (let count = 0; count < 10_000; count += 1) limited.add(`kind ${count}`, FAULT);
   expect(lines.length).toBeLessThan(100);
+});
+
+// Attack: a client causes errors whose messages hold a part of its request, so that each is of a new kind.
+test('new kinds stay one kind once some earlier ones have expired', () => {
+  vi.useFakeTimers();
+  const lines: ProcessLine[] = [];
+  const limited = new LimitedLines((line) => void lines.push(line), 100);
+  const add = (count: number): void => limited.add(`kind ${count}`, FAULT);
+  for (let count = 0; count < 64; count += 1) add(count);
+  // All kinds but the first are repeated, and so watched for longer.
+  for (let count = 1; count < 64; count += 1) add(count);
+  vi.advanceTimersByTime(150);
+  lines.length = 0;
+  for (let count = 100; count < 1100; count += 1) add(count);
+  expect(lines).toEqual([]);
+  vi.advanceTimersByTime(100);
+  expect(lines.map(({ fields }) => fields?.['repeated'])).toEqual([1000]);
 });
