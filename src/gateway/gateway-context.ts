@@ -24,6 +24,7 @@ import { type Describe, DescriptionCache } from './description-cache.ts';
 import { ExchangeWatchdog } from './exchange-watchdog.ts';
 import type { Origin } from './origin.ts';
 import { type AfterReads, RecordQueue } from './record-queue.ts';
+import { TrustedProxies } from './trusted-proxies.ts';
 import type { Upstream } from './upstream.ts';
 import { BodyChecks, type V2Schemas } from './v1/body-checks.ts';
 import { Comparisons } from './v1/comparisons.ts';
@@ -89,6 +90,7 @@ const UNSEEN_KEYS: Rate = { burst: 20, perSecond: 0.2 };
 export class GatewayContext {
   readonly parts: GatewayParts;
   readonly options: GatewayOptions & DecisionLimits;
+  readonly trustedProxies: TrustedProxies;
   readonly budget: BufferBudget;
   readonly rewriter: BodyRewriter;
   readonly bodyMemory: CollectorMemory;
@@ -118,6 +120,7 @@ export class GatewayContext {
   constructor(parts: GatewayParts, options: GatewayOptions) {
     this.parts = parts;
     this.options = parts.codings === undefined ? options : { ...options, codings: parts.codings };
+    this.trustedProxies = new TrustedProxies(options.trustedProxies);
     this.budget = new BufferBudget(options.bufferBytes, REWRITING_COPIES);
     this.recordQueue = new RecordQueue(parts.onUnexpectedError, parts.afterReads);
     this.rewriter = parts.rewriter ?? immediateRewriter;

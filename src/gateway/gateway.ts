@@ -15,7 +15,7 @@ export class Gateway extends GatewayContext {
   receive(exchange: Exchange): ReceivedRequest {
     const { parts, options } = this;
     const clock = { started: parts.now(), time: parts.time() };
-    const received = receiveRequest(exchange, parts.rules(), options, clock);
+    const received = receiveRequest(exchange, parts.rules(), options, this.trustedProxies, clock);
     if (received.decision.route === 'none' || this.inFlight < options.maxInFlight) return received;
     return { ...received, decision: refuse(failure('overloaded', undefined, ['Retry-After', '1'])) };
   }

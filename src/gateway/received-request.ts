@@ -1,8 +1,8 @@
-import { type AddressRange, isWithin } from '../http/address-range.ts';
 import { type HeadLimits, type RequestHead, readHead } from '../http/request-head.ts';
 import { type Decision, type DecisionLimits, decide } from '../migrate/decision.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Exchange } from './exchange.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 
 /** A request whose head was read, with the decision about it and the rule book that the decision was made with. */
 export interface ReceivedRequest {
@@ -16,20 +16,16 @@ export interface ReceivedRequest {
   readonly time: number;
 }
 
-/** Limits for reading the head of a request and deciding on it. */
-export interface ReceivedRequestLimits extends HeadLimits, DecisionLimits {
-  readonly trustedProxies: readonly AddressRange[];
-}
-
 /** Reads the head of a request once, and decides how to handle the request. */
 export function receiveRequest(
   exchange: Exchange,
   rules: CompiledRuleBook,
-  limits: ReceivedRequestLimits,
+  limits: HeadLimits & DecisionLimits,
+  proxies: TrustedProxies,
   clock: { readonly started: number; readonly time: number },
 ): ReceivedRequest {
   const { method, target, version, hasBody } = exchange;
-  const isTrusted = isWithin(exchange.remote, limits.trustedProxies);
+  const isTrusted = proxies.has(exchange.remote);
   // The readers of HTTP/1.1 have counted it.
   const targetBytes = version === '2' ? target.length : 0;
   const head =
