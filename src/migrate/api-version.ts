@@ -10,6 +10,9 @@ export interface ApiVersion {
   readonly why: ApiVersionReason;
 }
 
+/** Milliseconds by which the first time zone is ahead of UTC: a day has begun once it has begun there. */
+const FIRST_ZONE_MS = 14 * 3_600_000;
+
 /**
  * Chooses the `x-api-version` of a migrated request. A valid one is the client's choice. Without one, V2 would move the client to
  * the latest release without notice, so the gateway sends that of the rule book, or the one pinned for the client or operation.
@@ -24,16 +27,8 @@ export function chooseApiVersion(
 ): ApiVersion {
   if (requested !== undefined) {
     if (!isReleaseDate(requested)) return { sent: pinned ?? version, why: 'invalid' };
-    if (requested <= latestDay(now)) return { sent: requested, why: 'client' };
+    if (Date.parse(requested) <= now + FIRST_ZONE_MS) return { sent: requested, why: 'client' };
     return { sent: policies.future === 'replace' ? (pinned ?? version) : requested, why: 'future' };
   }
   return pinned === undefined ? { sent: version, why: 'absent' } : { sent: pinned, why: 'pin' };
-}
-
-/** Hours by which the first time zone is ahead of UTC. */
-const FIRST_ZONE_HOURS = 14;
-
-/** The day that it is where it is latest. */
-function latestDay(now: number): string {
-  return new Date(now + FIRST_ZONE_HOURS * 3_600_000).toISOString().slice(0, 10);
 }

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DEFAULT_POLICIES } from '../support/plan-of.ts';
 import { chooseApiVersion } from '../../src/migrate/api-version.ts';
@@ -47,4 +48,31 @@ test('a day still to come is the future where it is latest, and the policy decid
     sent: '2026-01-01',
     why: 'future',
   });
+});
+
+/** The day in the first time zone, as text. */
+function latestDay(now: number): string {
+  return new Date(now + 14 * 3_600_000).toISOString().slice(0, 10);
+}
+
+test('any day is of the future exactly when it is after the day in the first time zone', () => {
+  const DAY_MS = 86_400_000;
+  const [first, last] = [Date.UTC(2025, 0, 1), Date.UTC(9998, 11, 31)];
+  const days = fc.integer({ min: first / DAY_MS, max: last / DAY_MS }).map((day) => day * DAY_MS);
+  // Clocks at any time, and within two days of the day: from the millisecond before it begins to the one after.
+  const clocks = (day: number): fc.Arbitrary<number> =>
+    fc.oneof(
+      fc.integer({ min: 0, max: last }),
+      fc.integer({ min: day - 2 * DAY_MS, max: day + 2 * DAY_MS }),
+      fc.integer({ min: -2, max: 2 }).map((away) => day - 14 * 3_600_000 + away),
+    );
+  const cases = days.chain((day) => fc.tuple(fc.constant(day), clocks(day)));
+  fc.assert(
+    fc.property(cases, ([day, now]) => {
+      const requested = new Date(day).toISOString().slice(0, 10);
+      const { why } = chooseApiVersion(requested, book('forward'), now);
+      expect(why).toBe(requested <= latestDay(now) ? 'client' : 'future');
+    }),
+    { numRuns: 5000 },
+  );
 });

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isReleaseDate } from '../../src/rules/release-date.ts';
+
+/** The same, as JavaScript's calendar has it. */
+function existsInCalendar(text: string): boolean {
+  const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
+  if (match === null || text < '2025-01-01') return false;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const date = new Date(Date.UTC(year, month - 1, day));
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+}
+
+function dateText(year: number, month: number, day: number): string {
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`;
+}
+
+test('exactly the days of the calendar are release dates, over more than four hundred years', () => {
+  const wrong: string[] = [];
+  for (let year = 2020; year <= 2430; year += 1)
+    for (let month = 0; month <= 13; month += 1)
+      for (let day = 0; day <= 32; day += 1) {
+        const text = dateText(year, month, day);
+        if (isReleaseDate(text) !== existsInCalendar(text)) wrong.push(text);
+      }
+  expect(wrong).toEqual([]);
+});
+
+test('texts that are almost a date are release dates only where the calendar has them', () => {
+  const part = (max: number): fc.Arbitrary<number> => fc.integer({ min: 0, max });
+  const dates = fc.tuple(part(9999), part(14), part(33)).map(([...parts]) => dateText(...parts));
+  const other = fc.oneof(
+    fc.constantFrom('', '-', ' ', '\n', '+', '.', 'e', '٣', '/', ':', '0', '9', '\0'),
+    fc.string(),
+  );
+  // A date with up to two characters replaced by other text.
+  const nearly = fc.tuple(dates, part(10), part(2), other).map(([date, at, length, text]) => {
+    return date.slice(0, at) + text + date.slice(at + length);
+  });
+  fc.assert(
+    fc.property(fc.oneof(dates, nearly, fc.string()), (text) => {
+      expect(isReleaseDate(text)).toBe(existsInCalendar(text));
+    }),
+    { numRuns: 20_000 },
+  );
+});
