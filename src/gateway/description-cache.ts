@@ -47,8 +47,8 @@ export class DescriptionCache {
   }
 
   /**
-   * Returns V1's description for the text of V2's; undefined when it is not an OpenAPI description in JSON. The memory for a
-   * derivation is the first one's that asks.
+   * Returns V1's description for the text of V2's; undefined when it is not an OpenAPI description in JSON. The first caller's memory
+   * pays for the derivation.
    */
   async derive(
     job: DescriptionJob,

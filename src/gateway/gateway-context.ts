@@ -160,7 +160,7 @@ export class GatewayContext {
     if (notice !== undefined) this.parts.onNotice?.(notice);
   }
 
-  /** Header fields that announce the end of V1; and point to the client's own report; undefined where there is nothing to say. */
+  /** Header fields that announce the end of V1 and point to the client's own report; undefined where there is nothing to say. */
   signals(ruleBook: RuleBook): SignalHeaders | undefined {
     if (this.signalsOf === ruleBook) return this.signalHeaders;
     const signals = ruleBook.rollout?.signals;

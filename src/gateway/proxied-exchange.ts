@@ -461,8 +461,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   record(): void {
     const { attempts, gateway, received } = this;
     const { record, observer } = gateway.parts;
-    const isSent = this.request !== undefined && this.entry.sent !== false;
-    const upstreamTarget = isSent ? this.upstreamTarget : undefined;
+    const upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
     const { target } = received.exchange;
     try {
       const entry = closeEntry(this.entry, { time: received.time, target, upstreamTarget, attempts });

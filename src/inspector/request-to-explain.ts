@@ -44,7 +44,7 @@ export function requestToExplain(
     target: request.target ?? `/api/v1${named?.template ?? ''}`,
     version: '1.1',
     head,
-    hasBody: body.length > 0 || head.chunked,
+    hasBody: body.length > 0,
     headers,
     body,
   };

@@ -96,7 +96,7 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
   }
 }
 
-/** The query is of no account. */
+/** True for the client's own report; the query is ignored. */
 function isSelfService({ rest }: Target, path: string): boolean {
   return rest.length === path.length - V1_PREFIX_LENGTH && path.endsWith(rest);
 }

@@ -42,7 +42,7 @@ export class PieceTurns {
   private readonly waitPerPieceMs: number;
   private readonly piecesPerTurn: number;
 
-  /** `waitPerPieceMs` is some times what reading a piece takes, in milliseconds. */
+  /** `waitPerPieceMs` is a multiple of the time that reading a piece takes, in milliseconds. */
   constructor(waitPerPieceMs = WAIT_PER_PIECE_MS, piecesPerTurn = PIECES_PER_TURN) {
     this.waitPerPieceMs = waitPerPieceMs;
     this.piecesPerTurn = piecesPerTurn;

@@ -4,7 +4,7 @@ import type { BodyCheck } from '../rollout/body-check.ts';
 import type { Comparison } from '../rollout/comparison.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/rewrite.ts';
 
-/** Route of a request: V1 migrated, V2 passed unread, or neither prefix. */
+/** Route of a request: V1 migrated, V2 passed unread, or none: refused before it was routed, or for a client's own report. */
 export type Route = 'migrate' | 'pass' | 'none';
 
 /**

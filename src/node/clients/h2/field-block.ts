@@ -66,7 +66,7 @@ export class FieldBlocks {
     else receiver.field(field.name, field.value, field.isValid);
   }
 
-  /** A field that is to be remembered has a prefix of its own; whether another may be is nothing to the one who forwards it. */
+  /** A field that is to be remembered has a prefix of its own. The never-indexed flag does not matter to a proxy that does not index. */
   private readLiteral(first: number, receiver: FieldReceiver): void {
     const isRemembered = first >= 0x40;
     const index = this.readNumber(isRemembered ? 0x3f : 0x0f);

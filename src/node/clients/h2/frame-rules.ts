@@ -141,7 +141,7 @@ export class FrameRules implements FrameReceiver {
     const begin = from + (isPadded ? 1 : 0) + ((flags & FLAG.priority) === 0 ? 0 : PRIORITY_BYTES);
     const end = to - (isPadded ? (bytes[from] ?? 0) : 0);
     const isEnd = (flags & FLAG.endStream) !== 0;
-    // Those of clients are odd.
+    // Streams of clients have odd numbers.
     if (begin > end || stream % 2 === 0) this.fail(ERROR.protocol);
     else if ((flags & FLAG.endHeaders) !== 0) this.consumer.onBlock(stream, isEnd, bytes, begin, end);
     else this.block = new PartialBlock(stream, isEnd, bytes.subarray(begin, end));

@@ -181,7 +181,7 @@ export class H2Connection
     if (read === bytes.length || this.isClosed) return;
     this.backlog.push(copyOf(bytes.subarray(read)));
     this.socket.pause();
-    // Who does not read what was sent is not read either.
+    // Stop reading from a client that does not read its responses.
     this.awaitsRoom = this.output.isCongested;
     if (!this.awaitsRoom) this.options.turns.wait(this);
   }

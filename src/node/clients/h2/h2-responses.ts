@@ -74,7 +74,7 @@ export class H2Responses<Response extends SentResponse> {
       const response = this.waiting.shift();
       if (response === undefined) return;
       const hasWritten = response.writeOn();
-      // That one which is closed takes nothing says nothing about the others.
+      // A closed response takes nothing; that says nothing about the others.
       idle = hasWritten || !response.isWaiting ? 0 : idle + 1;
       if (response.isWaiting) this.wait(response);
     }

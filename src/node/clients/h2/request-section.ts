@@ -62,7 +62,7 @@ export class RequestSection implements FieldReceiver {
   /** The section is complete; `isWhole` is true where no body follows it. */
   finish(isWhole: boolean): void {
     const { authority, fields, method } = this;
-    // That of a tunnel has no scheme and no path; it is refused for what it is.
+    // A CONNECT request has neither scheme nor path; it is refused for its method.
     if (method === 'CONNECT') this.target ??= authority;
     else if (this.scheme === undefined) this.isMalformed = true;
     if (method === undefined || !isFieldName(method)) this.isMalformed = true;
