@@ -23,7 +23,6 @@ export class Gateway extends GatewayContext {
   /** Responds to a V1 request with V2's response to the migrated request. */
   migrate(received: ReceivedRequest): Exchange['handled'] {
     const { decision, exchange } = received;
-    if (decision.route === 'self-service') return this.serveReport(received);
     if (decision.route !== 'migrate') return this.refuse(received);
     startV1Exchange(this, received, decision);
     return exchange.handled;
@@ -37,7 +36,8 @@ export class Gateway extends GatewayContext {
     return received.exchange.handled;
   }
 
-  private serveReport(received: ReceivedRequest): Exchange['handled'] {
+  /** Responds to a client that reads its own report. */
+  serveReport(received: ReceivedRequest): Exchange['handled'] {
     const exchange = new SelfServiceExchange(this, received, 'none');
     exchange.start().catch(exchange.failInternally);
     return received.exchange.handled;

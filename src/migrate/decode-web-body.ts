@@ -24,31 +24,25 @@ async function decode(
   if (format === undefined) return 'undecodable';
   const { readable, writable } = new DecompressionStream(format);
   const writer = writable.getWriter();
+  const reader = readable.getReader();
   const written = writer.write(new Uint8Array(body)).then(() => writer.close());
+  // An error on the writing side ends the reading.
+  written.catch(() => reader.cancel()).catch(ignore);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for (const reader = readable.getReader(); ;) {
-    const { value } = await both(reader.read(), written);
+  for (;;) {
+    const { value } = await reader.read();
     if (value === undefined) break;
     bytes += value.length;
     const isTooLarge = bytes > limit;
     if (isTooLarge || !memory.take(value.length)) {
       reader.cancel().catch(ignore);
-      written.catch(ignore);
       return isTooLarge ? 'too-large' : 'buffer-full';
     }
     chunks.push(value);
   }
   await written;
   return concatBytes(chunks);
-}
-
-/** An error on the writing side ends the reading. */
-function both<Value>(reading: Promise<Value>, written: Promise<void>): Promise<Value> {
-  const failed = new Promise<never>((_resolve, reject) => {
-    written.catch(reject);
-  });
-  return Promise.race([reading, failed]);
 }
 
 function formatOf(coding: Coding, body: Uint8Array): CompressionFormat | undefined {
