@@ -8,12 +8,11 @@ import { migrate, pass } from '../work.ts';
 import { response } from '../v2-response.ts';
 import { MemorySocket } from './memory-socket.ts';
 
-const CONNECTIONS = 32;
 /** Requests until nearly all code is compiled, and those of a round. */
 const WARMING = 60_000;
 const MEASURED = 20_000;
 
-const [name, rounds] = process.argv.slice(2);
+const [name, rounds, connections] = process.argv.slice(2);
 const { request } = name === 'migrate' ? migrate : pass;
 
 /** The connections to V2 with a request to respond to. */
@@ -76,7 +75,7 @@ async function listening(): Promise<Server> {
 /** Plays so many requests, those of all connections in each turn of the event loop; returns microseconds of processor time a request. */
 async function play(requests: number): Promise<number> {
   let idle: MemorySocket[] = [];
-  const clients = Array.from({ length: CONNECTIONS }, () => {
+  const clients = Array.from({ length: Number(connections) }, () => {
     const client: MemorySocket = new MemorySocket(() => void idle.push(client));
     server.emit('connection', client);
     return client;

@@ -8,6 +8,7 @@ import { type OriginSetting, originText } from '../settings/setting-kinds.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { LifeCycle } from './life-cycle.ts';
 import { loadInspectorPage } from './inspector-assets.ts';
+import { allocateYoung } from '../node/allocate-young.ts';
 import { type LogQueue, openLogSink } from '../node/log/log-sink.ts';
 import { type OpenRollout, openRollout } from '../node/rollout/open-rollout.ts';
 import { mergedRollout } from '../node/workers/merged-rollout.ts';
@@ -54,6 +55,7 @@ export async function startServing(
   log: ProcessLog,
   worker?: WorkerLink,
 ): Promise<Serving | { readonly faults: readonly string[] }> {
+  allocateYoung();
   const limited = new LimitedLines(log.write);
   const onUnexpectedError = (error: unknown): void => reportBug(limited, error);
   const checked = await preflight(flags, environment);

@@ -1,5 +1,4 @@
 import { performance } from 'node:perf_hooks';
-import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import type { BodyRewriter } from '../gateway/body-rewriter.ts';
 import { Gateway } from '../gateway/gateway.ts';
@@ -24,6 +23,7 @@ import { decodeBody } from './decode-body.ts';
 import { GatewayServer } from './clients/gateway-server.ts';
 import { memoryLimit } from './memory-limit.ts';
 import { listen } from './listen.ts';
+import { randomHex, randomUuids } from './random-ids.ts';
 import type { RuleBooks } from './rule-books.ts';
 import type { TlsTexts } from './tls-files.ts';
 import { DescriptionThread } from './threads/description-thread.ts';
@@ -227,7 +227,7 @@ function gatewayOf(
       observer: parts.observer,
       now: () => performance.now(),
       time: () => Date.now(),
-      newRequestId: () => randomUUID(),
+      newRequestId: randomUuids(),
       newTraceHex: randomHex(24),
       clientOf: createClientHash(parts.clientSecret),
       ownReport: parts.ownReport,
@@ -245,18 +245,4 @@ function gatewayOf(
     },
     gatewayOptions(settings, memoryShares(memoryLimit())),
   );
-}
-
-/** Random hex digits for `bytes` bytes, taken from a pool: one call of the system's generator serves many. */
-function randomHex(bytes: number): () => string {
-  let pool = '';
-  let at = 0;
-  return () => {
-    if (at + bytes * 2 > pool.length) {
-      pool = randomBytes(bytes * 256).toString('hex');
-      at = 0;
-    }
-    at += bytes * 2;
-    return pool.slice(at - bytes * 2, at);
-  };
 }

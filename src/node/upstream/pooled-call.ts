@@ -40,6 +40,10 @@ export class PooledCall implements UpstreamCall, PendingRequest {
   connection: UpstreamConnection | undefined = undefined;
   /** True when the response is paused, also before there is a connection. */
   isPaused = false;
+  /** True while it waits in the queue, between these two. */
+  isWaiting = false;
+  previous: PooledCall | undefined = undefined;
+  next: PooledCall | undefined = undefined;
   private readonly queue: CallQueue;
 
   constructor(

@@ -227,16 +227,16 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
 
   private serveWaiting(): void {
     const { waiting, idle } = this;
-    let at = 0;
-    for (let call = waiting.at(at); call !== undefined; call = waiting.at(at)) {
-      if (idle.count === 0) return;
+    let passedOver: PooledCall | undefined;
+    for (let call = waiting.first; call !== undefined && idle.count > 0;) {
       const connection = idle.take(call.isRepeatable, this.now);
       if (connection === undefined) {
-        at += 1;
-        continue;
+        passedOver = call;
+      } else {
+        waiting.remove(call);
+        this.put(call, connection);
       }
-      waiting.removeAt(at);
-      this.put(call, connection);
+      call = passedOver === undefined ? waiting.first : passedOver.next;
     }
   }
 
@@ -282,7 +282,7 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
   private makeRoom(): void {
     const { waiting, idle, evicting } = this;
     if (this.reconnection.outage !== undefined || this.hasRoom()) return;
-    if (this.background > 0 && waiting.at(0)?.isBackground === false) {
+    if (this.background > 0 && waiting.first?.isBackground === false) {
       this.background = 0;
       for (const connection of this.all) connection.endBackground();
     }

@@ -1,61 +1,76 @@
 import type { UpstreamFault } from '../../gateway/upstream.ts';
 import type { PooledCall } from './pooled-call.ts';
 
-/** The queue of calls that wait for a connection, in order of arrival; those without a client come last. */
+/**
+ * The queue of calls that wait for a connection, in order of arrival; those without a client come last. The calls themselves are linked:
+ * each leaves in the same time however many wait, when clients go or deadlines pass for thousands of them at once.
+ */
 export class WaitingCalls {
-  private readonly list: PooledCall[] = [];
+  /** Number of calls. */
+  count = 0;
+  /** Bytes that they hold while they wait. */
+  heldBytes = 0;
+  first: PooledCall | undefined = undefined;
+  private last: PooledCall | undefined = undefined;
 
-  get count(): number {
-    return this.list.length;
-  }
-
-  /** Bytes that are held while they wait. */
-  get heldBytes(): number {
-    let bytes = 0;
-    for (const call of this.list) bytes += call.heldBytes;
-    return bytes;
-  }
-
+  /** The call that so many others come before. */
   at(index: number): PooledCall | undefined {
-    return this.list[index];
+    let call = this.first;
+    for (let before = 0; before < index; before += 1) call = call?.next;
+    return call;
   }
 
   add(call: PooledCall): void {
-    const { list } = this;
-    if (call.isBackground || list.at(-1)?.isBackground !== true) {
-      list.push(call);
-      return;
-    }
-    list.splice(
-      list.findIndex(({ isBackground }) => isBackground),
-      0,
-      call,
-    );
+    let previous = this.last;
+    if (!call.isBackground) while (previous?.isBackground === true) previous = previous.previous;
+    this.link(previous, call, previous === undefined ? this.first : previous.next);
+    this.count += 1;
+    this.heldBytes += call.heldBytes;
+    call.isWaiting = true;
   }
 
-  removeAt(index: number): void {
-    if (index === 0) this.list.shift();
-    else this.list.splice(index, 1);
-  }
-
+  /** Removes a call, if it waits. */
   remove(call: PooledCall): void {
-    const at = this.list.indexOf(call);
-    if (at >= 0) this.list.splice(at, 1);
+    if (!call.isWaiting) return;
+    const { previous, next } = call;
+    if (previous === undefined) this.first = next;
+    else previous.next = next;
+    if (next === undefined) this.last = previous;
+    else next.previous = previous;
+    call.previous = undefined;
+    call.next = undefined;
+    call.isWaiting = false;
+    this.count -= 1;
+    this.heldBytes -= call.heldBytes;
   }
 
   /** Removes and returns the first one. */
   takeFirst(): PooledCall | undefined {
-    return this.list.shift();
+    const { first } = this;
+    if (first !== undefined) this.remove(first);
+    return first;
   }
 
   /** Fails all queued calls for which `faultOf` returns a fault; handlers may remove others meanwhile. */
   fail(faultOf: (call: PooledCall) => UpstreamFault | undefined): void {
-    const { list } = this;
-    const isOver = (call: PooledCall): boolean => faultOf(call) !== undefined;
-    for (let at = list.findIndex(isOver); at >= 0; at = list.findIndex(isOver)) {
-      const [call] = list.splice(at, 1);
-      const fault = call && faultOf(call);
-      if (fault !== undefined) call?.receiver.fail(fault);
+    const failed: [PooledCall, UpstreamFault][] = [];
+    for (let call = this.first; call !== undefined; call = call.next) {
+      const fault = faultOf(call);
+      if (fault !== undefined) failed.push([call, fault]);
     }
+    for (const [call, fault] of failed) {
+      if (!call.isWaiting) continue;
+      this.remove(call);
+      call.receiver.fail(fault);
+    }
+  }
+
+  private link(previous: PooledCall | undefined, call: PooledCall, next: PooledCall | undefined): void {
+    call.previous = previous;
+    call.next = next;
+    if (previous === undefined) this.first = call;
+    else previous.next = call;
+    if (next === undefined) this.last = call;
+    else next.previous = call;
   }
 }

@@ -1,0 +1,97 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { UpstreamFault } from '../../../src/gateway/upstream.ts';
+import { PooledCall } from '../../../src/node/upstream/pooled-call.ts';
+import { WaitingCalls } from '../../../src/node/upstream/waiting-calls.ts';
+
+const TIMEOUT: UpstreamFault = { kind: 'timeout', sent: false, cause: 'no connection in time' };
+
+const step = fc.oneof(
+  fc.record({ do: fc.constant('add' as const), isBackground: fc.boolean(), bytes: fc.nat(9) }),
+  fc.record({ do: fc.constantFrom('remove' as const, 'removeAgain' as const), at: fc.nat(30) }),
+  fc.record({ do: fc.constant('takeFirst' as const) }),
+  // What fails removes another one, as an exchange does that ends with its client.
+  fc.record({ do: fc.constant('fail' as const), every: fc.integer({ min: 1, max: 4 }), removes: fc.nat(30) }),
+);
+
+test('the queue is a list that calls enter in order, those without a client last, and leave from anywhere', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const queue = new WaitingCalls();
+      const all: PooledCall[] = [];
+      let listed: PooledCall[] = [];
+      const failed: PooledCall[] = [];
+      let onFail = (_call: PooledCall): void => {};
+      const drop = (call: PooledCall | undefined): void => {
+        if (call !== undefined) queue.remove(call);
+        listed = listed.filter((one) => one !== call);
+      };
+      for (const made of steps) {
+        switch (made.do) {
+          case 'add': {
+            const call = callOf(all.length, made.isBackground, made.bytes, (one) => onFail(one));
+            all.push(call);
+            queue.add(call);
+            const first = listed.findIndex(({ isBackground }) => isBackground);
+            listed.splice(made.isBackground || first === -1 ? listed.length : first, 0, call);
+            break;
+          }
+          case 'remove':
+            drop(listed[made.at]);
+            break;
+          case 'removeAgain':
+            drop(all[made.at]);
+            break;
+          case 'takeFirst':
+            expect(queue.takeFirst()).toBe(listed.shift());
+            break;
+          case 'fail': {
+            const due = listed.filter((_call, at) => at % made.every === 0);
+            const victim = listed[made.removes];
+            failed.length = 0;
+            onFail = (call) => {
+              failed.push(call);
+              drop(victim);
+            };
+            queue.fail((call) => (due.includes(call) ? TIMEOUT : undefined));
+            const expected = due.filter((call) => call !== victim || call === due[0]);
+            expect(failed).toEqual(expected);
+            listed = listed.filter((call) => !due.includes(call));
+            break;
+          }
+        }
+        expect(callsOf(queue)).toEqual(listed);
+        expect(queue.count).toBe(listed.length);
+        expect(queue.heldBytes).toBe(listed.reduce((sum, { heldBytes }) => sum + heldBytes, 0));
+        expect(all.filter(({ isWaiting }) => isWaiting)).toEqual(all.filter((call) => listed.includes(call)));
+      }
+    }),
+  );
+});
+
+function callsOf(queue: WaitingCalls): readonly PooledCall[] {
+  return Array.from({ length: queue.count + 1 }, (_, at) => queue.at(at)).filter(
+    (call) => call !== undefined,
+  );
+}
+
+/** `id` tells calls apart where a test compares them. */
+function callOf(
+  id: number,
+  isBackground: boolean,
+  bytes: number,
+  onFail: (call: PooledCall) => void,
+): PooledCall {
+  const request = { method: 'GET', target: '/', headers: [], body: null, length: undefined, isBackground };
+  const ignore = (): void => {};
+  const receiver = {
+    information: ignore,
+    head: ignore,
+    data: ignore,
+    end: ignore,
+    fail: () => onFail(call),
+  };
+  const call = new PooledCall({ leave: ignore }, request, receiver, { since: id, due: 0 });
+  call.set('x'.repeat(bytes), request);
+  return call;
+}
