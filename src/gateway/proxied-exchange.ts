@@ -359,10 +359,11 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
       this.resend(request);
       return;
     }
-    if (isCountedFault) this.countFault(fault);
-    this.entry.cause = fault.cause;
-    this.entry.sent = fault.sent || attempts > 1;
-    this.refuse(failureForFault(fault));
+    const last = { ...fault, sent: fault.sent || attempts > 1 };
+    if (isCountedFault) this.countFault(last);
+    this.entry.cause = last.cause;
+    this.entry.sent = last.sent;
+    this.refuse(failureForFault(last));
   }
 
   /** Retries the request; all attempts share one timeout. */

@@ -176,7 +176,11 @@ function responseSentence(entry: Entry): string | undefined {
     return `${service} responded with ${status}${after}${broken}.`;
   }
   const heard =
-    upstreamMs === undefined ? `${service} gave no response` : `${service} responded${after}, not usably`;
+    upstreamMs !== undefined
+      ? `${service} responded${after}, not usably`
+      : failure === 'upstream-invalid'
+        ? `${service} sent no valid response`
+        : `${service} gave no response`;
   return entry.sent === false || failure === 'internal'
     ? `The gateway responded with ${status} (${failure}).`
     : `${heard}${cause === undefined ? '' : ` (${cause})`}; the gateway responded with ${status} (${failure}).`;

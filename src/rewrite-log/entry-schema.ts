@@ -176,7 +176,11 @@ export const entrySchema = z
       .exactOptional(z.string())
       .describe('Policy, limit or media type that determined the verdict; or `trailers-dropped`.'),
     failure: z.exactOptional(z.string()).describe('Failure code of a response that the gateway itself made.'),
-    cause: z.exactOptional(z.string()).describe("The system's error code for an upstream failure."),
+    cause: z
+      .exactOptional(z.string())
+      .describe(
+        "Cause of a failure: the system's error code, such as ECONNREFUSED, or a few words, such as `no response head in time`.",
+      ),
     sent: z
       .exactOptional(z.boolean())
       .describe('If V2 gave no response: false when nothing of the request reached it.'),

@@ -98,7 +98,7 @@ export interface Entry {
   readonly note?: string | undefined;
   /** Failure code of a response that the gateway itself made. */
   readonly failure?: string | undefined;
-  /** The system's error code for an upstream failure, such as `ECONNREFUSED`. */
+  /** Cause of a failure: the system's error code, such as `ECONNREFUSED`, or a few words, such as `no response head in time`. */
   readonly cause?: string | undefined;
   /** When V2 gave no response: false when nothing of the request reached it, true when it may have been carried out. */
   readonly sent?: boolean | undefined;

@@ -26,7 +26,7 @@ export const FILTER_FIELDS = {
   failure: 'code of the failure, also of one that was only worked out; * for any, - for none',
   error:
     'error as the view Errors groups them, such as "v2-422 /name"; a trailing * matches any ending, * any, - none',
-  cause: "part of the system's cause of a failure, such as ECONNREFUSED; * for any, - for none",
+  cause: 'part of the cause of a failure, such as ECONNREFUSED or "no response head"; * for any, - for none',
   note: 'part of a note of the entry or of an edit',
   version: 'the x-api-version sent, or why: absent, invalid, client, pin',
   id: 'first characters of the request id or trace id',

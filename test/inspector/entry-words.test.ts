@@ -238,6 +238,14 @@ describe('a failure', () => {
     expect(bodyCaptions(entry).after).toBe('as the gateway sent it');
   });
 
+  test('of V2 that does not speak HTTP says that its response was not valid', async () => {
+    const run = await twoServices({}, { v2: (socket) => socket.end('HELLO\r\n\r\n') });
+    const { entry } = await play(run, post(ORDER));
+    expect(told(entry)[1]).toBe(
+      'V2 sent no valid response (not HTTP); the gateway responded with 502 (upstream-invalid).',
+    );
+  });
+
   test('of a read counts its tries', async () => {
     const run = await twoServices({}, { v2: (socket) => socket.destroy() });
     const { entry, got } = await play(run, 'GET /api/v1/clients HTTP/1.1\r\nHost: g\r\n\r\n');
