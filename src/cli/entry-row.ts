@@ -99,7 +99,7 @@ function requestOf({ operation, method, path }: Entry): string {
 }
 
 function detailsOf(entry: Entry): string {
-  const { edits, editsOmitted = 0, note, would, upstreamMs, comparison } = entry;
+  const { edits, editsOmitted = 0, note, would, upstreamMs, comparison, incomplete } = entry;
   const counts = new Map<string, number>();
   for (const edit of edits) {
     const name = edit.note === undefined ? edit.change : `${edit.change} (${edit.note})`;
@@ -114,6 +114,7 @@ function detailsOf(entry: Entry): string {
   const checked = bodyCheckWords(entry);
   if (checked !== undefined) parts.push(checked);
   if (note !== undefined) parts.push(note);
+  if (incomplete === true) parts.push('incomplete');
   if (comparison !== undefined) parts.push(`compared: ${comparison.verdict}`);
   const from = statusFrom(entry);
   if (upstreamMs !== undefined && (from === 'v1' || from === 'v2'))

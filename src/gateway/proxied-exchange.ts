@@ -282,7 +282,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   }
 
   onClientFault(fault: ClientFault): void {
-    this.call?.abort();
+    this.abort();
     if (this.settled) {
       this.received.exchange.reset();
       return;
@@ -293,8 +293,16 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
 
   disconnected(): void {
     this.settled = true;
-    this.call?.abort();
+    if (this.status > 0 && !this.finished) this.entry.incomplete = true;
+    this.abort();
     this.finish();
+  }
+
+  /** Gives the request up for its client; the log tells whether nothing of it was sent. */
+  private abort(): void {
+    const { call } = this;
+    if (call?.isSent === false && this.attempts === 1) this.entry.sent = false;
+    call?.abort();
   }
 
   flushed(): void {

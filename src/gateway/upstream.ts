@@ -58,6 +58,8 @@ export interface UpstreamReceiver {
 
 /** A request in flight. */
 export interface UpstreamCall {
+  /** False while nothing of the request is sent; undefined where that is not known. */
+  readonly isSent?: boolean;
   /** Pauses the response body while the client reads slowly. */
   pause(): void;
   resume(): void;

@@ -101,6 +101,9 @@ export function accountOf(entry: Entry): readonly string[] {
   return [
     requestSentence(entry),
     responseSentence(entry),
+    entry.incomplete === true
+      ? 'The connection to the client closed before the end of the response.'
+      : undefined,
     wouldSentence(entry),
     bodyCheckSentence(entry),
     comparisonSentence(entry),
@@ -118,9 +121,11 @@ function requestSentence(entry: Entry): string {
   if (verdict === 'served') return servedSentence(entry);
   if (upstreamPath === undefined) {
     return entry.status === 0
-      ? 'The client went away before its request was complete. Nothing was sent.'
+      ? 'The client went away before its request was forwarded. Nothing was sent.'
       : `The gateway sent nothing (${failure ?? 'no reason is known'}).`;
   }
+  if (sent === false && entry.status === 0)
+    return `The client went away while its request waited for a connection to ${service}. Nothing was sent.`;
   if (sent === false)
     return `Nothing of the request reached ${service} (${cause ?? failure ?? 'no cause is known'}).`;
   const tries = attempts === undefined ? '' : ` It was tried ${attempts} times.`;

@@ -51,7 +51,7 @@ describe('the account of an entry', () => {
     [
       'the client left while it sent its body',
       unsent,
-      ['The client went away before its request was complete. Nothing was sent.'],
+      ['The client went away before its request was forwarded. Nothing was sent.'],
     ],
     [
       'the gateway had no room',
