@@ -30,10 +30,10 @@ export const OUTCOME_MEANINGS: Readonly<Record<Outcome, string>> = {
   refused: 'refused by the gateway; nothing was sent',
   passed: 'native V2 request, passed unread',
   served: 'a client read its own report; nothing was sent',
-  'would-rewritten': 'went to V1 as it came; migration would have edited its body',
-  'would-unchanged': 'went to V1 as it came; migration would have left its body unchanged',
-  'would-refused': 'went to V1 as it came; migration would have refused it',
-  'to-v1': 'went to V1 as it came; the outcome of a migration is not known',
+  'would-rewritten': 'for V1, as it came; migration would have edited its body',
+  'would-unchanged': 'for V1, as it came; migration would have left its body unchanged',
+  'would-refused': 'for V1, as it came; migration would have refused it',
+  'to-v1': 'for V1, as it came; the outcome of a migration is not known',
 };
 
 /** The meaning of a mode in a sentence. */
@@ -254,7 +254,7 @@ function comparisonSentence({ comparison }: Entry): string | undefined {
   if (comparison === undefined) return undefined;
   const { verdict, differences, status, why, noise } = comparison;
   if (verdict === 'unknown') return `V1 and V2 could not be compared (${why ?? 'no reason is known'}).`;
-  const start = 'After the response, the read was repeated on V2 and V1 for a comparison:';
+  const start = 'After the response, the read was repeated on V1 and, migrated in both directions, on V2:';
   const ignored =
     noise === 0 ? '' : `, except for ${noise} that ${noise === 1 ? 'differs' : 'differ'} on V1 itself`;
   if (verdict === 'same') return `${start} V2 has every field of V1 with the same value${ignored}.`;

@@ -49,6 +49,17 @@ describe('V2 cannot be reached', () => {
     });
   });
 
+  test('the circuit is open: an order that is refused has no edits, and its version was not sent', async () => {
+    const gateway = await gatewayFor(`http://127.0.0.1:${await freePort()}`, {
+      flags: { ...SHORT_CONNECT.flags, 'breaker-failures': '1', 'breaker-open': '60000' },
+    });
+    await until(async () => (await exchange(gateway.port, post)).text.includes('circuit-open'));
+    const entry = gateway.entries().at(-1);
+    expect(entry).toMatchObject({ verdict: 'refused', failure: 'circuit-open', edits: [] });
+    expect(entry).not.toHaveProperty('patch');
+    expect(entry).not.toHaveProperty('apiVersion');
+  });
+
   test('refused, then there: an order that was not sent is sent', async () => {
     const port = await freePort();
     const gateway = await gatewayFor(`http://127.0.0.1:${port}`);

@@ -185,7 +185,7 @@ describe('the account of an entry', () => {
     expect(words).toContain('V2 differs in at least 32 fields, except for 1 that differs on V1 itself.');
     expect(words).toContain('Its response was rewritten for the V1 client with at least 64 edits.');
     expect(accountOf(entryWith({ comparison: SAME })).join(' ')).toContain(
-      'After the response, the read was repeated on V2 and V1 for a comparison: V2 has every field of V1 with the same value.',
+      'After the response, the read was repeated on V1 and, migrated in both directions, on V2: V2 has every field of V1 with the same value.',
     );
     expect(accountOf(entryWith({ comparison: { ...SAME, noise: 2 } })).join(' ')).toContain(
       'V2 has every field of V1 with the same value, except for 2 that differ on V1 itself.',
@@ -213,24 +213,24 @@ test.each<[Partial<Entry>, meaning: string]>([
   [{ verdict: 'served' }, 'a client read its own report; nothing was sent'],
   [
     { verdict: 'passed', origin: 'v1', would: { verdict: 'rewritten' } },
-    'went to V1 as it came; migration would have edited its body',
+    'for V1, as it came; migration would have edited its body',
   ],
   [
     { verdict: 'passed', origin: 'v1', would: { verdict: 'unchanged' } },
-    'went to V1 as it came; migration would have left its body unchanged',
+    'for V1, as it came; migration would have left its body unchanged',
   ],
   [
     { verdict: 'passed', origin: 'v1', would: { verdict: 'refused' } },
-    'went to V1 as it came; migration would have refused it',
+    'for V1, as it came; migration would have refused it',
   ],
-  [{ verdict: 'passed', origin: 'v1' }, 'went to V1 as it came; the outcome of a migration is not known'],
+  [{ verdict: 'passed', origin: 'v1' }, 'for V1, as it came; the outcome of a migration is not known'],
 ])('the outcome of %j means: %s', (facts, meaning) => {
   const entry = entryWith(facts);
   expect(OUTCOME_MEANINGS[outcomeOf(entry)]).toBe(meaning);
   expect(meaning.includes('nothing was sent')).toBe(
     facts.verdict === 'refused' || facts.verdict === 'served',
   );
-  expect(meaning.includes('went to V1')).toBe(facts.origin === 'v1');
+  expect(meaning.startsWith('for V1')).toBe(facts.origin === 'v1');
 });
 
 test.each<[Entry['mode'], meaning: string]>([

@@ -107,7 +107,7 @@ describe('a read in mode shadow', () => {
       'Sent to V1 as it came.',
       'V1 responded with 200 after N ms.',
       'Only worked out, not for the client: a migration would have gone to V2 without a body.',
-      'After the response, the read was repeated on V2 and V1 for a comparison: V2 differs in 1 field.',
+      'After the response, the read was repeated on V1 and, migrated in both directions, on V2: V2 differs in 1 field.',
     ]);
     expect(sentToWords(entry)).toBe('V1, V2');
     expect(isNotable(entry)).toBe(true);
