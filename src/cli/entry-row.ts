@@ -2,6 +2,7 @@ import {
   bodyCheckWords,
   failureWords,
   OUTCOME_WORDS,
+  requestLine,
   sentToWords,
   statusTone,
   statusWords,
@@ -94,8 +95,9 @@ function flow(cells: readonly string[], text: string, { columns }: Terminal): st
   return [...lines, line, ...rest].map((each) => each.trimEnd()).join('\n');
 }
 
-function requestOf({ operation, method, path }: Entry): string {
-  return operation === undefined ? `${method} ${path}` : `${operation}  ${method} ${path}`;
+function requestOf(entry: Entry): string {
+  const line = requestLine(entry);
+  return entry.operation === undefined ? line : `${entry.operation}  ${line}`;
 }
 
 function detailsOf(entry: Entry): string {

@@ -138,6 +138,8 @@ function requestSentence(entry: Entry): string {
 function refusedSentence(entry: Entry): string {
   const { status, failure, note } = entry;
   const end = 'Nothing was sent to V1 or V2.';
+  if (status === 0)
+    return `The gateway refused it: ${failureWords(entry) ?? 'no reason is known'}. The client received no response. ${end}`;
   if (failure === 'brownout')
     return `The gateway responded with ${status}: brownout ${note ?? ''} was on. ${end}`;
   if (failure === 'sunset') return `The gateway responded with ${status}: V1 has ended. ${end}`;
@@ -335,7 +337,12 @@ export function entrySentence(entry: Entry): string {
 
 /** The operation's id, or method and path where no operation matches. */
 export function entryName(entry: Entry): string {
-  return entry.operation ?? `${entry.method} ${entry.path}`;
+  return entry.operation ?? requestLine(entry);
+}
+
+/** Method and path of a request, unless its head could not be read. */
+export function requestLine({ method, path }: Pick<Entry, 'method' | 'path'>): string {
+  return method === '' ? '(unread request)' : `${method} ${path}`;
 }
 
 /** The first half of a client's hash: enough to distinguish clients by eye. */

@@ -193,7 +193,7 @@ export const entrySchema = z
     bytesIn: count.describe('Bytes of the request body as received.'),
     bytesOut: count.describe('Bytes of the request body as forwarded; of one that streams, as received.'),
     responseBytes: count.describe("Bytes of the response's body as written to the client's connection."),
-    status: count.describe('Status that the client received; 0 if it disconnected before.'),
+    status: count.describe('Status that the client received; 0 if it received none.'),
     incomplete: z
       .exactOptional(z.literal(true))
       .describe('The connection or stream of the client closed before the end of the response.'),
@@ -202,7 +202,9 @@ export const entrySchema = z
       .describe(
         'Milliseconds from the last attempt to send the request to the head of its response, with the wait for a connection and the time of a body that streams.',
       ),
-    totalMs: milliseconds.describe('Milliseconds from the head of the request to the end of the response.'),
+    totalMs: milliseconds.describe(
+      'Milliseconds from the head of the request to the end of the response; 0 where the head could not be read.',
+    ),
     rewriteMs: z.exactOptional(milliseconds).describe('Milliseconds of rewriting the body.'),
     attempts: z.exactOptional(count).describe('Number of attempts to send the request, if more than one.'),
     attributes: z

@@ -113,7 +113,7 @@ export interface Entry {
   readonly bytesOut: number;
   /** Bytes of the response's body as written to the client's connection. */
   readonly responseBytes: number;
-  /** Status that the client received; 0 when it disconnected before. */
+  /** Status that the client received; 0 when it received none. */
   readonly status: number;
   /** True when the connection or stream of the client closed after the status and before the end of the response. */
   readonly incomplete?: true | undefined;

@@ -346,3 +346,10 @@ describe('the reason of an edit', () => {
     expect(responseRuleWords({ rule: 'inverse', status: [] })).toBe('undo the request rules');
   });
 });
+
+test('a request that was refused without a response to its client is not told as one with status 0', () => {
+  const entry = entryWith({ verdict: 'refused', failure: 'bad-request', status: 0 });
+  expect(accountOf(entry)).toEqual([
+    'The gateway refused it: bad-request. The client received no response. Nothing was sent to V1 or V2.',
+  ]);
+});

@@ -111,7 +111,9 @@ export class GatewayServer
       memory: options.memory,
     };
     this.app = createApp(gateway, Hono);
-    this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));
+    this.faults = new ConnectionFaults(this.lingering, (refused, bytes) =>
+      gateway.logRefused(refused, bytes),
+    );
     this.lines = new RequestLines(options.headerBytes);
     this.connections = new ClientConnections(options, this);
     this.h2 = new H2Connections(options, this);
