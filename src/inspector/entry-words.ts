@@ -121,16 +121,16 @@ function requestSentence(entry: Entry): string {
   if (verdict === 'served') return servedSentence(entry);
   if (upstreamPath === undefined) {
     return entry.status === 0
-      ? 'The client went away before its request was forwarded. Nothing was sent.'
+      ? 'The connection to the client closed before its request was forwarded. Nothing was sent.'
       : `The gateway sent nothing (${failure ?? 'no reason is known'}).`;
   }
   if (sent === false && entry.status === 0)
-    return `The client went away while its request waited for a connection to ${service}. Nothing was sent.`;
+    return `The connection to the client closed while its request waited for a connection to ${service}. Nothing was sent.`;
   if (sent === false)
     return `Nothing of the request reached ${service} (${cause ?? failure ?? 'no cause is known'}).`;
   const tries = attempts === undefined ? '' : ` It was tried ${attempts} times.`;
   if (entry.status === 0 && failure === undefined && entry.upstreamMs === undefined)
-    return `The client went away before a response. ${service} may have carried the request out.${tries}`;
+    return `The connection to the client closed before a response. ${service} may have carried the request out.${tries}`;
   const doubt = sent === true ? ` ${service} may have carried it out.` : '';
   return `Sent to ${service} ${manner(entry)}.${tries}${doubt}`;
 }
@@ -176,7 +176,7 @@ function responseSentence(entry: Entry): string | undefined {
   if (from === undefined)
     return upstreamMs === undefined
       ? undefined
-      : `${service} responded${after}, but the client had gone away.`;
+      : `${service} responded${after}, but the connection to the client had closed.`;
   if (from !== 'gateway') {
     const broken =
       failure === undefined ? '' : `, and its response broke off${cause === undefined ? '' : ` (${cause})`}`;

@@ -51,7 +51,7 @@ describe('the account of an entry', () => {
     [
       'the client left while it sent its body',
       unsent,
-      ['The client went away before its request was forwarded. Nothing was sent.'],
+      ['The connection to the client closed before its request was forwarded. Nothing was sent.'],
     ],
     [
       'the gateway had no room',
@@ -81,7 +81,10 @@ describe('the account of an entry', () => {
     [
       'the client left when V2 had responded',
       entryWith({ status: 0 }),
-      ['Sent to V2 with its body unchanged.', 'V2 responded after 4.0 ms, but the client had gone away.'],
+      [
+        'Sent to V2 with its body unchanged.',
+        'V2 responded after 4.0 ms, but the connection to the client had closed.',
+      ],
     ],
     [
       'V1 got a body that the gateway did not read whole',
@@ -282,7 +285,7 @@ describe('a perspective without a message says why', () => {
       'v2-request',
       without({ ...nothingSent, status: 0 }, 'failure'),
       'bodies',
-      'Nothing was sent: the client went away before.',
+      'Nothing was sent: the connection to the client closed before.',
     ],
     ['v2-request', nothingSent, 'bodies', 'Nothing was sent: the gateway responded itself.'],
     ['v2-request', toV1, 'bodies', 'Nothing was sent to V2: the mode sends this request to V1.'],

@@ -84,6 +84,7 @@ export class GatewayServer
 {
   /** True once the server is to stop: every response then closes its connection. */
   draining = false;
+  unfinished = 0;
   readonly bodies: BodyResources;
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
@@ -170,6 +171,7 @@ export class GatewayServer
 
   /** Closes every connection, even one with an exchange in flight. */
   cut(): void {
+    this.unfinished = this.gateway.inFlight;
     for (const socket of this.limit.sockets) socket.destroy();
   }
 

@@ -161,7 +161,7 @@ describe('a client that goes away', () => {
       const entry = await gateway.entry();
       expect(entry).toMatchObject({ status: 0, sent: false, bytesOut: 0 });
       expect(accountOf(entry)).toEqual([
-        'The client went away while its request waited for a connection to V2. Nothing was sent.',
+        'The connection to the client closed while its request waited for a connection to V2. Nothing was sent.',
       ]);
     },
   );
