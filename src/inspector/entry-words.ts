@@ -102,7 +102,7 @@ export function accountOf(entry: Entry): readonly string[] {
     requestSentence(entry),
     responseSentence(entry),
     entry.incomplete === true
-      ? 'The connection to the client closed before the end of the response.'
+      ? 'The exchange with the client ended before the end of the response.'
       : undefined,
     wouldSentence(entry),
     bodyCheckSentence(entry),
@@ -121,16 +121,16 @@ function requestSentence(entry: Entry): string {
   if (verdict === 'served') return servedSentence(entry);
   if (upstreamPath === undefined) {
     return entry.status === 0
-      ? 'The connection to the client closed before its request was forwarded. Nothing was sent.'
+      ? 'The exchange with the client ended before its request was forwarded. Nothing was sent.'
       : `The gateway sent nothing (${failure ?? 'no reason is known'}).`;
   }
   if (sent === false && entry.status === 0)
-    return `The connection to the client closed while its request waited for a connection to ${service}. Nothing was sent.`;
+    return `The exchange with the client ended while its request waited for a connection to ${service}. Nothing was sent.`;
   if (sent === false)
     return `Nothing of the request reached ${service} (${cause ?? failure ?? 'no cause is known'}).`;
   const tries = attempts === undefined ? '' : ` It was tried ${attempts} times.`;
   if (entry.status === 0 && failure === undefined && entry.upstreamMs === undefined)
-    return `The connection to the client closed before a response. ${service} may have carried the request out.${tries}`;
+    return `The exchange with the client ended before a response. ${service} may have carried the request out.${tries}`;
   const doubt = sent === true ? ` ${service} may have carried it out.` : '';
   return `Sent to ${service} ${manner(entry)}.${tries}${doubt}`;
 }
@@ -176,7 +176,7 @@ function responseSentence(entry: Entry): string | undefined {
   if (from === undefined)
     return upstreamMs === undefined
       ? undefined
-      : `${service} responded${after}, but the connection to the client had closed.`;
+      : `${service} responded${after}, but the exchange with the client had ended.`;
   if (from !== 'gateway') {
     const broken =
       failure === undefined ? '' : `, and its response broke off${cause === undefined ? '' : ` (${cause})`}`;

@@ -196,7 +196,7 @@ export const entrySchema = z
     status: count.describe('Status that the client received; 0 if it received none.'),
     incomplete: z
       .exactOptional(z.literal(true))
-      .describe('The connection or stream of the client closed before the end of the response.'),
+      .describe('The exchange with the client ended before the end of the response.'),
     upstreamMs: z
       .exactOptional(milliseconds)
       .describe(

@@ -115,7 +115,7 @@ export interface Entry {
   readonly responseBytes: number;
   /** Status that the client received; 0 when it received none. */
   readonly status: number;
-  /** True when the connection or stream of the client closed after the status and before the end of the response. */
+  /** True when the exchange with the client ended after the status and before the end of the response: it left, was too slow, or was reset. */
   readonly incomplete?: true | undefined;
   /** Milliseconds from the last attempt to send the request to the head of its response; absent without one. */
   readonly upstreamMs?: number | undefined;

@@ -51,7 +51,7 @@ describe('the account of an entry', () => {
     [
       'the client left while it sent its body',
       unsent,
-      ['The connection to the client closed before its request was forwarded. Nothing was sent.'],
+      ['The exchange with the client ended before its request was forwarded. Nothing was sent.'],
     ],
     [
       'the gateway had no room',
@@ -83,7 +83,7 @@ describe('the account of an entry', () => {
       entryWith({ status: 0 }),
       [
         'Sent to V2 with its body unchanged.',
-        'V2 responded after 4.0 ms, but the connection to the client had closed.',
+        'V2 responded after 4.0 ms, but the exchange with the client had ended.',
       ],
     ],
     [
@@ -285,7 +285,7 @@ describe('a perspective without a message says why', () => {
       'v2-request',
       without({ ...nothingSent, status: 0 }, 'failure'),
       'bodies',
-      'Nothing was sent: the connection to the client closed before.',
+      'Nothing was sent: the exchange with the client ended before.',
     ],
     ['v2-request', nothingSent, 'bodies', 'Nothing was sent: the gateway responded itself.'],
     ['v2-request', toV1, 'bodies', 'Nothing was sent to V2: the mode sends this request to V1.'],

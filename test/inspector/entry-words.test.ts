@@ -284,7 +284,7 @@ describe('a failure', () => {
     await once(client.socket, 'close');
     const entry = await run.gateway.entry();
     expect(told(entry)).toEqual([
-      'The connection to the client closed before a response. V2 may have carried the request out.',
+      'The exchange with the client ended before a response. V2 may have carried the request out.',
     ]);
     expect(isNotable(entry)).toBe(true);
   });

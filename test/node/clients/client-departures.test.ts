@@ -126,7 +126,7 @@ describe('a client that goes away', () => {
       expect(entry).toMatchObject({ status: 200, incomplete: true, responseBytes: 3 });
       expect(entry.failure).toBeUndefined();
       expect(accountOf(entry).at(-1)).toBe(
-        'The connection to the client closed before the end of the response.',
+        'The exchange with the client ended before the end of the response.',
       );
     },
   );
@@ -161,7 +161,7 @@ describe('a client that goes away', () => {
       const entry = await gateway.entry();
       expect(entry).toMatchObject({ status: 0, sent: false, bytesOut: 0 });
       expect(accountOf(entry)).toEqual([
-        'The connection to the client closed while its request waited for a connection to V2. Nothing was sent.',
+        'The exchange with the client ended while its request waited for a connection to V2. Nothing was sent.',
       ]);
     },
   );
