@@ -2,6 +2,7 @@ import {
   bodyCheckWords,
   failureWords,
   OUTCOME_WORDS,
+  requestLine,
   sentToWords,
   statusTone,
   statusWords,
@@ -94,12 +95,13 @@ function flow(cells: readonly string[], text: string, { columns }: Terminal): st
   return [...lines, line, ...rest].map((each) => each.trimEnd()).join('\n');
 }
 
-function requestOf({ operation, method, path }: Entry): string {
-  return operation === undefined ? `${method} ${path}` : `${operation}  ${method} ${path}`;
+function requestOf(entry: Entry): string {
+  const line = requestLine(entry);
+  return entry.operation === undefined ? line : `${entry.operation}  ${line}`;
 }
 
 function detailsOf(entry: Entry): string {
-  const { edits, editsOmitted = 0, note, would, upstreamMs, comparison } = entry;
+  const { edits, editsOmitted = 0, note, would, upstreamMs, comparison, incomplete } = entry;
   const counts = new Map<string, number>();
   for (const edit of edits) {
     const name = edit.note === undefined ? edit.change : `${edit.change} (${edit.note})`;
@@ -114,6 +116,7 @@ function detailsOf(entry: Entry): string {
   const checked = bodyCheckWords(entry);
   if (checked !== undefined) parts.push(checked);
   if (note !== undefined) parts.push(note);
+  if (incomplete === true) parts.push('incomplete');
   if (comparison !== undefined) parts.push(`compared: ${comparison.verdict}`);
   const from = statusFrom(entry);
   if (upstreamMs !== undefined && (from === 'v1' || from === 'v2'))

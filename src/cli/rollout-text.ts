@@ -1,6 +1,7 @@
 import { terminalLines } from '../report/untrusted-text.ts';
 import type { Terminal } from './terminal.ts';
 import { wrapLines } from './wrap-text.ts';
+import type { BodyCheckCount } from '../rollout/body-check-tally.ts';
 import type { CountView, ModeView, ReplicaView, RolloutView } from '../rollout/rollout-view.ts';
 
 /** Characters of the labels before each line. */
@@ -90,7 +91,7 @@ function bodyCheckLines({ bodyChecks, clients, v1Origin }: RolloutView): string[
                   .slice(0, MAX_POINTERS)
                   .map(({ reason, count: times }) => `              ${reason}: ${times} times`),
               ]),
-          `V2's schema ${name} ${operation ?? '(other)'}: ${count.invalid} refused that V1 accepted, ${count.valid} accepted, ${count.refusedByBoth} refused by both, ${count.unknown} unknown`,
+          `V2's schema ${name} ${operation ?? '(other)'}: ${checkWords(count)}`,
           ...pointers
             .slice(0, MAX_POINTERS)
             .map(({ at, count: times }) => `              ${at || 'the body'}: ${times} times`),
@@ -98,6 +99,17 @@ function bodyCheckLines({ bodyChecks, clients, v1Origin }: RolloutView): string[
       }),
     ...(rest === 0 ? [] : [`              and ${rest} more`]),
   ];
+}
+
+function checkWords({
+  valid,
+  invalid,
+  refusedByBoth,
+  unknown,
+}: Pick<BodyCheckCount, 'valid' | 'invalid' | 'refusedByBoth' | 'unknown'>): string {
+  return valid + invalid + refusedByBoth + unknown === 0
+    ? 'no body was checked'
+    : `${invalid} refused that V1 accepted, ${valid} accepted, ${refusedByBoth} refused by both, ${unknown} unknown`;
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {

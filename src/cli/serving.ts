@@ -361,6 +361,15 @@ function lifeOf({
         fields: { inFlight: running.gateway.inFlight },
       });
       await running.stop();
+      const { unfinished = 0 } = running.server;
+      if (unfinished > 0) {
+        log.write({
+          level: 'warn',
+          event: 'drain-ended',
+          message: `stopping: the drain time is over; requests that were not finished, and ended with their connections: ${unfinished}.`,
+          fields: { inFlight: unfinished },
+        });
+      }
       description?.close();
       await endSharing();
       await rollout.close();

@@ -70,7 +70,7 @@ class FetchCall implements UpstreamCall {
     const response = await this.withTimeout(
       fetch(this.options.origin + request.target, init),
       this.options.headersTimeout,
-      'first byte',
+      'response head',
     );
     if (this.settled) return;
     const { status, statusText: reason } = response;
@@ -88,7 +88,7 @@ class FetchCall implements UpstreamCall {
     this.receiver.fail(
       this.timedOutPhase === undefined
         ? faultOf(error)
-        : { kind: 'timeout', sent: true, cause: this.timedOutPhase },
+        : { kind: 'timeout', sent: true, cause: `no ${this.timedOutPhase} in time` },
     );
   }
 

@@ -140,6 +140,10 @@ function headOf({ method, target, headers }: UpstreamRequest): ObservedHead {
 }
 
 /** True for an exchange that ended in a failure of either side, or without a response. */
-export function hasFailed({ failure, status }: Pick<Entry, 'failure' | 'status'>): boolean {
-  return failure !== undefined || status === 0 || status >= 400;
+export function hasFailed({
+  failure,
+  incomplete,
+  status,
+}: Pick<Entry, 'failure' | 'incomplete' | 'status'>): boolean {
+  return failure !== undefined || incomplete === true || status === 0 || status >= 400;
 }

@@ -52,8 +52,11 @@ export class Gateway extends GatewayContext {
     return exchange.handled;
   }
 
-  /** Logs a request that the server's parser refused, for which there is no exchange. */
-  logRefused(refused: Failure): void {
+  /**
+   * Logs a request that could not be read, for which there is no exchange. Without `responseBytes` its connection was closed without
+   * a response.
+   */
+  logRefused(refused: Failure, responseBytes?: number): void {
     const { parts } = this;
     const entry = openEntry({
       route: 'none',
@@ -63,9 +66,12 @@ export class Gateway extends GatewayContext {
       ruleBook: parts.rules().ruleBook.hash,
     });
     entry.failure = refused.code;
-    entry.status = refused.status;
+    entry.status = responseBytes === undefined ? 0 : refused.status;
+    entry.responseBytes = responseBytes ?? 0;
     const none = { target: '', upstreamTarget: undefined, attempts: 0 };
-    parts.record(closeEntry(entry, { time: parts.time(), ...none }));
+    const closed = closeEntry(entry, { time: parts.time(), ...none });
+    parts.record(closed);
+    parts.observer?.observe(closed);
   }
 
   /** Ends an exchange after an internal error: the operator gets the error, the client only a reset. */

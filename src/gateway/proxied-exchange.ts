@@ -4,7 +4,7 @@ import { endToEnd, interimFields, trailersOf } from '../http/hop-by-hop.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import { closeEntry, type OpenEntry, openEntry } from '../rewrite-log/open-entry.ts';
-import type { Route } from '../rewrite-log/entry.ts';
+import type { Entry, Route } from '../rewrite-log/entry.ts';
 import type { ReceivedRequest } from './received-request.ts';
 import type { EndedExchange } from './record-queue.ts';
 import type { Body, ClientFault, ExchangeOwner } from './exchange.ts';
@@ -22,6 +22,7 @@ import { UnwritableHead } from './unwritable-head.ts';
 import { failureForFault, isCounted, mayResend, resendDelay } from './upstream-failure.ts';
 
 const NO_HEADERS: HeaderList = [];
+const NO_EDITS: Entry['edits'] = [];
 const ascii = new TextEncoder();
 
 /**
@@ -124,7 +125,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   refuse(refused: Failure): void {
     if (this.settled) return;
     // A forwarded request was not refused: a failure of V2 leaves its verdict as it is.
-    if (this.attempts === 0) this.entry.verdict = 'refused';
+    if (this.attempts === 0) this.noteUnsent();
     this.entry.failure = refused.code;
     this.entry.pointer = refused.pointer;
     this.entry.position = refused.position;
@@ -133,6 +134,17 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     const date = new Date(this.gateway.parts.time()).toUTCString();
     const headers = [...own, 'Date', date, 'x-gateway-error', refused.code, ...refused.headers];
     this.respond(refused.status, headers, body);
+  }
+
+  /** Logs that the request was refused before it was sent: V2 got neither edits nor a version. Those for V1 are worked out only. */
+  private noteUnsent(): void {
+    const { entry } = this;
+    entry.verdict = 'refused';
+    if (entry.origin === 'v1') return;
+    entry.edits = NO_EDITS;
+    entry.patch = undefined;
+    entry.editsOmitted = undefined;
+    entry.apiVersion = undefined;
   }
 
   /** Sends a response that the gateway itself makes, unless a response has begun. */
@@ -282,7 +294,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
   }
 
   onClientFault(fault: ClientFault): void {
-    this.call?.abort();
+    this.abort();
     if (this.settled) {
       this.received.exchange.reset();
       return;
@@ -293,8 +305,16 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
 
   disconnected(): void {
     this.settled = true;
-    this.call?.abort();
+    if (this.status > 0 && !this.finished) this.entry.incomplete = true;
+    this.abort();
     this.finish();
+  }
+
+  /** Gives the request up for its client; the log tells whether nothing of it was sent. */
+  private abort(): void {
+    const { call } = this;
+    if (call?.isSent === false && this.attempts === 1) this.entry.sent = false;
+    call?.abort();
   }
 
   flushed(): void {
@@ -359,10 +379,11 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
       this.resend(request);
       return;
     }
-    if (isCountedFault) this.countFault(fault);
-    this.entry.cause = fault.cause;
-    this.entry.sent = fault.sent || attempts > 1;
-    this.refuse(failureForFault(fault));
+    const last = { ...fault, sent: fault.sent || attempts > 1 };
+    if (isCountedFault) this.countFault(last);
+    this.entry.cause = last.cause;
+    this.entry.sent = last.sent;
+    this.refuse(failureForFault(last));
   }
 
   /** Retries the request; all attempts share one timeout. */

@@ -22,11 +22,12 @@ export function resendDelay(random: number): number {
   return Math.round(25 * (0.5 + random));
 }
 
-/** Maps a fault to the failure that the client receives. Never contains the origin's address or the system's error text. */
+/** Maps the fault of all attempts to the failure that the client receives. Never contains the origin's address or the system's error text. */
 export function failureForFault(fault: UpstreamFault): Failure {
   switch (fault.kind) {
     case 'unreachable':
-      return failure('upstream-unreachable');
+      // Of a retry: its first attempt reached V2, which closed the connection.
+      return failure(fault.sent ? 'upstream-closed' : 'upstream-unreachable');
     case 'timeout':
       return failure('upstream-timeout');
     case 'closed':

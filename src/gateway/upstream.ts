@@ -38,7 +38,7 @@ export interface UpstreamFault {
   readonly kind: 'unreachable' | 'timeout' | 'closed' | 'invalid' | 'rejected' | 'crowded';
   /** True when a byte of the request may have reached V2. */
   readonly sent: boolean;
-  /** The system's error code, such as `ECONNREFUSED`: for the operator's log, never for the client. */
+  /** The system's error code, such as `ECONNREFUSED`, or a few words, such as `no response head in time`: for the log, never for the client. */
   readonly cause: string;
 }
 
@@ -58,6 +58,8 @@ export interface UpstreamReceiver {
 
 /** A request in flight. */
 export interface UpstreamCall {
+  /** False while nothing of the request is sent; undefined where that is not known. */
+  readonly isSent?: boolean;
   /** Pauses the response body while the client reads slowly. */
   pause(): void;
   resume(): void;

@@ -30,10 +30,10 @@ export const OUTCOME_MEANINGS: Readonly<Record<Outcome, string>> = {
   refused: 'refused by the gateway; nothing was sent',
   passed: 'native V2 request, passed unread',
   served: 'a client read its own report; nothing was sent',
-  'would-rewritten': 'went to V1 as it came; migration would have edited its body',
-  'would-unchanged': 'went to V1 as it came; migration would have left its body unchanged',
-  'would-refused': 'went to V1 as it came; migration would have refused it',
-  'to-v1': 'went to V1 as it came; the outcome of a migration is not known',
+  'would-rewritten': 'for V1, as it came; migration would have edited its body',
+  'would-unchanged': 'for V1, as it came; migration would have left its body unchanged',
+  'would-refused': 'for V1, as it came; migration would have refused it',
+  'to-v1': 'for V1, as it came; the outcome of a migration is not known',
 };
 
 /** The meaning of a mode in a sentence. */
@@ -101,6 +101,9 @@ export function accountOf(entry: Entry): readonly string[] {
   return [
     requestSentence(entry),
     responseSentence(entry),
+    entry.incomplete === true
+      ? 'The exchange with the client ended before the end of the response.'
+      : undefined,
     wouldSentence(entry),
     bodyCheckSentence(entry),
     comparisonSentence(entry),
@@ -118,14 +121,16 @@ function requestSentence(entry: Entry): string {
   if (verdict === 'served') return servedSentence(entry);
   if (upstreamPath === undefined) {
     return entry.status === 0
-      ? 'The client went away before its request was complete. Nothing was sent.'
+      ? 'The exchange with the client ended before its request was forwarded. Nothing was sent.'
       : `The gateway sent nothing (${failure ?? 'no reason is known'}).`;
   }
+  if (sent === false && entry.status === 0)
+    return `The exchange with the client ended while its request waited for a connection to ${service}. Nothing was sent.`;
   if (sent === false)
     return `Nothing of the request reached ${service} (${cause ?? failure ?? 'no cause is known'}).`;
   const tries = attempts === undefined ? '' : ` It was tried ${attempts} times.`;
   if (entry.status === 0 && failure === undefined && entry.upstreamMs === undefined)
-    return `The client went away before a response. ${service} may have carried the request out.${tries}`;
+    return `The exchange with the client ended before a response. ${service} may have carried the request out.${tries}`;
   const doubt = sent === true ? ` ${service} may have carried it out.` : '';
   return `Sent to ${service} ${manner(entry)}.${tries}${doubt}`;
 }
@@ -133,6 +138,8 @@ function requestSentence(entry: Entry): string {
 function refusedSentence(entry: Entry): string {
   const { status, failure, note } = entry;
   const end = 'Nothing was sent to V1 or V2.';
+  if (status === 0)
+    return `The gateway refused it: ${failureWords(entry) ?? 'no reason is known'}. The client received no response. ${end}`;
   if (failure === 'brownout')
     return `The gateway responded with ${status}: brownout ${note ?? ''} was on. ${end}`;
   if (failure === 'sunset') return `The gateway responded with ${status}: V1 has ended. ${end}`;
@@ -169,14 +176,18 @@ function responseSentence(entry: Entry): string | undefined {
   if (from === undefined)
     return upstreamMs === undefined
       ? undefined
-      : `${service} responded${after}, but the client had gone away.`;
+      : `${service} responded${after}, but the exchange with the client had ended.`;
   if (from !== 'gateway') {
     const broken =
       failure === undefined ? '' : `, and its response broke off${cause === undefined ? '' : ` (${cause})`}`;
     return `${service} responded with ${status}${after}${broken}.`;
   }
   const heard =
-    upstreamMs === undefined ? `${service} gave no response` : `${service} responded${after}, not usably`;
+    upstreamMs !== undefined
+      ? `${service} responded${after}, not usably`
+      : failure === 'upstream-invalid'
+        ? `${service} sent no valid response`
+        : `${service} gave no response`;
   return entry.sent === false || failure === 'internal'
     ? `The gateway responded with ${status} (${failure}).`
     : `${heard}${cause === undefined ? '' : ` (${cause})`}; the gateway responded with ${status} (${failure}).`;
@@ -245,7 +256,7 @@ function comparisonSentence({ comparison }: Entry): string | undefined {
   if (comparison === undefined) return undefined;
   const { verdict, differences, status, why, noise } = comparison;
   if (verdict === 'unknown') return `V1 and V2 could not be compared (${why ?? 'no reason is known'}).`;
-  const start = 'After the response, the read was repeated on V2 and V1 for a comparison:';
+  const start = 'After the response, the read was repeated on V1 and, migrated in both directions, on V2:';
   const ignored =
     noise === 0 ? '' : `, except for ${noise} that ${noise === 1 ? 'differs' : 'differ'} on V1 itself`;
   if (verdict === 'same') return `${start} V2 has every field of V1 with the same value${ignored}.`;
@@ -326,7 +337,12 @@ export function entrySentence(entry: Entry): string {
 
 /** The operation's id, or method and path where no operation matches. */
 export function entryName(entry: Entry): string {
-  return entry.operation ?? `${entry.method} ${entry.path}`;
+  return entry.operation ?? requestLine(entry);
+}
+
+/** Method and path of a request, unless its head could not be read. */
+export function requestLine({ method, path }: Pick<Entry, 'method' | 'path'>): string {
+  return method === '' ? '(unread request)' : `${method} ${path}`;
 }
 
 /** The first half of a client's hash: enough to distinguish clients by eye. */

@@ -190,7 +190,9 @@ function unknownParts(tally: ClientTally, from: string): string[] {
   if (unread.length > 0) {
     const names = unread.map(([name]) => name).sort();
     const shown = names.length > MAX_SHOWN ? [...names.slice(0, MAX_SHOWN), '…'] : names;
-    sentences.push(`The last response was not compared with V2's for ${shown.join(', ')}.`);
+    sentences.push(
+      `The log does not say whether V2's own names differ in the last response for ${shown.join(', ')}.`,
+    );
   }
   return sentences;
 }

@@ -3,11 +3,11 @@ import { countUse, firstUse, recordUse, type Span } from './span.ts';
 
 /** One kind of response to a client's V1 requests. */
 export interface OutcomeTally extends Span {
-  /** The service that responded, or the gateway itself. */
+  /** The service that responded, or for a client that disconnected the one that its request was for; or the gateway itself. */
   readonly by: 'v1' | 'v2' | 'gateway';
   /** Status that the client received; 0 when it disconnected before. */
   readonly status: number;
-  /** Failure code of a response that the gateway made. */
+  /** Failure code of a response that the gateway made, or `upstream-broken` for one that broke off. */
   readonly code?: string;
   /** Places that errors pointed at, in the body as the service received it. */
   readonly pointers: Map<string, Span>;
@@ -23,7 +23,8 @@ export class Outcomes {
   private last: OutcomeTally | undefined = undefined;
 
   add({ time, status, failure, origin, errorPointers }: TallyEntry): void {
-    const by = failure === undefined ? (origin ?? 'v2') : 'gateway';
+    const isOfService = failure === undefined || failure === 'upstream-broken';
+    const by = isOfService ? (origin ?? 'v2') : 'gateway';
     const outcome = this.of(by, status, failure, time);
     if (outcome === undefined || errorPointers === undefined) return;
     for (const pointer of errorPointers) countUse(outcome.pointers, pointer, time, MAX_POINTERS);

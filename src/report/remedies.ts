@@ -8,7 +8,7 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['unsupported-coding', 'Send the body without this content coding.'],
   ['undecodable-body', 'Send a body in the coding that Content-Encoding names.'],
   ['bad-target', 'Send a path without dot segments, backslashes and control characters.'],
-  ['bad-framing', 'Frame the body in one way, with Content-Length or chunks.'],
+  ['bad-framing', 'Send well-formed chunks, or a body as long as its Content-Length.'],
   ['client-timeout', 'Send the request faster.'],
 ]);
 

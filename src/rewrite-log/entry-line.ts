@@ -59,8 +59,10 @@ export class EntryPieces {
     if (entry.editsOmitted !== undefined) line += `,"editsOmitted":${entry.editsOmitted}`;
     if (entry.note !== undefined) line += `,"note":${quoted(entry.note)}`;
     if (entry.failure !== undefined) line += failureMembers(entry);
+    if (entry.sent !== undefined) line += `,"sent":${entry.sent}`;
     line += `,"bytesIn":${entry.bytesIn},"bytesOut":${entry.bytesOut},"responseBytes":${entry.responseBytes}`;
     line += `,"status":${entry.status}`;
+    if (entry.incomplete === true) line += ',"incomplete":true';
     if (entry.upstreamMs !== undefined) line += `,"upstreamMs":${millisecondsText(entry.upstreamMs)}`;
     line += `,"totalMs":${millisecondsText(entry.totalMs)}`;
     if (entry.rewriteMs !== undefined) line += `,"rewriteMs":${millisecondsText(entry.rewriteMs)}`;
@@ -88,7 +90,6 @@ function rolloutMembers({ mode, origin, would, comparison }: Entry): string {
 function failureMembers(entry: Entry): string {
   let members = `,"failure":${quoted(entry.failure ?? '')}`;
   if (entry.cause !== undefined) members += `,"cause":${quoted(entry.cause)}`;
-  if (entry.sent !== undefined) members += `,"sent":${entry.sent}`;
   if (entry.pointer !== undefined) members += `,"pointer":${quoted(entry.pointer)}`;
   if (entry.position !== undefined) members += `,"position":${JSON.stringify(entry.position)}`;
   return members;

@@ -44,10 +44,11 @@ export function editCount({ edits, editsOmitted = 0 }: Pick<Entry, 'edits' | 'ed
 }
 
 /** True for an exchange that an operator must not miss: refused, 4xx, 5xx, broken, left by the client, different on V2, or refused by its schema. */
-export function isNotable({ status, verdict, failure, would, comparison }: Entry): boolean {
+export function isNotable({ status, incomplete, verdict, failure, would, comparison }: Entry): boolean {
   return (
     status >= 400 ||
     status === 0 ||
+    incomplete === true ||
     verdict === 'refused' ||
     failure !== undefined ||
     would?.verdict === 'refused' ||

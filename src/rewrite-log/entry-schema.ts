@@ -78,13 +78,13 @@ export const entrySchema = z
     path: z.string().describe('Path and query as the client sent them, without query values.'),
     upstreamPath: z
       .exactOptional(z.string())
-      .describe('Path and query as V2 received them, without query values.'),
+      .describe('Path and query of the request for the service, without query values.'),
     operation: z.exactOptional(z.string()).describe('Operation id in the rule book.'),
     apiVersion: z
       .exactOptional(
         z.strictObject({ sent: z.string(), why: z.enum(['absent', 'invalid', 'future', 'client', 'pin']) }),
       )
-      .describe('The x-api-version that V2 received, and the reason for it.'),
+      .describe('The x-api-version of the request for V2, and the reason for it.'),
     mode: z
       .exactOptional(z.enum(['observe', 'canary', 'shadow']))
       .describe('Mode of V1 traffic, unless it is migrate.'),
@@ -176,26 +176,37 @@ export const entrySchema = z
       .exactOptional(z.string())
       .describe('Policy, limit or media type that determined the verdict; or `trailers-dropped`.'),
     failure: z.exactOptional(z.string()).describe('Failure code of a response that the gateway itself made.'),
-    cause: z.exactOptional(z.string()).describe("The system's error code for an upstream failure."),
+    cause: z
+      .exactOptional(z.string())
+      .describe(
+        "Cause of a failure: the system's error code, such as ECONNREFUSED, or a few words, such as `no response head in time`.",
+      ),
     sent: z
       .exactOptional(z.boolean())
-      .describe('If V2 gave no response: false when nothing of the request reached it.'),
+      .describe(
+        'If the service gave no response: false when nothing of the request reached it, true when it may have been carried out.',
+      ),
     pointer: z.exactOptional(pointer).describe('Pointer to the cause of a refusal in the V1 body.'),
     position: z
       .exactOptional(z.strictObject({ offset: count, line: count, column: count }))
       .describe('Byte offset, line and column of a fault in the V1 body.'),
     bytesIn: count.describe('Bytes of the request body as received.'),
-    bytesOut: count.describe('Bytes of the request body as forwarded.'),
-    responseBytes: count.describe("Bytes of the response's body as sent to the client."),
-    status: count.describe('Status that the client received; 0 if it disconnected before.'),
+    bytesOut: count.describe('Bytes of the request body as forwarded; of one that streams, as received.'),
+    responseBytes: count.describe("Bytes of the response's body as written to the client's connection."),
+    status: count.describe('Status that the client received; 0 if it received none.'),
+    incomplete: z
+      .exactOptional(z.literal(true))
+      .describe('The exchange with the client ended before the end of the response.'),
     upstreamMs: z
       .exactOptional(milliseconds)
-      .describe('Milliseconds from sending the request to V2 to the head of its response.'),
-    totalMs: milliseconds.describe('Milliseconds from the head of the request to the end of the response.'),
+      .describe(
+        'Milliseconds from the last attempt to send the request to the head of its response, with the wait for a connection and the time of a body that streams.',
+      ),
+    totalMs: milliseconds.describe(
+      'Milliseconds from the head of the request to the end of the response; 0 where the head could not be read.',
+    ),
     rewriteMs: z.exactOptional(milliseconds).describe('Milliseconds of rewriting the body.'),
-    attempts: z
-      .exactOptional(count)
-      .describe('Number of times the request was sent to V2, if more than one.'),
+    attempts: z.exactOptional(count).describe('Number of attempts to send the request, if more than one.'),
     attributes: z
       .exactOptional(z.array(z.string()).max(64).readonly())
       .describe('Pointers of the members of the V1 body, without values.'),

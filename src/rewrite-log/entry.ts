@@ -59,7 +59,7 @@ export interface Entry {
   readonly method: string;
   /** Path as the client sent it, with query names; query values are replaced by `…`. */
   readonly path: string;
-  /** Path that V2 received; absent when nothing was sent. */
+  /** Path of the request for V2; absent when none was made. */
   readonly upstreamPath?: string | undefined;
   /** Operation id in the rule book; absent for unnamed V1 traffic and for V2 traffic. */
   readonly operation?: string | undefined;
@@ -98,27 +98,32 @@ export interface Entry {
   readonly note?: string | undefined;
   /** Failure code of a response that the gateway itself made. */
   readonly failure?: string | undefined;
-  /** The system's error code for an upstream failure, such as `ECONNREFUSED`. */
+  /** Cause of a failure: the system's error code, such as `ECONNREFUSED`, or a few words, such as `no response head in time`. */
   readonly cause?: string | undefined;
-  /** When V2 gave no response: false when nothing of the request reached it, true when it may have been carried out. */
+  /**
+   * When the service gave no response: false when nothing of the request reached it, true when it may have been carried out. Also
+   * false when the client left before anything was sent.
+   */
   readonly sent?: boolean | undefined;
   /** Pointer and position of a refusal. */
   readonly pointer?: string | undefined;
   readonly position?: { readonly offset: number; readonly line: number; readonly column: number } | undefined;
-  /** Bytes of the request body as received and as forwarded. */
+  /** Bytes of the request body as received and as forwarded; of one that streams, both as received. */
   readonly bytesIn: number;
   readonly bytesOut: number;
-  /** Bytes of the response's body as sent to the client. */
+  /** Bytes of the response's body as written to the client's connection. */
   readonly responseBytes: number;
-  /** Status that the client received; 0 when it disconnected before. */
+  /** Status that the client received; 0 when it received none. */
   readonly status: number;
-  /** Milliseconds from sending the request to V2 to the head of its response; absent when nothing was sent. */
+  /** True when the exchange with the client ended after the status and before the end of the response: it left, was too slow, or was reset. */
+  readonly incomplete?: true | undefined;
+  /** Milliseconds from the last attempt to send the request to the head of its response; absent without one. */
   readonly upstreamMs?: number | undefined;
   /** Milliseconds from the head of the request to the end of the response. */
   readonly totalMs: number;
   /** Milliseconds spent on scanning and editing a V1 body; absent when none was read. */
   readonly rewriteMs?: number | undefined;
-  /** Number of times the request was sent to V2, if more than one. */
+  /** Number of attempts to send the request, if more than one. */
   readonly attempts?: number | undefined;
   /**
    * Pointers of the members of the V1 body, `*` for elements, at most 64: for the attribute census. Present for a limited number

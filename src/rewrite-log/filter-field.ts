@@ -26,9 +26,9 @@ export const FILTER_FIELDS = {
   failure: 'code of the failure, also of one that was only worked out; * for any, - for none',
   error:
     'error as the view Errors groups them, such as "v2-422 /name"; a trailing * matches any ending, * any, - none',
-  cause: "part of the system's cause of a failure, such as ECONNREFUSED; * for any, - for none",
-  note: 'part of a note of the entry or of an edit',
-  version: 'the x-api-version sent, or why: absent, invalid, client, pin',
+  cause: 'part of the cause of a failure, such as ECONNREFUSED or "no response head"; * for any, - for none',
+  note: 'part of a note of the entry or of an edit; incomplete: the client did not get the end of its response',
+  version: 'the x-api-version sent, or why: absent, invalid, future, client, pin',
   id: 'first characters of the request id or trace id',
   ms: 'total duration: >250, 10-20',
   edits: 'number of edits, listed or not: 0, >3',
@@ -110,7 +110,10 @@ export function fieldTest(field: FilterField, value: string): FilterTest | Value
       return ({ cause }) =>
         value === '-' || value === '*' ? isPresent(cause, value) : contains(cause, value);
     case 'note':
-      return (entry) => contains(entry.note, value) || entry.edits.some((edit) => contains(edit.note, value));
+      return (entry) =>
+        contains(entry.note, value) ||
+        (entry.incomplete === true && contains('incomplete', value)) ||
+        entry.edits.some((edit) => contains(edit.note, value));
     case 'version':
       return ({ apiVersion }) => apiVersion?.why === value || apiVersion?.sent.startsWith(value) === true;
     case 'id':

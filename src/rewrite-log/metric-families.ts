@@ -23,13 +23,13 @@ export function exchangeFamilies(
     family(
       'gateway_edits_total',
       'counter',
-      'Edits of V1 bodies, by change, rule and reason.',
+      'Edits of V1 queries and bodies that the log lists, by change, rule and note; also of migrations that were only worked out.',
       editSamples(edits),
     ),
     family(
       'gateway_failures_total',
       'counter',
-      'Error responses of the gateway itself, by code.',
+      'Exchanges with a failure, by code: error responses of the gateway itself, and upstream-broken for a response that broke off.',
       failures(series),
     ),
     family(
@@ -54,7 +54,7 @@ export function exchangeFamilies(
     family(
       'http_client_request_duration_seconds',
       'histogram',
-      'Time from the end of the request to V2 to the head of its response.',
+      'Time from the last attempt to send a request to the head of its response, with the wait for a connection and the time of a body that streams.',
       durations(sent, (one) => one.upstream, templateOf),
     ),
     family(

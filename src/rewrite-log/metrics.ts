@@ -102,7 +102,11 @@ export class Metrics {
       }
     }
     if (this.count >= MAX_SERIES && operation !== OVERFLOW.operation)
-      return this.seriesOf({ ...entry, ...OVERFLOW });
+      return this.seriesOf({
+        ...entry,
+        ...OVERFLOW,
+        failure: entry.failure === undefined ? undefined : OVERFLOW.operation,
+      });
     this.count += 1;
     const { route, status, verdict } = entry;
     const series: Series = {
@@ -135,12 +139,11 @@ export class Metrics {
   }
 }
 
-/** Series of the combinations beyond the limit. */
+/** Series of the combinations beyond the limit: one of exchanges with a failure, and one of those without. */
 const OVERFLOW = {
   operation: '(overflow)',
   method: 'OTHER',
   status: 0,
   verdict: 'passed',
   route: 'none',
-  failure: 'overflow',
 } as const;

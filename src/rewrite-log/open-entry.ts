@@ -64,6 +64,7 @@ export function openEntry({ route, method, requestId, ruleBook, verdict }: First
     bytesOut: 0,
     responseBytes: 0,
     status: 0,
+    incomplete: undefined,
     upstreamMs: undefined,
     totalMs: 0,
     rewriteMs: undefined,

@@ -204,7 +204,7 @@ export const settings = {
     'upstream-headers-timeout',
     milliseconds,
     '60000',
-    'Maximum time until the first byte of a response from V2.',
+    'Maximum time until the head of a response from V2 is complete.',
   ),
   upstreamBodyTimeout: withDefault(
     'upstream-body-timeout',

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { GatewayNotice } from '../../src/gateway/notice.ts';
 import { freePort } from '../support/free-port.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { ownTime } from '../support/own-time.ts';
@@ -36,6 +37,29 @@ describe('V2 cannot be reached', () => {
     expect((await gateway.entry()).attempts).toBeUndefined();
   });
 
+  test('refused for as long as a response may take: 504, and the log has the cause of the refusals', async () => {
+    const gateway = await gatewayFor(`http://127.0.0.1:${await freePort()}`, {
+      flags: { 'upstream-headers-timeout': '300' },
+    });
+    expect(statusOf(await exchange(gateway.port, post))).toBe(504);
+    expect(await gateway.entry()).toMatchObject({
+      failure: 'upstream-timeout',
+      cause: 'ECONNREFUSED',
+      sent: false,
+    });
+  });
+
+  test('the circuit is open: an order that is refused has no edits, and its version was not sent', async () => {
+    const gateway = await gatewayFor(`http://127.0.0.1:${await freePort()}`, {
+      flags: { ...SHORT_CONNECT.flags, 'breaker-failures': '1', 'breaker-open': '60000' },
+    });
+    await until(async () => (await exchange(gateway.port, post)).text.includes('circuit-open'));
+    const entry = gateway.entries().at(-1);
+    expect(entry).toMatchObject({ verdict: 'refused', failure: 'circuit-open', edits: [] });
+    expect(entry).not.toHaveProperty('patch');
+    expect(entry).not.toHaveProperty('apiVersion');
+  });
+
   test('refused, then there: an order that was not sent is sent', async () => {
     const port = await freePort();
     const gateway = await gatewayFor(`http://127.0.0.1:${port}`);
@@ -63,7 +87,7 @@ describe('V2 cannot be reached', () => {
     const gateway = await gatewayFor('http://192.0.2.1:81', { flags: { 'upstream-connect-timeout': '100' } });
     const response = await exchange(gateway.port, GET);
     const entry = await gateway.entry();
-    expect(statusOf(response)).toBe(entry.cause === 'UND_ERR_CONNECT_TIMEOUT' ? 504 : 502);
+    expect(statusOf(response)).toBe(entry.cause === 'no connection in time' ? 504 : 502);
   });
 });
 
@@ -90,7 +114,7 @@ const broken: readonly (readonly [bytes: string, status: number, code: string, t
   [
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
     502,
-    'upstream-closed',
+    'upstream-invalid',
     'an upgrade without a request for one',
   ],
 ];
@@ -139,13 +163,34 @@ describe('V2 responds something else', () => {
     },
   );
 
+  test('closed at a DELETE, and unreachable when it is sent again: nobody is told that nothing was sent', async () => {
+    const notices: GatewayNotice[] = [];
+    const v2 = await rawServer((socket) => {
+      v2.server.close();
+      socket.destroy();
+    });
+    const gateway = await gatewayFor(v2.origin, {
+      ...SHORT_CONNECT,
+      parts: { onNotice: (notice) => void notices.push(notice) },
+    });
+    const response = await exchange(gateway.port, 'DELETE /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+    expect(v2.received).toHaveLength(1);
+    expect(response.text).toContain('x-gateway-error: upstream-closed\r\n');
+    expect(response.text).not.toContain('nothing was sent');
+    expect(await gateway.entry()).toMatchObject({ cause: 'ECONNREFUSED', sent: true, attempts: 2 });
+    expect(notices).toMatchObject([{ event: 'upstream-fault', fault: { sent: true } }]);
+  });
+
   test('no first byte in time: 504, not sent again', async () => {
     const v2 = await rawServer(() => {});
     const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-headers-timeout': '150' } });
     const response = await exchange(gateway.port, GET);
     expect(statusOf(response)).toBe(504);
     expect(v2.received).toHaveLength(1);
-    expect(await gateway.entry()).toMatchObject({ failure: 'upstream-timeout' });
+    expect(await gateway.entry()).toMatchObject({
+      failure: 'upstream-timeout',
+      cause: 'no response head in time',
+    });
     await until(() => v2.sockets[0]?.destroyed === true);
   });
 
@@ -158,6 +203,20 @@ describe('V2 responds something else', () => {
     });
     const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-headers-timeout': '200' } });
     expect(statusOf(await exchange(gateway.port, GET))).toBe(504);
+    expect((await gateway.entry()).cause).toBe('no response head in time');
+  });
+
+  test('an upgrade that nobody asked for: 502 as an invalid response, and the read is not sent again', async () => {
+    const v2 = await rawServer((socket) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
+    );
+    const gateway = await gatewayFor(v2.origin);
+    expect(statusOf(await exchange(gateway.port, GET))).toBe(502);
+    expect(v2.received).toHaveLength(1);
+    expect(await gateway.entry()).toMatchObject({
+      failure: 'upstream-invalid',
+      cause: 'unrequested upgrade',
+    });
   });
 
   test('a request that waits for a connection waits no longer than for a first byte', async () => {
@@ -204,7 +263,7 @@ describe('V2 breaks in the body of its response: so does the connection of the c
     expect(text).toMatch(/abc$/);
     expect(await gateway.entry()).toMatchObject({
       failure: 'upstream-broken',
-      cause: 'UND_ERR_BODY_TIMEOUT',
+      cause: 'no next byte in time',
     });
   });
 

@@ -51,7 +51,7 @@ describe('the account of an entry', () => {
     [
       'the client left while it sent its body',
       unsent,
-      ['The client went away before its request was complete. Nothing was sent.'],
+      ['The exchange with the client ended before its request was forwarded. Nothing was sent.'],
     ],
     [
       'the gateway had no room',
@@ -81,7 +81,10 @@ describe('the account of an entry', () => {
     [
       'the client left when V2 had responded',
       entryWith({ status: 0 }),
-      ['Sent to V2 with its body unchanged.', 'V2 responded after 4.0 ms, but the client had gone away.'],
+      [
+        'Sent to V2 with its body unchanged.',
+        'V2 responded after 4.0 ms, but the exchange with the client had ended.',
+      ],
     ],
     [
       'V1 got a body that the gateway did not read whole',
@@ -185,7 +188,7 @@ describe('the account of an entry', () => {
     expect(words).toContain('V2 differs in at least 32 fields, except for 1 that differs on V1 itself.');
     expect(words).toContain('Its response was rewritten for the V1 client with at least 64 edits.');
     expect(accountOf(entryWith({ comparison: SAME })).join(' ')).toContain(
-      'After the response, the read was repeated on V2 and V1 for a comparison: V2 has every field of V1 with the same value.',
+      'After the response, the read was repeated on V1 and, migrated in both directions, on V2: V2 has every field of V1 with the same value.',
     );
     expect(accountOf(entryWith({ comparison: { ...SAME, noise: 2 } })).join(' ')).toContain(
       'V2 has every field of V1 with the same value, except for 2 that differ on V1 itself.',
@@ -213,24 +216,24 @@ test.each<[Partial<Entry>, meaning: string]>([
   [{ verdict: 'served' }, 'a client read its own report; nothing was sent'],
   [
     { verdict: 'passed', origin: 'v1', would: { verdict: 'rewritten' } },
-    'went to V1 as it came; migration would have edited its body',
+    'for V1, as it came; migration would have edited its body',
   ],
   [
     { verdict: 'passed', origin: 'v1', would: { verdict: 'unchanged' } },
-    'went to V1 as it came; migration would have left its body unchanged',
+    'for V1, as it came; migration would have left its body unchanged',
   ],
   [
     { verdict: 'passed', origin: 'v1', would: { verdict: 'refused' } },
-    'went to V1 as it came; migration would have refused it',
+    'for V1, as it came; migration would have refused it',
   ],
-  [{ verdict: 'passed', origin: 'v1' }, 'went to V1 as it came; the outcome of a migration is not known'],
+  [{ verdict: 'passed', origin: 'v1' }, 'for V1, as it came; the outcome of a migration is not known'],
 ])('the outcome of %j means: %s', (facts, meaning) => {
   const entry = entryWith(facts);
   expect(OUTCOME_MEANINGS[outcomeOf(entry)]).toBe(meaning);
   expect(meaning.includes('nothing was sent')).toBe(
     facts.verdict === 'refused' || facts.verdict === 'served',
   );
-  expect(meaning.includes('went to V1')).toBe(facts.origin === 'v1');
+  expect(meaning.startsWith('for V1')).toBe(facts.origin === 'v1');
 });
 
 test.each<[Entry['mode'], meaning: string]>([
@@ -282,7 +285,7 @@ describe('a perspective without a message says why', () => {
       'v2-request',
       without({ ...nothingSent, status: 0 }, 'failure'),
       'bodies',
-      'Nothing was sent: the client went away before.',
+      'Nothing was sent: the exchange with the client ended before.',
     ],
     ['v2-request', nothingSent, 'bodies', 'Nothing was sent: the gateway responded itself.'],
     ['v2-request', toV1, 'bodies', 'Nothing was sent to V2: the mode sends this request to V1.'],
@@ -345,4 +348,11 @@ describe('the reason of an edit', () => {
     expect(requestRuleWords({ rule: 'only', members: ['a', 'b'], in: [] })).toBe('keep only a, b');
     expect(responseRuleWords({ rule: 'inverse', status: [] })).toBe('undo the request rules');
   });
+});
+
+test('a request that was refused without a response to its client is not told as one with status 0', () => {
+  const entry = entryWith({ verdict: 'refused', failure: 'bad-request', status: 0 });
+  expect(accountOf(entry)).toEqual([
+    'The gateway refused it: bad-request. The client received no response. Nothing was sent to V1 or V2.',
+  ]);
 });

@@ -107,7 +107,7 @@ describe('a read in mode shadow', () => {
       'Sent to V1 as it came.',
       'V1 responded with 200 after N ms.',
       'Only worked out, not for the client: a migration would have gone to V2 without a body.',
-      'After the response, the read was repeated on V2 and V1 for a comparison: V2 differs in 1 field.',
+      'After the response, the read was repeated on V1 and, migrated in both directions, on V2: V2 differs in 1 field.',
     ]);
     expect(sentToWords(entry)).toBe('V1, V2');
     expect(isNotable(entry)).toBe(true);
@@ -238,6 +238,14 @@ describe('a failure', () => {
     expect(bodyCaptions(entry).after).toBe('as the gateway sent it');
   });
 
+  test('of V2 that does not speak HTTP says that its response was not valid', async () => {
+    const run = await twoServices({}, { v2: (socket) => socket.end('HELLO\r\n\r\n') });
+    const { entry } = await play(run, post(ORDER));
+    expect(told(entry)[1]).toBe(
+      'V2 sent no valid response (not HTTP); the gateway responded with 502 (upstream-invalid).',
+    );
+  });
+
   test('of a read counts its tries', async () => {
     const run = await twoServices({}, { v2: (socket) => socket.destroy() });
     const { entry, got } = await play(run, 'GET /api/v1/clients HTTP/1.1\r\nHost: g\r\n\r\n');
@@ -276,7 +284,7 @@ describe('a failure', () => {
     await once(client.socket, 'close');
     const entry = await run.gateway.entry();
     expect(told(entry)).toEqual([
-      'The client went away before a response. V2 may have carried the request out.',
+      'The exchange with the client ended before a response. V2 may have carried the request out.',
     ]);
     expect(isNotable(entry)).toBe(true);
   });

@@ -1,10 +1,23 @@
 import { expect, test } from 'vitest';
 import type { BodyChecks } from '../../src/report/client-report.ts';
-import { bodyCheckLines } from '../../src/report/outcome-words.ts';
+import { bodyCheckLines, outcomeWords } from '../../src/report/outcome-words.ts';
+import { outcomesOf } from '../../src/report/client-report.ts';
+import { Outcomes } from '../../src/report/outcomes.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
 
 function checksOf(operation: string, counts: Partial<BodyChecks>): BodyChecks {
   return { operation, valid: 0, invalid: 0, refusedByBoth: 0, unknown: 0, pointers: [], ...counts };
 }
+
+test('a client that disconnected and a response that broke off are not responses of another', () => {
+  const outcomes = new Outcomes();
+  outcomes.add({ ...sampleEntry(0, 0), origin: 'v1', status: 0 });
+  outcomes.add({ ...sampleEntry(0, 0), origin: 'v1', status: 200, failure: 'upstream-broken' });
+  outcomes.add({ ...sampleEntry(0, 0), origin: 'v1', status: 502, failure: 'upstream-closed' });
+  expect(outcomeWords(outcomesOf(outcomes))).toBe(
+    'client disconnected (V1) 1×, V1 200 upstream-broken 1×, gateway 502 upstream-closed 1×',
+  );
+});
 
 test('operations whose bodies the schema accepts share a line, each other has its own', () => {
   const accepted = [checksOf('create_client', { valid: 1 }), checksOf('create_contact', { valid: 2 })];

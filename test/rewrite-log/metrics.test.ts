@@ -120,7 +120,17 @@ describe('metrics', () => {
         status: 200 + (n % 300),
       });
     }
-    expect(metrics.series.length).toBeLessThanOrEqual(501);
+    expect(metrics.series.length).toBeLessThanOrEqual(502);
     expect(metrics.series.reduce((total, { exchanges }) => total + exchanges, 0)).toBe(5000);
+  });
+
+  test('beyond their bound count an exchange without a failure as none', () => {
+    const metrics = new Metrics();
+    for (let n = 0; n < 1000; n += 1) metrics.add({ ...sampleEntry(0, 0), operation: `o${n}` });
+    metrics.add({ ...sampleEntry(0, 0), operation: 'another', failure: 'upstream-closed', status: 502 });
+    const counted = printed(metrics)
+      .split('\n')
+      .filter((line) => line.startsWith('gateway_failures_total{'));
+    expect(counted).toEqual(['gateway_failures_total{code="(overflow)"} 1']);
   });
 });

@@ -148,6 +148,9 @@ describe('stop', () => {
     expect((await gateway.exit()).code).toBe(0);
     expect((await client.end()).closed).toBe(true);
     expect(gateway.stdout()).toMatch(/"status":0/);
+    expect(gateway.stderr()).toContain(
+      'the drain time is over; requests that were not finished, and ended with their connections: 1.',
+    );
   });
 
   test('a second signal exits at once', async () => {

@@ -83,7 +83,7 @@ function tiles(minutes: readonly HistoryMinute[], go: Go): VNode {
         tone: 'failed',
         name: 'failed',
         total: failed,
-        words: '5xx, or the client went away',
+        words: '5xx, or no response to the client',
         filter: 'status:5xx,0',
         meaning: '',
       },

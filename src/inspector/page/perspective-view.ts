@@ -89,7 +89,7 @@ export function whyMissing(
   const isUpstream = perspective === 'v2-request' || perspective === 'v2-response';
   if (isUpstream && entry.upstreamPath === undefined)
     return entry.status === 0 && entry.failure === undefined
-      ? 'Nothing was sent: the client went away before.'
+      ? 'Nothing was sent: the exchange with the client ended before.'
       : 'Nothing was sent: the gateway responded itself.';
   if (perspective === 'v2-request' && entry.origin === 'v1')
     return entry.comparison === undefined

@@ -11,6 +11,8 @@ export interface ClientListener {
   drain(milliseconds: number): Promise<void>;
   /** Closes every connection, even one with an exchange in flight. */
   cut(): void;
+  /** Number of exchanges that were in flight when their connections were closed for the end of the drain time; unknown of other processes. */
+  readonly unfinished?: number;
   /** Uses these certificates for new connections. */
   renew(tls: TlsTexts): void;
   /** Makes the other processes read the rule book and certificates, too. */

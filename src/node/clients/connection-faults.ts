@@ -37,10 +37,10 @@ interface WaitingExchange {
 export class ConnectionFaults {
   private readonly connections = new WeakMap<Duplex, Connection>();
   private readonly lingering: LingeringConnections;
-  private readonly onRefused: (refused: Failure) => void;
+  private readonly onRefused: (refused: Failure, responseBytes: number) => void;
 
-  /** `onRefused` is called with each refusal that belongs to no exchange. */
-  constructor(lingering: LingeringConnections, onRefused: (refused: Failure) => void) {
+  /** `onRefused` is called with each refusal that belongs to no exchange, and the bytes of its body. */
+  constructor(lingering: LingeringConnections, onRefused: (refused: Failure, responseBytes: number) => void) {
     this.lingering = lingering;
     this.onRefused = onRefused;
   }
@@ -72,8 +72,8 @@ export class ConnectionFaults {
     const connection = this.of(socket);
     if (connection.closing) return;
     connection.closing = true;
-    this.onRefused(refused);
     const body = refused.envelope();
+    this.onRefused(refused, headless ? 0 : Buffer.byteLength(body));
     socket.end(
       `HTTP/1.1 ${refused.status} ${refused.title}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
         `Date: ${new Date().toUTCString()}\r\nx-gateway-error: ${refused.code}\r\nConnection: close\r\n\r\n${headless ? '' : body}`,

@@ -84,6 +84,7 @@ export class GatewayServer
 {
   /** True once the server is to stop: every response then closes its connection. */
   draining = false;
+  unfinished = 0;
   readonly bodies: BodyResources;
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
@@ -111,7 +112,9 @@ export class GatewayServer
       memory: options.memory,
     };
     this.app = createApp(gateway, Hono);
-    this.faults = new ConnectionFaults(this.lingering, (refused) => gateway.logRefused(refused));
+    this.faults = new ConnectionFaults(this.lingering, (refused, bytes) =>
+      gateway.logRefused(refused, bytes),
+    );
     this.lines = new RequestLines(options.headerBytes);
     this.connections = new ClientConnections(options, this);
     this.h2 = new H2Connections(options, this);
@@ -168,6 +171,7 @@ export class GatewayServer
 
   /** Closes every connection, even one with an exchange in flight. */
   cut(): void {
+    this.unfinished = this.gateway.inFlight;
     for (const socket of this.limit.sockets) socket.destroy();
   }
 

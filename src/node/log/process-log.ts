@@ -30,6 +30,7 @@ import { processLineText } from './process-line-text.ts';
  * | `unexpected-error` | error | the gateway met a bug; repetitions are counted | `stack`, `repeated` |
  * | `runtime-warning` | warn | Node warns of something | |
  * | `draining` | info | a signal came; requests in flight are finished | |
+ * | `drain-ended` | warn | the drain time was over; requests in flight ended with their connections | `inFlight` |
  * | `stopped` | info | the last line | |
  */
 export type ProcessEvent =
@@ -58,6 +59,7 @@ export type ProcessEvent =
   | 'unexpected-error'
   | 'runtime-warning'
   | 'draining'
+  | 'drain-ended'
   | 'stopped';
 
 /** Severity of a line. */

@@ -65,6 +65,11 @@ export class PooledCall implements UpstreamCall, PendingRequest {
     return this.parts === undefined && isIdempotent(this.method);
   }
 
+  /** True once it is on a connection, whatever of it has reached V2. */
+  get isSent(): boolean {
+    return this.connection !== undefined;
+  }
+
   /** Bytes held while it waits. */
   get heldBytes(): number {
     return this.head.length + this.smallBody.length + (this.body?.length ?? 0);

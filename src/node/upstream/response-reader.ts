@@ -31,9 +31,9 @@ export type ResponseFault =
   | 'head too large'
   | 'too many header fields'
   | 'not HTTP'
-  | 'upgrade'
-  | 'framing'
-  | 'chunk'
+  | 'unrequested upgrade'
+  | 'invalid framing'
+  | 'invalid chunk'
   | 'unasked';
 
 type State =
@@ -180,7 +180,7 @@ export class ResponseReader {
         return this.size(bytes, at);
       case 'chunk-end':
         if (bytes.length < at + 2) return -1;
-        if (bytes[at] !== 0x0d || bytes[at + 1] !== 0x0a) return 'chunk';
+        if (bytes[at] !== 0x0d || bytes[at + 1] !== 0x0a) return 'invalid chunk';
         this.state = 'chunk-size';
         return at + 2;
       case 'trailers':
@@ -199,7 +199,7 @@ export class ResponseReader {
     const lines = this.fields(text, lineEnd + 2, bytes, at);
     if (typeof lines === 'string') return lines;
     const { status } = line;
-    if (status === 101) return 'upgrade';
+    if (status === 101) return 'unrequested upgrade';
     const fault = this.frame(status, line.isKept, lines);
     if (fault !== undefined) return fault;
     if (status < 200) {
@@ -245,15 +245,16 @@ export class ResponseReader {
         if (seconds !== undefined)
           this.keepAliveMs = Math.min(this.keepAliveMs, Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS);
       } else if (use === 'content-length') {
-        if (length !== undefined) return 'framing';
+        if (length !== undefined) return 'invalid framing';
         length = readDecimal(lines.value(index));
-        if (length === undefined) return 'framing';
+        if (length === undefined) return 'invalid framing';
       } else if (use === 'transfer-encoding') {
-        if (coding !== undefined) return 'framing';
+        if (coding !== undefined) return 'invalid framing';
         coding = lines.value(index).toLowerCase();
       }
     }
-    if (coding !== undefined && (coding !== 'chunked' || length !== undefined || !isKept)) return 'framing';
+    if (coding !== undefined && (coding !== 'chunked' || length !== undefined || !isKept))
+      return 'invalid framing';
     if (this.isForHead || status === 204 || status === 304) {
       this.state = 'whole';
     } else if (coding !== undefined) {
@@ -301,10 +302,10 @@ export class ResponseReader {
     const { plainSize } = this;
     if (plainSize.read(bytes, at)) return this.sized(plainSize.value, plainSize.next);
     const end = bytes.indexOf('\r\n', at, 'latin1');
-    if ((end < 0 ? bytes.length : end) - at > CHUNK_LINE_BYTES) return 'chunk';
-    if (end < 0) return bytes.includes(0x0a, at) ? 'chunk' : -1;
+    if ((end < 0 ? bytes.length : end) - at > CHUNK_LINE_BYTES) return 'invalid chunk';
+    if (end < 0) return bytes.includes(0x0a, at) ? 'invalid chunk' : -1;
     const size = CHUNK_SIZE.exec(bytes.toString('latin1', at, end))?.[1];
-    if (size === undefined) return 'chunk';
+    if (size === undefined) return 'invalid chunk';
     return this.sized(Number.parseInt(size, 16), end + 2);
   }
 
@@ -325,7 +326,7 @@ export class ResponseReader {
     if (typeof end === 'string' || end < 0) return end;
     const lines = this.fields(bytes.toString('latin1', at, end + 2), 0, bytes, at);
     if (typeof lines === 'string') return lines;
-    if (lines.uses.some(isFraming)) return 'framing';
+    if (lines.uses.some(isFraming)) return 'invalid framing';
     this.trailerList = lines.fields;
     this.state = 'whole';
     return end + 4;

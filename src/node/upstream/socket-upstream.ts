@@ -364,7 +364,9 @@ class SocketPool implements ConnectionOwner, NodeUpstream, ReconnectionOwner {
       now >= Math.max(call.since, outage.since) + connectTimeout
     )
       return outage.fault;
-    return now < call.due ? undefined : { kind: 'timeout', sent: false, cause: 'no connection free' };
+    if (now < call.due) return undefined;
+    const wait = this.connecting.size > 0 ? 'no connection in time' : 'no connection free';
+    return { kind: 'timeout', sent: false, cause: outage?.fault.cause ?? wait };
   }
 }
 

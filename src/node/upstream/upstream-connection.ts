@@ -214,7 +214,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
     }
     if (!this.hasHead) {
       if (now >= request.due && now >= this.writtenUntil)
-        this.fail({ kind: 'timeout', sent: true, cause: 'first byte' });
+        this.fail({ kind: 'timeout', sent: true, cause: 'no response head in time' });
       return;
     }
     // Not by the owner's clock: after a long turn it is so far behind that the next part would be late.
@@ -224,7 +224,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       return;
     }
     if (options.bodyTimeout > 0 && now >= this.due)
-      this.fail({ kind: 'timeout', sent: true, cause: 'UND_ERR_BODY_TIMEOUT' });
+      this.fail({ kind: 'timeout', sent: true, cause: 'no next byte in time' });
   }
 
   information(status: number, headers: HeaderList): void {
@@ -335,7 +335,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
       return;
     }
     if (fault === 'unasked') this.owner.quarantine();
-    this.fail({ kind: fault === 'upgrade' ? 'closed' : 'invalid', sent: true, cause: fault });
+    this.fail({ kind: 'invalid', sent: true, cause: fault });
   }
 
   private waitForTurn(turns: PieceTurns): void {
@@ -391,7 +391,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterOwner {
 
   private fault(): UpstreamFault {
     const { error, connected } = this;
-    if (this.isLate) return { kind: 'timeout', sent: false, cause: 'UND_ERR_CONNECT_TIMEOUT' };
+    if (this.isLate) return { kind: 'timeout', sent: false, cause: 'no connection in time' };
     const cause = error === undefined ? 'other side closed' : causeOf(error);
     if (connected) return { kind: 'closed', sent: true, cause };
     return { kind: cause === 'ETIMEDOUT' ? 'timeout' : 'unreachable', sent: false, cause };

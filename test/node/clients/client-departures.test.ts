@@ -3,6 +3,8 @@ import { connect } from 'node:net';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import { describe, expect, test } from 'vitest';
+import { accountOf } from '../../../src/inspector/entry-words.ts';
+import { freePort } from '../../support/free-port.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
@@ -106,4 +108,61 @@ describe('a client that leaves while the rest of its refused body is dropped', (
     const before = await play();
     expect(((await play()) - before) / REQUESTS).toBeLessThan(4000);
   });
+});
+
+describe('a client that goes away', () => {
+  test.each(WAYS)(
+    'in the middle of its response has not got all of it, and the log says so: %s',
+    async (_reader, first) => {
+      const v2 = await rawServer((socket) =>
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'),
+      );
+      const gateway = await gatewayFor(v2.origin);
+      const client = rawClient(gateway.port);
+      client.write(`${first}${GET}`);
+      await once(client.socket, 'data');
+      client.socket.resetAndDestroy();
+      const entry = await gateway.entry();
+      expect(entry).toMatchObject({ status: 200, incomplete: true, responseBytes: 3 });
+      expect(entry.failure).toBeUndefined();
+      expect(accountOf(entry).at(-1)).toBe(
+        'The exchange with the client ended before the end of the response.',
+      );
+    },
+  );
+
+  test.each(WAYS)('with its whole response leaves no such mark: %s', async (_reader, first) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await gatewayFor(v2.origin);
+    const client = rawClient(gateway.port);
+    client.write(`${first}${GET}`);
+    await once(client.socket, 'data');
+    client.socket.resetAndDestroy();
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({ status: 200 });
+    expect(entry.incomplete).toBeUndefined();
+  });
+
+  test.each([
+    ['V2', `POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: 2\r\n\r\nhi`],
+    [
+      'V1',
+      'POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n{"data":{"a":1}}',
+    ],
+  ])(
+    'while its request waits for a connection: nothing of it was sent, a %s request',
+    async (_api, request) => {
+      const gateway = await gatewayFor(`http://127.0.0.1:${await freePort()}`);
+      const client = rawClient(gateway.port);
+      client.write(request);
+      await until(() => gateway.gateway.inFlight === 1);
+      await pause(50);
+      client.socket.resetAndDestroy();
+      const entry = await gateway.entry();
+      expect(entry).toMatchObject({ status: 0, sent: false, bytesOut: 0 });
+      expect(accountOf(entry)).toEqual([
+        'The exchange with the client ended while its request waited for a connection to V2. Nothing was sent.',
+      ]);
+    },
+  );
 });

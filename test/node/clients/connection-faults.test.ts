@@ -1,5 +1,8 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { entryRow } from '../../../src/cli/entry-row.ts';
+import { PLAIN } from '../../../src/cli/terminal.ts';
+import { inspected } from '../../support/inspected.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
@@ -83,6 +86,30 @@ describe('a faulty request gets the response that it gets alone, behind the resp
     },
   );
 });
+
+test.each([
+  ['too large', `GET /api/v1/x HTTP/1.1\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 'headers-too-large', 431],
+  [
+    'framed in two ways',
+    'POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    'bad-request',
+    400,
+  ],
+])(
+  'a request whose head is %s is in the log as it was responded to, and counted',
+  async (_what, head, code, status) => {
+    const gateway = await inspected();
+    const client = rawClient(gateway.port);
+    client.write(head);
+    const { text } = await client.end();
+    const body = text.slice(text.indexOf('\r\n\r\n') + 4);
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({ failure: code, status, responseBytes: Buffer.byteLength(body) });
+    expect(entryRow(entry, PLAIN)).toContain('(unread request)');
+    const metrics = await (await fetch(`http://127.0.0.1:${gateway.adminPort}/metrics`)).text();
+    expect(metrics).toContain(`gateway_failures_total{code="${code}"} 1\n`);
+  },
+);
 
 test('a refused HEAD gets no body', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));

@@ -142,7 +142,7 @@ test('a V2 that reads nothing is sent as much as the system buffers hold, and no
   });
   await call.over;
   expect(body.taken).toBe(taken);
-  expect(call.fault).toEqual({ kind: 'timeout', sent: true, cause: 'first byte' });
+  expect(call.fault).toEqual({ kind: 'timeout', sent: true, cause: 'no response head in time' });
 });
 
 test('a client that takes its time with the body is not V2’s delay: the time for the first byte begins behind it', async () => {

@@ -226,6 +226,8 @@ describe('frames that break the connection (RFC 9113)', () => {
     await until(() =>
       gateway.entries().some(({ verdict, failure }) => verdict === 'refused' && failure === 'bad-request'),
     );
+    // It got the reason in a frame, and no response.
+    expect(gateway.entries().find(({ failure }) => failure === 'bad-request')).toMatchObject({ status: 0 });
     expect(gateway.gateway.inFlight).toBe(0);
     expect(gateway.surprises).toEqual([]);
   });

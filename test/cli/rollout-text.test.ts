@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { rolloutText } from '../../src/cli/rollout-text.ts';
+import type { RolloutView } from '../../src/rollout/rollout-view.ts';
+
+const CHECKED = { operation: 'create_client', client: 'acme', bodies: 5, refused: 2, pointers: [] };
+const NONE = { valid: 0, invalid: 0, refusedByBoth: 0, unknown: 0 };
+const REFUSALS = [{ reason: 'malformed-json', count: 2 }];
+
+function view(counts: NonNullable<RolloutView['bodyChecks']>['counts']): RolloutView {
+  return {
+    v1Origin: 'http://v1.example',
+    revision: 0,
+    isSticky: true,
+    default: { mode: 'observe', from: 'operator' },
+    operations: {},
+    clients: {},
+    rollback: { window: 600, margin: 0.05, requests: 50 },
+    canaries: [],
+    rollbacks: [],
+    shadows: [],
+    bodyChecks: { counts, omitted: 0 },
+    requests: { v1: 5, v2: 0 },
+    brownouts: [],
+  };
+}
+
+test('a body that V2’s schema did not check is not counted as one that it did not refuse', () => {
+  const text = rolloutText(view([{ ...CHECKED, ...NONE, refusals: REFUSALS }]), { columns: undefined });
+  expect(text).toContain('the gateway acme create_client: 2 of 5 refused that V1 accepted');
+  expect(text).toContain("V2's schema acme create_client: no body was checked");
+  expect(text).not.toContain('0 refused');
+});
+
+test('bodies that V2’s schema checked are counted by its verdict', () => {
+  const text = rolloutText(view([{ ...CHECKED, ...NONE, valid: 3, refusals: [] }]), { columns: undefined });
+  expect(text).toContain('0 refused that V1 accepted, 3 accepted, 0 refused by both, 0 unknown');
+});
