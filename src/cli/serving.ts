@@ -341,13 +341,13 @@ function lifeOf({
     reload: async (why) => {
       // First, because the log rotator may be about to compress the old file.
       if (why === 'SIGHUP') reopenLog(rewriteLog, log.write);
-      const { changed, faults } = await ruleBooks.reload();
+      const { changed, wasRefused, faults } = await ruleBooks.reload();
       const { hash } = ruleBooks.current.ruleBook;
       const logReload = (level: ProcessLevel, event: ProcessEvent, message: string): void =>
         log.write({ level, event, message, fields: { ruleBook: hash } });
       for (const fault of faults) logReload('error', 'rule-book-refused', `rule book refused: ${fault}`);
       if (faults.length > 0) logReload('error', 'rule-book-refused', `rule book ${hash} stays in force.`);
-      else if (changed || why === 'SIGHUP')
+      else if (changed || wasRefused || why === 'SIGHUP')
         logReload('info', 'rule-book-in-force', `rule book ${hash} is in force.`);
       reloadTls(running, settings, log.write);
       if (why === 'SIGHUP') await description?.reload();

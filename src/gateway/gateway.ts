@@ -1,5 +1,4 @@
 import { type Failure, failure } from '../migrate/failure.ts';
-import { refuse } from '../migrate/decision.ts';
 import { closeEntry, openEntry } from '../rewrite-log/open-entry.ts';
 import type { Exchange } from './exchange.ts';
 import { GatewayContext } from './gateway-context.ts';
@@ -7,6 +6,7 @@ import { ProxiedExchange } from './proxied-exchange.ts';
 import { type ReceivedRequest, receiveRequest } from './received-request.ts';
 import { SelfServiceExchange } from './self-service-exchange.ts';
 import { startV1Exchange } from './v1/start-v1-exchange.ts';
+import { V1Exchange } from './v1/v1-exchange.ts';
 import { PassExchange } from './v2/pass-exchange.ts';
 
 /** The gateway: receives every request, then migrates, passes or refuses it as the router decides, and logs it. */
@@ -17,14 +17,15 @@ export class Gateway extends GatewayContext {
     const clock = { started: parts.now(), time: parts.time() };
     const received = receiveRequest(exchange, parts.rules(), options, this.trustedProxies, clock);
     if (received.decision.route === 'none' || this.inFlight < options.maxInFlight) return received;
-    return { ...received, decision: refuse(failure('overloaded', undefined, ['Retry-After', '1'])) };
+    return { ...received, refusal: failure('overloaded', undefined, ['Retry-After', '1']) };
   }
 
   /** Responds to a V1 request with V2's response to the migrated request. */
   migrate(received: ReceivedRequest): Exchange['handled'] {
-    const { decision, exchange } = received;
+    const { decision, exchange, refusal } = received;
     if (decision.route !== 'migrate') return this.refuse(received);
-    startV1Exchange(this, received, decision);
+    if (refusal === undefined) startV1Exchange(this, received, decision);
+    else new V1Exchange(this, received, decision).refuse(refusal);
     return exchange.handled;
   }
 
@@ -32,14 +33,16 @@ export class Gateway extends GatewayContext {
   pass(received: ReceivedRequest): Exchange['handled'] {
     if (received.decision.route !== 'pass') return this.refuse(received);
     const exchange = new PassExchange(this, received);
-    exchange.guarded(() => exchange.start());
+    if (received.refusal === undefined) exchange.guarded(() => exchange.start());
+    else exchange.refuse(received.refusal);
     return received.exchange.handled;
   }
 
   /** Responds to a client that reads its own report. */
   serveReport(received: ReceivedRequest): Exchange['handled'] {
     const exchange = new SelfServiceExchange(this, received, 'none');
-    exchange.start().catch(exchange.failInternally);
+    if (received.refusal === undefined) exchange.start().catch(exchange.failInternally);
+    else exchange.refuse(received.refusal);
     return received.exchange.handled;
   }
 

@@ -1,4 +1,5 @@
 import { type HeadLimits, type RequestHead, readHead } from '../http/request-head.ts';
+import type { Failure } from '../migrate/failure.ts';
 import { type Decision, type DecisionLimits, decide } from '../migrate/decision.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Exchange } from './exchange.ts';
@@ -10,6 +11,8 @@ export interface ReceivedRequest {
   readonly head: RequestHead;
   readonly rules: CompiledRuleBook;
   readonly decision: Decision;
+  /** Why the gateway does not serve it now, whatever the decision. */
+  readonly refusal?: Failure;
   /** Monotonic clock in milliseconds when the head was complete. */
   readonly started: number;
   /** Milliseconds since 1970 when the head was complete. */

@@ -104,7 +104,7 @@ function isSelfService({ rest }: Target, path: string): boolean {
 const V1_PREFIX_LENGTH = '/api/v1'.length;
 
 /** Refuses a request without closing its connection. */
-export function refuse(failed: Failure): RefuseDecision {
+function refuse(failed: Failure): RefuseDecision {
   return { route: 'none', failure: failed, closesConnection: false };
 }
 

@@ -9,6 +9,16 @@ export interface LoadedRuleBook {
 /** Result of reading the rule book: one that can be in force, or all of its faults. */
 export type RuleBookOutcome = LoadedRuleBook | { readonly faults: readonly string[] };
 
+/** What reading the rule book again has come to. */
+export interface Reload {
+  /** True where another one is in force now. */
+  readonly changed: boolean;
+  /** True where this one is good and the last one was refused. */
+  readonly wasRefused: boolean;
+  /** Those of a refused one. */
+  readonly faults: readonly string[];
+}
+
 /** The rule book in force. A new one is checked, then swapped whole; a faulty one is refused, and the old one stays. */
 export class RuleBooks {
   current: CompiledRuleBook;
@@ -34,22 +44,23 @@ export class RuleBooks {
     this.since = time();
   }
 
-  /** Reads the rule book again, after the readings in progress; resolves to the faults of a refused one. */
-  reload(): Promise<{ readonly changed: boolean; readonly faults: readonly string[] }> {
+  /** Reads the rule book again, after the readings in progress. */
+  reload(): Promise<Reload> {
     const next = this.reading.then(() => this.swap());
     this.reading = next;
     return next;
   }
 
-  private async swap(): Promise<{ readonly changed: boolean; readonly faults: readonly string[] }> {
+  private async swap(): Promise<Reload> {
     const began = this.time();
     const outcome = await this.load();
     this.reloadSeconds = (this.time() - began) / 1000;
     if ('faults' in outcome) {
       this.refused += 1;
       this.refusal = { at: this.time(), faults: outcome.faults };
-      return { changed: false, faults: outcome.faults };
+      return { changed: false, wasRefused: false, faults: outcome.faults };
     }
+    const wasRefused = this.refusal !== undefined;
     this.refusal = undefined;
     const changed = outcome.rules.ruleBook.hash !== this.current.ruleBook.hash;
     this.current = outcome.rules;
@@ -58,6 +69,6 @@ export class RuleBooks {
       this.since = this.time();
       this.reloads += 1;
     }
-    return { changed, faults: [] };
+    return { changed, wasRefused, faults: [] };
   }
 }

@@ -24,6 +24,26 @@ test('beyond the requests in flight: 503 at once with Retry-After, and service a
   expect(statusOf(await after)).toBe(200);
 });
 
+test.each([
+  ['POST', '/api/v1/clients', { route: 'migrate', operation: 'create_client', failure: 'overloaded' }],
+  ['GET', '/api/v1/unknown', { route: 'migrate', failure: 'overloaded' }],
+  ['GET', '/api/v2/x', { route: 'pass', failure: 'overloaded' }],
+  ['GET', '/elsewhere', { route: 'none', failure: 'not-found' }],
+])('a request beyond those in flight is logged as what it was: %s %s', async (method, target, expected) => {
+  const v2 = await rawServer(() => {});
+  const gateway = await gatewayFor(v2.origin, { flags: { 'max-in-flight': '1' } });
+  rawClient(gateway.port).write(GET);
+  await until(() => gateway.gateway.inFlight === 1);
+  const key = 'Authorization: Bearer key';
+  const full = await exchange(
+    gateway.port,
+    `${method} ${target} HTTP/1.1\r\nHost: g\r\n${key}\r\nContent-Length: 0\r\n\r\n`,
+  );
+  const entry = await gateway.entry();
+  expect(entry).toMatchObject({ verdict: 'refused', path: target, status: statusOf(full), ...expected });
+  expect(entry.client).toMatch(/^[0-9a-f]+$/);
+});
+
 test('bytes held for rewriting are counted over all requests: beyond them 503, and slow senders take no more than they send', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin, { flags: { 'buffer-bytes': '20000' } });

@@ -198,6 +198,18 @@ describe('a new rule book', () => {
     expect(hashes[1]).toBe(hashes[2]);
   });
 
+  test('that was refused and is put right says so, though nothing else is in force', async () => {
+    const rules = join(folder(), 'rules.yaml');
+    writeFileSync(rules, ONE_RULE);
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await spawnGateway({ upstream: v2.origin, rules });
+    writeFileSync(rules, 'changes: nonsense');
+    await until(() => gateway.stderr().includes('stays in force.'));
+    writeFileSync(rules, ONE_RULE);
+    await until(() => gateway.stderr().includes('is in force.'));
+    expect(gateway.stderr()).toMatch(/rule book (\w+) stays in force\.\n[^]*rule book \1 is in force\./);
+  });
+
   test('requests in flight finish on the old one', async () => {
     const rules = join(folder(), 'rules.yaml');
     writeFileSync(rules, ONE_RULE);

@@ -9,7 +9,7 @@ import { processLineText } from './process-line-text.ts';
  * |---|---|---|---|
  * | `started` | info | clients are served | `version`, `node`, `clients`, `admin`, `upstream`, `ruleBook` |
  * | `start-refused` | error | settings, rule book or addresses have a fault; one line each, then exit 2 | |
- * | `rule-book-in-force` | info | a rule book was read again and took effect | `ruleBook` |
+ * | `rule-book-in-force` | info | a rule book was read again: it takes effect, or is the one in force after one that was refused | `ruleBook` |
  * | `rule-book-refused` | error | a rule book has a fault; the old one stays in force | `ruleBook` |
  * | `certificate-refused` | error | a certificate has a fault; the old one stays | |
  * | `v2-openapi-unread` | warn | V2's OpenAPI description cannot be read; the one before stays in force | |
