@@ -10,22 +10,21 @@ export interface WatchedExchange {
   abandon(): void;
 }
 
-interface ProgressMark {
-  readonly progress: number;
-  readonly at: number;
-}
-
 /**
  * Finds exchanges without progress for longer than all timeouts together. Each of them is the effect of a bug and would hold its
- * slot forever: thousands of them would be an outage.
+ * slot forever: thousands of them would be an outage. Of an exchange that is over, nothing is kept.
  */
 export class ExchangeWatchdog {
   private readonly open = new Slots<WatchedExchange>();
-  private lastProgress = new Map<WatchedExchange, ProgressMark>();
+  /** By slot: the progress that the last check found, or -1 before the first one, and when it was found first. */
+  private readonly lastProgress: number[] = [];
+  private readonly since: number[] = [];
 
   /** Starts to watch an exchange; returns its slot, for `end`. */
   begin(exchange: WatchedExchange): number {
-    return this.open.add(exchange);
+    const slot = this.open.add(exchange);
+    this.lastProgress[slot] = -1;
+    return slot;
   }
 
   /** Stops watching the exchange in a slot. */
@@ -35,16 +34,16 @@ export class ExchangeWatchdog {
 
   /** Ends the exchanges that made no progress for `limitMs` before `now`, as far as earlier checks show; returns their number. */
   check(now: number, limitMs: number): number {
-    const lastProgress = new Map<WatchedExchange, ProgressMark>();
+    const { lastProgress, since } = this;
     const stuck: WatchedExchange[] = [];
-    for (const exchange of this.open) {
+    for (const [slot, exchange] of this.open.entries()) {
       const { progress, readingMs } = exchange;
-      const before = this.lastProgress.get(exchange);
-      const latest = before?.progress === progress ? before : { progress, at: now };
-      if (now - latest.at > limitMs + readingMs) stuck.push(exchange);
-      else lastProgress.set(exchange, latest);
+      if (progress !== lastProgress[slot]) {
+        lastProgress[slot] = progress;
+        since[slot] = now;
+      }
+      if (now - (since[slot] ?? now) > limitMs + readingMs) stuck.push(exchange);
     }
-    this.lastProgress = lastProgress;
     for (const exchange of stuck) exchange.abandon();
     return stuck.length;
   }

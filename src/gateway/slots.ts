@@ -27,4 +27,9 @@ export class Slots<Item> implements Iterable<Item> {
   *[Symbol.iterator](): Iterator<Item> {
     for (const item of this.items) if (item !== undefined) yield item;
   }
+
+  /** The items with their slots. */
+  *entries(): Generator<readonly [slot: number, item: Item]> {
+    for (const [slot, item] of this.items.entries()) if (item !== undefined) yield [slot, item];
+  }
 }

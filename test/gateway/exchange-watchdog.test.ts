@@ -36,6 +36,19 @@ describe('the watchdog', () => {
     expect(ended).toBe(1);
   });
 
+  test('watches each exchange from its own beginning, whatever had its slot before', () => {
+    const watchdog = new ExchangeWatchdog();
+    const [before, after] = [new Watched(), new Watched()];
+    const slot = watchdog.begin(before);
+    watchdog.check(0, 1000);
+    watchdog.end(slot);
+    expect(watchdog.begin(after)).toBe(slot);
+    expect(watchdog.check(1500, 1000)).toBe(0);
+    expect(watchdog.check(2500, 1000)).toBe(0);
+    expect(watchdog.check(2501, 1000)).toBe(1);
+    expect([before.isGivenUp, after.isGivenUp]).toEqual([false, true]);
+  });
+
   test('gives the place of a stuck exchange back, and tells the operator of it', async () => {
     const v2 = await rawServer(() => {});
     const gateway = await gatewayFor(v2.origin);
