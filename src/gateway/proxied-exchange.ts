@@ -310,7 +310,7 @@ export class ProxiedExchange implements ExchangeOwner, UpstreamReceiver, Watched
     this.finish();
   }
 
-  /** Gives the request up for its client; the log tells whether nothing of it was sent. */
+  /** Gives the request up for its client; the log says if nothing of it was sent. */
   private abort(): void {
     const { call } = this;
     if (call?.isSent === false && this.attempts === 1) this.entry.sent = false;

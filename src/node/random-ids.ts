@@ -35,7 +35,7 @@ function drawFrom(length: number, fill: () => string): () => string {
 
 /** Makes a UUID of version 4 of 32 hex digits. */
 function uuidOf(hex: string): string {
-  const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
-  const [time, clock] = [`${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}`, hex.slice(17, 20)];
-  return `${time}-${variant}${clock}-${hex.slice(20)}`;
+  const variant = '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) & 3);
+  const [version, clock] = [`4${hex.slice(13, 16)}`, variant + hex.slice(17, 20)];
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${version}-${clock}-${hex.slice(20)}`;
 }

@@ -163,7 +163,7 @@ describe('V2 responds something else', () => {
     },
   );
 
-  test('closed at a DELETE, and unreachable when it is sent again: nobody is told that nothing was sent', async () => {
+  test('closed at a DELETE, and unreachable when it is sent again: nobody reads that nothing was sent', async () => {
     const notices: GatewayNotice[] = [];
     const v2 = await rawServer((socket) => {
       v2.server.close();

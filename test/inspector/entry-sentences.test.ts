@@ -350,7 +350,7 @@ describe('the reason of an edit', () => {
   });
 });
 
-test('a request that was refused without a response to its client is not told as one with status 0', () => {
+test('a request that was refused without a response to its client does not read like one with status 0', () => {
   const entry = entryWith({ verdict: 'refused', failure: 'bad-request', status: 0 });
   expect(accountOf(entry)).toEqual([
     'The gateway refused it: bad-request. The client received no response. Nothing was sent to V1 or V2.',

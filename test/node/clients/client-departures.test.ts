@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import { describe, expect, test } from 'vitest';
+import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { accountOf } from '../../../src/inspector/entry-words.ts';
 import { freePort } from '../../support/free-port.ts';
 import { gatewayFor } from '../../support/gateway.ts';
@@ -114,15 +115,7 @@ describe('a client that goes away', () => {
   test.each(WAYS)(
     'in the middle of its response has not got all of it, and the log says so: %s',
     async (_reader, first) => {
-      const v2 = await rawServer((socket) =>
-        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'),
-      );
-      const gateway = await gatewayFor(v2.origin);
-      const client = rawClient(gateway.port);
-      client.write(`${first}${GET}`);
-      await once(client.socket, 'data');
-      client.socket.resetAndDestroy();
-      const entry = await gateway.entry();
+      const entry = await entryOfReset(first, 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc');
       expect(entry).toMatchObject({ status: 200, incomplete: true, responseBytes: 3 });
       expect(entry.failure).toBeUndefined();
       expect(accountOf(entry).at(-1)).toBe(
@@ -132,13 +125,7 @@ describe('a client that goes away', () => {
   );
 
   test.each(WAYS)('with its whole response leaves no such mark: %s', async (_reader, first) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
-    const client = rawClient(gateway.port);
-    client.write(`${first}${GET}`);
-    await once(client.socket, 'data');
-    client.socket.resetAndDestroy();
-    const entry = await gateway.entry();
+    const entry = await entryOfReset(first, ok());
     expect(entry).toMatchObject({ status: 200 });
     expect(entry.incomplete).toBeUndefined();
   });
@@ -166,3 +153,14 @@ describe('a client that goes away', () => {
     },
   );
 });
+
+/** The entry of a request whose client resets the connection with the first bytes of V2's response. */
+async function entryOfReset(first: string, response: string): Promise<Entry> {
+  const v2 = await rawServer((socket) => socket.write(response));
+  const gateway = await gatewayFor(v2.origin);
+  const client = rawClient(gateway.port);
+  client.write(`${first}${GET}`);
+  await once(client.socket, 'data');
+  client.socket.resetAndDestroy();
+  return gateway.entry();
+}
