@@ -5,6 +5,7 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../gateway/upstream.ts';
+import { FieldNames, withoutFields } from '../http/header-list.ts';
 import { responseHeaders, toHeaders } from '../http/web-headers.ts';
 import { PartBody } from './part-body.ts';
 import { fixedLength } from './platform.ts';
@@ -29,6 +30,9 @@ export function createFetchUpstream(options: FetchUpstreamOptions): Upstream {
     },
   };
 }
+
+/** `Trailer`: the platform hands over no trailers and sends none. */
+const UNSENDABLE = new FieldNames(['trailer']);
 
 class FetchCall implements UpstreamCall {
   private readonly receiver: UpstreamReceiver;
@@ -61,7 +65,7 @@ class FetchCall implements UpstreamCall {
   async run(request: UpstreamRequest): Promise<void> {
     const init: ManualRequestInit = {
       method: request.method,
-      headers: toHeaders(request.headers),
+      headers: toHeaders(withoutFields(request.headers, UNSENDABLE)),
       body: bodyOf(request),
       redirect: 'manual',
       signal: this.aborter.signal,

@@ -1,7 +1,7 @@
 import type { FieldLines } from './field-lines.ts';
 import type { FieldUse } from './field-use.ts';
 import type { HeaderList } from './header-list.ts';
-import { type HeadLimits, HeadReader, isForwarded, type RequestHead } from './request-head.ts';
+import { type HeadLimits, HeadReader, type RequestHead } from './request-head.ts';
 
 /** Reads a header section like `readHead`, from lines: texts are only cut of the fields that the gateway uses. */
 export function readHeadLines(
@@ -40,16 +40,10 @@ class HeadOfLines extends HeadReader {
   }
 
   protected forwardedFields(): HeaderList {
-    const { uses, fields } = this.lines;
-    const kept: string[] = [];
-    for (let index = 0; index < uses.length; index += 1) {
-      if (isForwarded(uses[index] ?? 'other', this.trusted))
-        kept.push(fields[index * 2] ?? '', fields[index * 2 + 1] ?? '');
-    }
-    return kept;
+    return this.fieldsToForward(this.lines.uses, this.lines.fields);
   }
 
   protected linesToForward(isKept: (use: FieldUse) => boolean): string | undefined {
-    return this.lines.kept((use) => isForwarded(use, this.trusted) && isKept(use));
+    return this.lines.kept((use) => this.isForwarded(use) && isKept(use));
   }
 }

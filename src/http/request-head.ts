@@ -29,7 +29,8 @@ export interface RequestHead extends ForwardedFields {
   readonly expect: string | undefined;
   /**
    * The fields to forward, in order and spelling as received: without hop-by-hop fields, those that `Connection` lists, `Host`,
-   * `Expect` and the framing, and without `Forwarded` and similar fields unless the peer is trusted.
+   * `Expect` and the framing, and without `Forwarded` and similar fields unless the peer is trusted. `Trailer` is one of them where the
+   * body has no length, because trailers are forwarded then, too.
    */
   readonly forwardedHeaders: HeaderList;
   /** Some of `forwardedLines`. */
@@ -73,11 +74,6 @@ const NOT_FORWARDED: ReadonlySet<FieldUse> = new Set<FieldUse>([
   'expect',
 ]);
 
-/** True for a field that is forwarded, unless `Connection` lists it. */
-export function isForwarded(use: FieldUse, trusted: boolean): boolean {
-  return use === 'other' || (use === 'forwarding' ? trusted : !NOT_FORWARDED.has(use));
-}
-
 /** What is read of a header section, whatever form it has. */
 export abstract class HeadReader implements RequestHead {
   fault: HeadFault | undefined = undefined;
@@ -92,7 +88,7 @@ export abstract class HeadReader implements RequestHead {
   traceparent: string | undefined = undefined;
   upgrade: string | undefined = undefined;
   expect: string | undefined = undefined;
-  protected readonly trusted: boolean;
+  private readonly trusted: boolean;
   private length: string | undefined = undefined;
   private coding: string | undefined = undefined;
   private connection: string[] | undefined = undefined;
@@ -145,6 +141,14 @@ export abstract class HeadReader implements RequestHead {
     this.readFraming();
   }
 
+  /** True for a field that is forwarded, unless `Connection` lists it. To be asked once all fields are read. */
+  protected isForwarded(use: FieldUse): boolean {
+    if (use === 'other') return true;
+    if (use === 'forwarding') return this.trusted;
+    if (use === 'trailer') return this.length === undefined;
+    return !NOT_FORWARDED.has(use);
+  }
+
   /** Takes the value of a field that is not just any other. */
   protected take(use: FieldUse, value: string): void {
     if (use === 'host') this.host = this.only(use, this.host, value);
@@ -159,6 +163,15 @@ export abstract class HeadReader implements RequestHead {
     else if (use === 'upgrade') this.upgrade = joined(this.upgrade, value, ', ');
     else if (use === 'expect') this.expect = joined(this.expect, value, ', ');
     else if (use === 'connection' && namesOthers(value)) (this.connection ??= []).push(value);
+  }
+
+  protected fieldsToForward(uses: readonly FieldUse[], fields: HeaderList): HeaderList {
+    const kept: string[] = [];
+    for (let index = 0; index < uses.length; index += 1) {
+      if (this.isForwarded(uses[index] ?? 'other'))
+        kept.push(fields[index * 2] ?? '', fields[index * 2 + 1] ?? '');
+    }
+    return kept;
   }
 
   protected refuse(detail: string): void {
@@ -195,7 +208,8 @@ export abstract class HeadReader implements RequestHead {
 
 class HeadOfList extends HeadReader {
   private readonly headers: HeaderList;
-  private readonly kept: string[] = [];
+  /** Use of each field. */
+  private readonly uses: FieldUse[] = [];
 
   constructor(headers: HeaderList, trusted: boolean) {
     super(trusted);
@@ -207,7 +221,7 @@ class HeadOfList extends HeadReader {
   }
 
   protected readFields(count: number): number {
-    const { headers, kept, trusted } = this;
+    const { headers, uses } = this;
     let bytes = 0;
     for (let at = 0; at < count * 2; at += 2) {
       const name = headers[at] ?? '';
@@ -218,13 +232,13 @@ class HeadOfList extends HeadReader {
         this.refuse(`The value of ${name.toLowerCase()} contains a control character.`);
       if (use === 'alias') this.refuseAlias(name);
       else if (use !== 'other') this.take(use, value);
-      if (isForwarded(use, trusted)) kept.push(name, value);
+      uses.push(use);
     }
     return bytes;
   }
 
   protected forwardedFields(): HeaderList {
-    return this.kept;
+    return this.fieldsToForward(this.uses, this.headers);
   }
 
   protected linesToForward(): undefined {}

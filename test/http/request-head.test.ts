@@ -11,18 +11,7 @@ describe('fields that cross', () => {
   });
 
   test('are not those of the connection, nor those that Connection lists', () => {
-    const before = [
-      'Connection',
-      'X-Gone, keep-alive',
-      'Keep-Alive',
-      '5',
-      'TE',
-      'trailers',
-      'Trailer',
-      'x',
-      'X-Gone',
-      '1',
-    ];
+    const before = ['Connection', 'X-Gone, keep-alive', 'Keep-Alive', '5', 'TE', 'trailers', 'X-Gone', '1'];
     const after = [
       'Proxy-Connection',
       'x',
@@ -35,6 +24,13 @@ describe('fields that cross', () => {
     ];
     const head = read([...before, 'X-Stays', '1', ...after]);
     expect(head.forwardedHeaders).toEqual(['X-Stays', '1']);
+  });
+
+  test('include Trailer only where the body has no length, and trailers are forwarded', () => {
+    expect(read(['Trailer', 'x']).forwardedHeaders).toEqual(['Trailer', 'x']);
+    expect(read(['Trailer', 'x', 'Transfer-Encoding', 'chunked']).forwardedHeaders).toEqual(['Trailer', 'x']);
+    expect(read(['Trailer', 'x', 'Content-Length', '1']).forwardedHeaders).toEqual([]);
+    expect(read(['Connection', 'trailer', 'Trailer', 'x']).forwardedHeaders).toEqual([]);
   });
 
   test('cannot be taken away by a client that lists them in Connection (CVE-2024-45410)', () => {
