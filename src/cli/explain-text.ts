@@ -22,17 +22,19 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
   const { verdict, operation, v1Request, v2Request, refusal, edits, diff, policies, rules } = explanation;
   const silent = rules.filter((rule) => !rule.applied);
   const used = policies.filter((policy) => policy.used);
+  // That the body is flat already is told by its policy and its rule: nothing is edited.
+  const made = edits.filter(({ note }) => note !== 'already-flat');
   const sections = [
     `${title(terminalText(name))}  ${paint(VERDICTS[verdict], verdict)}${operation === undefined ? '' : `  ${operation}`}`,
     refusal === undefined
       ? ''
       : `${paint('red', `${refusal.status} ${refusal.code}`)}${refusal.pointer === undefined ? '' : ` at ${refusal.pointer === '' ? 'the body' : terminalText(refusal.pointer)}`}\n${wrapLines(terminalText(refusalText(refusal)), terminal.columns, 0)}`,
-    edits.length === 0
+    made.length === 0
       ? ''
       : `${title('Edits')}\n${indent(
           printColumns(
             ['change', 'rule', 'from', 'to', 'note'],
-            edits.map(({ change, rule, from, path, note }) => [
+            made.map(({ change, rule, from, path, note }) => [
               change,
               rule,
               terminalText(from ?? ''),

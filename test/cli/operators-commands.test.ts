@@ -160,6 +160,15 @@ describe('explain', () => {
     expect((JSON.parse(json.out) as Explanation).refusal).toMatchObject({ code: 'duplicate-member' });
   });
 
+  test('lists no edit of a body that is flat already', async () => {
+    const flat = file('flat.json', '{"name":"A"}');
+    const { out } = await run('explain', flat, '--operation', 'create_client');
+    expect(out).toContain('the body is flat already');
+    expect(out).not.toContain('Edits');
+    const wrapped = file('wrapped.json', '{"data":{"name":"A"}}');
+    expect((await run('explain', wrapped, '--operation', 'create_client')).out).toContain('Edits');
+  });
+
   test('explains requests as curl, browsers, Postman and the log have them', async () => {
     const body = '{"data":{"name":"x"}}';
     const curl = await run(
