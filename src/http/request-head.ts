@@ -24,6 +24,7 @@ export interface RequestHead extends ForwardedFields {
   readonly chunked: boolean;
   readonly apiVersion: string | undefined;
   readonly requestId: string | undefined;
+  /** All values of `traceparent`, joined with commas: more than one is not a valid one. */
   readonly traceparent: string | undefined;
   readonly upgrade: string | undefined;
   readonly expect: string | undefined;
@@ -158,7 +159,7 @@ export abstract class HeadReader implements RequestHead {
     else if (use === 'transfer-encoding') this.coding = this.only(use, this.coding, value);
     else if (use === 'x-api-version') this.apiVersion = this.only(use, this.apiVersion, value);
     else if (use === 'x-request-id') this.requestId ??= value;
-    else if (use === 'traceparent') this.traceparent ??= value;
+    else if (use === 'traceparent') this.traceparent = joined(this.traceparent, value, ',');
     else if (use === 'content-encoding') this.contentEncoding = joined(this.contentEncoding, value, ',');
     else if (use === 'upgrade') this.upgrade = joined(this.upgrade, value, ', ');
     else if (use === 'expect') this.expect = joined(this.expect, value, ', ');

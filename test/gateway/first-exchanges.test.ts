@@ -33,6 +33,22 @@ test('a V1 floor plan order reaches V2 flat, with its address nested and its num
   expect(entry.path).toBe('/api/v1/orders/floor_plans?a=…');
 });
 
+// Two readers of the request would continue two traces; the tests of W3C Trace Context ask for a new one.
+test('two traceparent fields of a V1 request become that of a new trace', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await gatewayFor(v2.origin);
+  const one = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const two = '00-11111111111111111111111111111111-b7ad6b7169203331-01';
+  const fields = `Host: g\r\ntraceparent: ${one}\r\ntraceparent: ${two}\r\ntracestate: a=1\r\n`;
+  expect(statusOf(await exchange(gateway.port, `GET /api/v1/clients HTTP/1.1\r\n${fields}\r\n`))).toBe(200);
+  const [received = ''] = v2.received;
+  const sent = received.match(/(?<=traceparent: ).+(?=\r\n)/g) ?? [];
+  expect(sent).toHaveLength(1);
+  expect([one, two]).not.toContain(sent[0]);
+  expect(received).not.toContain('tracestate');
+  expect((await gateway.entry()).traceId).toBe(sent[0]?.slice(3, 35));
+});
+
 test('a V2 request passes unchanged, and a path under neither prefix gets a 404 from the gateway', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await gatewayFor(v2.origin);
