@@ -15,6 +15,8 @@ export interface BreakerOptions {
 
 /** Milliseconds between the first two probes; each later interval is twice as long. */
 const FIRST_PROBE_INTERVAL_MS = 100;
+/** Milliseconds that a probe without an outcome is waited for, at least, before another one is sent. */
+const PROBE_WAIT_MS = 5000;
 
 /**
  * Stops sending to an origin that stays down. Counts a request once, however often it was sent, when the
@@ -46,13 +48,14 @@ export class CircuitBreaker {
     this.changeState('probing');
     this.recoveries = recoveries;
     this.probedAt = now;
-    // A probe that never ends must not keep the circuit open forever.
-    this.openUntil = now + this.options.openMs;
+    // A probe that never ends must not keep the circuit open forever, nor may an origin that hangs collect one at each interval.
+    this.openUntil = now + Math.max(PROBE_WAIT_MS, this.options.openMs);
     return true;
   }
 
-  /** Seconds until a request may be admitted, at least 1. */
+  /** Seconds until a request may be admitted, at least 1; during a probe, whose outcome admits all, 1. */
   retryAfter(): number {
+    if (this.state === 'probing') return 1;
     return Math.max(1, Math.ceil((this.openUntil - this.options.now()) / 1000));
   }
 

@@ -258,8 +258,8 @@ export const settings = {
   breakerOpen: withDefault(
     'breaker-open',
     milliseconds,
-    '5000',
-    'Maximum time between two probes of an open circuit; the first two follow at once and after 100 ms.',
+    '200',
+    'Maximum time between two probes of an open circuit: the first is sent at once, the second after 100 ms, each later one after twice the time.',
   ),
 
   workers: withDefault(

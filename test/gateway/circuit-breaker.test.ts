@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CircuitBreaker } from '../../src/gateway/circuit-breaker.ts';
+import { gatewayOptions } from '../../src/settings/gateway-options.ts';
+import { readSettings } from '../../src/settings/read-settings.ts';
 
 describe('the circuit breaker', () => {
   function breaker(failures = 2): {
@@ -55,8 +57,27 @@ describe('the circuit breaker', () => {
       true,
       false,
     ]);
-    pass(1000);
+    pass(4999);
+    expect(circuit.admit(8)).toBe(false);
+    pass(1);
     expect(circuit.admit(8)).toBe(true);
+  });
+
+  test('as it ships, probes at least every 200 ms however long the origin fails: one that is back serves within 300 ms', () => {
+    const { settings } = readSettings({ flags: {}, environment: {}, readFile: () => '' });
+    const { breakerFailures: failures, breakerOpenMs: openMs } = gatewayOptions(settings, { bufferBytes: 0 });
+    let now = 0;
+    const circuit = new CircuitBreaker({ failures, openMs, now: () => now });
+    for (let count = 0; count < failures; count += 1) circuit.failed();
+    let last = 0;
+    let longest = 0;
+    for (; now < 600_000; now += 10) {
+      if (!circuit.admit()) continue;
+      longest = Math.max(longest, now - last);
+      last = now;
+      circuit.failed();
+    }
+    expect(longest).toBe(200);
   });
 
   test('requests in flight when the first of them failed count once: a restart is one event', () => {
