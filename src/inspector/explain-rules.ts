@@ -113,20 +113,30 @@ function concerns(rule: RequestRule, { from, path, note }: EditRecord): boolean 
   }
 }
 
-/** The member names of each object of the rewritten body, by pointer with `*` for elements; undefined without a body. */
-type Names = ReadonlyMap<string, ReadonlySet<string>>;
+/** The values of the rewritten body, by pointer with `*` for elements. */
+interface Names {
+  /** The member names of each object. */
+  readonly members: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Where no value is an object. */
+  readonly notObjects: ReadonlySet<string>;
+}
 
+/** Undefined without a body. */
 function namesIn(outcome: BodyOutcome): Names | undefined {
   const layout = 'body' in outcome ? layOutJson(outcome.body) : undefined;
   if (layout === undefined) return undefined;
-  const names = new Map<string, Set<string>>();
-  for (const pointer of layout.places.keys()) {
+  const members = new Map<string, Set<string>>();
+  const objects = new Set<string>();
+  const others = new Set<string>();
+  for (const [pointer, places] of layout.places) {
     const general = generalPointer(pointer);
     const around = general.slice(0, Math.max(0, general.lastIndexOf('/')));
-    const known = names.get(around) ?? new Set();
-    names.set(around, known.add(nameOf(general)));
+    const known = members.get(around) ?? new Set();
+    members.set(around, known.add(nameOf(general)));
+    for (const { value } of places) (layout.text[value.start] === '{' ? objects : others).add(general);
   }
-  return names;
+  for (const pointer of objects) others.delete(pointer);
+  return { members, notObjects: others };
 }
 
 function whyNot(
@@ -146,9 +156,10 @@ function whyNot(
   if (!isObject(outcome.body)) return 'The body is no object.';
   if (rule.rule === 'unwrap') return `There is no member ${rule.member}: the body is flat already.`;
   const place = rule.in.length === 0 ? 'The body' : rule.in.join('.');
-  if (rule.in.length > 0 && !names.has(`/${rule.in.join('/')}`) && !isThere(rule.in, names)) {
-    return `There is no ${rule.in.join('.')}.`;
-  }
+  const pointer = rule.in.map((step) => `/${step}`).join('');
+  if (rule.in.length > 0 && !names.members.has(pointer) && !isThere(rule.in, names))
+    return `There is no ${place}.`;
+  if (names.notObjects.has(pointer)) return `${place} is no object.`;
   if (rule.rule === 'rename') return `${place} has no member ${rule.member}.`;
   if (rule.rule === 'map') return `${place} has no ${rule.member} with one of these values.`;
   return rule.rule === 'only'
@@ -161,15 +172,10 @@ function isObject(body: Uint8Array): boolean {
   return body.find((byte) => byte > 0x20) === 0x7b;
 }
 
-function isThere(path: Path, names: Names): boolean {
-  return (
-    names
-      .get(
-        path
-          .slice(0, -1)
-          .map((step) => `/${step}`)
-          .join(''),
-      )
-      ?.has(path.at(-1) ?? '') === true
-  );
+function isThere(path: Path, { members }: Names): boolean {
+  const around = path
+    .slice(0, -1)
+    .map((step) => `/${step}`)
+    .join('');
+  return members.get(around)?.has(path.at(-1) ?? '') === true;
 }

@@ -19,7 +19,10 @@ export type ResponseDecision =
 
 /** Decides from its head how to handle the body of a response; at most `limit` bytes are rewritten. */
 export function decideResponse(status: number, headers: HeaderList, limit: number): ResponseDecision {
-  if (!isJson(headers)) return forward(undefined);
+  const type = readJsonType(headerValue(headers, 'content-type'));
+  if (type === 'other') return forward(undefined);
+  // JSON in another charset, or of a type that readers take for JSON or not.
+  if (type !== 'json') return forward('response-undecodable');
   const encoding = headerValues(headers, 'content-encoding');
   const coding = encoding.length === 0 ? undefined : readCoding(encoding.join(','));
   if (coding === 'unsupported') return forward('response-undecodable');

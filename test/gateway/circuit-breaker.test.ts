@@ -64,8 +64,11 @@ describe('the circuit breaker', () => {
   });
 
   test('as it ships, probes at least every 200 ms however long the origin fails: one that is back serves within 300 ms', () => {
-    const { settings } = readSettings({ flags: {}, environment: {}, readFile: () => '' });
-    const { breakerFailures: failures, breakerOpenMs: openMs } = gatewayOptions(settings, { bufferBytes: 0 });
+    const read = readSettings({ flags: {}, environment: {}, readFile: () => '' });
+    if ('faults' in read) throw new Error(read.faults.join());
+    const { breakerFailures: failures, breakerOpenMs: openMs } = gatewayOptions(read.settings, {
+      bufferBytes: 0,
+    });
     let now = 0;
     const circuit = new CircuitBreaker({ failures, openMs, now: () => now });
     for (let count = 0; count < failures; count += 1) circuit.failed();

@@ -70,6 +70,16 @@ describe('an explanation', () => {
       'property has none of street_address',
     ],
     [
+      { operation: 'order_post_production', body: '{"data":{"property":{}}}' },
+      'property-address',
+      'property has none of street_address',
+    ],
+    ...['null', '[{"suburb":1}]', '"suburb"'].map((property): [object, string, string] => [
+      { operation: 'order_post_production', body: `{"data":{"property":${property}}}` },
+      'property-address',
+      'property is no object.',
+    ]),
+    [
       { operation: 'create_client', body: '{"name":"x"}' },
       'body-wrapper',
       'There is no member data: the body is flat already.',

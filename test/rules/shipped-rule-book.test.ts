@@ -76,7 +76,7 @@ describe('the rule book that ships', () => {
         id: 'highlight-type-filter',
         on: ['list_post_production_orders'],
         request: [],
-        response: [],
+        response: [{ rule: 'errors', details: {}, status: ['4xx', '5xx'] }],
       },
       {
         id: 'removed-attributes',
@@ -99,7 +99,7 @@ describe('the rule book that ships', () => {
 
   test('lists its assumptions', async () => {
     const { assumptions, ...counts } = summarizeRuleBook(await bookIn(text));
-    expect(counts).toMatchObject({ operations: 29, changes: 5, requestRules: 4, responseRules: 4 });
+    expect(counts).toMatchObject({ operations: 29, changes: 5, requestRules: 4, responseRules: 5 });
     expect(assumptions.filter((text) => !/^operation (?:list|read|delete)_/.test(text))).toEqual([
       'operation create_booking: POST /bookings',
       'operation create_contact: POST /contacts',
@@ -122,6 +122,7 @@ describe('the rule book that ships', () => {
       'errors',
       'flatten',
       'alias',
+      'errors',
       'deprecations',
     ]);
   });

@@ -112,6 +112,18 @@ describe('content codings', () => {
   });
 });
 
+test.each([
+  'application/json; charset=iso-8859-1',
+  'application/json ; charset',
+  'application/json;charset=utf-16le',
+])('JSON that cannot be read (%s) passes untouched, and the log says so', async (type) => {
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: 20\r\n\r\n`;
+  const v2 = await rawServer((socket) => socket.write(`${head}{"data":{"new":"x"}}`));
+  const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+  expect(bodyOf((await exchange(gateway.port, post())).text)).toBe('{"data":{"new":"x"}}');
+  expect((await gateway.entry()).responseNote).toBe('response-undecodable');
+});
+
 test('a small response that arrives whole needs no room: it is rewritten where it is', async () => {
   const v2 = await rawServer((socket) => socket.write(ok(`{"data":{"new":"${'x'.repeat(100)}"}}`)));
   const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { flags: { 'buffer-bytes': '64' } }));
